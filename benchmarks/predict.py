@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from growth import Job, Table, mixed_sample, print_times, real_sample, seconds
+from growers import Job, Table, mixed_sample, print_times, real_sample, seconds
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder

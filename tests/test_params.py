@@ -55,3 +55,9 @@ def test_jobs_are_those_of_joblib(monkeypatch):
     monkeypatch.delitem(sys.modules, "joblib")
     assert effective_jobs(None) == 1
     assert "joblib" not in sys.modules
+
+
+@pytest.mark.parametrize("pruner", PRUNERS.values())
+def test_a_parameter_that_a_pruner_does_not_have_is_named(pruner):
+    with pytest.raises(TypeError, match=f"{pruner.__name__} has no parameter 'c'. Hint: the par"):
+        pruner(c=1)

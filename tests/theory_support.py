@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from support import VECTORS
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import theorems
+from treebound.bounds import partitioning
 
 LEAF = TreeShape.leaf()
 
 # The tree theorems as functions, by name.
-tree_theorems = {name: partial(bounds.tree_partitions, theorem=name) for name in theorems.THEOREMS}
+tree_theorems = {
+    name: partial(bounds.tree_partitions, theorem=name) for name in partitioning.THEOREMS
+}
 # The corrected theorems by the name the stored values know them under.
 THEOREMS = {
     "real": tree_theorems["real"],

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "treebound"
-ENDINGS = {".py", ".pyx", ".pxd", ".pyi", ".h"}
+ENDINGS = {".py", ".pyx", ".pxi", ".pxd", ".pyi", ".h"}
 # Features that came later and are counted apart.
 APART = (
     "edit/",

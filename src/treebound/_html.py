@@ -22,7 +22,7 @@ def assembled(
     parts: Mapping[str, Traversable] | None = None,
     connect: bool = False,
 ) -> str:
-    """Fill the placeholders of a template, such as ``@TITLE@``; ``parts`` are files for others.
+    """Fill the placeholders of a template, such as ``@TITLE@``; ``parts`` are files to include.
 
     The page loads nothing, and a content-security policy allows only its own style and script,
     by hash: text in the title or the data cannot run. With ``connect`` it may send requests to the
@@ -31,8 +31,10 @@ def assembled(
     style, script = (
         "".join(file.read_text(encoding="utf-8") for file in files) for files in (styles, scripts)
     )
+    page = template.read_text(encoding="utf-8")
+    for name, file in (parts or {}).items():
+        page = page.replace(f"@{name}@", file.read_text(encoding="utf-8"))
     texts = {
-        **{name: file.read_text(encoding="utf-8") for name, file in (parts or {}).items()},
         "TITLE": html.escape(title),
         "POLICY": (
             f"default-src 'none'; img-src data:; style-src {_hash(style)}; "
@@ -44,9 +46,7 @@ def assembled(
         "DATA": _embedded(data),
     }
     # One pass over the template: inserted text is not searched again.
-    return re.sub(
-        r"@([A-Z]+)@", lambda match: texts[match[1]], template.read_text(encoding="utf-8")
-    )
+    return re.sub(r"@([A-Z]+)@", lambda match: texts[match[1]], page)
 
 
 def _hash(text: str) -> str:

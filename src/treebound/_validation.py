@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields
+from functools import wraps
 from inspect import signature
 from math import inf
 from numbers import Integral, Real
 from operator import index
-from typing import Any, Protocol, Self, SupportsIndex
+from typing import Any, ClassVar, Protocol, Self, SupportsIndex, TypeVar, dataclass_transform
 
 
 def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> ValueError:
@@ -17,6 +18,15 @@ def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> 
     of = f" of {owner}" if owner else ""
     words = f"The {name!r} parameter{of} must be {must}. Got {found!r:.200} instead."
     return ValueError(f"{words} Hint: {hint}" if hint else words)
+
+
+@contextmanager
+def said_of(place: str) -> Iterator[None]:
+    """A ValueError in the block says first what it is about: a file, a batch."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
 
 
 def as_int(name: str, owner: str, value: object, least: int, must: str = "an int") -> int:
@@ -160,11 +170,12 @@ class Parameters:
     ``pruning__weight``.
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {}
+    _elsewhere: ClassVar[dict[str, str]] = {}  # what does the work of parameters that do not exist
+
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
         """All parameters and their defaults."""
-        if cls.__init__ is object.__init__:
-            return {}
         arguments = list(signature(cls.__init__).parameters.values())[1:]
         return {argument.name: argument.default for argument in arguments}
 
@@ -210,3 +221,30 @@ class Parameters:
 
 def _same(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and repr(value) == repr(default))
+
+
+def parameter(constraint: Constraint, *, default: Any) -> Any:
+    """A field of a class with parameters that must keep to a constraint."""
+    return field(default=default, metadata={"constraint": constraint})
+
+
+P = TypeVar("P", bound=Parameters)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter,))
+def with_parameters(cls: type[P]) -> type[P]:
+    """A class whose fields are parameters; one that does not exist is refused with a hint."""
+    cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    declared, init = fields(cls), cls.__init__  # type: ignore[arg-type]
+    names = [item.name for item in declared]
+
+    @wraps(init)
+    def checked_init(self: Any, **parameters: Any) -> None:
+        for name in parameters.keys() - names:
+            hint = cls._elsewhere.get(name, f"the parameters are {', '.join(names)}.")
+            raise TypeError(f"{type(self).__name__} has no parameter {name!r}. Hint: {hint}")
+        init(self, **parameters)
+
+    cls.__init__ = checked_init  # type: ignore[method-assign]
+    cls._constraints = {x.name: x.metadata["constraint"] for x in declared if x.metadata}
+    return cls

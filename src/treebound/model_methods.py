@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import wraps
 from inspect import cleandoc, signature
+from operator import attrgetter
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from treebound.model import Model
@@ -60,12 +61,27 @@ def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concate
     return either  # type: ignore[return-value]  # the tree may be given by name, too
 
 
+def learned(name: str, description: str) -> Any:
+    """What a model has, as an attribute of the classifier; there is none before ``fit``."""
+    of_model = attrgetter(name)
+
+    def attribute(self: Any) -> Any:
+        return of_model(as_model(self, name))
+
+    return property(attribute, doc=description)
+
+
 # The first parameter of a function, in its description.
 _FIRST = re.compile(r"(\nParameters\n-+\n)\w+(?: : .*)?\n(?:    .*\n)*")
 
 
-def as_method(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """A function of a model as a method of the classifier, described as one."""
+def as_method(
+    function: Callable[Concatenate[Any, P], R], *, listed: bool = True
+) -> Callable[Concatenate[Any, P], R]:
+    """A function of a model as a method of the classifier, described as one.
+
+    ``listed``: the function is in the reference, and has the examples.
+    """
 
     @wraps(function)
     def method(self: Any, /, *args: P.args, **options: P.kwargs) -> R:
@@ -73,11 +89,30 @@ def as_method(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenat
 
     parameters = signature(function).parameters
     own = [f"``{name}``" for name in ("unknown", "smoothing") if name in parameters]
-    text, _, _ = cleandoc(function.__doc__ or "").partition("\n\nExamples\n")
+    text = cleandoc(function.__doc__ or "")
+    if listed:
+        text, _, _ = text.partition("\n\nExamples\n")
     summary, *others = _FIRST.sub(r"\1", text, count=1).split("\n\n")
     if own:
         others.insert(0, f"By default taken from the classifier: {', '.join(own)}.")
-    name = f"{function.__module__.rpartition('.')[0]}.{function.__name__}"
-    others.append(f"See Also\n--------\n{name} : The same as a function, also of a tree.")
+    if listed:
+        name = f"{function.__module__.rpartition('.')[0]}.{function.__name__}"
+        others.append(f"See Also\n--------\n{name} : The same as a function, also of a tree.")
     method.__doc__ = "\n\n".join([summary, *others])
     return method
+
+
+def parameters_of(source: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Describe the parameters of a method as another one, or a class, does."""
+    _, _, sections = cleandoc(source.__doc__ or "").partition("\nParameters\n----------\n")
+    entries = re.split(r"\n(?=\S)", sections.partition("\n\n")[0])
+
+    def described(method: Callable[P, R]) -> Callable[P, R]:
+        own = signature(method).parameters.keys()
+        shared = [x for x in entries if {*re.findall(r"\w+", x.partition(" : ")[0])} <= own]
+        summary, _, others = cleandoc(method.__doc__ or "").partition("\n\n")
+        section = "\n".join(["Parameters", "----------", *shared])
+        method.__doc__ = "\n\n".join([summary, section, others]).rstrip()
+        return method
+
+    return described

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields
-from functools import wraps
-from typing import Any, Literal, TypeVar, dataclass_transform
+from dataclasses import fields
+from typing import Any, ClassVar, Literal
 
-from treebound._validation import Constraint, Number, OneOf, Whole, check, invalid
+from treebound._validation import (
+    Number,
+    OneOf,
+    Parameters,
+    Whole,
+    check,
+    invalid,
+    parameter,
+    with_parameters,
+)
 from treebound.certificate import KINDS, CertificateKind
 from treebound.data import Unknown
 from treebound.data.columns import UNKNOWNS
@@ -21,18 +29,6 @@ from treebound.pruning.weight import RULES
 from treebound.tree.impurity import Criterion
 from treebound.tree.smoothing import SMOOTHINGS, Smoothing
 
-# Constraints on the parameters that are not options of growing.
-_CONSTRAINTS: dict[str, Constraint] = {
-    "max_leaves": Whole(1, optional=True),
-    "max_grown_leaves": Whole(1, optional=True),
-    "unknown": OneOf(UNKNOWNS),
-    "smoothing": OneOf(SMOOTHINGS),
-    "size": OneOf((*RULES, None)),
-    "certify": OneOf(KINDS),
-    "delta": Number(0.0, 1.0, open=True),
-    "target_risk": Number(0.0, 1.0, open=True, optional=True),
-    "random_state": Whole(0, optional=True),
-}
 # Parameters of scikit-learn's trees, and what does the same here.
 _ELSEWHERE = {
     "max_leaf_nodes": "use 'max_leaves'.",
@@ -43,35 +39,14 @@ _ELSEWHERE = {
 }
 
 
-T = TypeVar("T")
-
-
-@dataclass_transform(kw_only_default=True, eq_default=False)
-def with_parameters(cls: type[T]) -> type[T]:
-    """A class whose fields are parameters; one that does not exist is refused with a hint."""
-    cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
-    known = [item.name for item in fields(cls)]  # type: ignore[arg-type]
-    init = cls.__init__
-
-    @wraps(init)
-    def checked_init(self: Any, **parameters: Any) -> None:
-        for name in parameters.keys() - known:
-            hint = _ELSEWHERE.get(name, f"the parameters are {', '.join(known)}.")
-            raise TypeError(f"{type(self).__name__} has no parameter {name!r}. Hint: {hint}")
-        init(self, **parameters)
-
-    cls.__init__ = checked_init  # type: ignore[method-assign]
-    return cls
-
-
 @with_parameters
-class FitParameters:
+class FitParameters(Parameters):
     """The parameters of fitting; :class:`~treebound.BoundTreeClassifier` describes them."""
 
     criterion: Criterion = "entropy"
     growth_order: GrowthOrder = "gain"
-    max_leaves: int | None = None
-    max_grown_leaves: int | None = None
+    max_leaves: int | None = parameter(Whole(1, optional=True), default=None)
+    max_grown_leaves: int | None = parameter(Whole(1, optional=True), default=None)
     max_depth: int | None = None
     min_samples_leaf: int = 1
     min_samples_split: int = 2
@@ -79,27 +54,30 @@ class FitParameters:
     min_gain: float = 0.0
     thresholds: Thresholds = "decimal"
     pruning: str | Pruner | None = "bound"
-    size: Literal["accurate", "balanced", "small", "detailed"] | None = None
+    size: Literal["accurate", "balanced", "small", "detailed"] | None = parameter(
+        OneOf((*RULES, None)), default=None
+    )
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
-    unknown: Unknown = "other"
-    smoothing: Smoothing | None = "shrinkage"
+    unknown: Unknown = parameter(OneOf(UNKNOWNS), default="other")
+    smoothing: Smoothing | None = parameter(OneOf(SMOOTHINGS), default="shrinkage")
     class_weight: ClassWeight = None
-    certify: CertificateKind = "training"
-    delta: float = 0.05
-    target_risk: float | None = None
-    random_state: int | None = 0
+    certify: CertificateKind = parameter(OneOf(KINDS), default="training")
+    delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
+    target_risk: float | None = parameter(Number(0.0, 1.0, open=True, optional=True), default=None)
+    random_state: int | None = parameter(Whole(0, optional=True), default=0)
     n_jobs: int | None = None
     monotonic_cst: Any = None
     class_order: Sequence[Any] | None = None
     first: Sequence[str] | None = None
     forbidden: Sequence[Any] | None = None
     interaction_cst: Any = None
+    _elsewhere: ClassVar[dict[str, str]] = _ELSEWHERE
 
     def checked(self) -> tuple[Pruner | None, GrowOptions]:
         """The pruner and the options of growing; a ValueError names an invalid parameter."""
         owner = "BoundTreeClassifier" if type(self) is FitParameters else type(self).__name__
-        check(owner, vars(self), _CONSTRAINTS)
+        check(owner, vars(self), self._constraints)
         weight = self.class_weight
         if not (weight is None or weight == "balanced" or isinstance(weight, Mapping)):
             must = "'balanced', a mapping of classes or None"
@@ -143,6 +121,11 @@ class FitParameters:
             return copy(pruner).set_params(rule=self.size)
         hint = "it chooses the weight of the bound pruner: use pruning='bound', with weight='auto'."
         raise invalid("size", owner, "None with this pruner", self.size, hint)
+
+    def of_columns(self) -> dict[str, Any]:
+        """The parameters that say what columns and classes are, and how much classes weigh."""
+        names = ("categorical_features", "ordinal_features", "class_weight")
+        return {name: vars(self)[name] for name in names}
 
     def values(self) -> dict[str, Any]:
         """The parameters by name."""

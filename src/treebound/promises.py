@@ -28,6 +28,7 @@ from treebound.certificate.referral import (
     refer_by_rows,
 )
 from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.model_rows import Tested
 from treebound.pruning.costs import cost_matrix
 
@@ -53,9 +54,33 @@ def _other_rows(model: Model, X: Any, y: Any, caller: str) -> Tested:
 
 
 def certify_cost(
-    model: Model, costs: Any, X: Any = None, y: Any = None, *, delta: float | None = None
+    model: Any, X: Any = None, y: Any = None, *, costs: Any, delta: float | None = None
 ) -> MeanCost:
-    """A limit on the mean cost of a new example, from rows that took no part in fitting."""
+    """Bound the mean cost of a new example, where errors differ in cost.
+
+    Parameters
+    ----------
+    model : BoundTreeClassifier or Model
+        The fitted tree.
+    X, y : table and labels, optional
+        Rows that took no part in fitting; by default those that ``fit`` held out.
+    costs : array-like or mapping
+        A matrix with a row for the true class and a column for the predicted one, or what an
+        error on each class costs (1 for classes that a mapping leaves out).
+    delta : float, optional
+        Probability that the limit is wrong; by default that of the classifier.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import treebound as tb
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+    >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
+    With probability 95 %, a new example costs at most 0.6325 on average
+    (0.2933 on the 150 counted here).
+    """
+    model = as_model(model, "certify_cost")
     if model.referral is not None:
         raise ValueError("A tree that refers has no mean cost. Hint: certify the one that answers.")
     tree, level, log_share = model.tree, model.delta if delta is None else delta, 0.0
@@ -163,8 +188,26 @@ def _refer_label(classes: NDArray[Any], label: Any = None) -> Any:
 # -- shares of the leaves --------------------------------------------------------------------------
 
 
-def monitor_leaves(model: Model, alpha: float = 0.01) -> Monitor:
-    """Watch, without labels, whether new rows come to the leaves as often as before."""
+def monitor_leaves(model: Any, alpha: float = 0.01) -> Monitor:
+    """Watch new rows without labels: whether they come to the leaves as often as before.
+
+    Parameters
+    ----------
+    model : BoundTreeClassifier or Model
+        The fitted tree.
+    alpha : float
+        Probability that there is ever a false alarm, as long as new rows come as before.
+
+    Returns
+    -------
+    Monitor
+        ``update_rows(clf, X)`` adds rows.
+
+    See Also
+    --------
+    Certificate.monitor : Watch labelled rows.
+    """
+    model = as_model(model, "monitor_leaves")
     if model.certificate is None:
         raise ValueError(f"The rows give no limits to watch. {model.certificate_reason}")
     tree, tested = model.tree, model.held_out_counts()

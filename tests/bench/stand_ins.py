@@ -12,7 +12,7 @@ import numpy as np
 from published import MODELS, published
 from sklearn.tree import DecisionTreeClassifier
 
-from treebound.bench import Draw, Estimator, Fitted, Model, NamedSample, Protocol, Store, Study
+from treebound.bench import Draw, Estimator, Fitted, Learner, NamedSample, Protocol, Store, Study
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.results import Results
 from treebound.bench.store import StoredStudy
@@ -20,7 +20,7 @@ from treebound.data import Sample
 
 
 @dataclass(frozen=True)
-class Slow(Model):
+class Slow(Learner):
     """A stump that takes its time, so that there is something to interrupt."""
 
     name: str
@@ -32,7 +32,7 @@ class Slow(Model):
 
 
 @dataclass(frozen=True)
-class Fails(Model):
+class Fails(Learner):
     """A model that fails on one seed."""
 
     name: str
@@ -45,7 +45,7 @@ class Fails(Model):
 
 
 @dataclass(frozen=True)
-class Ends(Model):
+class Ends(Learner):
     """A model that takes its process with it, or never comes back, on one seed."""
 
     name: str
@@ -76,7 +76,7 @@ def samples(count: int = 2, rows: int = 60) -> list[NamedSample]:
     return found
 
 
-def trees() -> tuple[Model, ...]:
+def trees() -> tuple[Learner, ...]:
     """Two quick models."""
     return (
         Estimator("stump", DecisionTreeClassifier(max_depth=1)),
@@ -84,12 +84,12 @@ def trees() -> tuple[Model, ...]:
     )
 
 
-def slow_models() -> tuple[Model, ...]:
+def slow_models() -> tuple[Learner, ...]:
     """Models that can be interrupted."""
     return (Slow("slow"), *trees())
 
 
-def study(models: tuple[Model, ...], draws: int = 5, count: int = 2) -> Study:
+def study(models: tuple[Learner, ...], draws: int = 5, count: int = 2) -> Study:
     """A study of toy samples."""
     return Study(samples(count), models, Protocol("toy", lambda: models, draws=draws))
 

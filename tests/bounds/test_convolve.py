@@ -28,16 +28,16 @@ def values(found: Scaled, shift: int = 0) -> list[float]:
 def by_feature(left: Scaled, right: Scaled, small: list[int], large: list[int]) -> list[Scaled]:
     found = [Scaled.zeros(LAST + 1), Scaled.zeros(LAST + 1)]
     _convolve.by_size(
-        *left,
-        *right,
+        *left.arrays,
+        *right.arrays,
         np.array(small, dtype=np.int32),
         np.array(large, dtype=np.int32),
         *feature_split_table("nominal", 4, LAST),
         0.0,
         1,
         1,
-        *found[0],
-        *found[1],
+        *found[0].arrays,
+        *found[1].arrays,
         2,
     )
     return found

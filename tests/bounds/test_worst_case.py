@@ -15,7 +15,7 @@ from treebound import Landscape, TreeShape
 from treebound.bounds import partitions, tree_partitions, worst_sample
 from treebound.bounds.counting import stirling
 from treebound.bounds.enumerate import count_realizable, realizable_growth
-from treebound.bounds.theorems import THEOREMS
+from treebound.bounds.partitioning import THEOREMS
 from treebound.bounds.worst_case import worst_growth
 
 BOUNDS = (

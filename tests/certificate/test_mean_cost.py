@@ -83,7 +83,7 @@ def test_costs_of_a_classifier_are_certified_from_held_out_rows():
     with pytest.raises(ValueError, match="took part in fitting"):
         plain.certify_cost(X[::2], y[::2], costs={0: 5.0})
     with pytest.raises(ValueError, match="no mean cost"):
-        certify_cost(clf.refer(max_risk=0.1).model_, {0: 5.0})
+        certify_cost(clf.refer(max_risk=0.1).model_, costs={0: 5.0})
 
 
 def test_of_a_prior_every_tree_has_its_share_of_delta():

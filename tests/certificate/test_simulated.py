@@ -54,7 +54,7 @@ class Fitted:
         """Whether the limit of the mean cost is wrong."""
         costs = {name: COSTS.get(name, 1.0) for name in self.model.classes.tolist()}
         return self.world.cost(self.answers(self.model), costs) > certify_cost(
-            self.model, costs
+            self.model, costs=costs
         ).cost * (1 + 1e-9)
 
     def wrong_leaves(self):

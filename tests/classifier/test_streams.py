@@ -125,8 +125,6 @@ def test_all_numbers_need_no_first_reading(tmp_path, monkeypatch):
 def test_what_cannot_be_streamed_is_refused_before_reading(monkeypatch):
     dataset = pds.dataset(table(50))
     monkeypatch.setattr(arrow_dataset.DatasetBatches, "read", None)
-    with pytest.raises(ValueError, match="'certify' parameter must be 'training'"):
-        BoundTreeClassifier(certify="held-out").fit(dataset, "label")
     with pytest.raises(ValueError, match=r"'y' parameter.*'a', 'b'.*Got 'nothing'"):
         BoundTreeClassifier().fit(dataset, "nothing")
     with pytest.raises(ValueError, match="'y' parameter"):
@@ -154,6 +152,74 @@ def test_a_small_table_is_pruned_as_in_memory():
     for options in ({"pruning": "reduced-error"}, {"size": "small"}):
         model = BoundTreeClassifier(**options).fit(pds.dataset(rows), "label")
         assert_same(model, BoundTreeClassifier(**options).fit(X, y))
+
+
+def rare_categories(n=3000):
+    """A table whose column of keys has categories of single rows, some of them held out."""
+    rows = table(n)
+    keys = np.where(np.arange(n) % 40 == 0, [f"k{i}" for i in range(n)], "common").astype(object)
+    keys[::77] = None
+    return rows.append_column("key", pa.array(keys))
+
+
+def assert_same_held_out(model, expected):
+    own, other = model.model_.held_out, expected.model_.held_out
+    assert (own.m, own.errors, own.folds, own.choices) == (
+        other.m, other.errors, other.folds, other.choices,
+    )  # fmt: skip
+    np.testing.assert_array_equal(own.counts, other.counts)
+    if model.pruning_result_ is not None:
+        assert model.pruning_result_.choice == expected.pruning_result_.choice
+    kept, others = model.model_.rows.sketches, expected.model_.rows.sketches
+    assert kept.keys() == others.keys()
+    for role, sketch in kept.items():
+        np.testing.assert_array_equal(sketch.hashes, others[role].hashes)
+        assert sketch.rows == others[role].rows
+
+
+@pytest.mark.usefixtures("small", "few_values")
+@pytest.mark.parametrize("options", [*OPTIONS, {"unknown": "stop"}, {"pruning": "mdl"}])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_rows_held_out_of_a_large_table(options, weight):
+    rows = rare_categories()
+    given = rows if weight else rows.drop_columns("weight")
+    X = rows.drop_columns(["label", "weight"])
+    weights = None if weight is None else rows["weight"].to_numpy()
+    dataset = pds.dataset(given.to_batches(max_chunksize=700))
+    options = {**options, "certify": "held-out", "random_state": 3}
+    model = BoundTreeClassifier(**options).fit(dataset, "label", weight)
+    expected = BoundTreeClassifier(**options).fit(X, rows["label"], weights)
+    assert_same(model, expected)
+    assert_same_held_out(model, expected)
+    positive = X.num_rows if weight is None else (weights > 0).sum()
+    assert model.model_.held_out.m + model.grown_tree_.rows[0] == positive
+    assert model.certificate_.kind == "held-out"
+    known = model.model_.columns[-1].categories
+    assert len(known) < len(set(rows["key"].to_pylist()) - {None})
+
+
+@pytest.mark.parametrize("certify", ["held-out", "folds", "prior"])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_certificates_of_a_small_table_are_those_of_memory(certify, weight):
+    rows = rare_categories(900)
+    given = rows if weight else rows.drop_columns("weight")
+    X = rows.drop_columns(["label", "weight"])
+    weights = None if weight is None else rows["weight"].to_numpy()
+    dataset = pds.dataset(given.to_batches(max_chunksize=200))
+    options = {"certify": certify, "random_state": 3}
+    model = BoundTreeClassifier(**options).fit(dataset, "label", weight)
+    expected = BoundTreeClassifier(**options).fit(X, rows["label"], weights)
+    assert_same(model, expected)
+    assert model.target_name_ == "label"
+    if certify != "prior":
+        assert_same_held_out(model, expected)
+
+
+@pytest.mark.usefixtures("few_values")
+@pytest.mark.parametrize("certify", ["folds", "prior"])
+def test_what_needs_all_rows_of_a_large_table_is_refused(certify):
+    with pytest.raises(ValueError, match=rf"'certify' .* 'held-out' .* Got '{certify}'"):
+        BoundTreeClassifier(certify=certify).fit(pds.dataset(table(1500)), "label")
 
 
 @pytest.mark.usefixtures("small", "few_values")
@@ -223,7 +289,8 @@ class Stopped(Exception):
 
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_progress_and_checkpoints(in_memory, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("treebound.growing.engine.ShardEngine.gather_rows", 50)
+    monkeypatch.setattr("treebound.growing.engine.LocalEngine.gather_values", 150)
+    monkeypatch.setattr("treebound.growing.engine.QUICK_VALUES", 150)
     rows = table(900).drop_columns("weight")
     X, y = rows.drop_columns("label"), rows["label"]
     given = (X, y) if in_memory else (pds.dataset(rows), "label")

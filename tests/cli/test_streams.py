@@ -193,8 +193,8 @@ def test_ignored_columns_may_differ_between_files(frame, folder, tmp_path, capsy
 
 def test_a_file_that_changes_between_two_readings_is_named(folder):
     source = Source([str(folder)], Schema(target="label"))
-    assert len(next(source.read(10)))
+    assert len(next(source.chunks(10)))
     last = sorted(folder.iterdir())[-1]
     pq.write_table(pq.read_table(last).slice(3), last)
     with pytest.raises(ValueError, match=f"{last.name} changed while the table was read"):
-        next(source.read(10))
+        next(source.chunks(10))

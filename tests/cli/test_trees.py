@@ -1,15 +1,13 @@
-"""fit, predict, prune, show and certify, as a person at a shell uses them."""
+"""fit, prune, show and certify, as a person at a shell uses them."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import subprocess
 import sys
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,37 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from shell import refused, run
-from support import ordinary_user
 
 import treebound as tb
-
-
-@pytest.fixture
-def table(tmp_path) -> Path:
-    rng = np.random.default_rng(0)
-    colour = rng.choice(["red", "green", 'a,"b"'], size=300)
-    size = rng.normal(size=300).round(3)
-    frame = pd.DataFrame({"colour": colour, "size": size, "n": rng.integers(0, 9, 300)})
-    frame["label"] = np.where((colour == "red") ^ (size > 0.3), "yes", "no")
-    frame.loc[::50, "size"] = np.nan
-    frame.loc[::70, "colour"] = None
-    path = tmp_path / "data.csv"
-    frame.to_csv(path, index=False)
-    return path
-
-
-@pytest.fixture
-def model(table, capsys) -> Path:
-    path = table.parent / "model.json"
-    code, out, err = run(capsys, "fit", table, "--target", "label", "-o", path)
-    assert (code, out) == (0, "")
-    lines = err.splitlines()
-    assert len(lines) == 3
-    assert lines[0].endswith("data.csv: 300 rows, 3 columns, target 'label' with 2 classes.")
-    assert "always 'no': " in lines[1]
-    assert lines[2].startswith("With probability 95 %")
-    assert "; always the most frequent class: " in lines[2]
-    return path
 
 
 def test_fit_without_output_prints_the_tree(table, capsys):
@@ -70,102 +39,6 @@ def test_fit_follows_a_schema_and_writes_a_page(table, tmp_path, capsys):
     assert columns["colour"].categories == ("red", "green", 'a,"b"', "blue")
     assert columns["colour"].declared
     assert page.read_text(encoding="utf-8").lstrip().startswith("<!")
-
-
-def test_predict_answers_as_the_classifier_does_whatever_the_chunks(model, table, capsys):
-    classifier = tb.BoundTreeClassifier.load(model)
-    frame = tb.datasets.read_table(str(table), target="label").frame
-    expected = classifier.predict(frame)
-    for rows in ("7", "1000"):
-        code, out, _ = run(capsys, "predict", model, table, "--proba", "--chunk-rows", rows)
-        assert code == 0
-        answers = pd.read_csv(io.StringIO(out))
-        assert answers["label"].tolist() == expected.tolist()
-        given = answers[["P(no)", "P(yes)"]].to_numpy()
-        np.testing.assert_allclose(given, classifier.predict_proba(frame), rtol=1e-12)
-
-
-def test_predict_to_parquet_and_from_it_keeping_the_columns(model, table, capsys):
-    source, target = table.with_suffix(".parquet"), table.parent / "out.parquet"
-    pd.read_csv(table).to_parquet(source)
-    code, _, err = run(capsys, "predict", model, source, "-o", target, "--keep")
-    assert code == 0, err
-    answers = pd.read_parquet(target)
-    assert list(answers.columns) == ["colour", "size", "n", "label", "predicted label"]
-    assert len(answers) == 300
-
-
-def pipe(monkeypatch, content):
-    class Stdin:
-        buffer = io.BytesIO(content)
-
-    monkeypatch.setattr(sys, "stdin", Stdin())
-
-
-def test_predict_reads_and_writes_pipes(model, table, capsys, monkeypatch):
-    pipe(monkeypatch, table.read_bytes())
-    code, out, err = run(capsys, "predict", model, "-", "-o", "-")
-    assert code == 0, err
-    assert len(out.splitlines()) == 301
-    parquet = io.BytesIO()
-    pd.read_csv(table).to_parquet(parquet)
-    pipe(monkeypatch, parquet.getvalue())
-    assert run(capsys, "predict", model, "-")[:2] == (0, out)
-    pipe(monkeypatch, b"PAR1 and no more")
-    code, _, err = run(capsys, "predict", model, "-")
-    assert code == 2
-    assert "standard input is not a Parquet file" in err
-
-
-def test_a_model_comes_through_a_pipe_too(model, table, capsys, monkeypatch):
-    for argv in (["show"], ["certify"], ["predict", table], ["prune", table], ["evaluate", table]):
-        command, *rest = argv
-        from_file = run(capsys, command, model, *rest)
-        pipe(monkeypatch, model.read_bytes())
-        assert run(capsys, command, "-", *rest) == from_file, argv
-        assert from_file[0] == 0
-    pipe(monkeypatch, table.read_bytes())
-    assert run(capsys, "evaluate", model, "-") == from_file
-    code, _, err = run(capsys, "predict", "-", "-")
-    assert code == 2
-    assert "cannot both" in err
-
-
-def test_a_schema_says_how_the_file_to_predict_is_laid_out(model, table, capsys):
-    plain = run(capsys, "predict", model, table)[1]
-    frame = pd.read_csv(table)
-    other, schema = table.parent / "other.txt", table.parent / "layout.toml"
-    frame.to_csv(other, index=False, sep=";", na_rep="?", decimal=",")
-    schema.write_text('missing = ["?"]\n[read]\nseparator = ";"\ndecimal = ","\n')
-    assert run(capsys, "predict", model, other, "--schema", schema)[:2] == (0, plain)
-    frame[["n", "size", "colour"]].to_csv(other, index=False, header=False)
-    schema.write_text(
-        '[read]\nheader = false\n[columns]\nn = "real"\nsize = "real"\ncolour = "nominal"\n'
-    )
-    assert run(capsys, "predict", model, other, "--schema", schema)[:2] == (0, plain)
-
-
-def test_a_table_without_rows_gives_an_empty_answer(model, table, capsys):
-    empty = table.parent / "empty.csv"
-    empty.write_text(table.read_text().splitlines()[0] + "\n")
-    code, out, err = run(capsys, "predict", model, empty, "--proba")
-    assert code == 0, err
-    assert out.strip() == "label,P(no),P(yes)"
-
-
-def test_an_error_in_a_late_chunk_leaves_no_output(table, tmp_path, capsys):
-    path, out = tmp_path / "strict.json", tmp_path / "out.csv"
-    run(capsys, "fit", table, "--target", "label", "--unknown", "error", "-o", path)
-    text = table.read_text()
-    late = tmp_path / "late.csv"
-    late.write_text(text + "purple,0.5,3,yes\n")
-    out.write_text("as it was")
-    code, _, err = run(capsys, "predict", path, late, "-o", out, "--chunk-rows", "50")
-    assert code == 2
-    assert "purple" in err
-    assert len(err.strip().splitlines()) == 1
-    assert out.read_text() == "as it was"
-    assert not list(tmp_path.glob(".*part"))
 
 
 def test_prune_again_and_to_a_size(model, table, capsys):
@@ -238,100 +111,6 @@ def test_what_is_wrong_is_said_in_one_line(model, table, tmp_path, capsys):
         assert said in line
 
 
-def test_no_permission_to_write_is_said_before_the_work(model, table, tmp_path, capsys):
-    folder = tmp_path / "locked"
-    folder.mkdir(mode=0o500)
-    with ordinary_user():
-        code, _, err = run(capsys, "predict", model, table, "-o", folder / "out.csv")
-    assert code == 2
-    assert "permission denied" in err
-
-
-# -- nothing is overwritten that should not be ----------------------------------------------------
-
-
-def test_no_command_writes_over_what_it_reads(model, table, tmp_path, capsys):
-    schema, link = tmp_path / "schema.toml", tmp_path / "link.csv"
-    schema.write_text('target = "label"\n')
-    link.symlink_to(table)
-    hard = tmp_path / "hard.json"
-    hard.hardlink_to(model)
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    part = folder / "part.csv"
-    part.write_bytes(table.read_bytes())
-    before = {path: path.read_bytes() for path in (model, table, schema, part)}
-    for argv in (
-        ["fit", table, "--target", "label", "-o", table],
-        ["fit", table, "--target", "label", "--page", link],
-        ["fit", table, "--schema", schema, "-o", schema],
-        ["fit", folder, "--target", "label", "-o", part],
-        ["fit", folder, "--target", "label", "--checkpoint", part],
-        ["predict", model, table, "-o", table],
-        ["predict", model, link, "-o", table],
-        ["prune", model, table, "-o", model],
-        ["prune", model, table, "-o", hard],
-        ["prune", model, table, "-o", table],
-        ["show", model, "--as", "sql", "-o", model],
-    ):
-        for force in ([], ["--force"]):
-            assert "this command reads it" in refused(capsys, *argv, *force), argv
-    assert {path: path.read_bytes() for path in before} == before
-    both, alias = tmp_path / "both.json", tmp_path / "alias.html"
-    alias.symlink_to(both)
-    for page in (both, alias, tmp_path / "folder" / ".." / "both.json"):
-        line = refused(capsys, "fit", table, "--target", "label", "-o", both, "--page", page)
-        assert "are one file" in line
-        assert not both.exists()
-
-
-@pytest.mark.parametrize(
-    ("argv", "name", "content", "what"),
-    [
-        (["fit", "{table}", "--target", "label"], "notes.txt", "my notes", "a text file"),
-        (["fit", "{table}", "--target", "label"], "other.csv", "a,b\n1,2\n", "a table"),
-        (["prune", "{model}", "{table}"], "page.html", "<!DOCTYPE html><p>", "an HTML page"),
-        (["predict", "{model}", "{table}"], "script", '{"format":"treebound-model"}', "a model"),
-        (["predict", "{model}", "{table}"], "x.parquet", "a,b\n1,2\n", "a text file"),
-        (["show", "{model}"], "thesis.tex", "\\section", "a LaTeX file"),
-        (["show", "{model}", "--as", "svg"], "picture.svg", "%PDF-1", "a PDF file"),
-        (["show", "{model}", "--as", "python"], "data.csv2.csv", "a,b\n", "a table"),
-    ],
-)
-def test_a_file_of_another_kind_is_kept_unless_forced(
-    model, table, tmp_path, capsys, argv, name, content, what
-):
-    path = tmp_path / name
-    path.write_text(content)
-    argv = [part.format(table=table, model=model) for part in argv]
-    line = refused(capsys, *argv, "-o", path)
-    assert f"Cannot write {path}: it is {what}" in line
-    assert "--force" in line
-    assert path.read_text() == content
-    assert run(capsys, *argv, "-o", path, "--force")[0] == 0
-    assert path.read_bytes() != content.encode()
-    assert run(capsys, *argv, "-o", path)[0] in (0, 2)
-
-
-def test_a_file_of_the_same_kind_is_written_again(model, table, tmp_path, capsys):
-    for argv, name in (
-        (["fit", table, "--target", "label"], "m.json"),
-        (["prune", model, table], "m.json"),
-        (["predict", model, table], "a.csv"),
-        (["predict", model, table], "a.parquet"),
-        (["show", model, "--as", "sql"], "t.sql"),
-        (["show", model, "--as", "png"], "t.png"),
-        (["show", model, "--as", "html"], "t.html"),
-        (["show", model, "--as", "onnx"], "t.onnx"),
-    ):
-        for _ in range(2):
-            code, _, err = run(capsys, *argv, "-o", tmp_path / name)
-            assert code == 0, err
-
-
-# -- clear and right ----------------------------------------------------------------------------
-
-
 def test_a_continuous_target_is_refused_as_the_library_refuses_it(tmp_path, capsys):
     path = tmp_path / "t.csv"
     rng = np.random.default_rng(0)
@@ -358,24 +137,6 @@ def test_more_leaves_than_were_grown_cannot_be_kept(model, table, capsys):
     line = refused(capsys, "prune", model, table, "--leaves", "1000")
     assert f"--leaves must be from 1 to {grown}, the leaves of the grown tree. Got 1,000" in line
     assert "--leaves must be from 1" in refused(capsys, "prune", model, table, "--leaves", "0")
-
-
-def test_columns_the_model_does_not_know_are_left_alone(model, table, tmp_path, capsys):
-    frame = pd.read_csv(table)
-    frame.insert(1, "when", pd.date_range("2020-01-01", periods=300, tz="UTC"))
-    frame.insert(0, "lists", [[1]] * 300)
-    source, out = tmp_path / "more.parquet", tmp_path / "out.parquet"
-    frame.to_parquet(source)
-    plain = run(capsys, "predict", model, table)[1]
-    code, shown, err = run(capsys, "predict", model, source)
-    assert (code, shown) == (0, plain), err
-    assert run(capsys, "certify", model, source, "--kind", "held-out")[0] == 0
-    assert run(capsys, "fit", source, "--target", "label", "--quiet")[0] == 0
-    code, _, err = run(capsys, "predict", model, source, "--keep", "-o", out)
-    assert code == 0, err
-    kept = pd.read_parquet(out)
-    assert list(kept.columns) == [*frame.columns, "predicted label"]
-    assert kept["when"].tolist() == frame["when"].tolist()
 
 
 @pytest.mark.parametrize("argv", [["fit", "--delta", "0"], ["certify", "--delta", "7"]])
@@ -430,15 +191,6 @@ def test_training_rows_are_not_taken_for_held_out_ones(model, table, tmp_path, c
     code, out, err = run(capsys, "certify", model, shuffled)
     assert (code, err) == (0, "")
     assert "held-out examples were" in out
-
-
-def test_a_category_never_seen_is_answered_and_judged(model, table, tmp_path, capsys):
-    other = tmp_path / "new.csv"
-    other.write_text(table.read_text() + "purple,0.5,3,yes\n")
-    code, out, _ = run(capsys, "predict", model, other)
-    assert code == 0
-    assert len(out.splitlines()) == 302
-    assert run(capsys, "certify", model, other, "--kind", "held-out")[0] == 0
 
 
 def test_the_choices_of_the_shell_are_those_of_the_library():
@@ -500,20 +252,6 @@ def test_the_page_names_its_table_date_and_cross_validated_errors(table, tmp_pat
     assert facts["Table"] == "data.csv, 300 rows"
     assert date.fromisoformat(facts["Fitted on"]) <= date.today()
     assert re.fullmatch(r"\d+\.\d % \(3 folds\)", facts["Cross-validated errors"])
-
-
-def test_a_column_of_maps_is_kept_in_parquet_and_refused_in_csv(model, table, tmp_path, capsys):
-    rows = pa.Table.from_pandas(pd.read_csv(table), preserve_index=False)
-    pairs = pa.array([[("k", i)] for i in range(300)], pa.map_(pa.string(), pa.int64()))
-    path, kept = tmp_path / "maps.parquet", tmp_path / "kept.parquet"
-    pq.write_table(rows.append_column("pairs", pairs), path)
-    line = refused(capsys, "predict", model, path, "--keep", "-o", tmp_path / "out.csv")
-    assert "Column 'pairs' is map<string, int64" in line
-    assert "cannot be written as CSV" in line
-    assert not (tmp_path / "out.csv").exists()
-    code, _, err = run(capsys, "predict", model, path, "--keep", "-o", kept)
-    assert code == 0, err
-    assert pq.read_table(kept).column("pairs").to_pylist() == pairs.to_pylist()
 
 
 def test_a_column_that_no_tree_can_split_on_is_named(tmp_path, capsys):

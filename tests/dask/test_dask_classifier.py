@@ -215,6 +215,24 @@ def test_labels_that_are_read_apart(client, tmp_path):
         assert model.score(X, labels) == expected.score(table.drop(columns="label"), table["label"])
 
 
+def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
+    """Where the divisions are not known too; rows that were chosen apart go by their place."""
+    from treebound.dask.collections import partitions
+
+    table = frame(400).drop(columns=["weight", "size"])
+    for k in range(4):
+        part = table.iloc[100 * k : 100 * k + 100].reset_index(drop=True)
+        part.to_parquet(tmp_path / f"{k}.parquet")
+    lazy = dd.read_parquet(tmp_path)
+    X, y = lazy.drop(columns="label"), lazy["label"]
+    assert not X.known_divisions
+    assert len(partitions(X, y, None).pieces[0]) == 1
+    assert len(partitions(X[X["count"] > 3], y[X["count"] > 3], None).pieces[0]) == 2
+    options = {"pruning": None, "max_leaves": 12}
+    expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
+    assert_same(DaskBoundTreeClassifier(**options).fit(X, y), expected)
+
+
 def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
     table = frame(2000)
@@ -230,15 +248,31 @@ def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
             DaskBoundTreeClassifier(pruning=name).fit(lazy, "label")
 
 
-def test_what_needs_rows_is_refused_before_anything_is_read(client):
-    X = da.from_delayed(delayed(_boom)(), (5, 2), float)
-    y = da.zeros(5, chunks=5)
-    with pytest.raises(ValueError, match="certify"):
-        DaskBoundTreeClassifier(certify="held-out").fit(X, y)
-
-
-def _boom():
-    raise AssertionError("was read")
+@pytest.mark.parametrize("here", [False, True])
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("certify", ["held-out", "folds"])
+def test_certificates_from_rows_that_are_left_out(client, monkeypatch, certify, weight, here):
+    """In a large table (held-out) and a small one (folds), on a cluster and without one."""
+    if here:
+        monkeypatch.setattr(DaskBoundTreeClassifier, "_client", lambda self: None)
+    if certify == "held-out":
+        monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
+    table = frame(2000)
+    table["colour"] = np.where(np.arange(2000) % 50 == 7, [f"c{i}" for i in range(2000)], "red")
+    table = table if weight else table.drop(columns="weight")
+    rows = table.drop(columns=["label", "weight"], errors="ignore")
+    options = {"certify": certify, "random_state": 1, "unknown": "majority"}
+    weights = table["weight"] if weight else None
+    expected = BoundTreeClassifier(**options).fit(rows, table["label"], weights)
+    lazy = dd.from_pandas(table, npartitions=3)
+    model = DaskBoundTreeClassifier(**options).fit(lazy, "label", weight)
+    assert_same(model, expected)
+    own, other = model.model_.held_out, expected.model_.held_out
+    assert (own.m, own.errors, own.choices, own.folds) == (
+        other.m, other.errors, other.choices, other.folds,
+    )  # fmt: skip
+    np.testing.assert_array_equal(own.counts, other.counts)
+    assert model.certificate_.kind == certify
 
 
 def test_partitions_must_fit(client):

@@ -15,14 +15,15 @@ from random_samples import (
     random_sample,
 )
 
+from treebound.data.parts import PartRows
 from treebound.growing import grow, grow_on_engine
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
 
 
-def same(sample):
-    return sample
+def same(sample, first):
+    return PartRows(sample)
 
 
 def grown_on_dask(client, sample, parts, bins, options, limits, finer):

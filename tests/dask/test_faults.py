@@ -16,6 +16,7 @@ import pytest
 from random_samples import ARRAYS
 
 from treebound.data import Sample
+from treebound.data.parts import PartRows
 from treebound.growing import GrowOptions, Limits, grow, grow_on_engine, make_bins
 
 dask = pytest.importorskip("dask")
@@ -51,8 +52,8 @@ def expected(sample):
     return grow(sample, OPTIONS)
 
 
-def the_part(sample, part):
-    return sample.part(part)
+def the_part(sample, part, first=0):
+    return PartRows(sample.part(part))
 
 
 def engine_of(client, sample, read=the_part, n_parts=6):
@@ -98,12 +99,12 @@ def test_a_worker_that_is_killed_does_not_change_the_tree(cluster, sample, expec
     assert_same(grown(engine_of(client, sample), sample, progress), expected)
 
 
-def killed_once(sample, part, flag):
+def killed_once(sample, part, first, flag):
     if part[0] == 0 and not os.path.exists(flag):
         with open(flag, "w"):
             pass
         os.kill(os.getpid(), signal.SIGKILL)
-    return sample.part(part)
+    return PartRows(sample.part(part))
 
 
 @pytest.mark.heavy
@@ -160,10 +161,10 @@ def test_a_worker_that_comes_late_helps(cluster, sample, expected):
         local.scale(2)
 
 
-def broken(sample, part):
+def broken(sample, part, first):
     if part[0] == 3000:
         raise OSError("no such block")
-    return sample.part(part)
+    return PartRows(sample.part(part))
 
 
 def test_an_error_names_its_partition(client, sample):
@@ -361,8 +362,8 @@ def test_scattered_rows_that_are_lost_are_named(sample):
             grown(engine, sample, progress)
 
 
-def same_part(sample):
-    return sample
+def same_part(sample, first):
+    return PartRows(sample)
 
 
 @pytest.mark.heavy

@@ -10,7 +10,8 @@ from pyarrow import feather, parquet
 
 import treebound as tb
 from treebound.data import Column, Sample, files
-from treebound.data.files import Source, SourceBatches, read_raw
+from treebound.data.files import Source, read_raw
+from treebound.data.parts import PartReader
 from treebound.data.schema import Schema
 from treebound.data.streams import TableStream
 
@@ -24,9 +25,9 @@ def whole(paths, schema):
 def streamed(paths, schema, rows, monkeypatch):
     """The same in batches of so many rows."""
     monkeypatch.setattr(files, "BATCH_ROWS", rows)
-    stream = TableStream(SourceBatches(Source(paths, schema)), schema.target)
+    stream = TableStream(Source(paths, schema), schema.target)
     learned = stream.learn()
-    parts = list(stream.samples(learned))
+    parts = [part.kept for part in stream.rows(PartReader(learned))]
     return learned, parts
 
 

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from treebound.data import Sample
-from treebound.data.parts import learn_part, put_together, read_part
+from treebound.data.learned import put_together
+from treebound.data.parts import learn_part, read_part
 from treebound.data.weights import exact_sum
 
 

@@ -16,6 +16,7 @@ from random_samples import (
 )
 
 from treebound.data import Sample
+from treebound.data.parts import PartRows
 from treebound.growing import GrowOptions, Limits, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine, ShardEngine, stream_engine
 from treebound.growing.shard import code_sample
@@ -30,7 +31,7 @@ def assert_same_tree(seed, most_rows=400):
     if rng.random() < 0.5:
         engine = LocalEngine(parts, bins, sample.n_classes, n_threads=n_threads)
     else:
-        engine = stream_engine(parts, bins, sample.n_rows, n_threads=n_threads)
+        engine = stream_engine(map(PartRows, parts), bins, sample.n_rows, n_threads=n_threads)
     tree = grow_on_engine(
         engine,
         sample.columns,

@@ -8,6 +8,7 @@ from random_samples import ARRAYS, random_bins, random_limits, random_parts, ran
 from slow_tree import BreaksOrder, SlowTree
 
 from treebound.data import Matrix, Sample
+from treebound.data.parts import PartRows
 from treebound.data.weights import is_whole
 from treebound.growing import GrowOptions, Limits, grow, grow_on_engine
 from treebound.growing.engine import LocalEngine, stream_engine
@@ -81,7 +82,7 @@ def engines(rng, sample, options):
         "sorted": lambda: grow(sample, options, crossing=2**62),
         "histograms": lambda: grow(sample, options, crossing=2),
         "shards": lambda: on(LocalEngine(parts, bins, sample.n_classes, n_threads=2)),
-        "stream": lambda: on(stream_engine(parts, bins, sample.n_rows)),
+        "stream": lambda: on(stream_engine(map(PartRows, parts), bins, sample.n_rows)),
     }
 
 

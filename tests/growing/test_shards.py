@@ -11,12 +11,11 @@ from random_samples import KINDS, random_bins, random_parts, random_sample
 
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, Limits, grow_on_engine, make_bins
-from treebound.growing._bins import Bins, keys_of
+from treebound.growing._kernels import Bins, code_shard, column_codes, key_ranges, keys_of
 from treebound.growing.engine import LocalEngine, sum_of
-from treebound.growing.refine import EXACT, Answer, KeyRanges, Question, add_answers
+from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, add_answers
 from treebound.growing.shard import (
     Rows,
-    ShardSplit,
     code_sample,
     count_rows,
     digest_of,
@@ -46,8 +45,8 @@ def random_bundle(rng, n=120):
 
 
 def codes_of(shard, bins, j):
-    panel = next(p for p, group in enumerate(bins.panels) if j in group)
-    return shard.panels[panel][:, bins.panels[panel].index(j)].astype(int)
+    codes = column_codes(bins, shard.codes, j)
+    return np.where(codes < 0, bins.n_bins[j], codes)
 
 
 def values_in(sample, j):
@@ -61,7 +60,7 @@ def random_questions(rng, bins, facts):
     for j in range(bins.n_columns):
         if bins.by_code[j]:
             continue
-        ranges, n = KeyRanges.of(bins, facts, j), bins.n_bins[j]
+        ranges, n = key_ranges(bins, facts, j), bins.n_bins[j]
         shift = np.full(n, EXACT, dtype=np.uint8)
         shift[::2] = rng.integers(0, 60, len(shift[::2]))
         place = np.where(shift == EXACT, -1, np.cumsum(shift != EXACT) - 1).astype(np.int32)
@@ -87,9 +86,8 @@ def test_codes_are_monotone_and_bins_are_sent_whole():
         sample, bins, bundle = random_bundle(rng)
         [shard], facts = bundle.shards, bundle.facts
         again = pickle.loads(pickle.dumps(bins))
-        panels, extents, missing, single = again.code(sample.X.values, sample.n_rows)
-        for mine, other in zip(shard.panels, panels, strict=True):
-            np.testing.assert_array_equal(mine, other)
+        again_coded, extents, missing, single = code_shard(again, sample.X.values, sample.n_rows)
+        np.testing.assert_array_equal(shard.codes, again_coded)
         np.testing.assert_array_equal(extents, facts.extents)
         for j in range(bins.n_columns):
             codes, values = codes_of(shard, bins, j), values_in(sample, j)
@@ -199,9 +197,9 @@ def test_a_bundle_of_parts_answers_like_one_of_all_rows():
         finer = random_bins(rng, sample, 1000)
         fine, also = recode(bundle, finer), recode(whole, finer)
         np.testing.assert_array_equal(fine.facts.extents, also.facts.extents)
-        for p, panel in enumerate(also.shards[0].panels):
-            found = np.concatenate([shard.panels[p] for shard in fine.shards])
-            np.testing.assert_array_equal(found, panel)
+        for j in range(finer.n_columns):
+            found = np.concatenate([codes_of(shard, finer, j) for shard in fine.shards])
+            np.testing.assert_array_equal(found, codes_of(also.shards[0], finer, j))
         questions = random_questions(rng, bins, whole.facts)
         apart = add_answers(
             [

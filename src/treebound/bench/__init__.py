@@ -1,6 +1,13 @@
 """The study: data sets x draws x models under a protocol, resumable, on one machine or many."""
 
-from treebound.bench.models import Draw, Estimator, Fitted, Model, PrunedTree, SklearnCostComplexity
+from treebound.bench.models import (
+    Draw,
+    Estimator,
+    Fitted,
+    Learner,
+    PrunedTree,
+    SklearnCostComplexity,
+)
 from treebound.bench.protocols import PAPER, STANDARD, Protocol, protocol
 from treebound.bench.runner import Study, run
 from treebound.bench.samples import NamedSample, load_sample, load_samples
@@ -13,7 +20,7 @@ __all__ = [
     "Draw",
     "Estimator",
     "Fitted",
-    "Model",
+    "Learner",
     "NamedSample",
     "Protocol",
     "PrunedTree",

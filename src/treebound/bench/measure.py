@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bench.models import Draw, Fitted, Model, Part
+from treebound.bench.models import Draw, Fitted, Learner, Part
 
 # Measured quantities, in the order of the columns of the store.
 QUANTITIES = (
@@ -29,7 +29,7 @@ QUANTITIES = (
 )
 
 
-def measured(model: Model, draw: Draw, number: int) -> dict[str, Any]:
+def measured(model: Learner, draw: Draw, number: int) -> dict[str, Any]:
     """The result row of one model on one draw; a failed model gives a row with its error.
 
     Except for times, the row does not depend on process, machine or order: all randomness comes

@@ -112,7 +112,7 @@ class Fitted:
     judged_on: Part | None = None
 
 
-class Model(ABC):
+class Learner(ABC):
     """A way to learn from one draw. Subclasses are frozen dataclasses."""
 
     name: str
@@ -134,7 +134,7 @@ class Model(ABC):
 
 
 @dataclass(frozen=True)
-class PrunedTree(Model):
+class PrunedTree(Learner):
     """A grown tree and its pruner.
 
     Parameters
@@ -205,7 +205,7 @@ class PrunedTree(Model):
 
 
 @dataclass(frozen=True)
-class Estimator(Model):
+class Estimator(Learner):
     """Any scikit-learn classifier.
 
     Parameters
@@ -239,7 +239,7 @@ class Estimator(Model):
 
 
 @dataclass(frozen=True)
-class SklearnCostComplexity(Model):
+class SklearnCostComplexity(Learner):
     """Cost-complexity pruning with scikit-learn's tools.
 
     The alphas of ``cost_complexity_pruning_path`` on the training part, chosen by

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from treebound.bench.measure import failed, measured, thread_pools
-from treebound.bench.models import Draw, Model
+from treebound.bench.models import Draw, Learner
 from treebound.bench.samples import Parcel
 
 Row = dict[str, Any]
@@ -35,18 +35,18 @@ class Task:
     parcel: Parcel
     draw: int
     seed: int
-    models: tuple[Model, ...]
+    models: tuple[Learner, ...]
     test_fraction: float
     timeout: float | None = None
 
-    def packed(self, models: Sequence[Model]) -> bytes:
+    def packed(self, models: Sequence[Learner]) -> bytes:
         """The task with some of its models, pickled; models may be defined in a notebook."""
         from joblib import wrap_non_picklable_objects
 
         named = wrap_non_picklable_objects(list(models), keep_wrapper=False)
         return pickle.dumps((self.parcel, self.draw, self.seed, named, self.test_fraction), 5)
 
-    def error(self, model: Model, said: str) -> Row:
+    def error(self, model: Learner, said: str) -> Row:
         """The row of a model that failed."""
         return failed(self.parcel.name, self.draw, self.seed, model.name, said)
 

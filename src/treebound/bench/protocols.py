@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from treebound._validation import OneOf, check
-from treebound.bench.models import Estimator, Model, PrunedTree, SklearnCostComplexity
+from treebound.bench.models import Estimator, Learner, PrunedTree, SklearnCostComplexity
 from treebound.bench.splits import ROOT_SEED, RowFolds, seeds_of
 from treebound.growing.options import GrowOptions
 
@@ -44,7 +44,7 @@ class Protocol:
     """
 
     name: str
-    models: Callable[[], Iterable[Model]]
+    models: Callable[[], Iterable[Learner]]
     draws: int = 25
     test_fraction: float = 0.15
     root_seed: int = ROOT_SEED
@@ -68,7 +68,7 @@ class Protocol:
         """The same protocol with another number of draws."""
         return self if draws is None else replace(self, draws=draws)
 
-    def chosen(self, names: Iterable[str] | None = None) -> tuple[Model, ...]:
+    def chosen(self, names: Iterable[str] | None = None) -> tuple[Learner, ...]:
         """Some models of the protocol, in its order."""
         models = tuple(self.models())
         if not names:
@@ -104,7 +104,7 @@ def paper_options() -> GrowOptions:
     return GrowOptions("gini", growth_order="impurity", max_leaves=75, thresholds="midpoint")
 
 
-def paper_models() -> tuple[Model, ...]:
+def paper_models() -> tuple[Learner, ...]:
     """The paper's six models, with five folds; its reduced-error pruning keeps the labels."""
     from treebound import pruning
 
@@ -120,7 +120,7 @@ def paper_models() -> tuple[Model, ...]:
     )
 
 
-def standard_models() -> tuple[Model, ...]:
+def standard_models() -> tuple[Learner, ...]:
     """Trees grown to purity by gain; our default pruner and common alternatives."""
     from sklearn.tree import DecisionTreeClassifier
 

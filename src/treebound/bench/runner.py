@@ -10,7 +10,7 @@ from typing import Any, Literal
 from typing import Protocol as Interface
 
 from treebound._extras import require
-from treebound.bench.models import Model
+from treebound.bench.models import Learner
 from treebound.bench.processes import Children, Task, measure_draw
 from treebound.bench.protocols import Protocol
 from treebound.bench.protocols import protocol as protocol_of
@@ -39,7 +39,7 @@ class Study:
     ----------
     samples : sequence of NamedSample
         The data sets.
-    models : sequence of Model
+    models : sequence of Learner
         The models to compare.
     protocol : Protocol
         The number of draws, their seeds and the size of the test part.
@@ -59,7 +59,7 @@ class Study:
     """
 
     samples: Sequence[NamedSample]
-    models: Sequence[Model]
+    models: Sequence[Learner]
     protocol: Protocol
 
     @property

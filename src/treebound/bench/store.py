@@ -22,7 +22,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from treebound._files import check_writable, may_write
 from treebound.bench.measure import QUANTITIES
-from treebound.bench.models import Model
+from treebound.bench.models import Learner
 from treebound.bench.protocols import Protocol
 from treebound.bench.samples import NamedSample
 from treebound.data.columns import KINDS
@@ -227,7 +227,7 @@ class Store:
 
     @_naming_the_file
     def register(
-        self, protocol: Protocol, samples: Iterable[NamedSample], models: Sequence[Model]
+        self, protocol: Protocol, samples: Iterable[NamedSample], models: Sequence[Learner]
     ) -> None:
         """Register the samples and models of a study, in one transaction."""
         with self._transaction():
@@ -251,7 +251,7 @@ class Store:
         stored = self._one("dataset", "fingerprint", study, named.name)
         self._refuse(stored != named.fingerprint, "data set", named.name, stored, named.fingerprint)
 
-    def _register_model(self, study: str, model: Model) -> None:
+    def _register_model(self, study: str, model: Learner) -> None:
         (position,) = self._connection.execute(
             "SELECT coalesce(max(position) + 1, 0) FROM model WHERE study = ?", (study,)
         ).fetchone()

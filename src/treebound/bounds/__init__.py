@@ -9,8 +9,7 @@ module                  what is in it
 ``counting``            Stirling, Catalan and other numbers, exact and as logarithms
 ``splits``              how many splits a node makes: ``R_{N,k}``, ``D_k``, ``B(m)``
 ``stumps``              the stump theorems
-``theorems``            the tree theorems, as a table
-``partitioning``        the least of all bounds on the partitioning function
+``partitioning``        the tree theorems, as a table, and the least of all bounds
 ``growth``              growth functions: fast, tight, closed, chain, and the least of all
 ``vc``                  VC dimensions from both sides
 ``risk``                from a growth function to a bound on the risk
@@ -24,7 +23,7 @@ module                  what is in it
 
 from treebound.bounds.enumerate import realizable_partitions
 from treebound.bounds.growth import log_growth, log_growth_leaves
-from treebound.bounds.partitioning import partitions
+from treebound.bounds.partitioning import partitions, tree_partitions
 from treebound.bounds.risk import (
     binomial_upper,
     log_leaves_prior,
@@ -34,7 +33,6 @@ from treebound.bounds.risk import (
 )
 from treebound.bounds.shattered import shattered_sample
 from treebound.bounds.stumps import stump_partitions
-from treebound.bounds.theorems import tree_partitions
 from treebound.bounds.vc import VCDimension, vc_dimension
 from treebound.bounds.witnesses import check_witness, witness
 from treebound.bounds.worst_case import worst_sample

@@ -21,12 +21,21 @@ form        for a shape, over ``n``                          for all trees, over
                                                              ``Y = ell (n-1) X + n B / 2``
 ==========  ===============================================  ==================================
 
-Both are ours, not the paper's. ``P_T`` is in :mod:`treebound.bounds._shape_polynomial`. No value
-is rounded below its formula.
+Both are ours, not the paper's (theory notes, "Chains"). ``P_T`` depends on the shape alone; its
+coefficients in ``Z`` are kept by subtree:
+
+==================================  ======================================================
+a leaf                              ``P = 1``
+children of different shape         ``P = P_l + P_r - 1 + Z P_l P_r``
+children of equal shape             ``P = P_l + Z P_l^2 / 2``
+==================================  ======================================================
+
+No value is rounded below its formula.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import log
 from typing import NamedTuple
@@ -35,9 +44,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.bounds import _series
+from treebound.bounds._cache import SizedCache, from_below
 from treebound.bounds._recursion import UNBOUNDED, Features
-from treebound.bounds._scaled import ROUNDING, Scaled, log_above, logs_above
-from treebound.bounds._shape_polynomial import chain_polynomial
+from treebound.bounds._scaled import ONE, ROUNDING, Scaled, log_above, logs_above
 from treebound.shapes import TreeShape
 
 IntArray = NDArray[np.int64]
@@ -46,6 +55,8 @@ FloatArray = NDArray[np.float64]
 _PER_NODE = 64
 # Ratios of real to categorical tests up to which powers are made by a recurrence (_series.pyx).
 _MILD = 1e8
+# Coefficients that are kept, 16 bytes each.
+_kept: SizedCache[Scaled] = SizedCache(1 << 22)
 
 
 class Pairs(NamedTuple):
@@ -55,27 +66,20 @@ class Pairs(NamedTuple):
     categorical: int
 
 
-class _Summary(NamedTuple):
-    real: int
-    declared: int
-    undeclared: int
-    most_categories: int
+def pairs_of(features: Features, m: int) -> Pairs:
+    """``A`` and ``B`` at ``m`` examples."""
+    tests, undeclared, most = _summary(features)
+    if m < most:
+        tests = _declared_tests(features, m)
+    return Pairs(2 * features.real, 2 * (tests + undeclared * m))
 
 
 @lru_cache(maxsize=1024)
-def _summary(features: Features) -> _Summary:
-    """What a node may test once there are at least as many examples as categories."""
+def _summary(features: Features) -> tuple[int, int, int]:
+    """Declared tests, undeclared columns, and from how many examples on all categories show."""
     declared = [n for n in features.nominal if n < UNBOUNDED]
-    total = sum(o - 1 for o in features.ordinal) + sum(1 if n == 2 else n for n in declared)
     most = max([*features.ordinal, *declared], default=0)
-    return _Summary(features.real, total, len(features.nominal) - len(declared), most)
-
-
-def pairs_of(features: Features, m: int) -> Pairs:
-    """``A`` and ``B`` at ``m`` examples."""
-    summary = _summary(features)
-    total = summary.declared if m >= summary.most_categories else _declared_tests(features, m)
-    return Pairs(2 * summary.real, 2 * (total + summary.undeclared * m))
+    return _declared_tests(features, most), len(features.nominal) - len(declared), most
 
 
 def _declared_tests(features: Features, m: int) -> int:
@@ -99,16 +103,20 @@ def _is_constant(m: int, features: Features) -> bool:
     return m == 1 or features.is_empty
 
 
+def _factors(m: int, n_classes: int, features: Features, labels: int) -> tuple[float, float]:
+    """``alpha = labels A`` and ``beta = n B`` of the factor ``alpha X + beta`` of a node."""
+    pairs = pairs_of(features, m)
+    return float(labels * pairs.real), float(n_classes * pairs.categorical)
+
+
 def log_closed_growth(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
     """Closed form for one shape; ``m ln n`` with real features only and ``m < L``."""
     if _is_constant(m, features):
         return log(n_classes)
-    pairs = pairs_of(features, m)
-    nodes = shape.leaves - 1
-    if pairs.categorical == 0 and m <= nodes:
+    alpha, beta = _factors(m, n_classes, features, n_classes)
+    if beta == 0.0 and m < shape.leaves:
         return log_all_labellings(m, n_classes)
-    alpha, beta = float(n_classes * pairs.real), float(n_classes * pairs.categorical)
-    mantissa, power = _series.power(alpha, beta, float(m - 1), nodes)
+    mantissa, power = _series.power(alpha, beta, float(m - 1), shape.nodes)
     return log_above(mantissa * n_classes, power - shape.symmetries, _PER_NODE * shape.leaves)
 
 
@@ -116,11 +124,21 @@ def log_chain_growth(shape: TreeShape, m: int, n_classes: int, features: Feature
     """Chain closed form for one shape, at most ``m ln n``."""
     if _is_constant(m, features):
         return log(n_classes)
-    pairs = pairs_of(features, m)
-    alpha, beta = float((n_classes - 1) * pairs.real), float(n_classes * pairs.categorical)
-    mantissa, power = _series.polynomial(alpha, beta, float(m - 1), *chain_polynomial(shape))
+    alpha, beta = _factors(m, n_classes, features, n_classes - 1)
+    coefficients = from_below(shape, _kept.get, _polynomial)
+    mantissa, power = _series.polynomial(alpha, beta, float(m - 1), *coefficients.arrays)
     value = log_above(mantissa * n_classes, power, _roundings(alpha, beta) * shape.leaves)
     return min(value, log_all_labellings(m, n_classes))
+
+
+def _polynomial(shape: TreeShape, below: dict[TreeShape, Scaled]) -> Scaled:
+    """The ``L`` coefficients of ``P_T`` from those of the children; they are kept."""
+    result = Scaled.constant(1.0, shape.leaves)
+    if shape.left is not None and shape.right is not None:
+        sides = (*below[shape.left].arrays, *below[shape.right].arrays)
+        _series.joined(*sides, shape.left is shape.right, *result.arrays)
+    _kept.put(shape, result, shape.leaves)
+    return result
 
 
 def log_closed_growth_leaves(
@@ -130,17 +148,10 @@ def log_closed_growth_leaves(
 
     ``leaves`` rises.
     """
-    if _is_constant(m, features):
-        return np.full(leaves.shape, log(n_classes))
-    pairs = pairs_of(features, m)
-    nodes = leaves - 1
-    powers, shapes = Scaled.empty(len(nodes)), Scaled.empty(len(nodes))
-    alpha, beta = 0.5 * n_classes * pairs.real, 0.5 * n_classes * pairs.categorical
-    _series.powers_at(alpha, beta, float(m - 1), nodes, *powers)
-    _series.catalans(nodes, *shapes)
-    mantissa = powers.mantissa * shapes.mantissa * n_classes
-    values = logs_above(mantissa, powers.power + shapes.power, _roundings(alpha, beta) * leaves)
-    if pairs.categorical == 0:
+    shapes = Scaled.zeros(len(leaves))
+    _series.catalans(leaves - 1, *shapes.arrays)
+    values = _log_sums(leaves, m, n_classes, features, n_classes, _series.powers_at, shapes)
+    if not _is_constant(m, features) and pairs_of(features, m).categorical == 0:
         values[leaves > m] = log_all_labellings(m, n_classes)
     return values
 
@@ -152,11 +163,24 @@ def log_chain_growth_leaves(
 
     ``leaves`` rises.
     """
+    values = _log_sums(leaves, m, n_classes, features, n_classes - 1, _series.all_trees, ONE)
+    return np.minimum(values, log_all_labellings(m, n_classes))
+
+
+def _log_sums(
+    leaves: IntArray,
+    m: int,
+    n_classes: int,
+    features: Features,
+    labels: int,
+    sums_of: Callable[..., None],
+    times: Scaled,
+) -> FloatArray:
+    """Logs of ``n times`` a sum over the trees of each number of leaves, half the factor a node."""
     if _is_constant(m, features):
         return np.full(leaves.shape, log(n_classes))
-    pairs = pairs_of(features, m)
-    sums = Scaled.empty(len(leaves))
-    alpha, beta = 0.5 * (n_classes - 1) * pairs.real, 0.5 * n_classes * pairs.categorical
-    _series.all_trees(alpha, beta, float(m - 1), leaves - 1, *sums)
-    values = logs_above(sums.mantissa * n_classes, sums.power, _roundings(alpha, beta) * leaves)
-    return np.minimum(values, log_all_labellings(m, n_classes))
+    alpha, beta = (0.5 * factor for factor in _factors(m, n_classes, features, labels))
+    sums = Scaled.zeros(len(leaves))
+    sums_of(alpha, beta, float(m - 1), leaves - 1, *sums.arrays)
+    mantissa = sums.mantissa * times.mantissa * n_classes
+    return logs_above(mantissa, sums.power + times.power, _roundings(alpha, beta) * leaves)

@@ -61,8 +61,8 @@ def _log_sum(shape: TreeShape, m: int, n_classes: int, features: Features, *, to
 def _products(shape: TreeShape, by_leaves: bool, parts: int) -> int:
     """Products of two ``pi^c``, and caps, over all nodes."""
     work = 0
-    for step in plan_of(shape, by_leaves):
-        left, right = (min(child.leaves, parts) for child in children(step.shape))
+    for part, _ in plan_of(shape, by_leaves):
+        left, right = (min(child.leaves, parts) for child in children(part))
         work += left * right * min(left, right) + parts * parts
     return work
 
@@ -83,11 +83,17 @@ def _least_cap(shape: TreeShape, m: int, n_classes: int) -> float:
 def _plan_arrays(
     shape: TreeShape, by_leaves: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray, list[tuple[int, int]]]:
-    steps = plan_of(shape, by_leaves)
-    smaller = np.array([float(step.smaller) for step in steps])
-    leaves = np.array([float(step.shape.leaves) for step in steps])
-    halved = np.array([0.5 if step.shape.left is step.shape.right else 1.0 for step in steps])
-    return smaller, leaves, halved, [(step.left, step.right) for step in steps]
+    plan = plan_of(shape, by_leaves)
+    at = {step: place for place, step in enumerate(plan)}
+    smaller = np.array([float(fewer) for _, fewer in plan])
+    leaves = np.array([float(part.leaves) for part, _ in plan])
+    halved = np.array([0.5 if part.left is part.right else 1.0 for part, _ in plan])
+    places = []
+    for part, fewer in plan:
+        left, right = children(part)
+        of_left, of_right = (right.leaves, left.leaves) if by_leaves else (1, 1)
+        places.append((at.get((left, fewer + of_left), -1), at.get((right, fewer + of_right), -1)))
+    return smaller, leaves, halved, places
 
 
 def _log_product(

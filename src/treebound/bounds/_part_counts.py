@@ -8,16 +8,15 @@ some size every ``pi^c`` is followed, and kept by subtree.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import inf, log, perm
+from math import log, perm
 
 import numpy as np
 
-from treebound.bounds import _convolve
 from treebound.bounds._cache import SizedCache, from_below
 from treebound.bounds._closed import log_closed_growth
+from treebound.bounds._node import sum_over_sizes
 from treebound.bounds._recursion import Features, children, merge_ways
-from treebound.bounds._scaled import NOTHING, Scaled
-from treebound.bounds.splits import node_split_table
+from treebound.bounds._scaled import ONE, Scaled
 from treebound.shapes import TreeShape
 
 # Multiplications up to which the parts of a shape are followed one by one: a tenth of a second.
@@ -90,54 +89,35 @@ def _parts(shape: TreeShape, n_classes: int, features: Features, size: int) -> t
 
 def _one_part(most: int, size: int) -> Scaled:
     """Zeros for every number of parts but one."""
-    mantissa = np.zeros((most + 1, size + 1))
-    power = np.full((most + 1, size + 1), NOTHING, dtype=np.int64)
-    mantissa[1], power[1] = 0.5, 1
-    return Scaled(mantissa, power)
+    parts = Scaled.zeros(most + 1, size + 1)
+    parts[1] = ONE
+    return parts
 
 
 def _parts_of_node(
     shape: TreeShape, most: int, left: Scaled, right: Scaled, features: Features, size: int
 ) -> tuple[Scaled, int]:
     values = _one_part(most, size)
-    real = features.is_real
     low, high = children(shape)
-    least = (low.leaves, high.leaves) if real else (1, 1)
-    binding = free = min(shape.leaves, size) if real else 1
-    splits = _splits(features, size)[free - 1 :]
+    binding = free = min(shape.leaves, size) if features.is_real else 1
+    rows = slice(free + 1, size + 1)
     stirlings = _stirling_rows(size, 1 << most.bit_length())
     for c in range(2, most + 1):
-        counts = stirlings[c].at(np.arange(size + 1))
+        counts = stirlings[c].copy()
         if free < size:
             sums = Scaled.zeros(size + 1)
             for a, b, ways in merge_ways(low.leaves, high.leaves, c):
-                sides = left.row([a]), right.row([b])
-                sums = sums.plus(_products(*sides, splits, least, free + 1).times(float(ways)))
-            sums = sums.times(0.5 if low is high else 1.0)
-            rows = slice(free + 1, size + 1)
-            counts.mantissa[rows], counts.power[rows] = sums.mantissa[rows], sums.power[rows]
+                sides = left[[a]], right[[b]]
+                products, _ = sum_over_sizes(shape, sides, 0, features, 0.0, free + 1, size)
+                sums += products * float(ways)
+            counts[rows] = (sums * (0.5 if low is high else 1.0))[rows]
             binds = np.flatnonzero(stirlings[c].less_than(counts))
             binding = max(binding, int(binds.max(initial=0)))
             counts = counts.least(stirlings[c])
-        values.mantissa[c], values.power[c] = counts
+        values[c] = counts
         # A sample of c examples has one partition into c parts.
-        values.mantissa[c, c : c + 1], values.power[c, c : c + 1] = 0.5, 1
+        values[c, c : c + 1] = ONE
     return values, binding
-
-
-def _products(
-    left: Scaled, right: Scaled, splits: np.ndarray, least: tuple[int, int], first: int
-) -> Scaled:
-    """``sum_k D_k pi^a_l(k) pi^b_r(m-k)`` by sample size."""
-    sums, same = Scaled.zeros(len(left.power[0])), np.zeros(1, dtype=np.int32)
-    sides, no_limit = (*left, *right, same, same), np.full(len(splits), inf)
-    _convolve.by_size(*sides, splits, no_limit, 0.0, *least, *sums, *Scaled.zeros(0), first)
-    return sums
-
-
-@lru_cache(maxsize=8)
-def _splits(features: Features, size: int) -> np.ndarray:
-    return node_split_table(features, 2, size)
 
 
 @lru_cache(maxsize=8)
@@ -153,8 +133,7 @@ def _stirling_rows(size: int, parts: int) -> list[Scaled]:
 
 def _joined(parts: Scaled, n_classes: int) -> Scaled:
     """``G = sum_c (n)_c pi^c``."""
-    total = Scaled(parts.mantissa[1], parts.power[1]).times(float(n_classes))
-    for c in range(2, len(parts.mantissa)):
-        labels = Scaled.of_integers([perm(n_classes, c)])
-        total = total.plus(Scaled(parts.mantissa[c], parts.power[c]).times(labels))
+    total = parts[1] * float(n_classes)
+    for c in range(2, len(parts)):
+        total += parts[c] * Scaled.of_integers([perm(n_classes, c)])
     return total

@@ -45,6 +45,16 @@ class Features(NamedTuple):
     def is_real(self) -> bool:
         return self.real > 0 and not self.ordinal and not self.nominal
 
+    @property
+    def is_one_threshold(self) -> bool:
+        """Whether a single feature is tested, and by thresholds."""
+        return self.real + len(self.ordinal) == 1 and not self.nominal
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return self.real + len(self.ordinal) + len(self.nominal)
+
     def combinations(self, limit: int) -> int:
         """Distinct examples there can be, or ``limit`` when there are more."""
         if self.real:
@@ -91,6 +101,13 @@ def distinct_features(features: Features) -> Iterable[tuple[str, int, int]]:
         counts = getattr(features, kind)
         for categories in dict.fromkeys(counts):
             yield kind, counts.index(categories), counts.count(categories)
+
+
+def shares(kind: str, categories: int) -> list[tuple[int, int]]:
+    """How the two parts of a split on a feature can share its categories."""
+    if kind == "ordinal":
+        return [(theta, categories - theta) for theta in range(1, categories)]
+    return list(dict.fromkeys([(1, categories - 1), (categories - 1, 1)]))
 
 
 @lru_cache(maxsize=4096)
@@ -141,47 +158,23 @@ def children(shape: TreeShape) -> tuple[TreeShape, TreeShape]:
     return left, right
 
 
-def simple_case(shape: TreeShape, c: int, m: int, features: Features) -> int | None:
-    """The cases that need no theorem: 0, 1 or None."""
-    if c > min(m, shape.leaves):
-        return 0
-    if c == 1:
-        return 1
-    if features.is_empty:
-        return 0
-    return 1 if c == m else None
-
-
-class Step(NamedTuple):
-    """A node of a plan; its subtrees are earlier steps, or -1 for a leaf."""
-
-    shape: TreeShape
-    left: int
-    right: int
-    smaller: int
-
-
 @lru_cache(maxsize=512)
-def plan_of(shape: TreeShape, by_leaves: bool) -> tuple[Step, ...]:
-    """The nodes to evaluate, subtrees first, each with how many examples fewer than ``m`` it gets.
+def plan_of(shape: TreeShape, by_leaves: bool) -> tuple[tuple[TreeShape, int], ...]:
+    """The inner nodes, subtrees first, each with how many examples fewer than ``m`` it gets.
 
     ``by_leaves``: a subtree loses the leaves of its sibling, otherwise it loses one example.
     """
-    where: dict[tuple[TreeShape, int], int] = {}
-    steps: list[Step] = []
-    stack = [(shape, 0, False)]
-    while stack:
-        part, smaller, ready = stack.pop()
-        if part.left is None or part.right is None or (part, smaller) in where:
-            continue
-        left = (part.left, smaller + (part.right.leaves if by_leaves else 1))
-        right = (part.right, smaller + (part.left.leaves if by_leaves else 1))
-        if ready:
-            where[part, smaller] = len(steps)
-            steps.append(Step(part, where.get(left, -1), where.get(right, -1), smaller))
-        else:
-            stack += [(part, smaller, True), (*right, False), (*left, False)]
-    return tuple(steps)
+    if by_leaves:
+        parts = (part for part in shape.subshapes() if not part.is_leaf)
+        return tuple((part, shape.leaves - part.leaves) for part in parts)
+    plan: list[tuple[TreeShape, int]] = []
+    level, depth = [shape], 0
+    while level:
+        inner = [part for part in level if not part.is_leaf]
+        plan += [(part, depth) for part in inner]
+        level = list(dict.fromkeys(child for part in inner for child in children(part)))
+        depth += 1
+    return tuple(reversed(plan))
 
 
 Rule = Callable[["Recursion", TreeShape, int, Features], Sequence[int]]
@@ -239,7 +232,7 @@ class Recursion:
         if not fast:
             pairs = ((part, k) for part in shape.subshapes() for k in range(1, m))
         else:
-            steps = plan_of(shape, False) + (plan_of(shape, True) if features.is_real else ())
-            pairs = ((step.shape, m - step.smaller) for step in steps if m > step.smaller)
+            plan = plan_of(shape, False) + (plan_of(shape, True) if features.is_real else ())
+            pairs = ((part, m - fewer) for part, fewer in plan if m > fewer)
         for part, k in pairs:
             self(part, k, features)

@@ -19,7 +19,16 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from treebound._validation import invalid
-from treebound.bounds._recursion import Features, Recursion, Rule, children, fill, with_categories
+from treebound.bounds._recursion import (
+    Features,
+    Recursion,
+    Rule,
+    children,
+    distinct_features,
+    fill,
+    shares,
+    with_categories,
+)
 from treebound.bounds.splits import (
     node_budget,
     node_splits_of_size,
@@ -161,65 +170,40 @@ def feature_rule(recursion: Recursion, shape: TreeShape, m: int, features: Featu
     """Each feature fills the heaviest sizes within its own budget; at most the form with B(m)."""
     whole = budget_rule(recursion, shape, m, features)
     plain = unordered_weights(recursion, shape, m, features)
-    refined = refined_weights(recursion, shape, m, features)
+    kinds = [(features.real, plain, *_room("real", m, m))] if features.real else []
+    for kind, at, times in distinct_features(features):
+        weights = _refined_weights(recursion, shape, m, features, kind, at)
+        kinds.append((times, weights, *_room(kind, getattr(features, kind)[at], m)))
     totals = []
     for c in range(recursion.parts):
-        one_sided = plain[0][c]
-        every = [_filled(plain, c, m, 2, m - 1, times=features.real)]
-        inner = [one_sided]
-        for weights, capacity, budget in refined:
+        every, inner = 0, plain[0][c]
+        for times, weights, capacity, budget in kinds:
             pairs = [(weight[c], room) for weight, room in zip(weights, capacity, strict=True)]
-            every.append(fill(pairs, budget))
-            inner.append(fill(pairs[1:], budget))
-        total = sum(every) if features.real else max(sum(every), sum(inner))
+            every += times * fill(pairs, budget)
+            inner += times * fill(pairs[1:], budget)
+        total = every if features.real else max(every, inner)
         totals.append(min(total, whole[c]))
     return totals
 
 
-def _filled(weights: list[list[int]], c: int, m: int, each: int, budget: int, *, times: int) -> int:
-    """What ``times`` real features add: two splits of every size, one of size ``m/2``."""
-    if not times:
-        return 0
-    capacity = [1 if 2 * k == m else each for k in range(1, m // 2 + 1)]
-    pairs = [(weight[c], room) for weight, room in zip(weights, capacity, strict=True)]
-    return times * fill(pairs, budget)
-
-
-def refined_weights(
-    recursion: Recursion, shape: TreeShape, m: int, features: Features
-) -> list[tuple[list[list[int]], list[int], int]]:
-    """For every categorical feature: weight of a split by size, how many there are, its budget.
-
-    A threshold leaves ``theta`` and ``O_i - theta`` categories, a unitary test 1 and ``N_i - 1``.
-    """
+def _room(kind: str, categories: int, m: int) -> tuple[list[int], int]:
+    """How many splits of each size one feature can make, and how many in all."""
     sizes = range(1, m // 2 + 1)
-    weighed = []
-    for at, o in enumerate(features.ordinal):
-        pairs = [(theta, o - theta) for theta in range(1, o)]
-        weights = _weights_of_pairs(recursion, shape, m, features, "ordinal", at, pairs)
-        capacity = [1 if 2 * k == m else min(o - 1, 2) for k in sizes]
-        weighed.append((weights, capacity, min(o, m) - 1))
-    for at, n in enumerate(features.nominal):
-        pairs = [(1, n - 1), (n - 1, 1)]
-        weights = _weights_of_pairs(recursion, shape, m, features, "nominal", at, pairs)
-        capacity = [nominal_splits_of_size(n, m, k) for k in sizes]
-        weighed.append((weights, capacity, nominal_splits(n, m)))
-    return weighed
+    if kind == "nominal":
+        room = [nominal_splits_of_size(categories, m, k) for k in sizes]
+        return room, nominal_splits(categories, m)
+    thresholds = min(categories, m) - 1
+    each = 2 if kind == "real" else min(categories - 1, 2)
+    return [1 if 2 * k == m else each for k in sizes], thresholds
 
 
-def _weights_of_pairs(
-    recursion: Recursion,
-    shape: TreeShape,
-    m: int,
-    features: Features,
-    kind: str,
-    at: int,
-    pairs: list[tuple[int, int]],
+def _refined_weights(
+    recursion: Recursion, shape: TreeShape, m: int, features: Features, kind: str, at: int
 ) -> list[list[int]]:
     """Heaviest split of each size over the ways its two parts can share the categories."""
     sides = [
-        (with_categories(features, kind, at, x), with_categories(features, kind, at, y))
-        for x, y in dict.fromkeys(pairs)
+        tuple(with_categories(features, kind, at, some) for some in pair)
+        for pair in shares(kind, getattr(features, kind)[at])
     ]
     weights = []
     for k in range(1, m // 2 + 1):

@@ -7,8 +7,9 @@ examples; entry 0 is not used.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf, log
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +44,9 @@ def logs_above(
     return logs
 
 
-class Scaled(NamedTuple):
-    """``mantissa * 2**power``, entry by entry."""
+@dataclass(eq=False, slots=True)
+class Scaled:
+    """``mantissa * 2**power``, entry by entry; the last axis is the sample size."""
 
     mantissa: FloatArray
     power: NDArray[np.int64]
@@ -58,11 +60,6 @@ class Scaled(NamedTuple):
         return cls(fraction, total)
 
     @classmethod
-    def empty(cls, count: int) -> Scaled:
-        """Room for ``count`` numbers."""
-        return cls(np.empty(count), np.empty(count, dtype=np.int64))
-
-    @classmethod
     def zeros(cls, *shape: int) -> Scaled:
         """Zeros."""
         return cls(np.zeros(shape), np.full(shape, NOTHING, dtype=np.int64))
@@ -70,10 +67,8 @@ class Scaled(NamedTuple):
     @classmethod
     def stack(cls, functions: Sequence[Scaled]) -> Scaled:
         """Several functions, a row each."""
-        return cls(
-            np.array([function.mantissa for function in functions]),
-            np.array([function.power for function in functions]),
-        )
+        mantissas, powers = zip(*(function.arrays for function in functions), strict=True)
+        return cls(np.array(mantissas), np.array(powers))
 
     @classmethod
     def constant(cls, value: float, count: int) -> Scaled:
@@ -83,13 +78,13 @@ class Scaled(NamedTuple):
     @classmethod
     def powers(cls, base: int, count: int) -> Scaled:
         """``base**m``."""
-        mantissa, power = np.empty(count), np.empty(count, dtype=np.int64)
+        result = cls.zeros(count)
         fraction, exponent = 0.5, 1
         for m in range(count):
-            mantissa[m], power[m] = fraction, exponent
+            result.mantissa[m], result.power[m] = fraction, exponent
             fraction, more = np.frexp(fraction * base)
             exponent += int(more)
-        return cls(mantissa, power)
+        return result
 
     @classmethod
     def of_integers(cls, values: Sequence[int]) -> Scaled:
@@ -98,37 +93,37 @@ class Scaled(NamedTuple):
         tops = [float(value >> shift) for value, shift in zip(values, shifts, strict=True)]
         return cls.of(np.array(tops), np.array(shifts, dtype=np.int64))
 
-    def log(self, m: int) -> float:
-        """Natural logarithm of one entry."""
-        return log_above(float(self.mantissa[m]), int(self.power[m]))
+    @property
+    def arrays(self) -> tuple[FloatArray, NDArray[np.int64]]:
+        """Both arrays, as the kernels take them."""
+        return self.mantissa, self.power
 
-    def logs(self) -> FloatArray:
-        """Natural logarithms; -inf for zero."""
-        return logs_above(self.mantissa, self.power)
+    def __len__(self) -> int:
+        return len(self.mantissa)
 
-    def at(self, sizes: NDArray[np.int64]) -> Scaled:
-        """The entries of other sample sizes."""
-        return Scaled(self.mantissa[..., sizes], self.power[..., sizes])
-
-    def row(self, at: int | list[int] | NDArray[np.int64]) -> Scaled:
-        """One function of several, or some of them."""
+    def __getitem__(self, at: Any) -> Scaled:
         return Scaled(self.mantissa[at], self.power[at])
 
-    def put(self, where: slice, other: Scaled) -> None:
-        """Replace the entries of some sample sizes, in place."""
-        self.mantissa[..., where], self.power[..., where] = other
+    def __setitem__(self, at: Any, other: Scaled) -> None:
+        self.mantissa[at], self.power[at] = other.arrays
 
-    def times(self, other: Scaled | NDArray[np.floating[Any]] | float) -> Scaled:
-        """Product, entry by entry."""
+    def copy(self) -> Scaled:
+        """The same numbers, to be changed."""
+        return Scaled(self.mantissa.copy(), self.power.copy())
+
+    def __mul__(self, other: Scaled | NDArray[np.floating[Any]] | float) -> Scaled:
         if isinstance(other, Scaled):
             return Scaled.of(self.mantissa * other.mantissa, self.power + other.power)
         return Scaled.of(self.mantissa * other, self.power)
 
-    def plus(self, other: Scaled) -> Scaled:
-        """Sum, entry by entry."""
+    def __add__(self, other: Scaled) -> Scaled:
         power = np.maximum(self.power, other.power)
-        total = _shifted(self, power) + _shifted(other, power)
-        return Scaled.of(total, power)
+        return Scaled.of(_shifted(self, power) + _shifted(other, power), power)
+
+    def minus(self, value: float) -> Scaled:
+        """Each entry minus ``value``, which must not exceed it."""
+        total = self.mantissa - _shifted(Scaled.constant(value, 1), self.power)
+        return Scaled.of(np.maximum(total, 0.0), self.power)
 
     def sums(self, starts: NDArray[np.int64]) -> Scaled:
         """Sums of successive functions, each from one of ``starts`` to the next."""
@@ -137,18 +132,12 @@ class Scaled(NamedTuple):
         total = np.add.reduceat(_shifted(self, np.repeat(power, counts, axis=0)), starts, axis=0)
         return Scaled.of(total, power)
 
-    def minus(self, value: float) -> Scaled:
-        """Each entry minus ``value``, which must not exceed it."""
-        constant = Scaled.constant(value, 1)
-        total = self.mantissa - _shifted(constant, self.power)
-        return Scaled.of(np.maximum(total, 0.0), self.power)
-
     def raised(self, operations: NDArray[np.floating[Any]] | float) -> Scaled:
         """Whole numbers, raised above their rounding errors where they exceed 2**53.
 
         ``operations`` is how many operations, each with an error of one rounding, made them.
         """
-        return self.times(np.where(self.power > 53, 1.0 + ROUNDING * (operations + 4), 1.0))
+        return self * np.where(self.power > 53, 1.0 + ROUNDING * (operations + 4), 1.0)
 
     def less_than(self, other: Scaled) -> NDArray[np.bool_]:
         """Where this is smaller."""
@@ -157,25 +146,15 @@ class Scaled(NamedTuple):
 
     def least(self, other: Scaled) -> Scaled:
         """The smaller of both, entry by entry."""
-        here = self.less_than(other)
-        return Scaled(
-            np.where(here, self.mantissa, other.mantissa), np.where(here, self.power, other.power)
-        )
+        return self._chosen(other, self.less_than(other))
 
     def most(self, other: Scaled) -> Scaled:
         """The larger of both, entry by entry."""
-        here = self.less_than(other)
-        return Scaled(
-            np.where(here, other.mantissa, self.mantissa), np.where(here, other.power, self.power)
-        )
+        return other._chosen(self, self.less_than(other))
 
-
-def alone(left: Scaled, right: Scaled, n: float, count: int) -> Scaled:
-    """What splits that isolate one example weigh, both directions, by sample size."""
-    rest = np.maximum(np.arange(count) - 1, 1)
-    single = np.ones(count, dtype=np.int64)
-    low, high = left.at(single).times(right.at(rest)), left.at(rest).times(right.at(single))
-    return low.minus(n).plus(high.minus(n))
+    def _chosen(self, other: Scaled, here: NDArray[np.bool_]) -> Scaled:
+        mantissa = np.where(here, self.mantissa, other.mantissa)
+        return Scaled(mantissa, np.where(here, self.power, other.power))
 
 
 def _shifted(numbers: Scaled, power: NDArray[np.int64]) -> FloatArray:
@@ -183,3 +162,7 @@ def _shifted(numbers: Scaled, power: NDArray[np.int64]) -> FloatArray:
     by = np.maximum(numbers.power - power, -1100).astype(np.int32)
     shifted: FloatArray = np.ldexp(numbers.mantissa, by)
     return shifted
+
+
+ONE = Scaled.constant(1.0, 1)
+TWO = Scaled.constant(2.0, 1)

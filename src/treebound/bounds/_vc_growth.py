@@ -7,18 +7,26 @@ it. All these landscapes are computed together.
 from __future__ import annotations
 
 from functools import lru_cache
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._recursion import Features, children, distinct_features, with_categories
+from treebound.bounds._recursion import (
+    Features,
+    children,
+    distinct_features,
+    shares,
+    with_categories,
+)
 from treebound.bounds._scaled import Scaled
 from treebound.bounds._vc_node import CategoricalTests, Node
 from treebound.bounds.counting import sauer_shelah
-from treebound.bounds.partitioning import is_one_threshold, one_feature_partitions
+from treebound.bounds.partitioning import one_feature_partitions
 from treebound.bounds.stumps import best_attribution
 from treebound.shapes import TreeShape
 
+_lock = Lock()
 # VC dimensions known by exhaustive search over all samples, for every shape of that many leaves on
 # that many real features (benchmarks/exhaustive.cpp).
 EXACT = {(3, 2): 5, (3, 3): 7, (4, 2): 8, (5, 2): 10}
@@ -33,13 +41,13 @@ _TOGETHER = 1 << 15
 class Growth:
     """``G`` for two classes of every subtree under every landscape that splitting leaves it."""
 
-    def __init__(self, size: int, refine: int, chains: bool) -> None:
+    def __init__(self, size: int, refine: int) -> None:
         self.size = size
         self.refine = refine
-        self.chains = chains
         self.cap = Scaled.powers(2, size + 1)
         self.two = Scaled.constant(2, size + 1)
         self.values: dict[tuple[TreeShape, Features], Scaled] = {}
+        # Where the chain lemma gives the value.
         self.by_chains: dict[tuple[TreeShape, Features], NDArray[np.bool_]] = {}
 
     def require(self, shape: TreeShape, features: Features) -> bool:
@@ -67,7 +75,7 @@ class Growth:
         """The landscapes that each subtree needs, or None if there are too many."""
         needed: dict[TreeShape, dict[Features, None]] = {shape: {features: None}}
         total = 0
-        for part in reversed(_by_leaves(shape)):
+        for part in sorted(shape.subshapes(), key=lambda part: -part.leaves):
             if part.is_leaf:
                 continue
             below: dict[Features, None] = {}
@@ -92,9 +100,10 @@ class Growth:
         together = []
         for features in landscapes:
             if shape.leaves == 2:
-                self._put(shape, features, _stump_growth(features, self.size).least(self.cap))
-            elif is_one_threshold(features):
-                self._put(shape, features, self._one_threshold(shape, features))
+                growth = _stump_growth(features, self.size).least(self.cap)
+                self.values[shape, features] = growth
+            elif features.is_one_threshold:
+                self.values[shape, features] = self._one_threshold(shape, features)
             elif features.is_real:
                 self._add_together(shape, [features])
             else:
@@ -106,31 +115,15 @@ class Growth:
     def _add_together(self, shape: TreeShape, landscapes: list[Features]) -> None:
         tests = [[] if features.is_real else self._tests(features) for features in landscapes]
         node = Node(shape, landscapes, tests, self.of, self.cap)
-        growth = node.by_partitions()
-        if not self.chains:
-            for row, features in enumerate(landscapes):
-                self._put(shape, features, growth.row(row))
-            return
-        chains = node.by_chains()
+        growth, chains = node.by_partitions(), node.by_chains()
         exact = EXACT.get((shape.leaves, landscapes[0].real)) if landscapes[0].is_real else None
         if exact is not None:
             sums = [sauer_shelah(m, exact) for m in range(1, self.size + 1)]
             chains = chains.least(Scaled.of_integers([1, *sums]).raised(1))
         least, by_chains = chains.least(growth), chains.less_than(growth)
         for row, features in enumerate(landscapes):
-            self._put(shape, features, least.row(row), by_chains[row])
-
-    def _put(
-        self,
-        shape: TreeShape,
-        features: Features,
-        value: Scaled,
-        by_chains: NDArray[np.bool_] | None = None,
-    ) -> None:
-        self.values[shape, features] = value
-        if by_chains is None:
-            by_chains = np.zeros(self.size + 1, dtype=bool)
-        self.by_chains[shape, features] = by_chains
+            self.values[shape, features] = least[row]
+            self.by_chains[shape, features] = by_chains[row]
 
     def _tests(self, features: Features) -> list[CategoricalTests]:
         return [
@@ -178,17 +171,34 @@ def _sides(features: Features, kind: str, at: int, refine: int) -> list[tuple[Fe
     categories = getattr(features, kind)[at]
     if categories > refine:
         return [(features, features)]
-    if kind == "ordinal":
-        shares = [(theta, categories - theta) for theta in range(1, categories)]
-    else:
-        shares = [(1, categories - 1), (categories - 1, 1)]
 
     def left_with(some: int) -> Features:
         return merged(with_categories(features, kind, at, some))
 
-    return [(left_with(x), left_with(y)) for x, y in dict.fromkeys(shares)]
+    return [(left_with(x), left_with(y)) for x, y in shares(kind, categories)]
 
 
-def _by_leaves(shape: TreeShape) -> list[TreeShape]:
-    """The distinct subtrees, smaller ones first."""
-    return sorted(shape.subshapes(), key=lambda part: part.leaves)
+def growth_of(
+    shape: TreeShape, features: Features, size: int, *, follow: bool = True
+) -> tuple[Scaled, NDArray[np.bool_] | None]:
+    """``G`` for two classes up to ``size`` at least, and where the chain lemma gives it, if tried.
+
+    ``follow``: whether subtrees have the categories that the splits above leave them; features
+    with many categories keep them all where there are too many ways.
+    """
+    # Few different lengths, so that shapes share what they have in common.
+    length = 16
+    while length < size:
+        length += length if length < 64 else length // 4
+    features = merged(features)
+    with _lock:
+        for refine in (length, 12, 8, 6, 5, 4, 3, 0) if follow else (0,):
+            growth = _growth(length, refine)
+            if growth.require(shape, features):
+                break
+        return growth.of(shape, features), growth.by_chains.get((shape, features))
+
+
+@lru_cache(maxsize=16)
+def _growth(size: int, refine: int) -> Growth:
+    return Growth(size, refine)

@@ -1,34 +1,68 @@
-"""The least upper bound on the number of ``c``-partitions, of all that apply.
+"""Upper bounds on the number of ``c``-partitions: the tree theorems, and the least of all bounds.
 
-At every node of the recursion the least of: the sum over part sizes within the node's budget, the
-sum over features within theirs, the fast total, for a stump the largest attribution of splits to
-features, for a single feature the exact count, and ``S(m, c)``. The least of valid bounds at every
-level is a valid bound.
+Each theorem bounds ``pi^c_T(m)``, the number of ``c``-partitions a shape can make of ``m``
+examples, as an exact integer, corrected by the errata and combined with no other bound than
+``S(m, c)``.
+
+======================  ======================================================  =============
+name                    splits of the root                                      errata
+======================  ======================================================  =============
+``real``                ``min(2 ell, binom(m,k))`` with a left part of ``k``
+``ordinal-by-feature``  of each feature, which loses a category below           10
+``ordinal-by-size``     ``R'_k`` with a part of size ``k``                      5
+``ordinal-by-count``    ``min(2 omega, binom(m,k))``
+``nominal-by-feature``  of each feature, which loses a category below           2, 10, 11
+``nominal-by-size``     ``min(binom(m,k), nu floor(m / min(k,m-k)))``           1, 2
+``mixture``             Algorithm PartiFuncUB: ``2 ell + 2 omega`` more         2, 3, 4
+``by-size``             ``D_k`` (errata: any landscape)
+``within-budget``       ``D_k``, the heaviest first, at most ``B(m)`` (errata)
+``by-feature``          each feature within its own budget (errata)
+``fast``                Algorithm LogPartiFuncUB: all as heavy as the heaviest  6, 7
+``fast-within-budget``  the same, at most ``2 B(m)`` of them
+======================  ======================================================  =============
+
+:func:`partitions` takes at every node of the recursion the least of: the sum over part sizes within
+the node's budget, the sum over features within theirs, the fast total, for a stump the largest
+attribution of splits to features, for a single feature the exact count, and ``S(m, c)``. The least
+of valid bounds at every level is a valid bound.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import comb, prod
+from types import MappingProxyType
+from typing import NamedTuple
 
+from treebound._validation import OneOf, check, invalid
 from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
 from treebound.bounds._recursion import Features, Recursion, Rule, features_of
 from treebound.bounds._rules import (
     budget_rule,
     fast_rule,
     feature_rule,
+    first_bound,
     sum_over_sizes,
 )
 from treebound.bounds.counting import stirling
-from treebound.bounds.splits import node_splits_of_size
+from treebound.bounds.splits import binomial_at_most, node_splits_of_size
 from treebound.bounds.stumps import best_attribution
-from treebound.bounds.theorems import Theorem, evaluate
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
 # Steps, an upper bound, up to which the sum over features is tried: some seconds.
 _REFINED_STEPS = 5e7
 _by_size = sum_over_sizes(node_splits_of_size)
-_fast = fast_rule(within_budget=True)
+_fast_within_budget = fast_rule(within_budget=True)
+
+
+class Theorem(NamedTuple):
+    """One tree theorem: its rule, the only kind of feature it is for, and how it is evaluated."""
+
+    rule: Rule
+    only: str = ""
+    merge_rows: bool = False
+    fast: bool = False
 
 
 def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
@@ -62,12 +96,84 @@ def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
     >>> [partitions(shape, 2, m, tb.Landscape(real=2)) for m in range(2, 9)]
     [1, 3, 7, 15, 31, 63, 127]
     """
-    m, c = check_size("m", m, "partitions"), check_int("c", c, "partitions")
-    check_shape(shape, "partitions")
-    check_landscape(landscape, "partitions")
-    few = _steps(shape, c, m, features_of(landscape)) <= _REFINED_STEPS
-    rule = refined_rule if few else plain_rule
-    return evaluate(Theorem(rule, merge_rows=True), shape, c, m, landscape, "partitions")
+    where = "partitions"
+    m, c = check_size("m", m, where), check_int("c", c, where)
+    features = _checked(shape, landscape, where)
+    rule = _refined_rule if _steps(shape, c, m, features) <= _REFINED_STEPS else _plain_rule
+    return _evaluate(Theorem(rule, merge_rows=True), shape, c, m, features, where)
+
+
+def tree_partitions(
+    shape: TreeShape, c: int, m: int, landscape: Landscape, theorem: str = "by-size"
+) -> int:
+    """The bound of one tree theorem on ``pi^c_T(m)``.
+
+    Parameters
+    ----------
+    shape, c, m, landscape
+        As in :func:`treebound.bounds.partitions`.
+    theorem : str
+        ``"real"``, ``"ordinal-by-feature"``, ``"ordinal-by-size"``, ``"ordinal-by-count"``,
+        ``"nominal-by-feature"``, ``"nominal-by-size"``, ``"mixture"``, ``"by-size"``,
+        ``"within-budget"``, ``"by-feature"``, ``"fast"`` or ``"fast-within-budget"``;
+        :doc:`/theory` describes them.
+
+    Returns
+    -------
+    int
+        As in :func:`treebound.bounds.partitions`.
+
+    Raises
+    ------
+    ValueError
+        If the theorem is unknown, or is for one kind of feature and the landscape has another.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> shape, landscape = tb.TreeShape.parse("((..).)"), tb.Landscape(nominal=(3,))
+    >>> for name in ("nominal-by-feature", "nominal-by-size", "by-size", "within-budget"):
+    ...     print(name, tree_partitions(shape, 3, 5, landscape, name))
+    nominal-by-feature 8
+    nominal-by-size 25
+    by-size 14
+    within-budget 11
+    >>> tree_partitions(shape, 2, 7, tb.Landscape(real=1), "real")
+    63
+    """
+    where = "tree_partitions"
+    check(where, {"theorem": theorem}, {"theorem": OneOf(tuple(THEOREMS))})
+    chosen = THEOREMS[theorem]
+    features = _checked(shape, landscape, where)
+    counts = {"real": landscape.real, "ordinal": landscape.ordinal, "nominal": landscape.nominal}
+    if chosen.only and any(own for kind, own in counts.items() if kind != chosen.only):
+        hint = "theorem='by-size' takes any mixture."
+        raise invalid("landscape", where, f"of {chosen.only} features only here", landscape, hint)
+    return _evaluate(chosen, shape, c, m, features, where)
+
+
+def _checked(shape: object, landscape: object, where: str) -> Features:
+    check_shape(shape, where)
+    return features_of(check_landscape(landscape, where))
+
+
+def _evaluate(
+    theorem: Theorem, shape: TreeShape, c: int, m: int, features: Features, where: str
+) -> int:
+    """The value of one theorem, with the cases that hold for every theorem."""
+    m, c = check_size("m", m, where), check_int("c", c, where)
+    if theorem.merge_rows and not features.is_empty:
+        m = features.combinations(m)
+    if c > min(m, shape.leaves):
+        return 0
+    if c == 1:
+        return 1
+    if features.is_empty or c == m:
+        return int(not features.is_empty)
+    recursion = Recursion(theorem.rule, c, merge_rows=theorem.merge_rows)
+    recursion.prepare(shape, m, features, fast=theorem.fast)
+    counts = recursion(shape, m, features)
+    return counts[c - 1] if len(counts) >= c else 0
 
 
 def one_feature_partitions(leaves: int, c: int, m: int) -> int:
@@ -78,15 +184,8 @@ def one_feature_partitions(leaves: int, c: int, m: int) -> int:
     with ``L`` leaves makes all of these. An ordinal feature is a real one on ``min(m, O)``
     examples.
     """
-    leaves = check_int("leaves", leaves, "one_feature_partitions")
-    c, m = check_int("c", c, "one_feature_partitions"), check_int("m", m, "one_feature_partitions")
     runs = range(c, min(leaves, m) + 1)
     return sum(comb(m - 1, b - 1) * stirling(b - 1, c - 1) for b in runs)
-
-
-def is_one_threshold(features: Features) -> bool:
-    """Whether a single feature is tested, and by thresholds."""
-    return features.real + len(features.ordinal) == 1 and not features.nominal
 
 
 def _steps(shape: TreeShape, c: int, m: int, features: Features) -> float:
@@ -99,9 +198,9 @@ def _steps(shape: TreeShape, c: int, m: int, features: Features) -> float:
     return landscapes * inner * m * m * (1 + ways) * min(c, 2) ** 2
 
 
-def plain_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
+def _plain_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
     """The least of the budget form, the fast total and the attribution."""
-    if is_one_threshold(features):
+    if features.is_one_threshold:
         # Twice for equal subtrees, because the recursion then halves.
         twice = 1 + (shape.left is shape.right)
         counts = range(1, recursion.parts + 1)
@@ -114,15 +213,63 @@ def plain_rule(recursion: Recursion, shape: TreeShape, m: int, features: Feature
     return _least_with_fast(rule, recursion, shape, m, features)
 
 
-def refined_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
+def _refined_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
     """The least of all forms, the sum over features among them."""
-    if shape.leaves == 2 or features.is_real or is_one_threshold(features):
-        return plain_rule(recursion, shape, m, features)
+    if shape.leaves == 2 or features.is_real or features.is_one_threshold:
+        return _plain_rule(recursion, shape, m, features)
     return _least_with_fast(feature_rule, recursion, shape, m, features)
 
 
 def _least_with_fast(
     rule: Rule, recursion: Recursion, shape: TreeShape, m: int, features: Features
 ) -> list[int]:
-    forms = (rule(recursion, shape, m, features), _fast(recursion, shape, m, features))
+    forms = (
+        rule(recursion, shape, m, features),
+        _fast_within_budget(recursion, shape, m, features),
+    )
     return [min(pair) for pair in zip(*forms, strict=True)]
+
+
+# -- the theorems of the table ------------------------------------------------------------------
+
+
+def _real(m: int, k: int, features: Features) -> int:
+    return binomial_at_most(m, k, 2 * features.real)
+
+
+def _ordinal(m: int, k: int, features: Features) -> int:
+    two, three = len(features.ordinal), sum(o >= 3 for o in features.ordinal)
+    return binomial_at_most(m, k, 2 * two if 2 * k == m else two + three)
+
+
+def _ordinal_count(m: int, k: int, features: Features) -> int:
+    return binomial_at_most(m, k, 2 * len(features.ordinal))
+
+
+def _nominal(m: int, k: int, features: Features) -> int:
+    return binomial_at_most(m, k, len(features.nominal) * (m // min(k, m - k)))
+
+
+def _mixture(m: int, k: int, features: Features) -> int:
+    thresholds = 2 * features.real + 2 * len(features.ordinal)
+    return binomial_at_most(m, k, thresholds + len(features.nominal) * (m // min(k, m - k)))
+
+
+THEOREMS: Mapping[str, Theorem] = MappingProxyType(
+    {
+        "real": Theorem(sum_over_sizes(_real), "real"),
+        "ordinal-by-feature": Theorem(first_bound("ordinal"), "ordinal"),
+        "ordinal-by-size": Theorem(sum_over_sizes(_ordinal), "ordinal"),
+        "ordinal-by-count": Theorem(sum_over_sizes(_ordinal_count), "ordinal"),
+        "nominal-by-feature": Theorem(first_bound("nominal"), "nominal"),
+        "nominal-by-size": Theorem(sum_over_sizes(_nominal), "nominal"),
+        "mixture": Theorem(sum_over_sizes(_mixture, every_size=True)),
+        "by-size": Theorem(_by_size),
+        "within-budget": Theorem(budget_rule),
+        "fast": Theorem(fast_rule(within_budget=False), fast=True),
+        "fast-within-budget": Theorem(_fast_within_budget, fast=True),
+        # Slow where many features have many categories: visits every landscape that is left.
+        "by-feature": Theorem(feature_rule, merge_rows=True),
+    }
+)
+"""The tree theorems by name."""

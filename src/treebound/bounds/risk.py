@@ -288,10 +288,6 @@ def log_leaves_prior(leaves: ArrayLike) -> Any:
     leaves : int or array of int
         Number of leaves ``L``, at least 1.
 
-    Returns
-    -------
-    float or ndarray of float
-
     Raises
     ------
     ValueError

@@ -28,13 +28,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import log
+from typing import NamedTuple
+
+import numpy as np
 
 from treebound.bounds._checks import check_landscape, check_shape
-from treebound.bounds._recursion import features_of
-from treebound.bounds._vc_upper import largest_shattered
+from treebound.bounds._closed import log_closed_growth
+from treebound.bounds._recursion import Features, features_of
+from treebound.bounds._vc_growth import EXACT, growth_of
 from treebound.bounds.shattered import shattered_at_least
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
+
+# Multiplications up to which sums over part sizes are tried at all.
+_MOST_WORK = 4e9
+# Whole numbers above 2**53 are rounded: a count this close to 2**m is taken to reach it.
+_MARGIN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -115,5 +125,64 @@ def vc_dimension(shape: TreeShape, landscape: Landscape) -> VCDimension:
     if shape.is_leaf or features.is_empty:
         return VCDimension(1, 1, "one example", "one label")
     lower = shattered_at_least(shape, features)
-    upper = largest_shattered(shape, features, lower.size)
+    upper = _largest_shattered(shape, features, lower.size)
     return VCDimension(lower.size, upper.size, lower.by, upper.by)
+
+
+# -- upper bounds ------------------------------------------------------------------------------
+
+
+class _UpperBound(NamedTuple):
+    """An upper bound and the theorem it rests on."""
+
+    size: int
+    by: str
+
+
+def _largest_shattered(shape: TreeShape, features: Features, at_least: int) -> _UpperBound:
+    """Upper bound on the VC dimension; no sample size up to ``at_least`` need be tried."""
+    if features.is_one_threshold:
+        # Leaves are intervals: L of them never alternate L + 1 labels (one_feature_partitions).
+        return _UpperBound(min(shape.leaves, *(features.ordinal or (shape.leaves,))), "intervals")
+    if features.is_real and (shape.leaves, features.real) in EXACT:
+        return _UpperBound(EXACT[shape.leaves, features.real], "exhaustive search")
+    size = _first_unshattered(shape, features)
+    bound = _UpperBound(size - 1, "closed form")
+    work = sum(not part.is_leaf for part in shape.subshapes()) * float(size) ** 2
+    if work > _MOST_WORK:
+        return bound
+    if not features.is_real:
+        # Without following categories down the tree: quick, and leaves fewer sample sizes to try.
+        bound = _first_too_few(shape, features, at_least, bound, follow=False)
+    return _first_too_few(shape, features, at_least, bound, follow=True)
+
+
+def _first_too_few(
+    shape: TreeShape, features: Features, at_least: int, closed: _UpperBound, *, follow: bool
+) -> _UpperBound:
+    """The bound by the least sample size with fewer than ``2^m`` labellings, or a known one."""
+    growth, by_chains = growth_of(shape, features, closed.size, follow=follow)
+    m = np.arange(max(at_least, 1) + 1, closed.size + 1)
+    share = np.ldexp(growth.mantissa[m], np.clip(growth.power[m] - m, -1000, 1).astype(np.int32))
+    few = np.flatnonzero(share < 1 - _MARGIN * (m > 53))
+    if not len(few):
+        return closed
+    first = int(m[few[0]])
+    if by_chains is None:
+        return _UpperBound(first - 1, "stump theorem")
+    return _UpperBound(first - 1, "chain lemma" if by_chains[first] else "partition theorems")
+
+
+def _first_unshattered(shape: TreeShape, features: Features) -> int:
+    """A sample size whose ``2^m`` labellings the closed form rules out; not always the least."""
+
+    def possible(m: int) -> bool:
+        return log_closed_growth(shape, m, 2, features) >= m * log(2) * (1 - 1e-12)
+
+    low, high = 1, 2
+    while possible(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if possible(middle) else (low, middle)
+    return high

@@ -18,7 +18,7 @@ from treebound.certificate.prior import (
     PriorProof,
     search_trees,
 )
-from treebound.certificate.row_record import RowRecord, RowsSeen
+from treebound.certificate.row_record import Role, RowRecord, RowsSeen
 from treebound.certificate.training import certify_tree, reason_against
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Prior",
     "PriorOptions",
     "PriorProof",
+    "Role",
     "RowRecord",
     "RowsSeen",
     "best_of_folds",

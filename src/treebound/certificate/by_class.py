@@ -22,15 +22,6 @@ from treebound.landscape import Landscape
 from treebound.pruning import merge_equal_leaves
 from treebound.tree.model import Tree
 
-__all__ = [
-    "GHOST",
-    "ClassLimit",
-    "by_class_on_rows",
-    "by_class_training",
-    "inverted",
-    "share_training",
-]
-
 # Size of the ghost sample relative to the training sample; fixed beforehand.
 GHOST = 4
 
@@ -70,19 +61,7 @@ def by_class_on_rows(
 ) -> tuple[ClassLimit, ...]:
     """Limits from rows that the tree does not depend on, or from the rows B of a prior.
 
-    Parameters
-    ----------
-    classes : sequence
-        The labels.
-    rows, errors : ndarray of int
-        Rows of each class, and errors among them.
-    log_level : float
-        Log of the probability that one of the limits is wrong: ``ln delta`` for held-out rows,
-        ``ln(delta / K)`` for K folds, ``ln delta + ln pi(tree)`` for a prior.
-
-    Returns
-    -------
-    tuple of ClassLimit
+    ``log_level``: ``ln delta``, of K folds ``ln(delta / K)``, of a prior ``ln delta + ln pi(h)``.
     """
     level = log_level - log(len(classes))
     return tuple(
@@ -98,23 +77,7 @@ def by_class_training(
     delta: float,
     landscape: Landscape | None = None,
 ) -> tuple[ClassLimit, ...]:
-    """Limits from the training rows, by tail inversion with two classes: k, and not k.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    rows, errors : ndarray of int
-        Training rows of each class, and errors among them; every row counts once.
-    delta : float
-        Probability that one of the limits is wrong.
-    landscape : Landscape, optional
-        The features to split on; by default those of the columns.
-
-    Returns
-    -------
-    tuple of ClassLimit
-    """
+    """Limits from the training rows, by tail inversion with two classes: k, and not k."""
     features = tree.landscape if landscape is None else landscape
     level = delta / tree.n_classes
     limits = []

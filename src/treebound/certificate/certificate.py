@@ -20,22 +20,11 @@ if TYPE_CHECKING:
     from treebound.certificate.monitor import Monitor
     from treebound.certificate.row_record import RowsSeen
 
-__all__ = [
-    "Assumption",
-    "CLASSES_AS_FOUND",
-    "Certificate",
-    "CertificateKind",
-    "KINDS",
-    "KINDS_AS_FOUND",
-    "certify_counts",
-]
-
 # What a certificate is computed from, in the words of ``certify=``, ``kind=`` and its ``kind``.
 CertificateKind = Literal["training", "held-out", "folds", "prior"]
 KINDS: tuple[CertificateKind, ...] = get_args(CertificateKind)
 Method = Literal["tail inversion", "compression", "binomial"]
 CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
-KINDS_AS_FOUND = "the kind of each column was taken from all rows: more rows would not change it"
 DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
 _HELD_OUT = {**DELTA, "m": Whole(1), "errors": Whole(0)}
 
@@ -49,6 +38,20 @@ class Assumption:
 
     def __str__(self) -> str:
         return f"{self.text} ({'checked' if self.checked else 'stated'})"
+
+
+# Of every certificate from rows that are drawn apart by number.
+DRAWN_APART = tuple(
+    Assumption(text, False)
+    for text in (
+        "every example and every error counts once, weighted or not",
+        "no preprocessing of the columns used the classes",
+        "fit was not repeated with another random_state or other parameters after a certificate "
+        "was seen",
+        CLASSES_AS_FOUND,
+        "the kind of each column was taken from all rows: more rows would not change it",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -144,10 +147,6 @@ class Certificate:
         alpha : float
             Probability that there is ever a false alarm, if the certificate holds; the classes
             that have a limit share it.
-
-        Returns
-        -------
-        Monitor
         """
         from treebound.certificate.monitor import error_monitor
 
@@ -208,10 +207,6 @@ class Certificate:
         ----------
         by_class : bool
             Whether to list the limits of the classes.
-
-        Returns
-        -------
-        str
         """
         lines = [str(self), *self._worth(), *self._how(), self._smaller()]
         lines += self.class_lines() if by_class else []

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from treebound.bounds.risk import risk_upper
 
-__all__ = ["BestFold", "FoldLimit", "best_of_folds", "default_folds", "draw_folds", "draw_tenth"]
-
 Fitted = TypeVar("Fitted")
 Rows = NDArray[np.intp]
 
@@ -67,18 +65,7 @@ def best_of_folds(
 ) -> BestFold[Fitted]:
     """Fit without each fold and keep the tree of the least limit; on ties the first.
 
-    Parameters
-    ----------
-    fit : callable
-        ``fit(fold)``: fit on the other rows, and give what was fitted and its errors on the fold.
-    folds : sequence of index arrays
-        The folds, drawn by number.
-    delta : float
-        Probability that one of the limits is wrong.
-
-    Returns
-    -------
-    BestFold
+    ``fit(fold)`` fits on the other rows, and gives what was fitted and its errors on the fold.
     """
     level = log(delta / len(folds))
     best, limits = None, []

@@ -10,17 +10,10 @@ from typing import Any
 
 from treebound._validation import Whole, check, invalid
 from treebound.certificate.by_class import by_class_on_rows
-from treebound.certificate.certificate import (
-    CLASSES_AS_FOUND,
-    KINDS_AS_FOUND,
-    Assumption,
-    Certificate,
-)
+from treebound.certificate.certificate import DRAWN_APART, Assumption, Certificate
 from treebound.certificate.prior import CertifiedTree, PriorProof
 from treebound.certificate.training import new_categories
 from treebound.tree.model import Tree
-
-__all__ = ["Frontier", "certify_proof"]
 
 # How much larger than the least limit may be that of the tree chosen by accuracy.
 NEAR = 0.03
@@ -30,17 +23,12 @@ def certify_proof(
     tree: Tree, proof: PriorProof, delta: float = 0.05, unknown: str = "other"
 ) -> Certificate:
     """The certificate of a tree from its proof."""
-    assumptions = [
+    assumptions = (
         Assumption("the rows that define the prior were drawn by number, not by label", True),
         Assumption("the examples are independent draws, as the new ones will be", False),
-        Assumption("every example and every error counts once, weighted or not", False),
-        Assumption("no preprocessing of the columns used the classes", False),
-        Assumption("fit was not repeated with another random_state or other parameters after "
-                   "a certificate was seen", False),
-        Assumption(CLASSES_AS_FOUND, False),
-        Assumption(KINDS_AS_FOUND, False),
+        *DRAWN_APART,
         *new_categories(tree, unknown),
-    ]  # fmt: skip
+    )
     certificate = Certificate(
         proof.risk(delta),
         float(delta),
@@ -50,7 +38,7 @@ def certify_proof(
         kind="prior",
         method="binomial",
         log_price=-proof.log_prior,
-        assumptions=tuple(assumptions),
+        assumptions=assumptions,
         constant_error=1.0 - max(proof.rows) / max(proof.m, 1),
     )
     level = log(delta) + proof.log_prior
@@ -100,10 +88,6 @@ class Frontier(Sequence[CertifiedTree]):
         target_risk : float, optional
             Ship the most accurate tree certified at most there; by default the most accurate of
             the trees whose limit is within 3 points of the least.
-
-        Returns
-        -------
-        Frontier
 
         Raises
         ------
@@ -176,10 +160,6 @@ class Frontier(Sequence[CertifiedTree]):
         ----------
         ax : matplotlib axes, optional
             Where to draw.
-
-        Returns
-        -------
-        matplotlib axes
         """
         from treebound._extras import require
 

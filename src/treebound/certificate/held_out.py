@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from treebound.certificate.by_class import ClassLimit, by_class_on_rows
 from treebound.certificate.certificate import (
-    CLASSES_AS_FOUND,
-    KINDS_AS_FOUND,
+    DRAWN_APART,
     Assumption,
     Certificate,
     CertificateKind,
@@ -27,11 +26,9 @@ from treebound.data.frames import Table
 from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import same_length
 from treebound.data.targets import learn_classes
-from treebound.data.weights import row_weights
+from treebound.data.weights import relative_weights, row_weights
 from treebound.pruning import PruningPath
-from treebound.tree.model import Tree
-
-__all__ = ["HeldOut", "counts_at", "learn_apart"]
+from treebound.tree.model import Tree, nodes_left
 
 
 def learn_apart(
@@ -68,12 +65,12 @@ def learn_apart(
     aside = Sample.read(
         held,
         labels,
-        weights,
         columns=sample.columns,
         classes=sample.classes,
         named=False,
         unknown="other" if unknown == "error" else unknown,
     )
+    aside = replace(aside, weight=relative_weights(weights, outside[2]))
     names = None if table.names is None else [column.name for column in sample.columns]
     return sample, aside, row_hashes(held, sample.classes, aside.y, names=names)
 
@@ -93,30 +90,14 @@ _SHOWN: WeakSet[HeldOut] = WeakSet()
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Results on the held-out rows.
-
-    Attributes
-    ----------
-    m : int
-        Number of held-out rows.
-    errors : int
-        Number that the fitted tree misclassifies.
-    counts : ndarray of int64, shape (n_nodes, n_classes)
-        Number of each class at each node of the grown tree.
-    folds : int
-        Number of folds of which this one was the best; its limit has this part of ``delta``.
-    choices : int
-        Number of prunings among which these rows chose the tree; they share ``delta``.
-    shown_before : bool
-        Whether someone may have seen these figures before, as in a model file.
-    """
+    """Results on the m held-out rows: the errors of the fitted tree, and counts."""
 
     m: int
     errors: int
-    counts: NDArray[np.int64]
-    folds: int = 1
-    choices: int = 1
-    shown_before: bool = False
+    counts: NDArray[np.int64]  # of each class at each node of the grown tree
+    folds: int = 1  # of which this one was the best; its limit has this part of delta
+    choices: int = 1  # prunings among which these rows chose the tree; they share delta
+    shown_before: bool = False  # someone may have seen these figures, as in a model file
 
     @property
     def shown(self) -> bool:
@@ -193,22 +174,16 @@ class HeldOut:
         """The certificate with the assumptions of rows that fit held out."""
         self.show()
         certificate = certify_counts(errors, self.m, delta / (self.folds * steps))
-        others = (
+        drawn = (
             Assumption("the rows set aside were drawn by number, not by label", True),
             Assumption("rows are independent draws, as the new ones will be", False),
-            Assumption("every example and every error counts once, weighted or not", False),
-            Assumption("no preprocessing of the columns used the classes", False),
-            Assumption("fit was not repeated with another random_state or other parameters after "
-                       "a certificate was seen", False),
-            Assumption(CLASSES_AS_FOUND, False),
-            Assumption(KINDS_AS_FOUND, False),
-        )  # fmt: skip
+        )
         return replace(
             certificate,
             delta=delta,
             kind=self.kind,
             folds=self.folds,
-            assumptions=others + more,
+            assumptions=drawn + DRAWN_APART + more,
             constant_error=1.0 - float(self.counts[0].max()) / self.m,
         )
 
@@ -219,12 +194,7 @@ def counts_at(path: PruningPath, step: int, counts: NDArray[np.int64]) -> NDArra
     None if the step is no pruning of the first tree: subtrees were raised.
     """
     cuts = path.cuts(step)
-    if cuts is None:
-        return None
-    alive = np.ones(path.first.n_nodes, dtype=bool)
-    for node in cuts.tolist():
-        alive[node + 1 : node + path.first.size[node]] = False
-    return counts[alive]
+    return None if cuts is None else counts[nodes_left(path.first, cuts)]
 
 
 def _alone(path: PruningPath | None) -> tuple[Assumption, ...]:

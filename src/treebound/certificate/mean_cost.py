@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from treebound._validation import Constraint, Number, check, invalid
 
-__all__ = ["MeanCost", "certify_mean_cost"]
-
 _LARGEST = 0.9
 
 
@@ -72,10 +70,6 @@ def certify_mean_cost(
         Probability that the limit is wrong.
     log_share : float
         Log of the share of delta that this limit has of several that hold together.
-
-    Returns
-    -------
-    MeanCost
 
     Examples
     --------

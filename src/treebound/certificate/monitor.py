@@ -23,8 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from treebound._validation import Constraint, Number, check, invalid
 from treebound.certificate.prior import limit as upper_limit
 
-__all__ = ["Alarm", "Monitor", "error_monitor", "leaf_monitor"]
-
 # Bets as shares of the largest one that is allowed.
 BETS = np.geomspace(0.01, 0.9, 12)
 _PART = 10_000  # outcomes at a time
@@ -285,12 +283,7 @@ class Monitor:
         return self.alarm
 
     def to_json(self) -> str:
-        """The state as JSON, to continue with later.
-
-        Returns
-        -------
-        str
-        """
+        """The state as JSON, to continue with later."""
         return msgspec.json.encode(_State(**vars(self))).decode()
 
     @classmethod
@@ -301,10 +294,6 @@ class Monitor:
         ----------
         text : str or bytes
             What :meth:`to_json` gave.
-
-        Returns
-        -------
-        Monitor
 
         Raises
         ------
@@ -361,25 +350,9 @@ def leaf_monitor(
 ) -> Monitor:
     """Watch, without labels, the shares of rows in the leaves, above and below.
 
-    Half of alpha is for the limits on the true shares, half for watching; both are divided among
-    the two sides of all leaves.
-
-    Parameters
-    ----------
-    rows : mapping of int to int
-        Of m rows, how many each leaf has.
-    m : int
-        Number of rows.
-    alpha : float
-        Probability that there is ever a false alarm.
-    upper : callable, optional
-        ``upper(leaf, events, log_level)``: the limit on a share of which there are so many among
-        the m rows. By default the binomial one, for rows that the tree does not depend on: the
-        leaves are chosen by the rows that the tree was grown on.
-
-    Returns
-    -------
-    Monitor
+    Of m rows each leaf has ``rows``. Half of alpha is for the limits on the true shares, half for
+    watching; both are divided among the two sides of all leaves. ``upper(leaf, events, log_level)``
+    is the limit on a share, by default the binomial one, for rows that the tree does not depend on.
     """
     check("monitor", {"alpha": alpha}, _ALPHA)
     share, streams = alpha / (4.0 * len(rows)), []

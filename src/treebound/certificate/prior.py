@@ -42,8 +42,6 @@ from treebound.data import Column, Sample
 from treebound.pruning.costs import Costs, cost_matrix
 from treebound.tree.model import Tree
 
-__all__ = ["CertifiedTree", "Prior", "PriorOptions", "PriorProof", "limit", "search_trees"]
-
 _KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
 _RULES = {"decimal": 0, "midpoint": 1, "observed": 2}
 # Log probabilities are sums of at most 10^5 terms, each off by less than 10^-14.
@@ -76,28 +74,14 @@ class PriorOptions:
 
 @dataclass(frozen=True, eq=False)
 class PriorProof:
-    """What the certificate of one tree rests on; it holds for every delta.
-
-    Attributes
-    ----------
-    log_prior : float
-        Log of the prior probability of the tree.
-    counts_a, counts_b : ndarray of int64, shape (n_nodes, n_classes)
-        Rows of A and of B at each node, every row once.
-    errors : tuple of int
-        Rows B of each class that the tree misclassifies.
-    training_error : float
-        Share of all rows, A and B, that it misclassifies.
-    log_splits, log_stops : ndarray of float or None
-        Log probability of the split of each node, 0 at leaves, and of being a leaf there; None if
-        not known.
-    """
+    """What the certificate of one tree rests on; it holds for every delta."""
 
     log_prior: float
-    counts_a: NDArray[np.int64]
+    counts_a: NDArray[np.int64]  # rows of A of each class at each node, every row once
     counts_b: NDArray[np.int64]
-    errors: tuple[int, ...]
-    training_error: float
+    errors: tuple[int, ...]  # rows B of each class that the tree misclassifies
+    training_error: float  # share of all rows, A and B
+    # Log probability of the split of each node, 0 at leaves, and of being a leaf, if known.
     log_splits: NDArray[np.float64] | None = None
     log_stops: NDArray[np.float64] | None = None
 
@@ -161,17 +145,8 @@ class CertifiedTree:
 class Prior:
     """The prior of a sample: its rows A and B, and the probability of any tree.
 
-    Parameters
-    ----------
-    sample : Sample
-        All rows.
-    seed : int or None
-        Draws the rows A, by number.
-    options : PriorOptions
-    costs : array or mapping, optional
-        What errors cost, see `BoundPruner`; it steers the search and changes no guarantee.
-    rows_a : index array, optional
-        The rows A, if they were drawn elsewhere.
+    ``seed`` draws the rows A, by number, unless they are ``rows_a``. ``costs`` of errors steer the
+    search and change no guarantee.
     """
 
     def __init__(
@@ -193,18 +168,7 @@ class Prior:
         self.kernel = _kernel(self.a, self.b, options, costs)
 
     def log_probability(self, tree: Tree) -> float:
-        """Log of the prior probability of a tree, rounded down.
-
-        Parameters
-        ----------
-        tree : Tree
-            A tree in the columns and classes of the sample. Splits that are no candidates are
-            paid from the share of edited splits.
-
-        Returns
-        -------
-        float
-        """
+        """Log of the prior probability of a tree, rounded down."""
         return self._log_prices(tree)[0]
 
     def _log_prices(self, tree: Tree) -> tuple[float, NDArray[Any], NDArray[Any]]:
@@ -239,19 +203,7 @@ class Prior:
         return share + (float(log_p[same][0]) if same.any() else _edited(tree, node, self.a))
 
     def certify(self, tree: Tree, delta: float) -> CertifiedTree:
-        """The limit of any tree; it holds for all trees at once.
-
-        Parameters
-        ----------
-        tree : Tree
-            A tree in the columns and classes of the sample, however it was chosen.
-        delta : float
-            Probability that the limit of some tree is wrong.
-
-        Returns
-        -------
-        CertifiedTree
-        """
+        """The limit of any tree in the columns and classes of the sample, for all trees at once."""
         log_prior, *prices = self._log_prices(tree)
         counts_a, counts_b = (
             tree.counts_on(replace(part, weight=None))[0].astype(np.int64)
@@ -317,21 +269,8 @@ def search_trees(
 ) -> list[CertifiedTree]:
     """Trees with small limits: grown several times with noise, then pruned exactly.
 
-    Parameters
-    ----------
-    prior : Prior
-        The prior of the training rows.
-    delta : float
-        Probability that the limit of some tree is wrong.
-    restarts : int, optional
-        Number of runs after the first; by default as many as `most_work` allows, at most 100.
-    seed : int
-        Seed of the noise; it changes the trees, not the guarantee.
-
-    Returns
-    -------
-    list of CertifiedTree
-        Without repetitions, from one leaf to many.
+    ``restarts`` after the first run are by default as many as `most_work` allows, at most 100;
+    ``seed`` of the noise changes the trees, not the guarantee.
     """
     kernel, prices = prior.kernel, error_prices(prior.b.n_rows)
     runs = 1 + (MOST_RESTARTS if restarts is None else restarts)

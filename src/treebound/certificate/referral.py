@@ -29,8 +29,6 @@ from treebound.certificate.row_record import same_rows
 from treebound.data.row_hashes import RowSketch
 from treebound.tree.model import Tree
 
-__all__ = ["CONSTRAINTS", "Promise", "Promised", "Referral", "refer_by_prior", "refer_by_rows"]
-
 # Share of the label probability that ``refer`` has in the prior.
 REFER = 0.2
 CONSTRAINTS: dict[str, Constraint] = {
@@ -191,24 +189,9 @@ class Promised:
 def refer_by_rows(
     tree: Tree, counts: NDArray[Any], m: int, max_risk: float, delta: float = 0.05
 ) -> Referral:
-    """The largest set of leaves that passes its test on held-out rows.
+    """The largest set of leaves that passes its test on m held-out rows.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree, with the counts of the rows that it was grown on.
-    counts : ndarray of int, shape (n_nodes, n_classes)
-        Held-out rows of each class at each node. They must have had no part in the tree.
-    m : int
-        Number of held-out rows; with ``unknown="stop"`` some reach no leaf.
-    max_risk : float
-        Largest risk of an answered case.
-    delta : float
-        Probability that the promise is wrong.
-
-    Returns
-    -------
-    Referral
+    ``counts`` are theirs, of each class at each node; with ``unknown="stop"`` some reach no leaf.
     """
     check("refer", {"max_risk": max_risk, "delta": delta}, CONSTRAINTS)
     from scipy.stats import binom
@@ -251,21 +234,7 @@ def _ranked(tree: Tree) -> NDArray[np.intp]:
 def refer_by_prior(
     trees: Iterable[CertifiedTree], max_risk: float, delta: float = 0.05
 ) -> Referral:
-    """The tree and the leaves that answer most of the rows B with the risk promised.
-
-    Parameters
-    ----------
-    trees : iterable of CertifiedTree
-        Trees of one prior to choose from, such as those of `search_trees`.
-    max_risk : float
-        Largest risk of an answered case.
-    delta : float
-        Probability that the promise is wrong.
-
-    Returns
-    -------
-    Referral
-    """
+    """The tree of one prior, and its leaves, that answer most of the rows B with such a risk."""
     check("refer", {"max_risk": max_risk, "delta": delta}, CONSTRAINTS)
     referrals = [_referred(certified, max_risk, delta) for certified in trees]
     return max(referrals, key=lambda referral: referral.answered)

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from treebound.data import Sample
 from treebound.data.row_hashes import RowSketch, row_hashes
 
-__all__ = ["Role", "RowRecord", "RowsSeen", "same_rows"]
-
 Role = Literal["training", "held-out", "validation"]
 _ROLES: Mapping[Role, str] = MappingProxyType(
     {
@@ -38,28 +36,14 @@ _DEVIATIONS = 3.0
 
 @dataclass(frozen=True)
 class RowsSeen:
-    """How many rows of a table are known to a model.
+    """How many rows of a table are known to a model."""
 
-    Attributes
-    ----------
-    comparable, matches : int
-        Number of rows that could be compared, and of those that equal a row of fit.
-    significant : bool
-        Whether there are more matches than chance explains.
-    checked : bool
-        Whether rows of fit would have been noticed.
-    why : str
-        Why not.
-    roles : str
-        What the rows that match were.
-    """
-
-    comparable: int = 0
-    matches: int = 0
-    significant: bool = False
-    checked: bool = False
-    why: str = "the model keeps no record of its rows"
-    roles: str = ""
+    comparable: int = 0  # rows that could be compared
+    matches: int = 0  # those that equal a row of fit
+    significant: bool = False  # there are more of them than chance explains
+    checked: bool = False  # rows of fit would have been noticed,
+    why: str = "the model keeps no record of its rows"  # or why not
+    roles: str = ""  # what the rows that match were
 
     @property
     def all(self) -> bool:

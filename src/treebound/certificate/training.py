@@ -28,8 +28,6 @@ from treebound.pruning import merge_equal_leaves
 from treebound.tree.model import Tree
 from treebound.tree.naming import needs_name
 
-__all__ = ["certify_tree", "new_categories", "reason_against"]
-
 # Two fits, each with a limit that fails with probability delta, fail together more often.
 CHOSEN_ONCE = (
     "fit was not repeated with other 'thresholds', 'certify' or 'delta' to keep the smaller limit"
@@ -48,33 +46,9 @@ def certify_tree(
     """The smallest certificate of a tree from its training rows.
 
     By hypergeometric tail inversion over all trees with as many leaves, and by compression if
-    the rows that name the splits are known (``thresholds="observed"``).
-
-    Parameters
-    ----------
-    tree : Tree
-        A tree with the counts of its training rows.
-    errors : int, optional
-        Training errors; by default those of the tree.
-    row_counts : ndarray of int64, shape (n_nodes, n_classes), optional
-        Training rows of each class at each node, if the rows were weighted: the bound holds
-        however the tree was chosen, and counts every row once.
-    landscape : Landscape, optional
-        The features to split on; by default those of the columns, where undeclared categories
-        count as unbounded.
-    delta : float
-        Probability that the bound fails.
-    unknown : str
-        Policy for unknown categories; see `BoundTreeClassifier`.
-
-    Returns
-    -------
-    Certificate
-
-    Raises
-    ------
-    ValueError
-        If the tree has no certificate; the message says why.
+    the rows that name the splits are known (``thresholds="observed"``). ``row_counts`` are the
+    training rows of each class at each node, if rows were weighted: every row counts once. In the
+    landscape of the columns, undeclared categories count as unbounded.
     """
     check("certify", {"delta": delta}, DELTA)
     reason = reason_against(tree, row_counts)

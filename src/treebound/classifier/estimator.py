@@ -14,32 +14,25 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treebound._validation import invalid
-from treebound.certificate import Certificate, Frontier
-from treebound.certificate.mean_cost import MeanCost
-from treebound.certificate.monitor import Monitor
 from treebound.classifier.fitting import fit_engine, fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
-from treebound.data import Column, Matrix
+from treebound.data import Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_stream
 from treebound.edit import Editor
-from treebound.growing import GrowOptions, Progress
+from treebound.growing import Progress
 from treebound.growing.progress import Watch
-from treebound.landscape import Landscape
 from treebound.model import Model
+from treebound.model_methods import parameters_of
 from treebound.parameters import FitParameters
-from treebound.pruning import PruningPath, PruningResult
-from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from sklearn.utils import Tags
 
     from treebound.classifier.referring import ReferringClassifier
-    from treebound.data.parts import Schema
+    from treebound.data.learned import Schema
     from treebound.growing.engine import Engine
-
-__all__ = ["BoundTreeClassifier"]
 
 
 class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstimator, FitParameters):
@@ -135,26 +128,12 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     Attributes
     ----------
-    classes_ : ndarray
-        The classes, sorted.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
         Names of the columns, if the table has any.
-    target_name_ : str or None
-        The name of ``y``, if it has one (a pandas or polars series).
     model_ : Model
         The fitted model: what was learned, without scikit-learn's interface.
-    columns_ : tuple of Column
-        Kind, categories and missing values of each column.
-    tree_ : Tree
-        The fitted tree.
-    grown_tree_ : Tree
-        The tree before pruning.
-    pruning_result_ : PruningResult or None
-        The result of pruning; None without pruning.
-    grow_options_ : GrowOptions
-        The options of growing.
 
     See Also
     --------
@@ -236,10 +215,6 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         checkpoint : str or path-like, optional
             A file in which the unfinished tree is saved after every round. If it exists, ``fit`` on
             the same rows goes on from it; it is removed when the tree is grown.
-
-        Returns
-        -------
-        self
         """
         with self._unchanged_on_error():
             rows = X
@@ -268,27 +243,15 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         engine : Engine
             The rows, wherever they are.
         schema : Schema
-            Columns and classes, as :func:`treebound.data.parts.put_together` makes them.
+            Columns and classes, as :func:`treebound.data.learned.put_together` makes them.
         target : str, optional
             The name of the target.
         verbose, callback, checkpoint
             See :meth:`fit`.
-
-        Returns
-        -------
-        self
         """
         with self._unchanged_on_error():
             watch = Watch.of(verbose, callback, checkpoint)
-            model = fit_engine(
-                self,
-                engine,
-                schema,
-                target=target,
-                progress=watch.progress,
-                checkpoint=watch.checkpoint,
-            )
-            self._set_model(model)
+            self._set_model(fit_engine(self, engine, schema, target, watch))
         return self
 
     def _set_model(self, model: Model) -> None:
@@ -299,6 +262,16 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         if model.named:
             names = [column.name for column in model.columns]
             self.feature_names_in_ = np.array(names, dtype=object)
+
+    @classmethod
+    def _of_model(cls, model: Model) -> Self:
+        """A fitted classifier with the parameters of a model."""
+        if model.referral is not None:
+            raise ValueError(
+                "This model refers some cases. Hint: "
+                "treebound.classifier.referring.ReferringClassifier.load."
+            )
+        return cls(**model.parameters)._with_model(model)
 
     def _with_model(self, model: Model) -> Self:
         """A fitted copy with another model."""
@@ -346,7 +319,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ----------
         X : table of shape (n_rows, n_columns)
             The columns of the training table. A dataset of pyarrow or a lazy frame of polars is
-            read in batches; so it is in the other methods that predict.
+            read in batches.
 
         Returns
         -------
@@ -357,13 +330,9 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             return self._in_database(X, "label")
         return self._fitted().predict(self._rows(X), self.n_jobs)
 
+    @parameters_of(predict)
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class for each row, smoothed by ``smoothing``.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table.
 
         Returns
         -------
@@ -377,13 +346,9 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
         return self._fitted().predict_proba(self._rows(X), self.n_jobs)
 
+    @parameters_of(predict)
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the log-probability of each class for each row.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table.
 
         Returns
         -------
@@ -393,13 +358,9 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         with np.errstate(divide="ignore"):
             return self._framed(np.log(self._probabilities(X)), X)
 
+    @parameters_of(predict)
     def apply(self, X: Any) -> Any:
         """The node of ``tree_`` that each row reaches.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table.
 
         Returns
         -------
@@ -435,10 +396,6 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             The labels; of a table that is not in memory, the name of their column.
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row of a table in memory; of a relation, the name of its column.
-
-        Returns
-        -------
-        float
         """
         if in_database(X):
             from treebound.sql import accuracy
@@ -452,94 +409,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         errors, rows = self._fitted().errors_on(X, y)
         return 1.0 - errors / rows
 
-    # -- learned attributes ----------------------------------------------------------------
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The classes, sorted."""
-        return self._learned("classes_").classes
-
-    @property
-    def columns_(self) -> tuple[Column, ...]:
-        """Kind, categories and missing values of each column."""
-        return self._learned("columns_").columns
-
-    @property
-    def target_name_(self) -> str | None:
-        """The name of ``y``, if it has one."""
-        return self._learned("target_name_").target
-
-    @property
-    def tree_(self) -> Tree:
-        """The fitted tree."""
-        return self._learned("tree_").tree
-
-    @property
-    def grown_tree_(self) -> Tree:
-        """The tree before pruning."""
-        return self._learned("grown_tree_").grown
-
-    @property
-    def grow_options_(self) -> GrowOptions:
-        """The options of growing."""
-        return self._learned("grow_options_").options
-
-    @property
-    def pruning_result_(self) -> PruningResult | None:
-        """The result of pruning; None without pruning."""
-        return self._learned("pruning_result_").pruning
-
-    def _learned(self, attribute: str) -> Model:
-        """The model; an attribute does not exist before fit."""
-        model: Model | None = vars(self).get("model_")
-        if model is None:
-            raise AttributeError(
-                f"This {type(self).__name__} instance is not fitted yet, it has no {attribute!r}."
-            )
-        return model
-
-    @property
-    def landscape_(self) -> Landscape:
-        """The landscape of the columns; undeclared categories count as unbounded."""
-        return self._fitted().tree.landscape
-
-    @property
-    def n_leaves_(self) -> int:
-        """Number of leaves of the tree."""
-        return self._fitted().tree.n_leaves
-
-    @property
-    def depth_(self) -> int:
-        """Length of the longest path from the root to a leaf."""
-        return self._fitted().tree.depth
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each column in the total decrease of impurity; the shares sum to one."""
-        return self._fitted().importances
-
-    @property
-    def pruning_path_(self) -> PruningPath | None:
-        """The candidate steps of pruning with their scores; None without pruning."""
-        return self._fitted().path
-
-    @property
-    def certificate_(self) -> Certificate | None:
-        """An upper bound on the true risk; None if it would not hold.
-
-        If it is None, ``certificate_reason_`` says why.
-        """
-        return self._fitted().certificate
-
-    @property
-    def frontier_(self) -> Frontier | None:
-        """With ``certify="prior"``: trees of few and many leaves, each with its certified error."""
-        return self._fitted().frontier
-
-    @property
-    def certificate_reason_(self) -> str | None:
-        """Why there is no certificate, in words; None if there is one."""
-        return self._fitted().certificate_reason
+    # -- other trees -----------------------------------------------------------------------
 
     @overload
     def refer(
@@ -603,60 +473,6 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         referring = [ReferringClassifier(model) for model in models]
         return referring if several else referring[0]
 
-    def monitor_leaves(self, alpha: float = 0.01) -> Monitor:
-        """Watch new rows without labels: whether they come to the leaves as often as before.
-
-        Parameters
-        ----------
-        alpha : float
-            Probability that there is ever a false alarm, as long as new rows come as before.
-
-        Returns
-        -------
-        Monitor
-            ``update_rows(clf, X)`` adds rows.
-
-        See Also
-        --------
-        Certificate.monitor : Watch labelled rows.
-        """
-        from treebound.promises import monitor_leaves
-
-        return monitor_leaves(self._fitted(), alpha)
-
-    def certify_cost(
-        self, X: Any = None, y: Any = None, *, costs: Any, delta: float | None = None
-    ) -> MeanCost:
-        """Bound the mean cost of a new example, where errors differ in cost.
-
-        Parameters
-        ----------
-        X, y : table and labels, optional
-            Rows that took no part in fitting; by default those that ``fit`` held out.
-        costs : array-like or mapping
-            A matrix with a row for the true class and a column for the predicted one, or what an
-            error on each class costs (1 for classes that a mapping leaves out).
-        delta : float, optional
-            Probability that the limit is wrong; by default that of the classifier.
-
-        Returns
-        -------
-        MeanCost
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_breast_cancer
-        >>> import treebound as tb
-        >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
-        >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
-        With probability 95 %, a new example costs at most 0.6325 on average
-        (0.2933 on the 150 counted here).
-        """
-        from treebound.promises import certify_cost
-
-        return certify_cost(self._fitted(), costs, X, y, delta=delta)
-
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """A copy of this classifier at another step of the pruning path, without refitting.
 
@@ -689,6 +505,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         """
         return self._with_model(self._fitted().prune_to(leaves, step=step))
 
+    @parameters_of(Editor)
     def edit(
         self,
         X: Any,
@@ -699,17 +516,6 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         autosave: str | PathLike[str] | None = None,
     ) -> Editor:
         """Change the tree by hand; this classifier is not changed.
-
-        Parameters
-        ----------
-        X, y : table and labels
-            The rows of ``fit``.
-        test : (X, y), optional
-            Rows to show the test error of after every step; they are spent by that.
-        sample_weight : array-like of shape (n_rows,), optional
-            The weights of ``fit``.
-        autosave : path, optional
-            A file that keeps the steps, to ``recover`` them.
 
         Returns
         -------

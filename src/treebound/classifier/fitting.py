@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from treebound.certificate import (
     HeldOut,
     Prior,
     PriorOptions,
+    Role,
     RowRecord,
     best_of_folds,
     default_folds,
@@ -28,44 +28,33 @@ from treebound.certificate import (
     learn_apart,
     search_trees,
 )
-from treebound.data import Sample
+from treebound.data import Matrix, Sample
 from treebound.data.findings import warn_of_findings
 from treebound.data.folds import LeftOut, folds
 from treebound.data.frames import Table, read_table
-from treebound.data.parts import Schema, join_samples
+from treebound.data.learned import Schema
+from treebound.data.parts import PartReader, PartRows, as_table, join_samples
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.sample import group_codes
 from treebound.data.streams import Batches, TableStream, in_database, open_stream
 from treebound.data.weights import is_whole, row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
-from treebound.growing._bins import Bins
+from treebound.growing._kernels import Bins
 from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, LocalEngine, stream_engine
 from treebound.growing.grow import FINE_BINS
 from treebound.growing.progress import Watch
 from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
-from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult, make_pruner
+from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult
 from treebound.pruning.base import BasePruner
-from treebound.pruning.bound import is_large
+from treebound.pruning.bound import MOST_VALUES, is_large
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
-__all__ = [
-    "MOST_GROWN_LEAVES",
-    "Fold",
-    "cross_validated",
-    "fit_engine",
-    "fit_relation",
-    "fit_sample",
-    "fit_stream",
-    "fit_table",
-    "fit_parts",
-    "refuse_what_needs_a_table",
-]
-
 # Without another limit: labels that are noise would be grown to a leaf for nearly every row.
 MOST_GROWN_LEAVES = 1 << 16
+UNWATCHED = Watch()
 _GROUPED = (
     "Rows of one group are not independent, and certificates count independent rows. Hint: "
     "certify='held-out' holds out groups and counts one row of each."
@@ -82,51 +71,35 @@ def fit_table(
     sample_weight: Any = None,
     groups: Any = None,
     columns: Any = None,
-    watch: Watch | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Model:
     """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
-    watch = watch or Watch()
     batches = open_stream(X)
     stored = batches is None and in_database(X)
     if groups is not None:
         refuse_groups(parameters, in_memory=batches is None and not stored)
     if stored:
-        return fit_relation(parameters, X, y, sample_weight, columns=columns, watch=watch)
+        return fit_relation(parameters, X, y, sample_weight, columns, watch)
     if batches is not None:
-        return fit_stream(
-            parameters,
-            batches,
-            y,
-            sample_weight,
-            columns=columns,
-            progress=watch.progress,
-            checkpoint=watch.checkpoint,
-        )
+        return fit_stream(parameters, batches, y, sample_weight, columns, watch)
     if columns is not None:
         hint = "choose them before: X[columns]."
         raise invalid("columns", "fit", "None for a table in memory", columns, hint)
     parameters.checked()
     table = read_table(X)
-    learn = partial(
-        Sample.learn,
-        class_weight=parameters.class_weight,
-        categorical_features=parameters.categorical_features,
-        ordinal_features=parameters.ordinal_features,
-    )
-    name = getattr(y, "name", None)
+    name = y.name if hasattr(y, "name") else None
     target = name if isinstance(name, str) and name else None
-    named = table.names is not None
     if parameters.certify in ("held-out", "folds"):
-        return _fit_apart(parameters, learn, table, y, sample_weight, groups, target)
-    sample = learn(table, y, sample_weight, groups=groups)
+        return _fit_apart(parameters, table, y, sample_weight, groups, target)
+    sample = Sample.learn(table, y, sample_weight, groups=groups, **parameters.of_columns())
     warn_of_findings(sample, stacklevel=4)
+    named = table.names is not None
     rows = RowRecord.of(sample, named)
     return fit_sample(parameters, sample, target=target, named=named, rows=rows, watch=watch)
 
 
 def _fit_apart(
     parameters: FitParameters,
-    learn: Callable[..., Sample],
     table: Table,
     y: Any,
     sample_weight: Any,
@@ -134,38 +107,36 @@ def _fit_apart(
     target: str | None,
 ) -> Model:
     """Fit without one fold, or without each of several, and keep the tree of the least limit."""
-    n_rows, named = table.shape[0], table.names is not None
+    n_rows, named, seed = table.shape[0], table.names is not None, parameters.random_state
     weight, members = row_weights(sample_weight, n_rows), group_codes(groups, n_rows)
-    m = n_rows if weight is None else int(np.count_nonzero(weight))
+    rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
+    place = np.arange(len(rows))  # of the row, or of its group, among those that are independent
     if members is not None:
-        held = members if weight is None else members[weight > 0]
-        group = np.unique(held, return_inverse=True)[1]
-        m = int(group.max()) + 1
+        place = np.unique(members[rows], return_inverse=True)[1]
+    m = int(place.max(initial=-1)) + 1
     if m < 2:
         what = "rows" if members is None else "groups"
         raise ValueError(
             f"certify={parameters.certify!r} needs at least 2 {what} to set some aside. "
             f"Got {m} instead."
         )
-    seed = parameters.random_state
     several = parameters.certify == "folds"
-    folds = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
-    if members is not None:
-        folds = [np.flatnonzero(np.isin(group, fold)) for fold in folds]
-    pruner, rows = parameters.checked()[0], np.arange(n_rows)
-    rows, chooses = rows if weight is None else rows[weight > 0], None
-    if isinstance(pruner, BasePruner) and not several:
-        chooses = pruner.leaves_out(len(rows), table.shape[1])
-    if chooses is not None:  # the rows that choose the weight of a large table certify it too
-        folds = [np.flatnonzero(chooses.has(rows if members is None else group))]
+    drawn = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
+    folds = [np.flatnonzero(np.isin(place, fold)) for fold in drawn]
+    size = len(rows), table.shape[1]
+    large = is_large(*size) and not several
+    if large:  # by the rule of tables that are not in memory
+        folds = [np.flatnonzero(LeftOut.draw(seed).has(place))]
+    chooses = large and _chooses_on_aside(parameters, size)
+    learn = partial(Sample.learn, **parameters.of_columns())
 
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
         sample, aside, hashes = learn_apart(
             learn, table, y, sample_weight, fold, parameters.unknown, members
         )
-        validation = None if chooses is None else aside
+        validation = aside if chooses else None
         if members is not None:  # what is counted must be independent
-            aside = aside.part(_one_of_each(group[fold], seed))
+            aside = aside.part(_one_of_each(place[fold], seed))
         if fold is folds[0]:
             warn_of_findings(sample, stacklevel=7)
         record = RowRecord.of(sample, named).with_rows("held-out", hashes)
@@ -178,6 +149,12 @@ def _fit_apart(
     model = best_of_folds(fit, folds, parameters.delta).fitted
     assert model.held_out is not None
     return replace(model, held_out=replace(model.held_out, folds=len(folds)))
+
+
+def _chooses_on_aside(parameters: FitParameters, size: tuple[int, int]) -> bool:
+    """Whether rows that are held out of a large table choose the weight of the pruner too."""
+    pruner, _ = parameters.checked()
+    return isinstance(pruner, BasePruner) and pruner.leaves_out(*size) is not None
 
 
 def _one_of_each(groups: NDArray[np.intp], seed: int | None) -> NDArray[np.intp]:
@@ -195,7 +172,7 @@ def fit_sample(
     target: str | None = None,
     named: bool = True,
     rows: RowRecord | None = None,
-    watch: Watch | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Model:
     """Grow a tree on a sample and prune it; rows set aside are counted."""
     pruner, options = parameters.checked()
@@ -207,22 +184,23 @@ def fit_sample(
         chosen_on = validation
         if chosen_on is None and isinstance(pruner, BasePruner):
             sample, chosen_on = pruner.hold_out(sample)
-        grown = _grown(sample, options, watch or Watch())
+        grown = _grown(sample, options, watch)
         model = _pruned(parameters, grown, pruner, options, sample, chosen_on)
     return replace(
         model,
         target=target,
         named=named,
-        held_out=None if aside is None else _held_out(aside, model, validation is not None),
+        held_out=None
+        if aside is None
+        else _held_out(HeldOut.of(aside, model.tree, model.grown), model, validation is not None),
         rows=rows,
         row_counts=row_counts(model.grown, sample),
         no_certificate=_GROUPED if sample.groups is not None else "",
     )
 
 
-def _held_out(aside: Sample, model: Model, chose: bool) -> HeldOut:
-    """The rows set aside at the nodes of the model, which they may have chosen."""
-    held_out = HeldOut.of(aside, model.tree, model.grown)
+def _held_out(held_out: HeldOut, model: Model, chose: bool) -> HeldOut:
+    """The counts of rows set aside, which may have chosen the model."""
     choice = None if model.pruning is None else model.pruning.choice
     if not chose or choice is None or choice.rule is None:
         return held_out
@@ -243,8 +221,7 @@ def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
         options,
         factors=sample.factors,
         whole=is_whole(sample.weight),
-        progress=watch.progress,
-        checkpoint=watch.checkpoint,
+        **watch._asdict(),
     )
 
 
@@ -336,10 +313,15 @@ def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[F
 # -- rows that are not in memory at once -----------------------------------------------------------
 
 
-def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> None:
-    """Raise a ValueError for parameters that need the rows again, in a table of many values."""
-    if getattr(pruner, "needs_rows", False):
-        able = [name for name in PRUNERS if not getattr(make_pruner(name), "needs_rows", False)]
+def _needs_rows(pruner: Pruner | None) -> bool:
+    """Whether a pruner looks at the rows again."""
+    return isinstance(pruner, BasePruner) and pruner.needs_rows
+
+
+def refuse_what_needs_rows(pruner: Pruner | None) -> None:
+    """Raise a ValueError for a pruner that needs the rows again, in a table of many values."""
+    if _needs_rows(pruner):
+        able = [name for name, kind in PRUNERS.items() if not kind().needs_rows]
         raise ValueError(
             f"The pruner {pruner!r} looks at the rows again, and they are not in memory. "
             f"Hint: these need only the counts in the tree: {', '.join(map(repr, able))}, None; "
@@ -347,12 +329,14 @@ def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> 
         )
 
 
-def refuse_what_needs_a_table(parameters: FitParameters) -> None:
-    """Raise a ValueError for parameters that need a table in memory before anything is read."""
-    if parameters.certify != "training":
+def _refuse_what_needs_a_table(parameters: FitParameters) -> None:
+    """Raise a ValueError for certificates that need the rows of a table in memory."""
+    if parameters.certify not in ("training", "held-out"):
         raise ValueError(
-            "The 'certify' parameter must be 'training' for rows that are not in memory. Got "
-            f"{parameters.certify!r} instead. Hint: certify the fitted classifier with other rows."
+            "The 'certify' parameter must be 'training' or 'held-out' for rows that are not in "
+            f"memory, as those of a table of more than {MOST_VALUES:,} values. Got "
+            f"{parameters.certify!r} instead. Hint: 'held-out' has nearly the limit of 'folds' "
+            "with so many rows."
         )
 
 
@@ -361,91 +345,125 @@ def fit_stream(
     batches: Batches,
     y: Any,
     sample_weight: Any = None,
-    *,
     columns: Any = None,
-    progress: Callable[[Progress], None] | None = None,
-    limits: Limits | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Model:
-    """Fit on a table that is read batch by batch; y and sample_weight name columns.
-
-    ``progress`` is called after every batch and every pass of growing. Growing goes on from a
-    checkpoint that exists.
-    """
+    """Fit on a table that is read batch by batch; y and sample_weight name columns."""
     parameters.checked()
-    refuse_what_needs_a_table(parameters)
-    check_checkpoint(checkpoint)
-    phase = ["learning"]
+    check_checkpoint(watch.checkpoint)
+    phase = "learning"
 
     def read(rows: int) -> None:
-        if progress is not None:
-            progress(Progress.of_reading(phase[0], rows))
+        if watch.progress is not None:
+            watch.progress(Progress.of_reading(phase, rows))
 
     stream = TableStream(batches, y, sample_weight, columns=columns, tell=read)
-    schema = stream.learn(
-        categorical_features=parameters.categorical_features,
-        ordinal_features=parameters.ordinal_features,
-        class_weight=parameters.class_weight,
-    )
-    phase[0] = "coding"
-    threads, sketches = effective_jobs(parameters.n_jobs), list[RowSketch]()
-    model = fit_parts(
-        parameters,
-        schema,
-        lambda: stream.samples(schema),
-        lambda bins, rows: stream_engine(
-            _noted(stream.samples(schema), sketches),
-            bins,
-            schema.n_rows,
-            n_threads=threads,
-            rows=rows,
-        ),
-        target=y,
-        progress=progress,
-        limits=limits,
-        checkpoint=checkpoint,
-    )
-    return replace(model, rows=RowRecord({"training": sketches[0]})) if sketches else model
+    threads, record = effective_jobs(parameters.n_jobs), _Record()
+
+    def learn(held_out: LeftOut | None) -> Schema:
+        return stream.learn(held_out=held_out, **parameters.of_columns())
+
+    def rows(reader: PartReader) -> Iterator[PartRows]:
+        nonlocal phase
+        phase = "coding"
+        return stream.rows(reader)
+
+    def engine(reader: PartReader, bins: Bins) -> Engine:
+        schema, held_out = reader.schema, parameters.certify == "held-out"
+        parts = record.noted(rows(reader), held_out=held_out)
+        return stream_engine(parts, bins, schema.n_rows + schema.held_out, n_threads=threads)
+
+    model = fit_parts(parameters, learn, rows, engine, target=y, watch=watch)
+    return replace(model, rows=RowRecord(record.sketches)) if record.sketches else model
 
 
-def _noted(samples: Iterator[Sample], sketches: list[RowSketch]) -> Iterator[Sample]:
-    """The samples; a sketch of each is kept."""
-    for sample in samples:
+class _Record:
+    """Sketches of rows that are read in parts."""
+
+    def __init__(self) -> None:
+        self.sketches: dict[Role, RowSketch] = {}
+
+    def noted(self, parts: Iterable[PartRows], *, held_out: bool) -> Iterator[PartRows]:
+        """The parts; the rows of each are noted."""
+        for part in parts:
+            self._add("training", part.kept.X, part.kept)
+            if part.aside is not None and part.table is not None:
+                self._add("held-out" if held_out else "training", part.table, part.aside)
+            yield part
+
+    def _add(self, role: Role, rows: Matrix | Table, sample: Sample) -> None:
         if sample.n_rows:
             names = [column.name for column in sample.columns]
-            hashes = row_hashes(sample.X, sample.classes, sample.y, names=names)
-            sketches[:] = [reduce(RowSketch.merge, [*sketches, RowSketch.of(hashes)])]
-        yield sample
+            sketch = RowSketch.of(row_hashes(rows, sample.classes, sample.y, names=names))
+            before = self.sketches.get(role)
+            self.sketches[role] = sketch if before is None else before.merge(sketch)
 
 
 def fit_parts(
     parameters: FitParameters,
-    schema: Schema,
-    samples: Callable[[], Iterable[Sample]],
-    make_engine: Callable[[Bins, LeftOut | None], Engine],
+    learn: Callable[[LeftOut | None], Schema],
+    rows: Callable[[PartReader], Iterable[PartRows]],
+    make_engine: Callable[[PartReader, Bins], Engine],
     *,
     target: str | None = None,
-    **options: Any,
+    watch: Watch = UNWATCHED,
 ) -> Model:
     """Fit on rows in parts, by the method that the same table has in memory.
 
-    Pruners that look at rows again get those of a small table in memory. Of a large one, a tenth
-    may be left out and counted at the nodes of the tree. ``options`` are those of ``fit_engine``.
+    Columns are learned without rows that are held out. What looks at rows again gets those of a
+    small table in memory. Of a large one, a tenth may be left out and counted at the nodes of the
+    tree.
     """
     pruner, _ = parameters.checked()
-    size = schema.n_rows, len(schema.columns)
-    aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
-    folds = isinstance(pruner, BoundPruner) and pruner.chooses and aside is None
-    again = getattr(pruner, "needs_rows", False)
-    if (again and not is_large(*size)) or (folds and not again):
-        sample = join_samples(list(samples()), schema)
-        warn_of_findings(sample, stacklevel=6)
-        named = schema.names is not None
-        rows = RowRecord.of(sample, named)
-        return fit_sample(parameters, sample, target=target, named=named, rows=rows)
-    refuse_what_needs_rows(parameters, pruner)
-    engine = make_engine(make_bins(schema.columns, schema.sample), aside)
-    return fit_engine(parameters, engine, schema, target=target, **options)
+    held_out = LeftOut.draw(parameters.random_state) if parameters.certify == "held-out" else None
+    schema = learn(held_out)
+    size = schema.n_rows + schema.held_out, len(schema.columns)
+    rows_again = not is_large(*size) and parameters.certify != "training"
+    if rows_again or _looks_again(pruner, *size):
+        schema = schema if held_out is None else learn(None)
+        return _fit_joined(parameters, schema, rows, target)
+    _refuse_what_needs_a_table(parameters)
+    refuse_what_needs_rows(pruner)
+    bins = make_bins(schema.columns, schema.sample)
+    if held_out is None:
+        aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
+        engine = make_engine(PartReader(schema, aside), bins)
+        return fit_engine(parameters, engine, schema, target=target, watch=watch)
+    unknown = "other" if parameters.unknown == "error" else parameters.unknown
+    engine = make_engine(PartReader(schema, held_out, unknown), bins)
+    chooses = _chooses_on_aside(parameters, size)
+    model = fit_engine(parameters, engine, schema, target=target, watch=watch, validate=chooses)
+    counts = HeldOut.by_counts(engine.left_out_rows, model.tree, model.grown)
+    return replace(model, held_out=_held_out(counts, model, chooses))
+
+
+def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
+    """Whether pruning looks at the rows again, and they are few enough to be read into memory."""
+    if _needs_rows(pruner):
+        return not is_large(rows, columns)
+    if not isinstance(pruner, BoundPruner):
+        return False
+    return pruner.chooses and pruner.leaves_out(rows, columns) is None
+
+
+def _fit_joined(
+    parameters: FitParameters,
+    schema: Schema,
+    rows: Callable[[PartReader], Iterable[PartRows]],
+    target: str | None,
+) -> Model:
+    """Fit on rows in parts that are read into memory."""
+    apart = parameters.certify in ("held-out", "folds")
+    own = replace(schema, scale=None, factors=None) if apart else schema  # weights as they are
+    sample = join_samples([part.kept for part in rows(PartReader(own))], own)
+    named = schema.names is not None
+    if apart:  # columns are learned again, without some rows
+        labels = sample.classes[sample.y]
+        model = fit_table(parameters, as_table(sample, schema), labels, sample.weight)
+        return replace(model, target=target, named=named)
+    warn_of_findings(sample, stacklevel=7)
+    record = RowRecord.of(sample, named)
+    return fit_sample(parameters, sample, target=target, named=named, rows=record)
 
 
 def fit_relation(
@@ -453,9 +471,8 @@ def fit_relation(
     X: Any,
     y: Any,
     sample_weight: Any = None,
-    *,
     columns: Any = None,
-    watch: Watch | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Model:
     """Fit inside a database; y and sample_weight name columns.
 
@@ -469,26 +486,21 @@ def fit_relation(
     with RelationRows(relation, y, sample_weight, columns) as rows:
         if rows.n_rows <= relation.max_fetched_rows:
             return replace(fit_table(parameters, *rows.fetched()), target=y)
-        refuse_what_needs_rows(parameters, pruner)
+        refuse_what_needs_rows(pruner)
+        _refuse_what_needs_a_table(parameters)
         held_out = parameters.certify == "held-out"
-        if not held_out:
-            refuse_what_needs_a_table(parameters)
         if options.thresholds == "observed":
             must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
             raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)
         chooses = isinstance(pruner, BoundPruner) and pruner.validates(rows.n_rows)
         chooses = chooses and sample_weight is None  # rows that are set aside are counted
         rows.set_aside(parameters.random_state, certify=held_out, choose=chooses)
-        coded = rows.code(
-            categorical_features=parameters.categorical_features,
-            ordinal_features=parameters.ordinal_features,
-            class_weight=parameters.class_weight,
-        )
-        # cells are divided where it matters: finer ones for all rows are of no use
-        limits = Limits(most_live=inf)
+        coded = rows.code(**parameters.of_columns())
+        # cells are divided where it matters: finer ones for all rows are of no use; a query costs
+        # more than values
+        limits = Limits(most_live=inf, most_values=1 << 20)
         with SqlEngine(coded, relation.max_fetched_rows, rows) as engine:
-            told = {} if watch is None else watch._asdict()
-            model = fit_engine(parameters, engine, coded.schema, target=y, limits=limits, **told)
+            model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
             engine.check_unchanged()
         if held_out:
             counted = partial(rows.count_aside, unknown=parameters.unknown)
@@ -500,13 +512,15 @@ def fit_engine(
     parameters: FitParameters,
     engine: Engine,
     schema: Schema,
-    *,
     target: str | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    watch: Watch = UNWATCHED,
     limits: Limits | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    validate: bool = True,
 ) -> Model:
-    """Grow on the rows of an engine, and prune by the counts alone."""
+    """Grow on the rows of an engine, and prune by the counts alone.
+
+    Rows that are left out may choose the weight of the pruner (``validate``).
+    """
     pruner, options = parameters.checked()
     unlimited = options.max_leaves is None
     if unlimited:
@@ -519,8 +533,7 @@ def fit_engine(
         factors=schema.factors,
         whole=schema.scale is None,
         limits=limits,
-        progress=progress,
-        checkpoint=checkpoint,
+        **watch._asdict(),
         finer=lambda: make_bins(schema.columns, schema.sample, FINE_BINS),
     )
     if unlimited and grown.n_leaves >= MOST_GROWN_LEAVES:
@@ -530,7 +543,7 @@ def fit_engine(
             UserWarning,
             stacklevel=4,
         )
-    aside = engine.left_out(grown)
+    aside = engine.left_out(grown) if validate else None
     return replace(
         _pruned(parameters, grown, pruner, options, validation=aside),
         target=target,

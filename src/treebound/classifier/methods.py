@@ -1,4 +1,4 @@
-"""Methods of a fitted classifier that explain, draw, export and save its model."""
+"""What a fitted classifier has and does by its model alone; probabilities as frames."""
 
 from __future__ import annotations
 
@@ -9,59 +9,75 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._validation import OneOf, check
+from treebound.certificate import Certificate, Frontier
+from treebound.data import Column
 from treebound.exchange import Exports, load, save, write_predictions
+from treebound.growing import GrowOptions
+from treebound.landscape import Landscape
 from treebound.model import Model
-from treebound.model_methods import as_method, as_model
-from treebound.show import Explanation, Forms, TreeDisplay, explain, to_notebook
+from treebound.model_methods import as_method, learned
+from treebound.promises import certify_cost, monitor_leaves
+from treebound.pruning import PruningPath, PruningResult
+from treebound.show import Forms, TreeDisplay, explain, to_notebook
+from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FrameOutput", "ModelMethods"]
-
 Container = Literal["default", "pandas", "polars"]
-_CONTAINERS = ("default", "pandas", "polars", None)
 
 
 class ModelMethods(Forms, Exports):
-    """Explain, draw, export and save; the functions of ``show`` and ``exchange`` as methods."""
+    """What a model has and what functions do with it, as attributes and methods."""
 
     if TYPE_CHECKING:
         model_: Model
 
-        def _set_model(self, model: Model) -> None: ...
+        @classmethod
+        def _of_model(cls, model: Model) -> Self: ...
 
+    explain = as_method(explain)
+    save = as_method(save)
     write_predictions = as_method(write_predictions)
+    certify_cost = as_method(certify_cost, listed=False)
+    monitor_leaves = as_method(monitor_leaves, listed=False)
 
-    # -- explanations and figures ----------------------------------------------------------
-
-    def explain(self, row: Any) -> Explanation:
-        """Explain the prediction for a row, and the smallest change that would alter it.
-
-        Parameters
-        ----------
-        row : mapping, sequence, pandas Series, or table of one row
-            The values by column name, or in the order of the columns.
-
-        Returns
-        -------
-        Explanation
-            The path in words, the next best class, and the smallest change of the row that changes
-            the prediction. ``print`` it, or show it in a notebook.
-
-        Examples
-        --------
-        >>> import treebound as tb
-        >>> clf = tb.BoundTreeClassifier().fit([[1, "red"], [2, "red"], [3, "blue"]] * 20,
-        ...                                    ["no", "no", "yes"] * 20)
-        >>> print(clf.explain([2.5, "red"]))
-        no (probability 0.942, 40 of 40 training examples here)
-          because    this row  training rows that went this way
-          x1 ≠ blue  red       40 of 60
-        Next best: yes (probability 0.0585, 0 of 40 training examples here)
-        It would be yes with x1 = blue instead of red
-        """
-        return explain(self, row)
+    classes_: NDArray[Any] = learned("classes", "The classes, sorted.")
+    columns_: tuple[Column, ...] = learned(
+        "columns", "Kind, categories and missing values of each column."
+    )
+    target_name_: str | None = learned(
+        "target", "The name of ``y``, if it has one (a pandas or polars series)."
+    )
+    tree_: Tree = learned("tree", "The fitted tree.")
+    grown_tree_: Tree = learned("grown", "The tree before pruning.")
+    grow_options_: GrowOptions = learned("options", "The options of growing.")
+    pruning_result_: PruningResult | None = learned(
+        "pruning", "The result of pruning; None without pruning."
+    )
+    pruning_path_: PruningPath | None = learned(
+        "path", "The candidate steps of pruning with their scores; None without pruning."
+    )
+    landscape_: Landscape = learned(
+        "tree.landscape", "The landscape of the columns; undeclared categories count as unbounded."
+    )
+    n_leaves_: int = learned("tree.n_leaves", "Number of leaves of the tree.")
+    depth_: int = learned("tree.depth", "Length of the longest path from the root to a leaf.")
+    feature_importances_: NDArray[np.float64] = learned(
+        "importances", "Share of each column in the total decrease of impurity; they sum to one."
+    )
+    certificate_: Certificate | None = learned(
+        "certificate",
+        "An upper bound on the true risk; None if it would not hold: ``certificate_reason_``.",
+    )
+    certificate_reason_: str | None = learned(
+        "certificate_reason", "Why there is no certificate, in words; None if there is one."
+    )
+    frontier_: Frontier | None = learned(
+        "frontier",
+        'With ``certify="prior"``: trees of few and many leaves, each with its certified error.',
+    )
 
     def plot(
         self,
@@ -89,10 +105,6 @@ class ModelMethods(Forms, Exports):
         fontsize : float, optional
             In points; by default it depends on the number of leaves.
 
-        Returns
-        -------
-        matplotlib Axes
-
         See Also
         --------
         treebound.show.TreeDisplay : The same as an object with the positions of the nodes.
@@ -102,71 +114,16 @@ class ModelMethods(Forms, Exports):
         )
         return display.ax_
 
-    # -- model files -----------------------------------------------------------------------
-
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        pruning_path: bool = True,
-        row_record: bool = True,
-    ) -> None:
-        """Write the model as JSON, in the documented format.
-
-        The file holds everything needed to predict, to certify and to use the pruning path (its
-        steps of at most 200 leaves). It lists the categories only of columns that a tree in it
-        asks. Parameters that JSON cannot represent, such as a pruner object, are reset to their
-        defaults.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-        pruning_path : bool
-            Whether to keep the pruning path; without it the file has only the tree that predicts.
-        row_record : bool
-            Whether to keep the hashes by which rows that had a part in fitting are recognised. Who
-            has the hashes can test whether a row was used.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sklearn.datasets import load_iris
-        >>> import treebound as tb
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = tb.BoundTreeClassifier().fit(X, y)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     clf.save(f"{folder}/model.json")
-        ...     again = tb.BoundTreeClassifier.load(f"{folder}/model.json")
-        >>> bool((again.predict(X) == clf.predict(X)).all())
-        True
-        """
-        model = as_model(self, "save")
-        save(model, path, pruning_path=pruning_path, row_record=row_record)
-
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model written by :meth:`save`; no code is executed.
+        """Read a model written by :meth:`save`, with the same predictions; no code is executed.
 
         Parameters
         ----------
         path : str or path-like
             The file to read.
-
-        Returns
-        -------
-        BoundTreeClassifier
-            A fitted classifier with the same predictions.
         """
-        model = load(path)
-        if model.referral is not None:
-            raise ValueError(
-                "This model refers some cases. Hint: "
-                "treebound.classifier.referring.ReferringClassifier.load."
-            )
-        classifier = cls(**model.parameters)
-        classifier._set_model(model)
-        return classifier
+        return cls._of_model(load(path))
 
     # -- notebooks -------------------------------------------------------------------------
 
@@ -187,6 +144,7 @@ class ModelMethods(Forms, Exports):
 class FrameOutput:
     """Mixin to return probabilities as a frame with a column for each class."""
 
+    _container: Container = "default"
     if TYPE_CHECKING:
 
         @property
@@ -201,10 +159,6 @@ class FrameOutput:
         ----------
         transform : {"default", "pandas", "polars"} or None
             An array, or a frame with a column for each class; None changes nothing.
-
-        Returns
-        -------
-        self
 
         Raises
         ------
@@ -222,22 +176,18 @@ class FrameOutput:
         0    0.95        0.03       0.03
         1    0.95        0.03       0.03
         """
-        if transform not in _CONTAINERS:
-            raise ValueError(
-                "The 'transform' parameter of set_output must be one of 'default', 'pandas', "
-                f"'polars', None. Got {transform!r} instead."
-            )
+        choices = OneOf(("default", "pandas", "polars", None))
+        check("set_output", {"transform": transform}, {"transform": choices})
         if transform is not None:
             self._container = transform
         return self
 
     def _framed(self, values: NDArray[np.float64], X: Any) -> Any:
         """The values in the chosen container; a pandas frame keeps the index of X."""
-        container = getattr(self, "_container", "default")
-        if container == "default":
+        if self._container == "default":
             return values
-        library: Any = import_module(container)  # assumed to be installed
-        if container == "polars":
+        library: Any = import_module(self._container)  # assumed to be installed
+        if self._container == "polars":
             return library.DataFrame(values, schema=[str(label) for label in self.classes_])
         index = X.index if isinstance(X, library.DataFrame) else None
         return library.DataFrame(values, columns=self.classes_, index=index)

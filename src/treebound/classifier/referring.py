@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn, Self
 
@@ -10,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.classifier.methods import ModelMethods
-from treebound.exchange import load
 from treebound.model import Model
-
-__all__ = ["Answered", "ReferringClassifier"]
+from treebound.model_methods import learned, parameters_of
 
 
 class Answered(NamedTuple):
@@ -30,8 +27,6 @@ class ReferringClassifier(ModelMethods):
 
     Attributes
     ----------
-    classes_ : ndarray
-        The classes of the classifier; the label of referral is not one of them.
     referral_ : Referral
         The promise, and the leaves that answer.
     label_ : object
@@ -40,33 +35,20 @@ class ReferringClassifier(ModelMethods):
         The tree with the label of referral as one more class.
     """
 
+    classes_: NDArray[Any] = learned(
+        "referral.tree.classes", "The classes, without the label of referral."
+    )
+
     def __init__(self, model: Model) -> None:
         assert model.referral is not None
         self.model_, self.referral_, self.label_ = model, model.referral, model.referral.label
         self._answering = replace(model, tree=model.referral.tree, referral=None)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model written by :meth:`save`.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to read.
-
-        Returns
-        -------
-        ReferringClassifier
-        """
-        model = load(path)
+    def _of_model(cls, model: Model) -> Self:
         if model.referral is None:
             raise ValueError("This model answers every case. Hint: BoundTreeClassifier.load.")
         return cls(model)
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The classes, without the label of referral."""
-        return self._answering.classes
 
     def __repr__(self) -> str:
         return f"<ReferringClassifier: {self.referral_}>"
@@ -85,13 +67,9 @@ class ReferringClassifier(ModelMethods):
         """
         return self.model_.predict(X)
 
+    @parameters_of(predict)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class, of referred rows too.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table.
 
         Returns
         -------

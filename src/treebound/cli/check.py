@@ -1,14 +1,20 @@
-"""``treebound check``."""
+"""``treebound check``, and what ``fit`` says of a suspicious table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
-from json import dumps
+from typing import TYPE_CHECKING
 
-from treebound.cli.app import app, console
-from treebound.cli.messages import print_result
+from treebound.cli.app import app
+from treebound.cli.messages import print_json, print_result
 from treebound.cli.options import Data, Json, TableOptions, read_training
 
+if TYPE_CHECKING:
+    from treebound.data import Sample
+    from treebound.data.findings import Finding
+
+_BRIEF = 5
 _EXAMPLES = """\
 Examples:
 
@@ -37,7 +43,6 @@ def check(
     target
         The column to predict; not needed if the schema names it.
     """
-    from treebound.cli.findings import remedy
     from treebound.data.check import HEADINGS, aligned, check_sample, file_findings
 
     table = read_training([data], options, target)
@@ -52,7 +57,7 @@ def check(
             "ignored": list(table.schema.ignored),
             "findings": [{**asdict(own), "remedy": remedy(own)} for own in report.findings],
         }
-        console.print_json(dumps(document))
+        print_json(document)
         return
     shown = {row[0]: row for row in report.rows()}
     rows = [shown.get(name, (name, kind, "", "", "")) for name, kind, _ in table.schema.rows()]
@@ -62,3 +67,29 @@ def check(
     for finding in report.findings:
         words = remedy(finding)
         print_result(f"{finding.subject} {finding.what}.\n    {words[:1].upper()}{words[1:]}.")
+
+
+def remedy(finding: Finding) -> str:
+    """What to do about it, with the option that does so."""
+    name = finding.column or ""
+    quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
+    words = finding.remedy.replace(", or give fit the same group for all copies of a row", "")
+    words = words.replace("class_weight='balanced'", "--class-weight balanced")
+    words = words.replace("make it nominal", f"use --nominal {quoted}")
+    if words.startswith("leave it out"):
+        return words.replace("leave it out", f"leave it out with --ignore {quoted}", 1)
+    if words.endswith("to missing values"):
+        return words + " (--missing TEXT)"
+    return words
+
+
+def brief_lines(sample: Sample, target: str) -> Iterator[str]:
+    """The first few in a line each, and how many more there are."""
+    from treebound.data.findings import findings, target_findings
+
+    both = (*target_findings(sample, target), *findings(sample))
+    serious = [finding for finding in both if not finding.note]
+    for finding in serious[:_BRIEF]:
+        yield f"Warning: {finding.subject} {finding.what}. Hint: {remedy(finding)}."
+    if len(serious) > _BRIEF:
+        yield f"Warning: {len(serious) - _BRIEF} more. Hint: 'treebound check' lists them."

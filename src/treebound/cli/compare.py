@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from json import dumps
 from pathlib import Path
 
-from treebound.cli.app import app, console
-from treebound.cli.messages import print_result
+from treebound.cli.app import app
+from treebound.cli.messages import print_json, print_result
 from treebound.cli.options import Data, FileOptions, Json, Model, Target
 from treebound.cli.overwrite import check_output
 
@@ -64,4 +63,4 @@ def compare(
         name: value for name, value in vars(comparison).items() if name not in ("a", "b", "regions")
     }
     regions = [asdict(region) for region in comparison.regions]
-    console.print_json(dumps({**figures, "regions": regions}, default=str))
+    print_json({**figures, "regions": regions})

@@ -61,7 +61,7 @@ def fit_database(
             raise no_target(relation.columns)
         out = {schema.target, weight, *schema.ignored}
         columns = [name for name in relation.columns if name not in out]
-        return fit_relation(parameters, relation, schema.target, weight, columns=columns)
+        return fit_relation(parameters, relation, schema.target, weight, columns)
 
 
 def nodes_of(model: Model, relation: Any, chunk_rows: int) -> Iterator[tuple[Any, Any]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from treebound._validation import invalid
 from treebound.cli.app import app
 from treebound.cli.messages import print_message, print_result
 from treebound.cli.options import Data, FileOptions, Force, Model, Output, Switch, Target
@@ -68,7 +69,7 @@ def edit(
     for module in ("starlette", "uvicorn"):
         require(module, extra="edit", why="The editor in a browser")
     if not 0 <= port <= 65535:
-        raise ValueError(f"The option --port must be from 0 to 65535. Got {port} instead.")
+        raise invalid("port", "", "from 0 to 65535", port)
     if "-" in (str(model), str(data), str(test), str(output)):
         raise ValueError("The editor needs files, not standard input or output.")
     output = output or model.with_name(f"{model.stem}.edited.json")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from treebound.cli.app import app, console
-from treebound.cli.messages import plain_table, print_message, print_result
+from treebound.cli.messages import plain_table, print_json, print_message, print_result
 from treebound.cli.options import Data, Delta, FileOptions, Json, Model, More, Target, Threshold
 from treebound.cli.overwrite import check_output
 
@@ -89,7 +88,7 @@ def evaluate(
         if loaded.referral is not None:
             answered, wrong = _answered(figures, loaded.referral)
             figures |= {"answered": answered, "errors_answered": wrong}
-        console.print_json(dumps(figures, default=_plain))
+        print_json(figures)
         return
     if loaded.referral is not None:
         _print_answered(figures, loaded.referral)
@@ -153,7 +152,7 @@ def certify(
         table = [] if data is None else [labelled_rows(loaded, data, options, target)]
         limit = _mean_cost(loaded, costs, *table, delta=delta)
         if json:
-            console.print_json(dumps(asdict(limit)))
+            print_json(asdict(limit))
         else:
             print_result(str(limit))
         return
@@ -168,7 +167,7 @@ def certify(
         if kind is None and not _from_rows(certificate, int(tested.counts.sum())):
             print_message(_OWN)
     if json:
-        console.print_json(dumps(_fields(certificate), default=str))
+        print_json(_fields(certificate))
         return
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
@@ -183,7 +182,8 @@ def _mean_cost(
     from treebound.promises import certify_cost
 
     table = [part for own in rows for part in (own.table(), own.labels())]
-    return certify_cost(model, by_class(texts, model.classes.tolist()), *table, delta=delta)
+    costs = by_class(texts, model.classes.tolist())
+    return certify_cost(model, *table, costs=costs, delta=delta)
 
 
 def _answered(figures: dict[str, Any], referral: Referral) -> tuple[int, int]:
@@ -252,7 +252,3 @@ def _print_confusion(figures: dict[str, Any]) -> None:
     rows = [(labels[at], labels[to], f"{counts[at][to]:,}") for at, to in often if counts[at][to]]
     print_result("The errors that are made most often; --json has the confusion matrix.")
     print_result(plain_table(("true", "predicted", "rows"), rows, numbers=("rows",)))
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else str(value)

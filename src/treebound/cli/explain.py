@@ -5,6 +5,7 @@ from __future__ import annotations
 from json import dumps
 from typing import TYPE_CHECKING
 
+from treebound._validation import as_int, invalid
 from treebound.cli.app import app, console
 from treebound.cli.messages import print_message, print_result
 from treebound.cli.options import Data, FileOptions, Model, Switch
@@ -52,8 +53,8 @@ def explain(
     from treebound.show import explain as explain_row
 
     for name, value in (("row", row), ("rows", rows)):
-        if value is not None and value < 1:
-            raise ValueError(f"The option --{name} must be an int >= 1. Got {value} instead.")
+        if value is not None:
+            as_int(name, "", value, 1)
     loaded = loaded_model(model, data)
     first, last = (0, rows) if row is None else (row - 1, row)
     count = 0
@@ -69,9 +70,7 @@ def explain(
     if not count:
         raise ValueError(f"{data} has no rows, only the names of its columns.")
     if row is not None and row > count:
-        raise ValueError(
-            f"The option --row must be from 1 to {count:,}, the rows of {data}. Got {row} instead."
-        )
+        raise invalid("row", "", f"from 1 to {count:,}, the rows of {data}", row)
     if row is None and count > last:
         print_message(f"{data} has more rows. Hint: --rows or --row.")
 

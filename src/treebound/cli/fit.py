@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from treebound._validation import invalid
 from treebound.cli.app import app
 from treebound.cli.databases import fit_database, is_database
-from treebound.cli.messages import errors, plain_table, print_message, progress
+from treebound.cli.messages import errors, plain_table, print_message, progress, write_result
 from treebound.cli.options import Data, Force, Output, Quiet, TableOptions, read_training
 from treebound.cli.overwrite import check_distinct, check_output
 from treebound.cli.streams import fit_files, must_stream, warnings_as_lines
@@ -147,7 +148,6 @@ def fit(
         Also print the kind of every column.
     """
     from treebound.cli.models import save_model, summary
-    from treebound.cli.output import write_result
     from treebound.parameters import FitParameters
     from treebound.show import to_html, to_text
 
@@ -161,7 +161,7 @@ def fit(
     check_output(checkpoint, None, reads=reads, force=force)
     check_distinct(output=output, page=page, checkpoint=checkpoint)
     if cv is not None and cv < 2:
-        raise ValueError(f"The option --cv must be an int >= 2, the number of folds. Got {cv}.")
+        raise invalid("cv", "", "an int >= 2, the number of folds", cv)
     parameters = FitParameters(
         criterion=criterion,
         max_leaves=max_leaves,
@@ -250,9 +250,7 @@ def _signs(texts: Sequence[str]) -> dict[str, int]:
     for text in texts:
         name, _, sign = text.rpartition("=")
         if not name or sign not in ("+", "-"):
-            raise ValueError(
-                f"The option --monotone must be NAME=+ or NAME=-. Got {text!r} instead."
-            )
+            raise invalid("monotone", "", "NAME=+ or NAME=-", text)
         found[name] = 1 if sign == "+" else -1
     return found
 
@@ -287,15 +285,13 @@ def _fit_in_memory(
     """Read the whole table, print what is suspicious, and fit."""
     from treebound.certificate import RowRecord
     from treebound.classifier.fitting import fit_sample, fit_table
-    from treebound.cli.findings import brief_lines
+    from treebound.cli.check import brief_lines
 
     with progress(f"reading {paths[0]}", quiet):
         table = read_training(paths, options, target)
-        sample = weights.applied(table.sample(), parameters)
+        sample = weights.sample(table, parameters)
     if folds is not None and folds > sample.n_rows:
-        raise ValueError(
-            f"The option --cv must be at most {sample.n_rows}, the number of rows. Got {folds}."
-        )
+        raise invalid("cv", "", f"at most {sample.n_rows}, the number of rows", folds)
     if verbose:
         columns = plain_table(("column", "kind", "categories"), table.schema.rows())
         errors.print(columns, soft_wrap=not errors.is_terminal)

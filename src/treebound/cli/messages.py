@@ -1,14 +1,18 @@
-"""Messages on standard error and results on standard output, so that results can be piped."""
+"""Messages on standard error; results on standard output (they can be piped) or in files."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from json import dumps
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from treebound._files import write_bytes
 from treebound.cli.app import console
 
 
@@ -37,6 +41,27 @@ def print_result(content: str | Table = "") -> None:
     """Print lines on standard output as they are, or a table that a terminal wraps."""
     whole = isinstance(content, str) or not console.is_terminal
     console.print(content, highlight=False, soft_wrap=whole, markup=False)
+
+
+def print_json(document: Any) -> None:
+    """Print an object on standard output."""
+    console.print_json(dumps(document, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def write_result(content: str | bytes, path: Path | None) -> None:
+    """Write text or bytes to a file, atomically, or to standard output."""
+    if path is not None and str(path) != "-":
+        write_bytes(path, content.encode() if isinstance(content, str) else content)
+    elif isinstance(content, bytes):
+        if sys.stdout.isatty():
+            raise ValueError("A picture cannot be shown on a terminal. Hint: name a file with -o.")
+        sys.stdout.buffer.write(content)
+    else:
+        sys.stdout.write(content if content.endswith("\n") else content + "\n")
 
 
 def plain_table(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treebound.cli.databases import is_database, refuse_file_options, relation_of
-from treebound.cli.output import write_result
+from treebound.cli.messages import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
 from treebound.growing.rules import rules_in_words
@@ -62,7 +62,7 @@ def labelled_rows(
     model: Model, data: Path, options: FileOptions, target: str | None, also: str | None = None
 ) -> RawTable:
     """Rows with their labels, in the columns and classes of a model; perhaps one more column."""
-    rows = next(_labelled(model, [data], options, target, also).read(None))
+    rows = next(_labelled(model, [data], options, target, also).chunks(None))
     if not len(rows):
         raise ValueError(f"{data} has no rows, only the names of its columns.")
     return rows
@@ -72,8 +72,6 @@ def tested_rows(
     model: Model, paths: Sequence[Path], options: FileOptions, target: str | None
 ) -> Tested:
     """Labelled rows, counted at the nodes of a model batch by batch, or in their database."""
-    from treebound.data.files import SourceBatches
-
     if is_database(paths[0]):
         from treebound.cli.options import no_target
         from treebound.sql import tested as tested_there
@@ -85,7 +83,7 @@ def tested_rows(
                 raise no_target(relation.columns)
             return tested_there(model, relation, name)
     source = _labelled(model, paths, options, target)
-    tested = model.tested(SourceBatches(source), source.given.target)
+    tested = model.tested(source, source.given.target)
     if not tested.counts.any():
         raise ValueError(f"{source.name} has no rows, only the names of its columns.")
     return tested

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Group, Parameter
 
+from treebound._validation import invalid
+
 if TYPE_CHECKING:
     from treebound.data import Column, Sample
     from treebound.data.files import RawTable
@@ -42,43 +44,40 @@ Threshold = Annotated[
 ]  # fmt: skip
 
 
-def _many(help: str) -> Parameter:
-    return Parameter(
-        group=_reading, negative=(), help=help, show_default=False, allow_leading_hyphen=True
-    )
+Many = Annotated[
+    tuple[str, ...], Parameter(negative=(), show_default=False, allow_leading_hyphen=True)
+]
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=_reading)
 @dataclass(frozen=True)
 class FileOptions:
-    """How a file is laid out."""
+    """How a file is laid out.
 
-    schema: Annotated[
-        Path | None,
-        Parameter(group=_reading, help="A TOML file that says how the file is laid out and which "
-                  "texts are missing values; the options below win over it."),
-    ] = None  # fmt: skip
-    sep: Annotated[
-        str | None,
-        Parameter(group=_reading, allow_leading_hyphen=True, help="What separates the fields: one "
-                  "character, 'tab' or 'whitespace'; by default a comma, a tab for .tsv."),
-    ] = None  # fmt: skip
-    encoding: Annotated[
-        str | None,
-        Parameter(group=_reading, help="The text encoding, such as latin-1; by default UTF-8."),
-    ] = None
-    decimal: Annotated[
-        str | None,
-        Parameter(group=_reading, help="The decimal mark; by default a point."),
-    ] = None
-    names: Annotated[
-        list[str],
-        _many("The names of the columns, NAME,NAME, of a file without a line of names."),
-    ] = ()  # type: ignore[assignment]
-    missing: Annotated[
-        list[str],
-        _many("A text that stands for a missing value, beside the usual ones; may be repeated."),
-    ] = ()  # type: ignore[assignment]
+    Parameters
+    ----------
+    schema
+        A TOML file that says how the file is laid out and which texts are missing values; the
+        options below win over it.
+    sep
+        What separates the fields: one character, 'tab' or 'whitespace'; by default a comma, a tab
+        for .tsv.
+    encoding
+        The text encoding, such as latin-1; by default UTF-8.
+    decimal
+        The decimal mark; by default a point.
+    names
+        The names of the columns, NAME,NAME, of a file without a line of names.
+    missing
+        A text that stands for a missing value, beside the usual ones; may be repeated.
+    """
+
+    schema: Path | None = None
+    sep: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
+    encoding: str | None = None
+    decimal: str | None = None
+    names: Many = ()
+    missing: Many = ()
 
     def as_schema(self) -> Schema:
         """What the options say, on top of the schema file."""
@@ -95,10 +94,7 @@ class FileOptions:
             named = {"tab": "\t", "\\t": "\t", "whitespace": "whitespace"}
             separator = named.get(self.sep, self.sep)
             if separator != "whitespace" and len(separator) != 1:
-                raise ValueError(
-                    "The option --sep must be one character, 'tab' or 'whitespace'. "
-                    f"Got {self.sep!r} instead."
-                )
+                raise invalid("sep", "", "one character, 'tab' or 'whitespace'", self.sep)
             layout = replace(layout, separator=separator)
         for option in ("encoding", "decimal"):
             value = getattr(self, option)
@@ -110,28 +106,29 @@ class FileOptions:
         return replace(layout, header=False) if self.names else layout
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=_reading)
 @dataclass(frozen=True)
 class TableOptions(FileOptions):
-    """How a file is laid out, and what its columns are."""
+    """How a file is laid out, and what its columns are.
 
-    schema: Annotated[
-        Path | None,
-        Parameter(group=_reading, help="A TOML file that says what the columns are; what it does "
-                  "not say is inferred and shown. The options below win over it."),
-    ] = None  # fmt: skip
-    ignore: Annotated[
-        list[str], _many("Columns to leave out: NAME, or NAME,NAME; may be repeated.")
-    ] = ()  # type: ignore[assignment]
-    nominal: Annotated[
-        list[str],
-        _many("Columns of names without an order, even if they look like numbers: NAME, NAME,NAME, "
-              "or NAME=A,B,C to declare the categories."),
-    ] = ()  # type: ignore[assignment]  # fmt: skip
-    ordinal: Annotated[
-        list[str],
-        _many("Columns of ordered categories: NAME=LEAST,...,GREATEST, or NAME for numbers."),
-    ] = ()  # type: ignore[assignment]
+    Parameters
+    ----------
+    schema
+        A TOML file that says what the columns are; what it does not say is inferred and shown. The
+        options below win over it.
+    ignore
+        Columns to leave out: NAME, or NAME,NAME; may be repeated.
+    nominal
+        Columns of names without an order, even if they look like numbers: NAME, NAME,NAME, or
+        NAME=A,B,C to declare the categories.
+    ordinal
+        Columns of ordered categories: NAME=LEAST,...,GREATEST, or NAME for numbers.
+    """
+
+    schema: Path | None = None
+    ignore: Many = ()
+    nominal: Many = ()
+    ordinal: Many = ()
 
     def as_schema(self) -> Schema:
         """What the options say, on top of the schema file."""
@@ -194,10 +191,7 @@ def _columns(texts: Sequence[str], option: str) -> list[tuple[str, tuple[str, ..
             continue
         categories = tuple(item.strip() for item in rest.split(","))
         if not name.strip() or "" in categories or len(set(categories)) < len(categories):
-            raise ValueError(
-                f"The option --{option} must be NAME=A,B,C with each category once. "
-                f"Got {text!r} instead."
-            )
+            raise invalid(option, "", "NAME=A,B,C with each category once", text)
         columns.append((name.strip(), categories))
     return columns
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from treebound._validation import as_int
 from treebound.cli.app import app
 from treebound.cli.databases import is_database, nodes_of, refuse_file_options, relation_of
 from treebound.cli.messages import progress
@@ -60,30 +61,28 @@ def predict(
     from treebound.cli.models import loaded_model, schema_of
     from treebound.cli.weighting import with_threshold
     from treebound.data.files import Source
-    from treebound.exchange.answers import Answers, table_form, table_writer
+    from treebound.exchange.answers import table_form, table_writer
 
     form = table_form(output)
     check_output(output, form, reads=[model, data, *more, options.schema], force=force)
-    if chunk_rows < 1:
-        raise ValueError(f"The option --chunk-rows must be an int >= 1. Got {chunk_rows} instead.")
+    as_int("chunk_rows", "", chunk_rows, 1)
     loaded = with_threshold(loaded_model(model, data), threshold)
     if is_database(data):
         refuse_file_options(options, more)
-        with table_writer(output) as writer, relation_of(data) as relation:
+        with table_writer(output, loaded, proba) as writer, relation_of(data) as relation:
             for rows, nodes in nodes_of(loaded, relation, chunk_rows):
-                beside = rows.column_names if keep else ()
-                writer.write(Answers.of(loaded, nodes, beside, proba), rows if keep else None)
+                writer.write(nodes, rows if keep else None)
         return
     columns = schema_of(loaded, options)
     paths = [str(path) for path in (data, *more)]
     source = Source(paths, columns, unknown="keep", complete=False)
-    with table_writer(output) as writer, progress(f"reading {data}", quiet) as tell:
+    writing = table_writer(output, loaded, proba)
+    with writing as writer, progress(f"reading {data}", quiet) as tell:
         done = 0
-        for chunk in source.read(chunk_rows, None if keep else columns.names):
+        for chunk in source.chunks(chunk_rows, None if keep else columns.names):
             table = chunk.table()  # says what is wrong with the columns, even without rows
             nodes = loaded.apply(table) if len(chunk) else None
-            beside = chunk.names if keep else ()
             kept = (chunk.arrow() if form == "parquet" else chunk.native()) if keep else None
-            writer.write(Answers.of(loaded, nodes, beside, proba), kept)
+            writer.write(nodes, kept)
             done += len(chunk)
             tell(f"{done:,} rows")

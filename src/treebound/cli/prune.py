@@ -6,7 +6,7 @@ from typing import Any
 
 from treebound.cli.app import app
 from treebound.cli.fit import Pruner
-from treebound.cli.messages import print_message
+from treebound.cli.messages import print_message, write_result
 from treebound.cli.options import Data, FileOptions, Force, Model, Output, Target
 from treebound.cli.overwrite import check_output
 
@@ -48,13 +48,17 @@ def prune(
         Where to write the pruned model; without it the tree is printed.
     """
     from treebound.cli.models import labelled_rows, loaded_model, save_model, summary
-    from treebound.cli.output import write_result
     from treebound.show import to_text
     from treebound.verbs import prune as prune_model
 
     check_output(output, "model", reads=[model, data, options.schema], force=force)
     loaded = loaded_model(model, data)
-    _check_leaves(leaves, loaded.grown.n_leaves)
+    grown = loaded.grown.n_leaves
+    if leaves is not None and not 1 <= leaves <= grown:
+        raise ValueError(
+            f"The option --leaves must be from 1 to {grown:,}, the leaves of the grown tree. "
+            f"Got {leaves:,} instead."
+        )
     table = labelled_rows(loaded, data, options, target)
     rows = (table.table(), table.labels())
     if pruning == "reduced-error":
@@ -68,11 +72,3 @@ def prune(
         save_model(pruned, output)
     else:
         write_result(to_text(pruned), None)
-
-
-def _check_leaves(leaves: int | None, grown: int) -> None:
-    if leaves is not None and not 1 <= leaves <= grown:
-        raise ValueError(
-            f"The option --leaves must be from 1 to {grown:,}, the leaves of the grown tree. "
-            f"Got {leaves:,} instead."
-        )

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from treebound.cli.app import app
+from treebound.cli.messages import write_result
 from treebound.cli.models import loaded_model
 from treebound.cli.options import Force, Model, Output
-from treebound.cli.output import write_result
 from treebound.cli.overwrite import check_output
 from treebound.exchange import Exports
 from treebound.model import Model as FittedModel

@@ -46,22 +46,16 @@ def fit_files(
     """Fit a tree to files that are read batch by batch; ``tell`` gets a line of progress."""
     from treebound.classifier.fitting import fit_stream
     from treebound.cli.options import no_target
-    from treebound.data.files import Source, SourceBatches
-    from treebound.growing.progress import ProgressLines
+    from treebound.data.files import Source
+    from treebound.growing.progress import ProgressLines, Watch
 
     schema = options.checked_schema(target)
     source = Source([str(path) for path in paths], schema)
     if schema.target is None:
-        raise no_target(source.names)
+        raise no_target(source.columns)
     lines = ProgressLines(tell, source.reader.n_rows())
-    return fit_stream(
-        parameters,
-        SourceBatches(source),
-        schema.target,
-        None,
-        progress=lines.tell,
-        checkpoint=checkpoint,
-    )
+    watch = Watch(lines.tell, checkpoint)
+    return fit_stream(parameters, source, schema.target, watch=watch)
 
 
 @contextmanager

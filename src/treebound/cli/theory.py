@@ -13,6 +13,7 @@ from rich.table import Table
 
 from treebound.cli.app import app, console
 from treebound.cli.app import theory as _theory
+from treebound.cli.options import Switch
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
@@ -51,6 +52,7 @@ Shape = Annotated[
     Parameter(converter=_shape, n_tokens=1, allow_leading_hyphen=True, metavar="SHAPE",
               help="'.' is a leaf, '(XY)' a node, e.g. \"((..).)\"."),
 ]  # fmt: skip
+AtLeastZero = Annotated[int, Parameter(validator=validators.Number(gte=0))]
 AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 Categories = Annotated[
     tuple[int | None, ...],
@@ -76,7 +78,7 @@ class Features:
         Category counts of the nominal features, e.g. 2,4; '?' for one not declared.
     """
 
-    real: Annotated[int, Parameter(validator=validators.Number(gte=0))] = 0
+    real: AtLeastZero = 0
     ordinal: Categories = ()
     nominal: Categories = ()
 
@@ -105,7 +107,7 @@ def vcdim(
     /,
     *,
     features: Features = _NONE,
-    sample: Annotated[bool, Parameter(negative=())] = False,
+    sample: Switch = False,
     as_json: AsJson = False,
 ) -> None:
     """VC dimension of a tree shape: exact, or between two bounds.
@@ -122,12 +124,11 @@ def vcdim(
     rows = bounds.shattered_sample(shape, landscape).tolist() if sample else []
     if as_json:
         facts = asdict(result) | {"exact": result.exact} | ({"sample": rows} if sample else {})
-        _print_json(shape=str(shape), **_facts(landscape), **facts)
+        _print_json(shape=str(shape), **asdict(landscape), **facts)
         return
-    table = Table("shape", "leaves", "at least", "at most", "exact", title=_describe(landscape))
-    exact = "yes" if result.exact else "no"
-    table.add_row(str(shape), str(shape.leaves), str(result.lower), str(result.upper), exact)
-    _print(table)
+    headings = ("shape", "leaves", "at least", "at most", "exact")
+    row = (shape, shape.leaves, result.lower, result.upper, result.exact)
+    _print_table(_describe(landscape), headings, [row])
     print(f"at least {result.lower} by: {result.lower_by}")
     print(f"at most {result.upper} by: {result.upper_by}")
     _print_rows(rows)
@@ -148,7 +149,7 @@ def growth(
     classes: AtLeastOne = 2,
     features: Features = _NONE,
     form: Literal["best", "tight", "chain-sum", "fast", "closed", "chain"] = "best",
-    all_forms: Annotated[bool, Parameter(negative=())] = False,
+    all_forms: Switch = False,
     as_json: AsJson = False,
 ) -> None:
     """Growth function of a tree shape: in how many ways it can label a sample, at most.
@@ -176,7 +177,7 @@ def growth(
     if as_json:
         _print_json(
             shape=str(shape),
-            **_facts(landscape),
+            **asdict(landscape),
             examples=examples,
             classes=classes,
             log_growth=logs,
@@ -184,14 +185,13 @@ def growth(
         )
         return
     title = f"{shape}, {examples:,} examples, {classes} classes, {_describe(landscape)}"
-    table = Table("form", "ln tau", "log10 tau", "of all labellings", title=title)
+    rows = []
     for name, value in logs.items():
-        share = (
-            f"1 in 10^{(everything - value) / math.log(10):.1f}" if value < everything else "all"
-        )
+        digits = (everything - value) / math.log(10)
+        share = f"1 in 10^{digits:.1f}" if value < everything else "all"
         label = f"all shapes of {shape.leaves} leaves" if name == "all shapes" else name
-        table.add_row(label, f"{value:.4f}", f"{value / math.log(10):.2f}", share)
-    _print(table, numbers=(1, 2, 3))
+        rows.append((label, f"{value:.4f}", f"{value / math.log(10):.2f}", share))
+    _print_table(title, ("form", "ln tau", "log10 tau", "of all labellings"), rows)
 
 
 @app.command(
@@ -205,7 +205,7 @@ def partitions(
     examples: AtLeastOne,
     parts: AtLeastOne = 2,
     features: Features = _NONE,
-    search: Annotated[int, Parameter(validator=validators.Number(gte=0))] = 0,
+    search: AtLeastZero = 0,
     as_json: AsJson = False,
 ) -> None:
     """Partitioning function of a tree shape: in how many ways it can split a sample, at most.
@@ -231,19 +231,17 @@ def partitions(
         facts |= {"at least": worst.count, "exact": worst.exact or worst.count == upper}
     if as_json:
         named = {name.replace(" ", "_"): value for name, value in facts.items()}
-        _print_json(shape=str(shape), **_facts(landscape), examples=examples, parts=parts, **named)
+        _print_json(shape=str(shape), **asdict(landscape), examples=examples, parts=parts, **named)
         return
     title = f"{shape} into {parts} parts, {examples:,} examples, {_describe(landscape)}"
-    table = Table(*facts, title=title)
-    table.add_row(*("yes" if v is True else "no" if v is False else str(v) for v in facts.values()))
-    _print(table)
+    _print_table(title, facts, [facts.values()])
 
 
 @app.command(group=_theory, help_epilogue=_examples("treebound shapes --leaves 5"))
 def shapes(
     *,
     leaves: AtLeastOne,
-    count: Annotated[bool, Parameter(negative=())] = False,
+    count: Switch = False,
     as_json: AsJson = False,
 ) -> None:
     """Every tree shape with this many leaves, once each.
@@ -271,13 +269,9 @@ def shapes(
         rows = [{"shape": str(s), "depth": s.depth, "symmetries": s.symmetries} for s in result]
         _print_json(leaves=leaves, count=number, shapes=rows)
         return
-    table = Table(title=f"{number:,} shapes with {leaves} leaves")
-    table.add_column("shape", overflow="fold")
-    for name in ("depth", "symmetries"):
-        table.add_column(name, justify="right")
-    for shape in result:
-        table.add_row(str(shape), str(shape.depth), str(shape.symmetries))
-    _print(table, numbers=())
+    title = f"{number:,} shapes with {leaves} leaves"
+    listed = ((shape, shape.depth, shape.symmetries) for shape in result)
+    _print_table(title, ("shape", "depth", "symmetries"), listed)
 
 
 @app.command(group=_theory, help_epilogue=_examples("treebound witness 5 3"))
@@ -318,14 +312,6 @@ def _print_rows(rows: list[list[int]]) -> None:
         print(" ".join(f"{value:{width}d}" for value in row))
 
 
-def _facts(landscape: Landscape) -> dict[str, Any]:
-    return {
-        "real": landscape.real,
-        "ordinal": list(landscape.ordinal),
-        "nominal": list(landscape.nominal),
-    }
-
-
 def _describe(landscape: Landscape) -> str:
     """The landscape in words, for titles."""
     words = [f"{landscape.real} real"] if landscape.real else []
@@ -336,11 +322,13 @@ def _describe(landscape: Landscape) -> str:
     return " + ".join(words) + " features"
 
 
-def _print(table: Table, numbers: Iterable[int] | None = None) -> None:
-    """Print a table, its numbers to the right (by default all columns but the first)."""
-    columns = range(1, len(table.columns)) if numbers is None else numbers
-    for i in columns:
-        table.columns[i].justify = "right"
+def _print_table(title: str, headings: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """A table of texts in the first column and numbers in the others."""
+    table = Table(title=title)
+    for at, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if at else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*("yes" if v is True else "no" if v is False else str(v) for v in row))
     console.print(table)
 
 

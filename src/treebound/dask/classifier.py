@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial, wraps
 from itertools import accumulate
@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from treebound._extras import require
 from treebound._jobs import effective_jobs
+from treebound._validation import with_parameters
 from treebound.classifier import BoundTreeClassifier
 from treebound.classifier.fitting import (
     MOST_GROWN_LEAVES,
     fit_parts,
     refuse_groups,
-    refuse_what_needs_a_table,
 )
 from treebound.dask import tasks
 from treebound.dask.collections import (
@@ -35,12 +35,12 @@ from treebound.dask.collections import (
 from treebound.dask.engine import DaskEngine
 from treebound.dask.tasks import PartitionError
 from treebound.data.folds import LeftOut
-from treebound.data.parts import PartFacts, Schema, put_together, with_numbers
-from treebound.growing._bins import Bins
+from treebound.data.learned import PartFacts, Schema, put_together, with_numbers
+from treebound.data.parts import PartReader, PartRows
+from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.options import Progress
 from treebound.growing.progress import Watch
-from treebound.parameters import with_parameters
 
 # Values of real columns that bins are chosen from, in all partitions.
 _SAMPLE_ROWS = 1 << 17
@@ -138,7 +138,6 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         """
         with self._unchanged_on_error():
             self.checked()
-            refuse_what_needs_a_table(self)
             if groups is not None:
                 refuse_groups(self, in_memory=False)
             watch = Watch.of(verbose, callback, checkpoint)
@@ -147,27 +146,30 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             raw = partitions(X, y, sample_weight)
             client = self._client()
             plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]
-            schema = self._learn(client, raw, plain, (X, y, sample_weight))
-            read = partial(tasks.read, schema=replace(schema, sample=()))
+            kept: list[Any] = []
             with ExitStack() as stack:
 
-                def engine(bins: Bins, rows: LeftOut | None) -> Engine:
+                def learn(held_out: LeftOut | None) -> Schema:
+                    return self._learn(client, raw, plain, (X, y, sample_weight), held_out, kept)
+
+                def engine(reader: PartReader, bins: Bins) -> Engine:
+                    schema, read = reader.schema, _reading(reader)
+                    n_rows = schema.n_rows + schema.held_out
                     if client is None:
                         threads = effective_jobs(self.n_jobs)
-                        return stream_engine(
-                            raw.here(read), bins, schema.n_rows, n_threads=threads, rows=rows
-                        )
+                        return stream_engine(raw.here(read), bins, n_rows, n_threads=threads)
+                    first = None if reader.rows is None else _first_rows(client, raw, schema)
                     found = DaskEngine(
-                        client, raw.pieces, raw.taken(read), bins, len(schema.classes), rows,
-                        None if rows is None else _first_rows(client, raw, schema),
-                        gather_rows=self._gather_rows(schema.n_rows),
+                        client, raw.pieces, raw.taken(read), bins, len(schema.classes), first,
+                        gather_rows=self._gather_rows(n_rows),
                     )  # fmt: skip
                     stack.callback(found.close)
+                    kept.clear()
                     return found
 
                 model = fit_parts(
-                    self, schema, lambda: raw.each(client, read), engine,
-                    target=_name_of(y), progress=watch.progress, checkpoint=watch.checkpoint,
+                    self, learn, lambda reader: raw.each(client, _reading(reader)), engine,
+                    target=_name_of(y), watch=watch,
                 )  # fmt: skip
             self._set_model(model)
         return self
@@ -191,41 +193,54 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             return None
 
     def _learn(
-        self, client: Any, raw: Partitions, plain: list[str], given: tuple[Any, Any, Any]
+        self,
+        client: Any,
+        raw: Partitions,
+        plain: list[str],
+        given: tuple[Any, Any, Any],
+        held_out: LeftOut | None,
+        kept: list[Any],
     ) -> Schema:
         """What columns and classes are.
 
-        Columns of plain numbers are looked at in a few partitions only. Where that fails, all are
-        read for an error with the number of the partition.
+        Columns of plain numbers are looked at in a few partitions only, which are ``kept`` until
+        they are coded. Where that fails, all are read for an error with the number of the
+        partition.
         """
         if plain and self.ordinal_features is None and isinstance(self.categorical_features, str):
-            try:
-                return self._learn_rest(client, raw, plain, given)
-            except (ValueError, TypeError, PartitionError):
-                return self._learn_all(client, raw)
-        return self._learn_all(client, raw)
-
-    def _learn_all(self, client: Any, raw: Partitions) -> Schema:
-        learn = partial(
-            tasks.learn,
-            categorical_features=self.categorical_features,
-            ordinal_features=self.ordinal_features,
-            sample_rows=max(256, _SAMPLE_ROWS // len(raw)),
-        )
-        return self._put_together(raw.each(client, learn))
+            with suppress(ValueError, TypeError, PartitionError):
+                return self._learn_rest(client, raw, plain, given, held_out, kept)
+        return self._put_together(client, raw, held_out)
 
     def _learn_rest(
-        self, client: Any, raw: Partitions, plain: list[str], given: tuple[Any, Any, Any]
+        self,
+        client: Any,
+        raw: Partitions,
+        plain: list[str],
+        given: tuple[Any, Any, Any],
+        held_out: LeftOut | None,
+        kept: list[Any],
     ) -> Schema:
         X, y, weight = given
         names = [c for c in X.columns if c not in _names(y, weight)]
         rest = partitions_of(X, y, weight, [name for name in names if name not in plain])
-        schema = self._put_together(rest.each(client, tasks.learn))
-        some = np.unique(np.linspace(0, len(raw) - 1, min(len(raw), _SAMPLED)).astype(int))
-        values = raw.each(client, partial(tasks.numbers, names=plain), some.tolist())
+        schema = self._put_together(client, rest, held_out)
+        some = np.unique(np.linspace(0, len(raw) - 1, min(len(raw), _SAMPLED)).astype(int)).tolist()
+        kept[:] = raw.kept(client, some)
+        values = raw.each(client, partial(tasks.numbers, names=plain), some)
         return with_numbers(schema, names, values)
 
-    def _put_together(self, facts: list[PartFacts]) -> Schema:
+    def _put_together(self, client: Any, rows: Partitions, held_out: LeftOut | None) -> Schema:
+        """What all partitions tell, without the rows held out."""
+        learn = partial(
+            tasks.learn,
+            categorical_features=self.categorical_features,
+            ordinal_features=self.ordinal_features,
+            sample_rows=max(256, _SAMPLE_ROWS // len(rows)),
+            held_out=held_out,
+        )
+        first = None if held_out is None else _first_rows(client, rows)
+        facts: list[PartFacts] = rows.each(client, learn, first=first)
         numbered = [replace(one, number=k) for k, one in enumerate(facts)]
         return put_together(numbered, class_weight=self.class_weight)
 
@@ -299,12 +314,16 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         self.to_local().save(path, pruning_path=pruning_path, row_record=row_record)
 
 
-def _first_rows(client: Any, raw: Partitions, schema: Schema) -> list[int]:
-    """The number of the first row of every partition."""
-    sizes: Sequence[int] = schema.part_rows
-    if len(sizes) != len(raw):  # columns were learned in other partitions
-        sizes = raw.each(client, tasks.size)
+def _first_rows(client: Any, raw: Partitions, schema: Schema | None = None) -> list[int]:
+    """The number of the first row of every partition, where columns were not learned in these."""
+    learned = schema is not None and not schema.held_out and len(schema.part_rows) == len(raw)
+    sizes = schema.part_rows if schema and learned else raw.each(client, tasks.size)
     return [0, *accumulate(sizes)][:-1]
+
+
+def _reading(reader: PartReader) -> Callable[..., PartRows]:
+    """What workers do to read a partition."""
+    return partial(tasks.read, reader=replace(reader, schema=replace(reader.schema, sample=())))
 
 
 def _name_of(y: Any) -> str | None:

@@ -12,6 +12,7 @@ from treebound._extras import require
 from treebound._validation import invalid
 from treebound.dask.tasks import PartitionError, in_partition
 from treebound.dask.waiting import gathered
+from treebound.data.parts import PartRows
 
 
 def is_frame(X: Any) -> bool:
@@ -43,21 +44,28 @@ class Partitions:
     def __len__(self) -> int:
         return len(self.pieces)
 
-    def taken(self, function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    def taken(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function of rows, labels and weights as one of the pieces of a partition."""
-        return partial(_on_rows, self._split, partial(function, **options))
+        return partial(_on_rows, self._split, function)
 
     def each(
         self,
         client: Any,
         function: Callable[..., Any],
         numbers: Iterable[int] | None = None,
+        first: Sequence[int] | None = None,
     ) -> list[Any]:
-        """What a function of rows, labels and weights gives, by the cluster or here."""
+        """What a function of rows, labels and weights gives, by the cluster or here.
+
+        With ``first``, it also takes the number of the first row.
+        """
         made = _dask().delayed(in_partition, pure=False)
         taken = self.taken(function)
         numbers = list(range(len(self)) if numbers is None else numbers)
-        asked = [made(k, taken, *self.pieces[k]) for k in numbers]
+        more = [{} if first is None else {"first": first[k]} for k in numbers]
+        asked = [
+            made(k, taken, *self.pieces[k], **own) for k, own in zip(numbers, more, strict=True)
+        ]
         if client is None:
             return [in_partition(k, one.compute) for k, one in zip(numbers, asked, strict=True)]
         futures = client.compute(asked)
@@ -71,15 +79,26 @@ class Partitions:
                     in_partition(number, future.result)
             raise
 
-    def here(self, read: Callable[..., Any]) -> Iterator[Any]:
-        """What a function gives, one partition after the other, by the local scheduler."""
+    def kept(self, client: Any, numbers: Iterable[int]) -> list[Any]:
+        """Some partitions on the workers, which are not read again as long as this is held."""
+        pieces = [piece for k in numbers for piece in self.pieces[k]]
+        return [] if client is None else list(client.persist(pieces))
+
+    def here(self, read: Callable[..., PartRows]) -> Iterator[PartRows]:
+        """The rows, one partition after the other, by the local scheduler."""
         made = _dask().delayed(in_partition, pure=False)
+        first = 0
         for number, pieces in enumerate(self.pieces):
-            yield in_partition(number, made(number, self.taken(read), *pieces).compute)
+            task = made(number, self.taken(read), *pieces, first=first)
+            part = in_partition(number, task.compute)
+            first += part.n_rows
+            yield part
 
 
-def _on_rows(split: Callable[..., Any], function: Callable[..., Any], *pieces: Any) -> Any:
-    return function(*split(*pieces))
+def _on_rows(
+    split: Callable[..., Any], function: Callable[..., Any], *pieces: Any, **options: Any
+) -> Any:
+    return function(*split(*pieces), **options)
 
 
 def _dask() -> Any:
@@ -140,14 +159,17 @@ def partitions_of(X: Any, y: Any, weight: Any, columns: list[str]) -> Partitions
 def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | None:
     """One DataFrame with labels and weights as columns, so that each partition is read once.
 
-    None where Dask does not know which index each partition has: then rows go by their place.
+    None where Dask does not know which index each partition has, and they are not columns of one
+    DataFrame: then rows go by their place.
     """
     names: list[str | None] = []
+    root = _root(X)
     for given, name in ((y, _LABEL), (weight, _WEIGHT)):
         if given is None or isinstance(given, str):
             names.append(given)
             continue
-        if not (is_frame(X) and X.known_divisions and getattr(given, "known_divisions", False)):
+        known = is_frame(X) and X.known_divisions and getattr(given, "known_divisions", False)
+        if not known and (root is None or _root(given) != root):
             return None
         try:
             X = X.assign(**{name: given})
@@ -157,6 +179,14 @@ def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | 
     label, weights = names
     assert label is not None
     return X, (label, weights)
+
+
+def _root(collection: Any) -> Any:
+    """What a collection is columns of, by its name; None if that cannot be told."""
+    expression: Any = getattr(collection, "expr", None)
+    while type(expression).__name__ in ("Projection", "Drop"):
+        expression = expression.frame
+    return getattr(expression, "_name", None)
 
 
 # Names that no table has.

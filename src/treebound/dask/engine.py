@@ -7,6 +7,7 @@ away from its files, its partitions are read and coded again.
 
 from __future__ import annotations
 
+import pickle
 import uuid
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -16,14 +17,13 @@ from weakref import WeakSet
 from treebound._extras import require
 from treebound.dask.tasks import PartitionError, in_partition
 from treebound.dask.waiting import gathered, waited
-from treebound.data import Sample
-from treebound.data.folds import LeftOut
-from treebound.growing._bins import Bins
+from treebound.data.parts import PartRows
+from treebound.growing._kernels import Bins
 from treebound.growing.engine import ShardEngine
+from treebound.growing.questions import Subtree
 from treebound.growing.shard import (
     Coded,
     Facts,
-    Subtree,
     code_part,
     gather_rows,
     grow_subtree,
@@ -36,6 +36,8 @@ _WHO = {"extra": "dask", "why": "Growing on Dask"}
 _FAN = 8
 # Rows of a bundle at most; a thread has one if they are fewer.
 _BUNDLE_ROWS = 1 << 23
+# What is sent with every task has at most so many bytes in all: a task of its own costs as much.
+_SENT_BYTES = 1 << 20
 # How often lost values are read again before the error is the user's.
 _TRIES = 5
 
@@ -45,19 +47,18 @@ _TRIES = 5
 
 def _code(
     number: int,
-    read: Callable[..., Sample],
+    read: Callable[..., PartRows],
     bins: Bins,
     token: str,
-    rows: LeftOut | None,
     first: int,
     *raw: Any,
 ) -> Coded:
     from treebound.dask.plugin import folder_of
 
-    sample = in_partition(number, read, *raw)
+    part = in_partition(number, read, *raw, first=first)
     file = SpillFile(folder_of(require("distributed", **_WHO).get_worker(), token))
     try:
-        return code_part(sample, bins, file, rows, first)
+        return code_part(part, bins, file)
     finally:
         file.close()
 
@@ -96,18 +97,17 @@ def _on(worker: str) -> dict[str, Any]:
 class DaskEngine(ShardEngine):
     """Bundles of shards as futures of a cluster.
 
-    ``read`` makes a ``Sample`` of the delayed objects of a partition in ``raw``, on a worker.
-    ``rows`` are left out of growing; ``first`` has the number of the first row of each partition.
+    ``read`` makes ``PartRows`` of the delayed objects of a partition in ``raw``, on a worker.
+    ``first`` has the number of the first row of each partition, where rows are left out.
     """
 
     def __init__(
         self,
         client: Any,
         raw: Sequence[tuple[Any, ...]],
-        read: Callable[..., Sample],
+        read: Callable[..., PartRows],
         bins: Bins,
         n_classes: int,
-        rows: LeftOut | None = None,
         first: Sequence[int] | None = None,
         gather_rows: int = ShardEngine.gather_rows,
     ) -> None:
@@ -116,7 +116,7 @@ class DaskEngine(ShardEngine):
         super().__init__(bins, n_classes)
         self.gather_rows = gather_rows
         self._client, self._raw = client, raw
-        self._rows, self._first = rows, first or [0] * len(raw)
+        self._first = first or [0] * len(raw)
         self._token, self._number = uuid.uuid4().hex, count()
         self._futures: WeakSet[Any] = WeakSet()
         client.register_plugin(FitFiles())
@@ -161,7 +161,7 @@ class DaskEngine(ShardEngine):
         code = require("dask", **_WHO).delayed(_code, pure=False)
         tasks = [
             code(
-                i, self._read, self._bins, self._token, self._rows, self._first[i], *self._raw[i],
+                i, self._read, self._bins, self._token, self._first[i], *self._raw[i],
                 dask_key_name=self._key(_code),
             )
             for i in numbers
@@ -207,7 +207,9 @@ class DaskEngine(ShardEngine):
     # -- how functions are run -----------------------------------------------------------------
 
     def broadcast(self, value: Any) -> Any:
-        """A value as a future, so that it is sent once to a worker, and again to a new one."""
+        """A value as a future, so that it is sent once to a worker; a small one with each task."""
+        if len(pickle.dumps(value, protocol=5)) * len(self._bundles) in range(1, _SENT_BYTES):
+            return value
         return self._submit(_same, value)
 
     def map(self, function: Callable[..., Any], items: Sequence[Any], *args: Any) -> list[Any]:

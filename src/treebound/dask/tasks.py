@@ -10,15 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from treebound.data import Sample
-from treebound.data.parts import (
-    PartFacts,
-    Schema,
-    learn_part,
-    nothing_but_rows,
-    read_part,
-    some_numbers,
-)
+from treebound.data.learned import PartFacts, nothing_but_rows, some_numbers
+from treebound.data.parts import PartReader, PartRows, learn_part
 
 
 class PartitionError(RuntimeError):
@@ -56,6 +49,6 @@ def size(_: Any, y: Any, weight: Any) -> int:
     return len(y) if weight is None else int((np.asarray(weight) > 0).sum())
 
 
-def read(X: Any, y: Any, weight: Any, schema: Schema) -> Sample:
+def read(X: Any, y: Any, weight: Any, first: int = 0, *, reader: PartReader) -> PartRows:
     """All rows, with the columns and classes of all partitions."""
-    return read_part(X, y, weight, schema)
+    return reader.read(X, y, weight, first)

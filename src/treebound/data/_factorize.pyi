@@ -4,9 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 def factorize_objects(values: Any) -> tuple[list[str], NDArray[np.int32]] | None: ...
-def factorize_words(
-    words: NDArray[np.uint32],
-) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None: ...
 def factorize_bytes(
     ends: NDArray[np.signedinteger[Any]], data: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None: ...

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 
@@ -57,34 +57,6 @@ cdef int32_t _code(object value, dict code_of) except -3:
     return -1 if value is None or (type(value) is float and value != value) else -2
 
 
-def factorize_words(const uint32_t[:, ::1] words):
-    """The first row of each distinct row of words, and codes; None if there are above 128."""
-    cdef Py_ssize_t i, j, n = words.shape[0], width = words.shape[1], place
-    cdef Py_ssize_t mask = 255, used = 0
-    cdef uint64_t key
-    firsts = np.empty(128, dtype=np.int64)
-    codes, table = np.empty(n, dtype=np.int32), np.full(mask + 1, -1, dtype=np.int32)
-    cdef int32_t[::1] out = codes, slots = table
-    cdef long long[::1] first = firsts
-    for i in range(n):
-        key = 0
-        for j in range(width):
-            key = (key ^ words[i, j]) * <uint64_t> 0x9E3779B97F4A7C15
-        place = (key >> 32) & mask
-        while slots[place] >= 0 and memcmp(
-            &words[first[slots[place]], 0], &words[i, 0], 4 * width
-        ):
-            place = (place + 1) & mask
-        if slots[place] < 0:
-            if used == first.shape[0]:
-                return None
-            first[used] = i
-            slots[place] = <int32_t> used
-            used += 1
-        out[i] = slots[place]
-    return firsts[:used], codes
-
-
 ctypedef fused offset:
     int32_t
     int64_t
@@ -95,13 +67,13 @@ def factorize_bytes(const offset[::1] ends, const uint8_t[::1] data):
 
     Text ``i`` is ``data[ends[i]:ends[i + 1]]``.
     """
-    cdef Py_ssize_t i, n = ends.shape[0] - 1, place, size, used = 0, total = data.shape[0]
+    cdef Py_ssize_t i, at, n = ends.shape[0] - 1, place, size, used = 0, total = data.shape[0]
     cdef const uint8_t* start
     cdef const uint8_t* first = &data[0] if total else NULL
-    cdef uint64_t head, tail
+    cdef uint64_t key, word
     cdef int32_t slots[256]
     cdef int64_t begins[128], sizes[128]
-    cdef uint64_t heads[128]
+    cdef uint64_t keys[128]
     cdef bint little = sys.byteorder == "little"
     rows, codes = np.empty(128, dtype=np.int64), np.empty(n, dtype=np.int32)
     cdef int64_t[::1] row = rows
@@ -109,19 +81,24 @@ def factorize_bytes(const offset[::1] ends, const uint8_t[::1] data):
     memset(slots, -1, sizeof(slots))
     for i in range(n):
         start, size = first + ends[i], ends[i + 1] - ends[i]
-        head = tail = 0  # the first and the last eight bytes
-        if size >= 8:
-            memcpy(&head, start, 8)
-            memcpy(&tail, start + size - 8, 8)
-        elif little and ends[i] + 8 <= total:  # read past the end of the text, and masked
-            memcpy(&head, start, 8)
-            head &= (<uint64_t> 1 << (8 * size)) - 1
-        elif size:
-            memcpy(&head, start, size)
-        place = ((head ^ (tail >> 7) ^ <uint64_t> size) * <uint64_t> 0x9E3779B97F4A7C15) >> 56
+        key, at = <uint64_t> size, 0
+        while at < size:
+            word = 0
+            if size - at >= 8:
+                memcpy(&word, start + at, 8)
+            elif little and ends[i] + at + 8 <= total:  # read past the end of the text, and masked
+                memcpy(&word, start + at, 8)
+                word &= (<uint64_t> 1 << (8 * (size - at))) - 1
+            else:
+                memcpy(&word, start + at, size - at)
+            key = (key ^ word) * <uint64_t> 0x9E3779B97F4A7C15
+            key ^= key >> 32
+            at += 8
+        place = key >> 56
+        # the keys of texts of at most eight bytes and one size differ
         while slots[place] >= 0 and (
             sizes[slots[place]] != size
-            or heads[slots[place]] != head
+            or keys[slots[place]] != key
             or (size > 8 and memcmp(first + begins[slots[place]], start, size))
         ):
             place = (place + 1) & 255
@@ -129,7 +106,7 @@ def factorize_bytes(const offset[::1] ends, const uint8_t[::1] data):
             if used == 128:
                 return None
             slots[place], row[used], begins[used] = <int32_t> used, i, ends[i]
-            sizes[used], heads[used] = size, head
+            sizes[used], keys[used] = size, key
             used += 1
         out[i] = slots[place]
     return rows[:used], codes

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from treebound.data import streams
-from treebound.data.formats import FileStates, file_lacks
+from treebound.data.formats import FileStates, file_lacks, numbers_of
 from treebound.data.streams import Batches, TypesChanged
 
 # Row groups that values are taken from to choose bins, and values of each.
@@ -104,15 +104,9 @@ class DatasetBatches(Batches):
 
     def plain_numbers(self) -> list[str]:
         """Columns of Parquet files that are floats or integers."""
-        from pyarrow import types
-
-        if self._form != "parquet" or not self._fragments:
-            return []
-        return [
-            field.name
-            for field in self._dataset.schema
-            if types.is_floating(field.type) or types.is_integer(field.type)
-        ]
+        parquet = self._form == "parquet" and self._fragments
+        numbers = numbers_of(self._dataset.schema) if parquet else ()
+        return [name for name in self.names if name in numbers]
 
     def some_rows(self, columns: list[str]) -> Iterator[Any]:
         """The first rows of some row groups."""
@@ -144,11 +138,7 @@ def _with_keys(table: Any, piece: Any, columns: list[str]) -> Any:
 
 
 def _with_common_types(dataset: Any, fragments: list[Any]) -> Any:
-    """The dataset with types that hold for all its files.
-
-    A dataset has the columns of its first file. If that is so here, other files must have the same
-    ones; otherwise the user chose the columns.
-    """
+    """The dataset with types that hold for all its files, unless the user chose its columns."""
     import pyarrow as pa
     from pyarrow.dataset import get_partition_keys
 
@@ -158,7 +148,7 @@ def _with_common_types(dataset: Any, fragments: list[Any]) -> Any:
         return dataset
     keys = get_partition_keys(files[0].partition_expression)
     inside = [name for name in schema.names if name not in keys]
-    if {*inside} != {*files[0].physical_schema.names} - {*keys}:
+    if {*inside} != {*files[0].physical_schema.names} - {*keys}:  # not those of the first file
         return dataset
     for file in files:
         own = file.physical_schema

@@ -44,10 +44,6 @@ def learn_matrix(
     ordinal_features : sequence of names or indices, or mapping to ordered categories
         Columns to treat as ordinal regardless of dtype. A mapping declares the categories in order.
 
-    Returns
-    -------
-    Matrix
-
     Raises
     ------
     ValueError
@@ -202,10 +198,6 @@ def read_matrix(
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories: raise an error, read them as missing, or encode them as
         -2, which routing then handles.
-
-    Returns
-    -------
-    Matrix
 
     Raises
     ------

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from treebound._validation import said_of
 from treebound.data.columns import Column
 from treebound.data.formats import FileReader, files_of
 from treebound.data.frames import Table, frame_of, read_series
@@ -22,7 +23,17 @@ from treebound.data.schema import Schema, read_schema
 from treebound.data.streams import BATCH_ROWS, Batch, Batches, TypesChanged
 from treebound.data.targets import Labels
 from treebound.data.text_column import TextColumn
-from treebound.data.typed import Values, infer_column, label_facts, labels_of, numbers, typed_column
+from treebound.data.typed import (
+    Values,
+    infer_column,
+    label_kind,
+    labels_of,
+    numbers,
+    stripped,
+    typed_column,
+)
+
+_NUMBERS = (None, "real")  # kinds of columns that the schema does not make categories
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +46,7 @@ class RawTable:
     schema: Schema
     first_row: int = 1  # the number of the first row, for errors
     unknown: str = "error"  # what to do with a value that is not a declared category
-    labels_are: tuple[bool, bool, bool] | None = None  # the label_facts of the whole table
+    labels_are: str | None = None  # the label_kind of the whole table, if it is a text file
     asked: Schema = field(default_factory=Schema)  # as it was given
     _read: dict[str, Values] = field(default_factory=dict, repr=False)
 
@@ -57,15 +68,15 @@ class RawTable:
         if name not in self._read:
             if name not in self._places:
                 need(self.names, [name], self.name)
-            column = self.rows[self._places[name]] if self.from_text else self.rows[name]
-            if self.from_text:
-                self._read[name] = TextColumn(column)
-            else:
-                import narwhals as nw
-
-                series = nw.from_native(column, series_only=True)
-                self._read[name] = read_series(series, f"Column {name!r}")
+            self._read[name] = self._column(name)
         return self._read[name]
+
+    def _column(self, name: str) -> Values:
+        if self.from_text:
+            return TextColumn(self.rows[self._places[name]])
+        import narwhals as nw
+
+        return read_series(nw.from_native(self.rows[name], series_only=True), f"Column {name!r}")
 
     def columns(self) -> dict[str, RawColumn]:
         """The typed columns of the schema."""
@@ -74,12 +85,10 @@ class RawTable:
 
     def _typed(self, column: Column) -> RawColumn:
         values = self.values(column.name)
-        try:
+        with said_of(self.name):
             return typed_column(
                 values, column, self.schema, first_row=self.first_row, unknown=self.unknown
             )
-        except ValueError as error:
-            raise ValueError(f"{self.name}: {error}") from None
 
     def table(self) -> Table:
         """The typed columns, for ``fit`` and ``predict``."""
@@ -118,16 +127,10 @@ class RawTable:
         if target is None:
             return None
         values = self.values(target)
-        try:
+        with said_of(self.name):
             return labels_of(
-                values,
-                target,
-                self.schema,
-                first_row=self.first_row,
-                facts=self.labels_are,
+                values, target, self.schema, first_row=self.first_row, kind=self.labels_are
             )
-        except ValueError as error:
-            raise ValueError(f"{self.name}: {error}") from None
 
 
 def read_raw(
@@ -135,10 +138,10 @@ def read_raw(
 ) -> RawTable:
     """Read a whole table; its schema has all columns, with the categories that are found."""
     source = Source(table, as_schema(schema).with_target(target), unknown=unknown)
-    whole = next(source.read(None))
+    whole = next(source.chunks(None))
     columns = tuple(
         infer_column(column.name, whole.values(column.name), whole.schema)
-        if column.kind == "nominal" and column.name in source.inferred
+        if column.kind == "nominal" and column.name in (source.inferred or ())
         else column
         for column in whole.schema.columns
     )
@@ -149,7 +152,7 @@ def iter_raw(
     table: Any, schema: Any, chunk_rows: int | None, *, unknown: str = "keep"
 ) -> Iterator[RawTable]:
     """Read a table, whole or in chunks, with a schema that has all columns that are asked for."""
-    return Source(table, as_schema(schema), unknown=unknown, complete=False).read(chunk_rows)
+    return Source(table, as_schema(schema), unknown=unknown, complete=False).chunks(chunk_rows)
 
 
 def as_schema(schema: Any) -> Schema:
@@ -166,7 +169,7 @@ def as_schema(schema: Any) -> Schema:
     )
 
 
-class Source:
+class Source(Batches):
     """A table that can be read whole or in chunks, again and again, with the same types.
 
     ``complete``: the schema of the chunks has every column of the table, others inferred or
@@ -184,21 +187,16 @@ class Source:
     ) -> None:
         self._optional = frozenset(optional)
         self.given, self.unknown, self._complete = schema, unknown, complete
-        is_path = isinstance(table, str | os.PathLike)
-        is_paths = isinstance(table, list | tuple) and all(
-            isinstance(path, str | os.PathLike) for path in table
+        paths = [table] if isinstance(table, str | os.PathLike) else table
+        in_files = isinstance(paths, list | tuple) and all(
+            isinstance(path, str | os.PathLike) for path in paths
         )
-        self.files = files_of([table] if is_path else table) if is_path or is_paths else None
+        self.files = files_of(paths) if in_files else None
         self.native = None if self.files else table
+        self.inferred: set[str] | None = None  # columns that are not in the given schema
         self._kinds: dict[str, str] = {}
-        self._labels_are: tuple[bool, bool, bool] | None = None
+        self._labels: set[str] = set()  # texts of the target
         self._changed = False
-        self._infer: set[str] | None = None
-
-    @property
-    def inferred(self) -> set[str]:
-        """The columns that are not in the given schema."""
-        return self._infer or set()
 
     @property
     def name(self) -> str:
@@ -208,32 +206,55 @@ class Source:
         return self.files[0].name + (", ..." if len(self.files) > 1 else "")
 
     @cached_property
-    def names(self) -> list[str]:
+    def columns(self) -> list[str]:
         """The names of the columns to learn from, in the order of the first file."""
         if not self._complete:
             return self.given.names
-        chunk = next(self._chunks(1))
+        chunk = next(self._tables(1))
         self._check(chunk)
         return self._schema(chunk).names
 
-    def read(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns to learn from, and of the target."""
+        return [*self.columns, str(self.given.target)]
+
+    def read(self, columns: list[str] | None = None) -> Iterator[RawTable]:
+        """Some of the rows each."""
+        return self.chunks(BATCH_ROWS, columns)
+
+    def chunks(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
         """The rows, ``rows`` at a time (None: all); at least one chunk."""
-        for chunk in self._chunks(rows, columns):
-            if columns is None or self._infer is None:
+        for chunk in self._tables(rows, columns):
+            if columns is None or self.inferred is None:
                 self._check(chunk)
             self._see(chunk)
             if not self._changed:
-                yield replace(
-                    chunk,
-                    schema=self._schema(chunk),
-                    labels_are=self._labels_are,
-                    _read=chunk._read,
-                )
+                kind = label_kind(self._labels) if chunk.from_text else None
+                schema = self._schema(chunk)
+                yield replace(chunk, schema=schema, labels_are=kind, _read=chunk._read)
         if self._changed:
             self._changed = False
             raise TypesChanged
 
-    def _chunks(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
+    def split(
+        self, batch: RawTable, columns: list[str], target: str | None, weight: str | None
+    ) -> Batch:
+        """The columns of a batch, its labels, and no weights."""
+        X = batch.only(columns).table() if len(batch) and columns else None
+        return X, None if target is None else batch.labels(), None
+
+    def plain_numbers(self) -> list[str]:
+        """Columns of Parquet files that are numbers by their type."""
+        plain = self.reader.number_columns()
+        kinds = {column.name: column.kind for column in self.given.columns}
+        return [name for name in self.columns if name in plain and kinds.get(name) in _NUMBERS]
+
+    def some_rows(self, columns: list[str]) -> Iterator[Any]:
+        """The first rows of some row groups."""
+        return self.reader.some_rows(columns)
+
+    def _tables(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
         if self.files is None:
             frame = _frame(self.native)
             step = rows or max(len(frame), 1)
@@ -264,29 +285,26 @@ class Source:
     def _check(self, chunk: RawTable) -> None:
         """Find the columns of the schema, and those that are not in it."""
         schema, names = self.given, chunk.names
-        self._infer = set()
+        self.inferred = set()
         if self._complete:
             # a column that is ignored may be in other files only
             several = self.files is not None and len(self.files) > 1
             aside = {schema.target, *(schema.ignored if several else ())}
             need(names, [name for name in schema.order if name not in aside], chunk.name)
             if schema.others == "infer":
-                self._infer = {*names} - {*schema.names, *schema.ignored, schema.target or ""}
+                self.inferred = {*names} - {*schema.names, *schema.ignored, schema.target or ""}
 
     def _see(self, chunk: RawTable) -> None:
         """Settle the types of columns that are inferred from texts, and of the labels."""
         if not chunk.from_text or not len(chunk):
             return
-        for name in self.inferred:
+        for name in self.inferred or ():
             self._see_texts(chunk, name)
         target = self.given.target
         if target in chunk.names and self.given.classes is None:
-            facts = label_facts(chunk.values(str(target)))
-            before = self._labels_are
-            if before is not None:
-                facts = (before[0] and facts[0], before[1] and facts[1], before[2] or facts[2])
-                self._changed |= _label_type(facts) != _label_type(before)
-            self._labels_are = facts
+            both = self._labels.union(stripped(chunk.values(str(target))))
+            self._changed |= bool(self._labels) and label_kind(both) != label_kind(self._labels)
+            self._labels = both
 
     def _see_texts(self, chunk: RawTable, name: str) -> None:
         kind = self._kinds.get(name)
@@ -314,7 +332,7 @@ class Source:
         for name in chunk.names:
             if name in declared:
                 columns.append(declared[name])
-            elif name in self.inferred:
+            elif name in (self.inferred or ()):
                 columns += self._inferred(chunk, name)
         ignored = {*chunk.names} - {column.name for column in columns} - {asked.target}
         return replace(
@@ -334,11 +352,6 @@ class Source:
             return []
         undeclared = column.kind != "real" and not column.declared
         return [replace(column, categories=None) if undeclared else column]
-
-
-def _label_type(facts: tuple[bool, bool, bool]) -> str:
-    all_whole, all_numbers, any_fraction = facts
-    return "whole" if all_whole else "number" if all_numbers and any_fraction else "text"
 
 
 def _frame(table: Any) -> Any:
@@ -368,39 +381,3 @@ def need(names: Sequence[str], wanted: Sequence[str], table: str) -> None:
             f"{table} has no column {', '.join(map(repr, absent))}. "
             f"Hint: it has {some_names(names)}."
         )
-
-
-class SourceBatches(Batches):
-    """A table in files, batch by batch, with settled types."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns to learn from, and of the target."""
-        return [*self._source.names, str(self._source.given.target)]
-
-    def read(self, columns: list[str] | None = None) -> Iterator[RawTable]:
-        """Some of the rows each."""
-        return self._source.read(BATCH_ROWS, columns)
-
-    def split(
-        self, batch: RawTable, columns: list[str], target: str | None, weight: str | None
-    ) -> Batch:
-        """The columns of a batch, its labels, and no weights."""
-        X = batch.only(columns).table() if len(batch) and columns else None
-        return X, None if target is None else batch.labels(), None
-
-    def plain_numbers(self) -> list[str]:
-        """Columns of Parquet files that are numbers by their type."""
-        source = self._source
-        numbers = source.reader.number_columns()
-        kinds = {column.name: column.kind for column in source.given.columns}
-        return [
-            name for name in source.names if name in numbers and kinds.get(name, "real") == "real"
-        ]
-
-    def some_rows(self, columns: list[str]) -> Iterator[Any]:
-        """The first rows of some row groups."""
-        return self._source.reader.some_rows(columns)

@@ -22,8 +22,6 @@ from treebound.data.matrix import Matrix
 from treebound.data.sample import Sample
 from treebound.data.weights import is_whole
 
-__all__ = ["LeftOut", "Splitter", "folds", "held_out"]
-
 Keys = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 # Duplicates stay together if that leaves this many rows for each part.

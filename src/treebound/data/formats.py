@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -157,17 +157,15 @@ def size_in_memory(files: Sequence[TableFile], limit: float) -> float:
         if file.path is None:
             continue
         if file.kind == "parquet":
-            with _parquet(file) as opened:
+            with _opened(file) as opened:
                 total += 8.0 * opened.metadata.num_rows * opened.metadata.num_columns
             continue
         with file.opened() as stream:
             if not isinstance(stream, gzip.GzipFile):
                 total += file.path.stat().st_size
-            while isinstance(stream, gzip.GzipFile) and total < limit:
-                piece = stream.read(1 << 24)
+                continue
+            while total < limit and (piece := stream.read(1 << 24)):
                 total += len(piece)
-                if not piece:
-                    break
     return total
 
 
@@ -225,14 +223,14 @@ class FileReader:
         self._names: list[str] = []
         self._types: dict[str, pa.DataType] = {}
         if not files[0].is_text:
-            schemas = [_arrow_schema(file) for file in files]
-            for file, own in zip(files, schemas, strict=True):
+            held: dict[str, list[tuple[TableFile, pa.DataType]]] = {}
+            for file in files:
+                with _opened(file) as opened:
+                    own = opened.schema_arrow if file.kind == "parquet" else opened.schema
                 self._check_names(file, own.names)
-            self._types = {
-                name: _common([(file, own.field(name).type) for file, own in
-                               zip(files, schemas, strict=True) if name in own.names], name)
-                for name in self._names
-            }  # fmt: skip
+                for name, kind in zip(own.names, own.types, strict=True):
+                    held.setdefault(name, []).append((file, kind))
+            self._types = {name: _common(held[name], name) for name in self._names}
         keys = {name for file in files for name in file.keys}
         self._keys = {name: self._key_type(name) for name in sorted(keys)}
         self._states = FileStates(lambda: {file.name: _state(file) for file in files})
@@ -245,13 +243,12 @@ class FileReader:
     def _check_names(self, file: TableFile, names: Sequence[str]) -> None:
         """Every file must have the columns of the first; ignored ones do not matter."""
         no_duplicates(names, file.name)
-        if not self._names:
-            self._names = list(names)
+        self._names = self._names or list(names)
         file_lacks(file.name, names, self._names, self.schema.ignored)
 
-    def tables(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[
-        tuple[TableFile, pa.Table]
-    ]:  # fmt: skip
+    def tables(
+        self, rows: int | None, columns: Sequence[str] | None = None
+    ) -> Iterator[tuple[TableFile, pa.Table]]:
         """Tables of ``rows`` rows (the last of a file may have fewer), each with its file."""
         with self._states.unchanged():
             for file in self.files:
@@ -265,23 +262,25 @@ class FileReader:
             with file.opened() as stream:
                 for table in text_tables(stream, self._layout(file), rows, file.name):
                     self._check_names(file, table.column_names)
-                    yield _filled(table, self._names).select(self._names)
+                    yield _filled(table, self._names)
             return
         wanted = set(columns or self._names)
         if not wanted <= {*self._names, *self._keys}:  # an error should list all columns
             wanted = set(self._names)
         names = [name for name in self._names if name in wanted] or self._names[:1]
-        target = pa.schema([(name, self._types[name]) for name in names])
-        read = _parquet_tables if file.kind == "parquet" else _arrow_tables
+        target = self._schema(names)
         some = False
         try:
-            for table in sliced(read(file, names, rows), rows):
+            for table in sliced(_tables(file, names, rows), rows):
                 some = True
-                yield _filled(table, names).select(names).cast(target, safe=False)
+                yield _filled(table, names).cast(target, safe=False)
         except (OSError, pa.ArrowException) as error:
             raise ValueError(f"Cannot read {file.name}: {error}") from None
         if not some:
             yield target.empty_table()
+
+    def _schema(self, names: Sequence[str]) -> pa.Schema:
+        return pa.schema([(name, self._types[name]) for name in names])
 
     def _layout(self, file: TableFile) -> Schema:
         layout = self.schema.layout
@@ -301,34 +300,25 @@ class FileReader:
         """The number of rows, where the files tell it without being read."""
         if self.files[0].kind != "parquet":
             return None
-        total = 0
+        return sum(int(metadata.num_rows) for _, metadata in self._metadata())
+
+    def _metadata(self) -> Iterator[tuple[TableFile, Any]]:
+        """What Parquet files tell of themselves."""
         for file in self.files:
-            with _parquet(file) as opened:
-                total += opened.metadata.num_rows
-        return total
+            with _opened(file) as opened:
+                yield file, opened.metadata
 
     def number_columns(self) -> set[str]:
         """Columns of Parquet files that are floats or integers by their type."""
-        if self.files[0].kind != "parquet":
-            return set()
-        types = pa.types
-        return {
-            name
-            for name, kind in self._types.items()
-            if types.is_floating(kind) or types.is_integer(kind)
-        }
+        return numbers_of(self._schema(self._names)) if self.files[0].kind == "parquet" else set()
 
     def some_rows(self, columns: list[str], groups: int = 16, rows: int = 4096) -> Iterator[Any]:
         """The first rows of some row groups of Parquet files."""
-        target = pa.schema([(name, self._types[name]) for name in columns])
-        counts = []
-        for file in self.files:
-            with _parquet(file) as opened:
-                counts.append(opened.num_row_groups)
-        every = [(file, at) for file, n in zip(self.files, counts, strict=True) for at in range(n)]
+        target = self._schema(columns)
+        every = [(file, at) for file, own in self._metadata() for at in range(own.num_row_groups)]
         step = max(1, -(-len(every) // groups))
         for file, at in every[::step]:
-            with _parquet(file) as opened:
+            with _opened(file) as opened:
                 batches = opened.iter_batches(batch_size=rows, row_groups=[at], columns=columns)
                 table = pa.Table.from_batches([next(batches)])
             yield table.select(columns).cast(target, safe=False)
@@ -339,12 +329,12 @@ class FileReader:
 
 
 def _filled(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """With empty columns where a file lacks some that are ignored."""
+    """These columns, empty where a file lacks some that are ignored."""
     has = set(table.column_names)
     for name in names:
         if name not in has:
             table = table.append_column(name, pa.nulls(len(table), pa.string()))
-    return table
+    return table.select(names)
 
 
 def _state(file: TableFile) -> Any:
@@ -355,52 +345,44 @@ def _state(file: TableFile) -> Any:
     return state.st_size, state.st_mtime_ns
 
 
-def _arrow_schema(file: TableFile) -> pa.Schema:
-    opener = _parquet if file.kind == "parquet" else _arrow
-    with opener(file) as opened:
-        return opened.schema_arrow if file.kind == "parquet" else opened.schema
-
-
 @contextmanager
-def _parquet(file: TableFile) -> Iterator[Any]:
+def _opened(file: TableFile) -> Iterator[Any]:
+    """A Parquet file, or an Arrow file or stream."""
     from pyarrow import parquet
 
     with file.opened() as stream:
         try:
-            # without whole row groups in memory beside what was decoded
-            opened = parquet.ParquetFile(stream, pre_buffer=False)
+            if file.kind == "parquet":
+                # without whole row groups in memory beside what was decoded
+                opened: Any = parquet.ParquetFile(stream, pre_buffer=False)
+            elif _peek(stream).startswith(b"ARROW1"):
+                opened = pa.ipc.open_file(stream)
+            else:
+                opened = pa.ipc.open_stream(stream)
         except (OSError, ValueError) as error:
-            raise ValueError(f"{file.name} is not a Parquet file, or is damaged: {error}") from None
+            kind = "a Parquet" if file.kind == "parquet" else "an Arrow"
+            raise ValueError(f"{file.name} is not {kind} file, or is damaged: {error}") from None
         with opened:
             yield opened
 
 
-def _parquet_tables(file: TableFile, names: list[str], rows: int | None) -> Iterator[pa.Table]:
-    with _parquet(file) as opened:
-        size = rows or max(opened.metadata.num_rows, 1)
-        for batch in opened.iter_batches(batch_size=size, columns=names):
-            yield pa.Table.from_batches([batch])
-
-
-@contextmanager
-def _arrow(file: TableFile) -> Iterator[Any]:
-    with file.opened() as stream:
-        opener = pa.ipc.open_file if _peek(stream).startswith(b"ARROW1") else pa.ipc.open_stream
-        try:
-            opened = opener(stream)
-        except (OSError, ValueError) as error:
-            raise ValueError(f"{file.name} is not an Arrow file, or is damaged: {error}") from None
-        yield opened
-
-
-def _arrow_tables(file: TableFile, names: list[str], rows: int | None) -> Iterator[pa.Table]:
-    with _arrow(file) as opened:
-        if hasattr(opened, "num_record_batches"):
+def _tables(file: TableFile, names: list[str], rows: int | None) -> Iterator[pa.Table]:
+    """The rows of a file as it has them, in pieces."""
+    with _opened(file) as opened:
+        batches: Iterable[Any] = opened
+        if file.kind == "parquet":
+            size = rows or max(opened.metadata.num_rows, 1)
+            batches = opened.iter_batches(batch_size=size, columns=names)
+        elif hasattr(opened, "num_record_batches"):
             batches = map(opened.get_batch, range(opened.num_record_batches))
-        else:
-            batches = iter(opened)
         for batch in batches:
             yield pa.Table.from_batches([batch])
+
+
+def numbers_of(schema: pa.Schema) -> set[str]:
+    """Columns that are floats or integers by their type."""
+    types = pa.types
+    return {own.name for own in schema if types.is_floating(own.type) or types.is_integer(own.type)}
 
 
 def _common(held: Sequence[tuple[TableFile, pa.DataType]], name: str) -> pa.DataType:

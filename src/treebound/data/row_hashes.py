@@ -19,8 +19,6 @@ from treebound.data.frames import Table
 from treebound.data.matrix import Matrix
 from treebound.data.raw import as_float
 
-__all__ = ["RowSketch", "row_hashes"]
-
 Words = NDArray[np.uint64]
 
 _LABEL, _POSITION, _NAME = b"label:", b"position:", b"name:"

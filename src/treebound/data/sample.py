@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,13 +12,15 @@ from numpy.typing import NDArray
 from treebound.data.columns import Column, Unknown
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
+from treebound.data.learned import PartFacts, Schema, put_together
 from treebound.data.matrix import Matrix
-from treebound.data.targets import learn_classes, read_classes
+from treebound.data.targets import Labels, learn_classes, read_classes
 from treebound.data.weights import (
-    class_factors,
     class_totals,
+    is_whole,
     relative_weights,
     row_weights,
+    scaled_weights,
 )
 
 ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
@@ -127,10 +128,6 @@ class Sample:
         ----------
         rows : index array, slice or mask
             The rows to keep.
-
-        Returns
-        -------
-        Sample
         """
         weight = None if self.weight is None else self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]
@@ -168,10 +165,6 @@ class Sample:
         categorical_features, ordinal_features
             See :func:`treebound.data.learn_matrix`.
 
-        Returns
-        -------
-        Sample
-
         Examples
         --------
         >>> from treebound.data import Sample
@@ -179,18 +172,11 @@ class Sample:
         >>> sample.y.tolist(), sample.classes.tolist(), sample.columns[1].categories
         ([0, 1], ['no', 'yes'], ('blue', 'red'))
         """
-        rows = LearnedRows.of(
-            X,
-            y,
-            sample_weight,
-            groups,
-            categorical_features=categorical_features,
-            ordinal_features=ordinal_features,
-        )
-        totals = () if class_weight is None else rows.totals()
-        factors = class_factors(class_weight, rows.classes, totals)
-        weight = relative_weights(rows.weight)
-        return cls(rows.matrix, rows.codes, weight, rows.classes, factors, rows.groups)
+        rows = Rows.of(X, y, sample_weight, groups)
+        kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
+        matrix = learn_matrix(rows.table, **kinds)
+        schema = put_together([rows.facts(matrix)], class_weight=class_weight)
+        return rows.sample(matrix, schema)
 
     @classmethod
     def read(
@@ -222,66 +208,62 @@ class Sample:
             See :func:`treebound.data.read_matrix`.
         factors : ndarray of float, optional
             What the weights of each class are multiplied by.
-
-        Returns
-        -------
-        Sample
         """
-        table = read_table(X)
-        codes = read_classes(y, np.asarray(classes))
-        same_length(table.shape[0], len(codes))
-        table, weight, keep = without_zeros(table, row_weights(sample_weight, len(codes)))
-        codes = codes if keep is None else codes[keep]
-        matrix = read_matrix(table, columns, named=named, needed=needed, unknown=unknown)
-        return cls(matrix, codes, relative_weights(weight), classes, factors)
+        rows = Rows.of(X, y, sample_weight)
+        codes = read_classes(Labels(rows.classes, rows.codes), np.asarray(classes))
+        matrix = read_matrix(rows.table, columns, named=named, needed=needed, unknown=unknown)
+        return cls(matrix, codes, relative_weights(rows.weight), classes, factors)
 
 
-class LearnedRows(NamedTuple):
-    """Rows, those of weight zero left out, and the columns and classes learned of them."""
+class Rows(NamedTuple):
+    """Rows, those of weight zero left out."""
 
-    matrix: Matrix
-    codes: NDArray[np.int32]
+    table: Table
+    classes: NDArray[Any]  # labels that occur
+    codes: NDArray[np.int32]  # which of them every row has
     weight: NDArray[np.float64] | None  # as it was given
-    classes: NDArray[Any]
     groups: NDArray[np.int64] | None
-    names: tuple[str, ...] | None  # of the columns, where the table has them
 
     @classmethod
     def of(
-        cls,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any = None,
-        *,
-        part: bool = False,
-        **kinds: Any,
-    ) -> LearnedRows:
-        """Of all rows, or of a part of them; ``kinds`` are as in :meth:`Sample.learn`."""
+        cls, X: Any, y: Any, sample_weight: Any, groups: Any = None, *, part: bool = False
+    ) -> Rows:
+        """All rows, or a part of them."""
         table = read_table(X)
         classes, codes = learn_classes(y)
         same_length(table.shape[0], len(codes))
         weight = row_weights(sample_weight, len(codes), part=part)
         members = group_codes(groups, len(codes))
-        table, weight, keep = without_zeros(table, weight)
-        if keep is not None:
+        if weight is not None and not weight.all():
+            keep = weight > 0
+            table, weight = table.rows(keep), row_weights(weight[keep], keep.sum(), part=True)
             classes, codes = learn_classes(classes[codes[keep]])
             members = None if members is None else members[keep]
-        return cls(learn_matrix(table, **kinds), codes, weight, classes, members, table.names)
+        return cls(table, classes, codes, weight, members)
 
-    def totals(self) -> tuple[Fraction, ...]:
-        """The weight of each class."""
-        return tuple(class_totals(self.codes, self.weight, len(self.classes)))
+    def facts(self, matrix: Matrix, number: int = 0, sample_rows: int = 0) -> PartFacts:
+        """What the rows tell, with values of some of them."""
+        n = len(self.codes)
+        sample: tuple[NDArray[Any], ...] = ()
+        if sample_rows:
+            some = np.unique(np.linspace(0, n - 1, min(n, sample_rows)).astype(np.int64))
+            sample = tuple(
+                values[some].astype(np.float64) if column.kind == "real" else np.empty(0)
+                for column, values in zip(matrix.columns, matrix.values, strict=True)
+            )
+        totals = tuple(class_totals(self.codes, self.weight, len(self.classes)))
+        names, whole = self.table.names, is_whole(self.weight)
+        return PartFacts(number, n, names, matrix.columns, self.classes, totals, whole, sample)
 
-
-def without_zeros(
-    table: Table, weight: NDArray[np.float64] | None
-) -> tuple[Table, NDArray[np.float64] | None, NDArray[np.bool_] | None]:
-    """Rows of weight zero left out, and which rows are kept; None where all are."""
-    if weight is None or weight.all():
-        return table, weight, None
-    keep = weight > 0
-    return table.rows(keep), row_weights(weight[keep], int(keep.sum()), part=True), keep
+    def sample(self, matrix: Matrix, schema: Schema) -> Sample:
+        """The rows with the columns, classes and weights of all parts."""
+        codes, weight = self.codes, self.weight
+        if schema.classes is not self.classes:
+            codes = read_classes(Labels(self.classes, codes), schema.classes)
+        if schema.scale is not None:
+            weight = scaled_weights(np.ones(len(codes)) if weight is None else weight, schema.scale)
+            weight = None if bool((weight == 1.0).all()) else weight
+        return Sample(matrix, codes, weight, schema.classes, schema.factors, self.groups)
 
 
 def group_codes(groups: Any, rows: int) -> NDArray[np.int64] | None:

@@ -29,11 +29,12 @@ under ``[columns]`` as nominal declares its classes.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -60,24 +61,22 @@ class Layout:
     skip_rows: int = 0  # lines before the header (or before the data if there is no header)
 
     def __post_init__(self) -> None:
-        if self.separator not in (None, "whitespace") and len(str(self.separator)) != 1:
-            raise SchemaError(
-                "The 'separator' of [read] must be one character or 'whitespace'. "
-                f"Got {self.separator!r} instead."
-            )
-        if len(self.decimal) != 1:
-            raise SchemaError(
-                f"The 'decimal' of [read] must be one character. Got {self.decimal!r} instead."
-            )
+        one = self.separator in (None, "whitespace") or len(str(self.separator)) == 1
+        _must(one, "The 'separator' of [read]", "one character or 'whitespace'", self.separator)
+        _must(len(self.decimal) == 1, "The 'decimal' of [read]", "one character", self.decimal)
         try:
-            "a".encode(self.encoding)
+            known = bool("a".encode(self.encoding))
         except (LookupError, UnicodeError):
-            must = "The 'encoding' of [read] must be a text encoding, such as utf-8 or latin-1."
-            raise SchemaError(f"{must} Got {self.encoding!r} instead.") from None
-        if self.skip_rows < 0:
-            raise SchemaError(
-                f"The 'skip_rows' of [read] must be an int >= 0. Got {self.skip_rows!r} instead."
-            )
+            known = False
+        words = "a text encoding, such as utf-8 or latin-1"
+        _must(known, "The 'encoding' of [read]", words, self.encoding)
+        _must(self.skip_rows >= 0, "The 'skip_rows' of [read]", "an int >= 0", self.skip_rows)
+
+
+def _must(holds: bool, what: str, be: str, value: object) -> None:
+    """Raise a SchemaError unless something is as it must be."""
+    if not holds:
+        raise SchemaError(f"{what} must be {be}. Got {value!r} instead.")
 
 
 @dataclass(frozen=True)
@@ -216,13 +215,7 @@ class Schema:
             raise SchemaError(f"The schema {name} is not valid: {error}") from None
 
     def to_toml(self) -> str:
-        """Write the schema as TOML text.
-
-        Returns
-        -------
-        str
-            :meth:`from_toml` reads it back.
-        """
+        """Write the schema as TOML text, which :meth:`from_toml` reads back."""
         lines = [] if self.target is None else [f"target = {_toml(self.target)}"]
         if self.missing != MISSING:
             lines.append(f"missing = {_toml(self.missing)}")
@@ -230,34 +223,32 @@ class Schema:
             lines.append(f"others = {_toml(self.others)}")
         lines += _layout_lines(self.layout)
         lines += ["", "[columns]"]
-        columns = {column.name: column for column in self.columns}
+        named = self._named
         for name in self.order:
-            if name in columns:
-                lines.append(_column_line(columns[name]))
-            elif name == self.target:
-                lines += _target_lines(self, name)
-            else:
-                lines.append(f'{_key(name)} = "ignore"')
+            column = named.get(name)
+            lines.append(f"{_key(name)} = {_toml('ignore') if column is None else _spec(column)}")
         return "\n".join(lines).lstrip("\n") + "\n"
 
-    def rows(self) -> list[tuple[str, str, str]]:
-        """The columns as rows of a table of text.
+    @property
+    def _named(self) -> dict[str, Column]:
+        """The columns to learn from, and the target."""
+        named = {column.name: column for column in self.columns}
+        if self.target is not None:
+            declared = self.classes is not None
+            named[self.target] = Column(self.target, "nominal", self.classes, declared)
+        return named
 
-        Returns
-        -------
-        list of tuple
-            Name, kind and categories of each column, target and ignored ones included.
-        """
-        columns = {column.name: column for column in self.columns}
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Name, kind and categories of each column, target and ignored ones included."""
+        named = self._named
         lines: list[tuple[str, str, str]] = []
         for name in self.order:
-            if name in columns:
-                column = columns[name]
-                lines.append((name, column.kind, _categories_text(column)))
-            elif name == self.target:
-                lines.append((name, "target", _classes_text(self.classes)))
-            else:
+            column = named.get(name)
+            if column is None:
                 lines.append((name, "ignored", ""))
+            else:
+                kind = "target" if name == self.target else column.kind
+                lines.append((name, kind, _categories_text(column)))
         return lines
 
     def __str__(self) -> str:
@@ -314,17 +305,14 @@ def _schema_of(document: Mapping[str, Any]) -> Schema:
     keys = ("target", "missing", "others", "read", "columns")
     _only_known(document, keys, "the top level")
     target = document.get("target")
-    if target is not None and not isinstance(target, str):
-        raise SchemaError(f"'target' must be the name of a column. Got {target!r} instead.")
+    _must(isinstance(target, str | None), "'target'", "the name of a column", target)
     missing = document.get("missing", list(MISSING))
-    if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
-        raise SchemaError(f"'missing' must be a list of texts. Got {missing!r} instead.")
+    texts = isinstance(missing, list) and all(isinstance(text, str) for text in missing)
+    _must(texts, "'missing'", "a list of texts", missing)
     others = document.get("others", "infer")
-    if others not in ("infer", "ignore"):
-        raise SchemaError(f"'others' must be 'infer' or 'ignore'. Got {others!r} instead.")
+    _must(others in ("infer", "ignore"), "'others'", "'infer' or 'ignore'", others)
     table = document.get("columns", {})
-    if not isinstance(table, dict):
-        raise SchemaError(f"'columns' must be a table. Got {table!r} instead.")
+    _must(isinstance(table, dict), "'columns'", "a table", table)
     layout = layout_of(document.get("read", {}))
     columns, classes, ignored = parse_columns(table, target)
     order = tuple(table)
@@ -340,31 +328,24 @@ def _schema_of(document: Mapping[str, Any]) -> Schema:
 def layout_of(table: Mapping[str, Any]) -> Layout:
     """Read a ``[read]`` table."""
     defaults = {f.name: f.default for f in fields(Layout)}
-    if not isinstance(table, Mapping):
-        raise SchemaError(f"'read' must be a table. Got {table!r} instead.")
+    _must(isinstance(table, Mapping), "'read'", "a table", table)
     _only_known(table, tuple(defaults), "[read]")
     for name, value in table.items():
         wanted = type(defaults[name]) if defaults[name] is not None else str
-        if type(value) is not wanted:
-            raise SchemaError(
-                f"the {name!r} of [read] must be a {wanted.__name__}. Got {value!r} instead."
-            )
+        right = type(value) is wanted
+        _must(right, f"the {name!r} of [read]", f"a {wanted.__name__}", value)
     return Layout(**table)
 
 
 def _column_spec(name: str, spec: Any) -> tuple[Kind | str, tuple[Any, ...] | None]:
     if isinstance(spec, str):
         spec = {"kind": spec}
-    if not isinstance(spec, dict):
-        raise SchemaError(f"column {name!r} must be a kind or a table. Got {spec!r} instead.")
+    _must(isinstance(spec, dict), f"column {name!r}", "a kind or a table", spec)
     _only_known(spec, ("kind", "categories"), f"column {name!r}")
     categories = spec.get("categories")
     kind = spec.get("kind", "nominal" if categories is not None else None)
-    if kind not in _KINDS:
-        raise SchemaError(
-            f"the 'kind' of column {name!r} must be one of {', '.join(map(repr, _KINDS))}. "
-            f"Got {kind!r} instead."
-        )
+    words = f"one of {', '.join(map(repr, _KINDS))}"
+    _must(kind in _KINDS, f"the 'kind' of column {name!r}", words, kind)
     if categories is None:
         if kind == "ordinal":
             raise SchemaError(
@@ -379,12 +360,9 @@ def _column_spec(name: str, spec: Any) -> tuple[Kind | str, tuple[Any, ...] | No
 
 def _category_list(name: str, categories: Any) -> tuple[Any, ...]:
     plain = (str, int, float, bool)
-    ok = isinstance(categories, list) and all(isinstance(c, plain) for c in categories)
-    if not ok or not categories:
-        raise SchemaError(
-            f"the categories of column {name!r} must be a list of texts, numbers or booleans. "
-            f"Got {categories!r} instead."
-        )
+    right = isinstance(categories, list) and all(isinstance(c, plain) for c in categories)
+    words = "a list of texts, numbers or booleans"
+    _must(right and bool(categories), f"the categories of column {name!r}", words, categories)
     counts = Counter(str(category) for category in categories)
     twice = sorted(text for text, count in counts.items() if count > 1)
     if twice:
@@ -406,20 +384,12 @@ def _key(name: str) -> str:
 
 
 def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
+    """Texts, whole numbers and booleans are written as in JSON."""
+    if isinstance(value, float):
         return repr(value)
-    if isinstance(value, str):
-        return '"' + "".join(_escaped(char) for char in value) + '"'
-    return "[" + ", ".join(_toml(item) for item in value) + "]"
-
-
-def _escaped(char: str) -> str:
-    short = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    if char in short:
-        return short[char]
-    return f"\\u{ord(char):04x}" if ord(char) < 0x20 or ord(char) == 0x7F else char
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _layout_lines(layout: Layout) -> list[str]:
@@ -431,18 +401,10 @@ def _layout_lines(layout: Layout) -> list[str]:
     return ["", "[read]", *changed] if changed else []
 
 
-def _column_line(column: Column) -> str:
+def _spec(column: Column) -> str:
     if column.categories is None or not column.declared:
-        return f'{_key(column.name)} = "{column.kind}"'
-    spec = f'{{ kind = "{column.kind}", categories = {_toml(column.categories)} }}'
-    return f"{_key(column.name)} = {spec}"
-
-
-def _target_lines(schema: Schema, name: str) -> list[str]:
-    if schema.classes is not None:
-        spec = f'{{ kind = "nominal", categories = {_toml(schema.classes)} }}'
-        return [f"{_key(name)} = {spec}"]
-    return [f'{_key(name)} = "nominal"']
+        return _toml(column.kind)
+    return f"{{ kind = {_toml(column.kind)}, categories = {_toml(column.categories)} }}"
 
 
 def _categories_text(column: Column) -> str:
@@ -453,10 +415,6 @@ def _categories_text(column: Column) -> str:
         return source
     mark = " < " if column.kind == "ordinal" else ", "
     return f"{_some(column.categories, mark)} {source}".rstrip()
-
-
-def _classes_text(classes: Iterable[Any] | None) -> str:
-    return "(found in the data)" if classes is None else _some(tuple(classes), ", ")
 
 
 def _some(values: tuple[Any, ...], mark: str) -> str:

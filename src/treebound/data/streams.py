@@ -8,22 +8,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from treebound._validation import invalid
+from treebound._validation import invalid, said_of
+from treebound.data.folds import LeftOut
 from treebound.data.frames import Table, read_columns
-from treebound.data.parts import (
+from treebound.data.learned import (
+    PartFacts,
     Schema,
-    learn_part,
     nothing_but_rows,
     put_together,
-    read_part,
     some_numbers,
     with_numbers,
 )
+from treebound.data.parts import PartReader, PartRows, learn_part
 from treebound.data.raw import some_names
-from treebound.data.sample import Sample
 
 T = TypeVar("T")
 # Columns (None without rows), labels and weights of some rows.
@@ -169,31 +168,29 @@ class TableStream:
         categorical_features: Any = "from_dtype",
         ordinal_features: Any = None,
         class_weight: Any = None,
+        held_out: LeftOut | None = None,
     ) -> Schema:
-        """What the table is; the parameters are those of :meth:`Sample.learn`."""
-        return until_settled(
-            lambda: self._learn(categorical_features, ordinal_features, class_weight)
-        )
+        """What the table is without the rows held out; see :meth:`Sample.learn`."""
+        kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
+        return until_settled(lambda: self._learn(kinds, class_weight, held_out))
 
-    def _learn(self, categorical_features: Any, ordinal_features: Any, class_weight: Any) -> Schema:
-        by_type = ordinal_features is None and isinstance(categorical_features, str)
+    def _learn(self, kinds: dict[str, Any], class_weight: Any, held_out: LeftOut | None) -> Schema:
+        by_type = kinds["ordinal_features"] is None and isinstance(
+            kinds["categorical_features"], str
+        )
         plain = [c for c in self._batches.plain_numbers() if c in self.columns] if by_type else []
         rest = [name for name in self.columns if name not in plain]
-        facts = []
+        facts: list[PartFacts] = []
+        first = 0
         for number, frame in self._numbered([*rest, *self._others()]):
-            with _in_batch(number):
+            with said_of(f"Batch {number} of the table"):
                 table, labels, weights = self._apart(frame, rest)
                 rows = nothing_but_rows(len(labels)) if table is None else table
-                facts.append(
-                    learn_part(
-                        rows,
-                        labels,
-                        weights,
-                        number=number,
-                        categorical_features=categorical_features,
-                        ordinal_features=ordinal_features,
-                    )
+                part = learn_part(
+                    rows, labels, weights, number=number, held_out=held_out, first=first, **kinds
                 )
+            facts.append(part)
+            first += part.n_rows + part.held_out
         schema = put_together(facts, class_weight=class_weight)
         return self._with_plain(schema, plain) if plain else schema
 
@@ -217,22 +214,15 @@ class TableStream:
     def _apart(self, batch: Any, columns: list[str]) -> Batch:
         return self._batches.split(batch, columns, self.target, self.weight)
 
-    def samples(self, schema: Schema) -> Iterator[Sample]:
+    def rows(self, reader: PartReader) -> Iterator[PartRows]:
         """The rows, batch by batch."""
+        first = 0
         for number, frame in self._numbered([*self.columns, *self._others()]):
-            with _in_batch(number):
-                sample = read_part(*self._apart(frame, self.columns), schema)
+            with said_of(f"Batch {number} of the table"):
+                part = reader.read(*self._apart(frame, self.columns), first)
             del frame
-            yield sample
+            first += part.n_rows
+            yield part
 
     def _others(self) -> list[str]:
         return [name for name in (self.target, self.weight) if name is not None]
-
-
-@contextmanager
-def _in_batch(number: int) -> Iterator[None]:
-    """An error tells the number of the batch."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"Batch {number} of the table: {error}") from error

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data._factorize import factorize_objects, factorize_words
+from treebound.data._factorize import factorize_bytes, factorize_objects
 from treebound.data.frames import read_series
 from treebound.data.raw import is_missing, no_dates, some_names
 
@@ -130,8 +130,8 @@ def _checked(labels: NDArray[Any]) -> NDArray[Any]:
 def _coded_texts(labels: NDArray[Any]) -> Labels | None:
     """Texts by distinct label; None if not all are texts, or (in an array of texts) too many."""
     if labels.dtype.kind == "U":
-        words = np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
-        factorized = factorize_words(words)
+        ends = np.arange(len(labels) + 1) * labels.itemsize
+        factorized = factorize_bytes(ends, np.ascontiguousarray(labels).view(np.uint8))
         return None if factorized is None else Labels(labels[factorized[0]], factorized[1])
     coded = factorize_objects(labels)
     if coded is None:

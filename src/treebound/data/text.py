@@ -31,6 +31,7 @@ _FIELD = 131_072  # characters, the limit of Python's csv module
 _BATCH = 50_000
 _ENDS = b"\r\n"
 _QUOTE = 34
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def text_tables(file: IO[bytes], schema: Schema, rows: int | None, name: str) -> Iterator[pa.Table]:
@@ -143,7 +144,7 @@ class _Reader:
 
         def lines() -> Iterator[str]:
             nonlocal used
-            for line in self._short(_lines(io.BytesIO(block))):
+            for line in self._lines([block]):
                 used += len(line.encode())
                 yield line
 
@@ -196,8 +197,7 @@ class _Reader:
 
     def _by_python(self, block: bytes, width: int) -> Iterator[Any]:
         rest = iter(lambda: self._read(_BLOCK), b"")
-        lines = _lines(_Joined(chain([block, self._held], rest)))
-        records = self._records(self._short(lines))
+        records = self._records(self._lines(chain([block, self._held], rest)))
         while part := list(islice(records, _BATCH)):
             part = _checked(part, width, self._rows, self._name)
             self._rows += len(part)
@@ -205,11 +205,17 @@ class _Reader:
                 columns = zip(*part, strict=True)
                 yield pa.table({f"f{at}": pa.array(c) for at, c in enumerate(columns)})
 
-    def _short(self, lines: Iterable[str]) -> Iterator[str]:
-        for line in lines:
-            if len(line) > LONGEST_LINE:
+    def _lines(self, pieces: Iterable[bytes]) -> Iterator[str]:
+        """Lines with their ends."""
+        held = b""
+        for piece in pieces:
+            # the last line may go on in the next piece
+            *lines, held = (held + piece).splitlines(keepends=True) or [b""]
+            if max(map(len, [*lines, held])) > LONGEST_LINE:
                 raise self._too_long()
-            yield line
+            yield from map(bytes.decode, lines)
+        if held:
+            yield held.decode()
 
     def _records(self, lines: Iterator[str]) -> Iterator[list[str]]:
         """The records of some lines; a blank line is an empty record."""
@@ -218,63 +224,20 @@ class _Reader:
         return csv.reader(lines, delimiter=self._separator, strict=True)
 
 
-class _Joined(io.RawIOBase):
-    """Pieces of bytes as one stream."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces, self._left = pieces, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._left:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return 0
-            self._left = piece
-        taken, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
-        buffer[: len(taken)] = taken
-        return len(taken)
-
-
-def _lines(stream: Any) -> Iterator[str]:
-    """Lines with their ends; lines that are too long are split."""
-    buffered = stream if isinstance(stream, io.BytesIO) else io.BufferedReader(stream)
-    text = io.TextIOWrapper(buffered, encoding="utf-8", newline="")
-    return iter(lambda: text.readline(LONGEST_LINE + 1), "")
-
-
 def _utf8(file: IO[bytes], layout: Layout) -> Callable[[int], bytes]:
     """A function that reads about ``size`` bytes as UTF-8, without a byte order mark."""
-    codec = codecs.lookup(layout.encoding)
-    first = b""
-    if codec.name == "utf-8":
-        return file.read
-    if codec.name == "utf-8-sig":
-        first = file.read(3)
-        if not first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return _after(first.removeprefix(codecs.BOM_UTF8), file)
-        codec = codecs.lookup("utf-16")
-    decoder = codec.incrementaldecoder()
-    bytes_of = _after(first, file)
-
-    def read(size: int) -> bytes:
-        text = ""
-        while not text and (chunk := bytes_of(size)):
-            text = decoder.decode(chunk)
-        return (text or decoder.decode(b"", final=True)).encode()
-
-    return read
-
-
-def _after(first: bytes, file: IO[bytes]) -> Callable[[int], bytes]:
-    held = [first]
-
-    def read(size: int) -> bytes:
-        return held.pop() + file.read(size) if held else file.read(size)
-
-    return read
+    encoding = codecs.lookup(layout.encoding).name
+    stream: Any = file if hasattr(file, "peek") else io.BufferedReader(file)
+    if encoding == "utf-8-sig" and stream.peek(2).startswith(_UTF16):
+        encoding = "utf-16"
+    elif encoding == "utf-8-sig":
+        encoding = "utf-8"
+        if stream.peek(3).startswith(codecs.BOM_UTF8):
+            stream.read(3)
+    if encoding == "utf-8":
+        return stream.read  # type: ignore[no-any-return]
+    text = io.TextIOWrapper(stream, encoding=encoding, newline="")
+    return lambda size: text.read(size).encode()
 
 
 def _last_end(held: bytes) -> int:

@@ -27,6 +27,10 @@ class TextColumn:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def distinct(self) -> tuple[list[str], NDArray[np.int32]]:
+        """The distinct texts, and which of them every row has."""
+        return self._coded
+
     @cached_property
     def _coded(self) -> tuple[list[str], NDArray[np.int32]]:
         if len(self) <= _SHORT:
@@ -36,16 +40,6 @@ class TextColumn:
             return [], np.empty(0, dtype=np.int32)
         codes = [_as_numpy(chunk.indices, np.int32) for chunk in coded.chunks]
         return coded.chunk(0).dictionary.to_pylist(), np.concatenate(codes)
-
-    @property
-    def distinct(self) -> list[str]:
-        """The distinct texts."""
-        return self._coded[0]
-
-    @property
-    def codes(self) -> NDArray[np.int32]:
-        """Index of each row's text among the distinct ones."""
-        return self._coded[1]
 
     def numbers(self, missing: Sequence[str], decimal: str = ".") -> NDArray[np.float64] | None:
         """All texts as numbers, NaN where missing; None unless all are plain finite numbers.

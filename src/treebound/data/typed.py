@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from treebound.data.text_column import TextColumn
 # A column as a text file or a data frame has it.
 Values = TextColumn | RawColumn
 _STRANGE = -2
+_WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 
 
 def typed_column(
@@ -26,7 +28,7 @@ def typed_column(
     """One column with the values of its kind."""
     if column.kind == "real":
         return RawColumn("number", numbers(values, column.name, schema, first_row))
-    each, codes = _by_value(values)
+    each, codes = values.distinct()
     markers = frozenset(schema.missing)
     if column.categories is None:
         kept = [None if _gone(value, markers) else _text(value) for value in each]
@@ -45,13 +47,6 @@ def typed_column(
         except (TypeError, ValueError):
             raise _unknown_category(each, codes, at, column, first_row) from None
     return _of_distinct(kept, codes, column)
-
-
-def _by_value(values: Values) -> tuple[list[Any], NDArray[Any]]:
-    """The distinct values, and the index of each row's, -1 where missing."""
-    if isinstance(values, TextColumn):
-        return values.distinct, values.codes
-    return values.distinct()
 
 
 def _of_distinct(each: list[Any], codes: NDArray[Any], column: Column) -> RawColumn:
@@ -78,7 +73,7 @@ def infer_column(name: str, values: Values, schema: Schema) -> Column:
         if values.declared:
             return Column(name, kind, values.categories, declared=True)  # type: ignore[arg-type]
     markers = frozenset(schema.missing)
-    present = (value for value in _by_value(values)[0] if not _gone(value, markers))
+    present = (value for value in values.distinct()[0] if not _gone(value, markers))
     return Column(name, "nominal", tuple(sorted(present)))
 
 
@@ -93,7 +88,7 @@ def numbers(values: Values, name: str, schema: Schema, first_row: int = 1) -> ND
             return quick
     elif values.categories is None:
         return values.floats().astype(np.float64, copy=False)
-    each, codes = _by_value(values)
+    each, codes = values.distinct()
     markers = frozenset(schema.missing)
     floats = np.full(len(each) + 1, np.nan)
     for at, value in enumerate(each):
@@ -131,40 +126,32 @@ def _text(value: Any) -> str:
 # -- labels ------------------------------------------------------------------------------------
 
 
-def label_facts(values: Values) -> tuple[bool, bool, bool]:
-    """Whether all labels of a text file are whole numbers, all are numbers, and any a fraction."""
-    if isinstance(values, RawColumn):
-        return True, True, False
-    texts = [text.strip() for text in values.distinct]
-    return (
-        all(_is(text, lambda text: str(int(text)) == text) for text in texts),
-        all(_is(text, lambda text: bool(_number(text, ".") <= np.inf)) for text in texts),
-        any(_is(text, lambda text: bool(_number(text, ".") % 1)) for text in texts),
-    )
+def stripped(values: Values) -> list[str]:
+    """The distinct texts of a column without spaces around them."""
+    return [text.strip() for text in values.distinct()[0]]
 
 
-def _is(text: str, test: Callable[[str], bool]) -> bool:
+def label_kind(texts: Collection[str]) -> str:
+    """What the labels of a text file are: whole numbers, numbers with a fraction, or texts."""
+    if all(map(_WHOLE.fullmatch, texts)):
+        return "whole"
     try:
-        return test(text)
+        fractions = [_number(text, ".") % 1 for text in texts]
+        return "number" if any(fractions) else "text"
     except (OverflowError, ValueError):
-        return False
+        return "text"
 
 
 def labels_of(
-    values: Values,
-    name: str,
-    schema: Schema,
-    *,
-    first_row: int = 1,
-    facts: tuple[bool, bool, bool] | None = None,
+    values: Values, name: str, schema: Schema, *, first_row: int = 1, kind: str | None = None
 ) -> Labels:
     """The target: its declared classes, or whole numbers if all texts are, or texts.
 
-    Numbers with a fraction are kept as such, and rejected as classes when learning. ``facts`` are
-    those of :func:`label_facts`, of the whole table.
+    Numbers with a fraction are kept as such, and rejected as classes when learning. ``kind`` is
+    the :func:`label_kind` of the whole table.
     """
     markers = frozenset(schema.missing)
-    each, codes = _by_value(values)
+    each, codes = values.distinct()
     lookup = _Lookup(schema.classes or (), markers)
     own = [lookup.find(value) for value in each]
     gone = np.array([*(code == -1 for code in own), True])[codes]
@@ -181,7 +168,10 @@ def labels_of(
         classes = [schema.classes[code] for code in used]
         return Labels(_as_array(classes), np.searchsorted(used, np.array([*own, 0])[codes]), name)
     if isinstance(values, TextColumn):
-        each = _label_values([text.strip() for text in each], facts or label_facts(values))
+        texts = stripped(values)
+        kind = kind or label_kind(texts)
+        read = {"whole": int, "number": float, "text": str}[kind]
+        each = [read(text) for text in texts]
     return Labels(_as_array(each), codes, name)
 
 
@@ -196,13 +186,6 @@ def _check_classes(
         f"which is not one of its classes ({some_names(classes)}). Hint: leave such rows out, or "
         "learn from them."
     )
-
-
-def _label_values(texts: list[str], facts: tuple[bool, bool, bool]) -> list[Any]:
-    all_whole, all_numbers, any_fraction = facts
-    if all_whole:
-        return [int(text) for text in texts]
-    return [_number(text, ".") for text in texts] if all_numbers and any_fraction else texts
 
 
 def _as_array(labels: list[Any]) -> NDArray[Any]:

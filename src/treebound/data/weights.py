@@ -15,25 +15,6 @@ from numpy.typing import NDArray
 
 from treebound._validation import invalid
 
-__all__ = [
-    "WeightTotal",
-    "check_total",
-    "class_factors",
-    "class_totals",
-    "declared_factors",
-    "effective_rows",
-    "exact_sum",
-    "heaviest",
-    "is_whole",
-    "relative_weights",
-    "row_weights",
-    "sample_sums",
-    "scaled_to_effective",
-    "scaled_weights",
-    "snapped",
-    "warn_of_common_factor",
-]
-
 # Sums of weights outside this range lose precision.
 _LEAST, _MOST = 1e-300, 2.0**52
 # So many numbers of 26 bits have a sum below 2^53.
@@ -87,25 +68,42 @@ def check_total(total: float) -> None:
 
 def exact_sum(weight: NDArray[np.float64]) -> Fraction:
     """The sum without rounding, so that it does not depend on how the rows are cut in parts."""
-    total = Fraction(0)
+    return class_totals(np.zeros(len(weight), dtype=np.int32), weight, 1)[0]
+
+
+def class_totals(
+    codes: NDArray[np.int32], weight: NDArray[np.float64] | None, n_classes: int
+) -> list[Fraction]:
+    """The weight of every class, without rounding."""
+    if weight is None:
+        return [Fraction(count) for count in np.bincount(codes, minlength=n_classes).tolist()]
+    totals = [Fraction(0)] * n_classes
     for start in range(0, len(weight), _EXACT_ROWS):
-        digits, power = np.frexp(weight[start : start + _EXACT_ROWS])
+        rows = slice(start, start + _EXACT_ROWS)
+        digits, power = np.frexp(weight[rows])
         whole = np.ldexp(digits, 53).astype(np.int64)
-        shift = int(power.min())
-        places = power - shift
+        least, span = int(power.min()), int(np.ptp(power)) + 1
+        at = codes[rows].astype(np.int64) * span + (power - least)
         # halves of 27 and 26 bits, so that floats hold their sums
         for half, more in ((whole >> 26, 26), (whole & (2**26 - 1), 0)):
-            sums = np.bincount(places, weights=half.astype(np.float64))
+            sums = np.bincount(at, weights=half.astype(np.float64))
             for place in np.flatnonzero(sums).tolist():
-                total += int(sums[place]) * Fraction(2) ** (place + shift - 53 + more)
-    return total
+                label, shift = divmod(place, span)
+                totals[label] += int(sums[place]) * Fraction(2) ** (shift + least - 53 + more)
+    return totals
 
 
-def relative_weights(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    """Whole weights as they are: rows repeated. Others scaled to mean 1, so only ratios matter."""
-    if weight is None or is_whole(weight):
+def relative_weights(
+    weight: NDArray[np.float64] | None, beside: NDArray[np.float64] | None = None
+) -> NDArray[np.float64] | None:
+    """Whole weights as they are: rows repeated. Others scaled to mean 1, so only ratios matter.
+
+    Those of other rows are scaled as the weights of the rows that they are ``beside``.
+    """
+    scale = weight if beside is None else beside
+    if weight is None or scale is None or is_whole(scale):
         return weight
-    scaled = scaled_weights(weight, float(len(weight) / exact_sum(weight)))
+    scaled = scaled_weights(weight, float(len(scale) / exact_sum(scale)))
     return None if bool((scaled == 1.0).all()) else scaled
 
 
@@ -179,13 +177,6 @@ def snapped(masses: NDArray[np.float64]) -> NDArray[np.float64]:
 def heaviest(masses: NDArray[np.float64]) -> NDArray[np.int32]:
     """The class of each node with the largest mass, the first on ties; rounding decides none."""
     return np.asarray(snapped(masses).argmax(axis=1), dtype=np.int32)
-
-
-def class_totals(codes: NDArray[np.int32], weight: Any, n_classes: int) -> list[Fraction]:
-    """The weight of every class, without rounding."""
-    if weight is None:
-        return [Fraction(count) for count in np.bincount(codes, minlength=n_classes).tolist()]
-    return [exact_sum(weight[codes == k]) for k in range(n_classes)]
 
 
 def declared_factors(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:

@@ -10,8 +10,6 @@ from treebound.show.display import LINE, Display
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["AlternativesDisplay"]
-
 
 class AlternativesDisplay(Display):
     """The gain of the best split of each column at a node.

@@ -11,8 +11,6 @@ from typing import Any
 from treebound._files import write_text
 from treebound.tree import Tree
 
-__all__ = ["read_steps", "tree_key", "write_steps"]
-
 _FORMAT = "treebound edits 1"
 
 

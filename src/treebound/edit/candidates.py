@@ -20,8 +20,6 @@ from treebound.tree.impurity import impurity
 from treebound.tree.parsing import SplitTest
 from treebound.tree.split import Split, one_line, split_of
 
-__all__ = ["Candidate", "NodeRows"]
-
 
 @dataclass(frozen=True, eq=False)
 class Candidate:

@@ -14,8 +14,6 @@ from treebound.edit.rows import EditedRows
 from treebound.model import Model, row_counts
 from treebound.tree import Tree
 
-__all__ = ["Certifier"]
-
 _HINT = "Hint: certify the edited tree with rows that took no part."
 _SEEN = f"The rows that fit held out were looked at before the edits ended. {_HINT}"
 _FOLDS = f"A certificate by folds holds for the trees that were fitted without a fold. {_HINT}"

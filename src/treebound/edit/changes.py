@@ -10,8 +10,6 @@ from treebound.edit.places import path_of
 from treebound.edit.rows import EditedRows
 from treebound.tree import Tree
 
-__all__ = ["CHANGES", "changed_rows"]
-
 CHANGES = ("leaf", "path", "before", "now", "rows", "became_right", "became_wrong", "numbers")
 
 

@@ -20,8 +20,6 @@ from treebound.tree import Tree
 from treebound.tree.parsing import SplitTest, column_named, parse_split
 from treebound.tree.split import one_line
 
-__all__ = ["Editor", "Step"]
-
 
 class Editor(ShownTree):
     """Change a fitted tree by hand.
@@ -42,7 +40,8 @@ class Editor(ShownTree):
     sample_weight : array-like of shape (n_rows,), optional
         The weights of ``fit``.
     autosave : path, optional
-        A file that keeps the steps, written after each of them; see :meth:`recover`.
+        A file that keeps the steps, written after each of them, to
+        :meth:`~treebound.edit.Editor.recover` them.
     finish : callable, optional
         Makes the result of :meth:`done` of the edited model; by default it is the model.
 
@@ -102,10 +101,6 @@ class Editor(ShownTree):
             Whether what stood below is kept, without splits that no longer part any rows; if
             False, both sides are grown again, to as many leaves as they had.
 
-        Returns
-        -------
-        Step
-
         Raises
         ------
         ValueError
@@ -136,10 +131,6 @@ class Editor(ShownTree):
             The name of the column.
         keep : bool
             See :meth:`split`.
-
-        Returns
-        -------
-        Step
         """
         at = self._node(node)
         feature = column_named(column, self.tree.columns, "use")
@@ -168,14 +159,8 @@ class Editor(ShownTree):
         ----------
         node : int or str
             The number or path of an inner node.
-
-        Returns
-        -------
-        Step
         """
-        at, tree = self._node(node), self.tree
-        if tree.feature[at] < 0:
-            raise invalid("node", "collapse", "an inner node", node, "this one is a leaf.")
+        at, tree = self._inner_node(node, "collapse"), self.tree
         leaves = int(tree.size[at] + 1) // 2
         edited = self._trees.planted(tree, at, Nodes.leaf())
         label = one_line(edited.classes[edited.label[at]])
@@ -195,10 +180,6 @@ class Editor(ShownTree):
             The columns to split on; by default all.
         max_leaves : int
             The most leaves of the subtree.
-
-        Returns
-        -------
-        Step
         """
         check("grow", {"max_leaves": max_leaves}, {"max_leaves": Whole(2)})
         at, tree = self._node(node), self.tree
@@ -232,10 +213,6 @@ class Editor(ShownTree):
             The number or path of a leaf.
         label : object
             One of the classes.
-
-        Returns
-        -------
-        Step
         """
         at, tree = self._node(node), self.tree
         labels = tree.classes.tolist()
@@ -263,35 +240,19 @@ class Editor(ShownTree):
         ----------
         node : int or str
             The number or path of an inner node.
-
-        Returns
-        -------
-        Step
         """
-        at, tree = self._node(node), self.tree
-        if tree.feature[at] < 0:
-            raise invalid("node", "swap", "an inner node", node, "this one is a leaf.")
+        at, tree = self._inner_node(node, "swap"), self.tree
         path = path_of(tree, at)
         swapped = self._steps.now.swapped ^ {path}
         words = f"branches of {self._asked(tree, at)} shown in the other order"
         return self._did(tree, at, words, {"do": "swap", "node": path}, swapped)
 
     def undo(self) -> Step:
-        """Take the last step back.
-
-        Returns
-        -------
-        Step
-        """
+        """Take the last step back."""
         return self._steps.undo()
 
     def redo(self) -> Step:
-        """Do the step again that was undone last.
-
-        Returns
-        -------
-        Step
-        """
+        """Do the step again that was undone last."""
         return self._steps.redo()
 
     def recover(self) -> tuple[str, ...]:

@@ -11,8 +11,6 @@ from treebound.model import Model
 from treebound.pruning import BoundPruner, make_pruner
 from treebound.pruning.costs import Costs
 
-__all__ = ["Figures", "as_frame", "costs_of", "figures_of"]
-
 
 @dataclass(frozen=True)
 class Figures:

@@ -15,8 +15,6 @@ from treebound.tree.naming import naming_rows
 from treebound.tree.parsing import SplitTest
 from treebound.tree.route import splits
 
-__all__ = ["Nodes", "counted_tree", "planted", "rows_at", "stump", "test_of"]
-
 # The class of a node that answers with its majority.
 MAJORITY = -1
 

@@ -28,8 +28,6 @@ from treebound.show.words import answer, number, typeset
 from treebound.tree.parsing import parse_split
 from treebound.tree.split import one_line
 
-__all__ = ["EditorPage"]
-
 _STEPS = ("split", "use", "collapse", "grow", "answer", "swap")
 _ELSEWHERE = "The tree was changed in another window; this is how it is now. Please try again."
 _MOST_CATEGORIES = 500
@@ -63,7 +61,7 @@ class EditorPage:
                 own / "editor_node.js",
                 own / "editor.js",
             ],
-            parts={"TREE": shared / "tree.html"},
+            parts={"TOP": shared / "top.html", "TREE": shared / "tree.html"},
             connect=token is not None,
         )
 

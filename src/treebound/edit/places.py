@@ -8,8 +8,6 @@ from treebound.show.words import answer
 from treebound.tree import Tree
 from treebound.tree.split import one_line, split_of
 
-__all__ = ["chosen_columns", "node_at", "path_of", "question", "turns", "where"]
-
 
 def node_at(tree: Tree, node: int | str) -> int:
     """The number of a node, from its number or path; a ValueError if it is not there."""

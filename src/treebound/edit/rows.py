@@ -21,8 +21,6 @@ from treebound.model import Model
 from treebound.pruning import make_pruner
 from treebound.pruning.base import BasePruner
 
-__all__ = ["EditedRows", "read_rows", "with_categories"]
-
 _OTHER_ROWS = (
     "Editing needs the rows that the tree was trained on, with their weights. {found} "
     "Hint: give the X, y and sample_weight of fit."
@@ -31,30 +29,14 @@ _OTHER_ROWS = (
 
 @dataclass(frozen=True, eq=False)
 class EditedRows:
-    """The rows of an editor.
+    """The rows of an editor."""
 
-    Attributes
-    ----------
-    sample : Sample
-        The training rows.
-    numbers : ndarray of int or None
-        The number of each training row in the table; None if the pruner kept rows back.
-    test : Sample or None
-        Test rows, each counted once.
-    aside : Sample or None
-        The rows that fit held out; nothing is computed from them while the tree is edited.
-    record : RowRecord or None
-        The record of the model with the test rows.
-    spent : bool
-        Whether the test rows are rows that fit held out.
-    """
-
-    sample: Sample
-    numbers: NDArray[np.intp] | None
-    test: Sample | None = None
-    aside: Sample | None = None
-    record: RowRecord | None = None
-    spent: bool = False
+    sample: Sample  # the training rows
+    numbers: NDArray[np.intp] | None  # theirs in the table; None if the pruner kept rows back
+    test: Sample | None = None  # each row counted once
+    aside: Sample | None = None  # held out by fit: nothing is computed from them while editing
+    record: RowRecord | None = None  # that of the model with the test rows
+    spent: bool = False  # whether the test rows are rows that fit held out
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,6 @@ from treebound.tree import Tree
 from treebound.tree.impurity import Criterion
 from treebound.tree.parsing import SplitTest
 
-__all__ = ["Rules"]
-
 
 class Rules:
     """The rules of a fitted model."""

@@ -12,8 +12,6 @@ from typing import Any
 from treebound._extras import require
 from treebound.edit.page import EditorPage
 
-__all__ = ["application", "serve"]
-
 _HOST = "127.0.0.1"
 _HEADERS = {
     "Cache-Control": "no-store",

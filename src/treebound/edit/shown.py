@@ -29,8 +29,6 @@ from treebound.tree.parsing import parse_split
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ShownTree"]
-
 ALTERNATIVE = (
     "column", "split", "gain", "errors", "rows_left", "rows_right", "agreement", "adjusted",
 )  # fmt: skip
@@ -135,10 +133,7 @@ class ShownTree:
             The columns of :meth:`alternatives`, by agreement, for the splits that agree on more
             rows than go to the larger side. Rows with missing values go to their sides.
         """
-        at = self._node(node)
-        if self.tree.feature[at] < 0:
-            hint = "this one is a leaf, without a split to agree with."
-            raise invalid("node", "surrogates", "an inner node", node, hint)
+        at = self._inner_node(node, "surrogates", ", without a split to agree with")
         listed = self._trees.rows_of(self.tree, at).surrogates()
         return as_frame([candidate.entry() for candidate in listed], ALTERNATIVE)
 
@@ -155,10 +150,6 @@ class ShownTree:
             Axes to draw in; by default those of a new figure.
         most : int
             The most splits to draw.
-
-        Returns
-        -------
-        AlternativesDisplay
         """
         at = self._node(node)
         listed = [candidate.entry() for candidate in self.candidates(at)]
@@ -202,6 +193,12 @@ class ShownTree:
 
     def _node(self, node: int | str) -> int:
         return node_at(self.tree, node)
+
+    def _inner_node(self, node: int | str, where: str, why: str = "") -> int:
+        at = self._node(node)
+        if self.tree.feature[at] < 0:
+            raise invalid("node", where, "an inner node", node, f"this one is a leaf{why}.")
+        return at
 
     def _asked(self, tree: Tree, node: int) -> str:
         return question(tree, node, self._start.unknown)

@@ -12,8 +12,6 @@ from treebound.edit.autosave import tree_key, write_steps
 from treebound.edit.figures import Figures
 from treebound.model import Model
 
-__all__ = ["State", "Step", "Steps"]
-
 
 @dataclass(frozen=True)
 class Step:

@@ -13,8 +13,6 @@ from treebound.pruning.costs import Costs
 from treebound.tree import Tree
 from treebound.tree.parsing import SplitTest
 
-__all__ = ["EditedTrees"]
-
 
 class EditedTrees:
     """Makes trees that differ at one node."""

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from treebound.edit.editor import Editor
 
-__all__ = ["mime_bundle"]
-
 
 def mime_bundle(editor: Editor, **options: Any) -> Any:
     """What a notebook shows: the page, or the text where anywidget is not installed."""

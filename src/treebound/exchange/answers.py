@@ -6,11 +6,10 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,11 +50,9 @@ def write_predictions(
     model = as_model(source, "write_predictions")
 
     def write() -> None:
-        with table_writer(Path(path)) as writer:
+        with table_writer(Path(path), model, proba) as writer:
             for rows, nodes in model.reached(X, whole=keep):
-                kept = _as_arrow(rows) if keep else None
-                beside = () if kept is None else kept.column_names
-                writer.write(Answers.of(model, nodes, beside, proba), kept)
+                writer.write(nodes, _as_arrow(rows) if keep else None)
 
     until_settled(write)
 
@@ -72,60 +69,45 @@ def _as_arrow(rows: Any) -> pa.Table:
         ) from None
 
 
-@dataclass(frozen=True)
-class Answers:
-    """Answers for some rows: what every node answers, and the node of every row."""
-
-    columns: dict[str, NDArray[Any]]  # by name, a value for every node
-    nodes: NDArray[Any] | None  # None where there are no rows
-
-    @classmethod
-    def of(
-        cls, model: Model, nodes: NDArray[Any] | None, beside: Sequence[str], proba: bool
-    ) -> Answers:
-        """The label and, with ``proba``, the probability of every class, beside other columns."""
-        tree, name = model.tree, model.target or "prediction"
-        columns = {f"predicted {name}" if name in beside else name: tree.classes[tree.label]}
-        if proba:
-            shares = model.node_probabilities
-            for at, label in enumerate(tree.classes.tolist()):
-                columns[f"P({label})"] = shares[:, at]
-        return cls(columns, nodes)
-
-    def rows(self) -> dict[str, NDArray[Any]]:
-        """By name, a value for every row."""
-        nodes = np.empty(0, dtype=np.intp) if self.nodes is None else self.nodes
-        return {name: values[nodes] for name, values in self.columns.items()}
-
-
-class TableWriter(Protocol):
-    """Takes answers chunk by chunk, beside the columns of the table if these are kept."""
-
-    def write(self, answers: Answers, kept: pa.Table | None) -> None:
-        """Append some rows; all chunks have the same columns."""
-
-
 class _CsvWriter:
-    def __init__(self, stream: IO[str]) -> None:
-        self.stream = stream
-        self.rows = csv.writer(stream, lineterminator="\n")
+    """Writes the answers of nodes chunk by chunk, beside columns of the table if some are kept."""
+
+    def __init__(self, stream: IO[Any], model: Model, proba: bool) -> None:
+        self.stream, self.model, self.proba = stream, model, proba
         self.started = False
 
-    def write(self, answers: Answers, kept: pa.Table | None) -> None:
+    def answers(self, kept: pa.Table | None) -> dict[str, NDArray[Any]]:
+        """By name, beside the columns that are kept, a value for every node."""
+        tree, name = self.model.tree, self.model.target or "prediction"
+        if kept is not None and name in kept.column_names:
+            name = f"predicted {name}"
+        columns = {name: tree.classes[tree.label]}
+        if self.proba:
+            shares = self.model.node_probabilities
+            columns |= {f"P({label})": shares[:, at] for at, label in enumerate(tree.classes)}
+        return columns
+
+    def write(self, nodes: NDArray[Any] | None, kept: pa.Table | None) -> None:
+        """Append rows that end at these nodes; no nodes: no rows, but the names of the columns."""
         names = [] if kept is None else kept.column_names
+        answers, rows = self.answers(kept), csv.writer(self.stream, lineterminator="\n")
         if not self.started:
-            self.rows.writerow([*names, *answers.columns])
+            rows.writerow([*names, *answers])
             self.started = True
-        if answers.nodes is None:
+        if nodes is None:
             return
-        each = list(zip(*(values.tolist() for values in answers.columns.values()), strict=True))
+        each = list(zip(*(values.tolist() for values in answers.values()), strict=True))
         if kept is None:  # there are as many different lines as nodes
             lines = np.array([_csv_line(row) for row in each], dtype=object)
-            self.stream.writelines(lines[answers.nodes])
+            self.stream.writelines(lines[nodes])
             return
-        columns = [_texts(kept.column(name), name) for name in names]
-        rows = zip(*columns, (each[node] for node in answers.nodes.tolist()), strict=True)
-        self.rows.writerows((*row[:-1], *row[-1]) for row in rows)
+        columns = zip(*(_texts(kept.column(name), name) for name in names), strict=True)
+        rows.writerows(
+            (*row, *each[node]) for row, node in zip(columns, nodes.tolist(), strict=True)
+        )
+
+    def close(self) -> None:
+        """Finish the file."""
 
 
 def _csv_line(row: Iterable[Any]) -> str:
@@ -144,32 +126,27 @@ def _texts(column: Any, name: str) -> list[Any]:
             "Parquet, or leave out --keep."
         )
     values: list[Any] = column.to_pylist()
-    return (
-        values
-        if pyarrow.types.is_string(column.type)
-        else ["" if is_missing(v) else v for v in values]
-    )
+    if pyarrow.types.is_string(column.type):
+        return values
+    return ["" if is_missing(value) else value for value in values]
 
 
-class _ParquetWriter:
-    def __init__(self, stream: IO[bytes]) -> None:
+class _ParquetWriter(_CsvWriter):
+    """The same for Parquet; the first chunk fixes the types."""
+
+    file: Any = None
+
+    def write(self, nodes: NDArray[Any] | None, kept: pa.Table | None) -> None:
         import pyarrow
         import pyarrow.parquet
 
-        self.arrow, self.parquet = pyarrow, pyarrow.parquet
-        self.stream = stream
-        self.file: Any = None
-
-    def write(self, answers: Answers, kept: pa.Table | None) -> None:
-        columns = {name: self.arrow.array(values) for name, values in answers.rows().items()}
-        table = self.arrow.table(columns)
-        if kept is not None:
-            table = kept
-            for name in columns:
-                table = table.append_column(name, columns[name])
-        # The first chunk fixes the types.
+        at = np.empty(0, dtype=np.intp) if nodes is None else nodes
+        answers = {name: pyarrow.array(v[at]) for name, v in self.answers(kept).items()}
+        table = pyarrow.table(answers) if kept is None else kept
+        for name in answers if kept is not None else ():
+            table = table.append_column(name, answers[name])
         if self.file is None:
-            self.file = self.parquet.ParquetWriter(self.stream, table.schema)
+            self.file = pyarrow.parquet.ParquetWriter(self.stream, table.schema)
         self.file.write_table(table.cast(self.file.schema))
 
     def close(self) -> None:
@@ -191,17 +168,14 @@ def table_form(path: Path | None) -> str:
 
 
 @contextmanager
-def table_writer(path: Path | None) -> Iterator[TableWriter]:
+def table_writer(path: Path | None, model: Model, proba: bool) -> Iterator[_CsvWriter]:
     """A writer to a file that appears when the block ends well; None and ``-`` are stdout."""
     if path is None or str(path) == "-":
-        yield _CsvWriter(sys.stdout)
+        yield _CsvWriter(sys.stdout, model, proba)
         sys.stdout.flush()
         return
-    if table_form(path) == "parquet":
-        with atomic_write(path, "wb") as stream:
-            writer = _ParquetWriter(stream)
-            yield writer
-            writer.close()
-        return
-    with atomic_write(path) as stream:
-        yield _CsvWriter(stream)
+    parquet = table_form(path) == "parquet"
+    with atomic_write(path, "wb" if parquet else "w") as stream:
+        writer = (_ParquetWriter if parquet else _CsvWriter)(stream, model, proba)
+        yield writer
+        writer.close()

@@ -8,16 +8,7 @@ from typing import Any
 
 from treebound._validation import invalid
 from treebound.data.columns import Unknown
-from treebound.exchange.code import (
-    Answer,
-    Branch,
-    Output,
-    branches,
-    check_options,
-    columns_used,
-    identifiers,
-    literal_type,
-)
+from treebound.exchange import code
 from treebound.model_methods import takes_model
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
@@ -47,6 +38,8 @@ _RESERVED = frozenset(
     [*_KEYWORDS.split(), *_DECLARED.split()]
     + [name + suffix for name in _MATH.split() for suffix in ("", "f", "l", "f_r", "l_r")]
 )
+
+_SIGNS = code.Signs(missing="isnan({})", present="!isnan({})", negated="!({})")
 
 _NOTE = """\
 /* A decision tree. The columns, in the order of the struct, are named beside its fields.
@@ -100,7 +93,7 @@ def to_c(
     tree: Tree,
     *,
     name: str = "predict",
-    output: Output = "label",
+    output: code.Output = "label",
     unknown: Unknown = "other",
     smoothing: Smoothing | None = "shrinkage",
 ) -> str:
@@ -133,12 +126,11 @@ def to_c(
     Examples
     --------
     >>> import treebound as tb
-    >>> from sklearn.datasets import load_iris
-    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(*load_iris(return_X_y=True, as_frame=True))
+    >>> clf = tb.BoundTreeClassifier(pruning=None).fit([[0], [1]] * 3, ["no", "yes"] * 3)
     >>> print(to_c(clf).splitlines()[-5])
-        if (x_petal_width_cm > 0x1.c000000000000p+0) { /* 1.75 */
+        if (x_x0 > 0x1.0000000000000p-1) { /* 0.5 */
     """
-    check_options(output, unknown, caller="to_c")
+    code.check_options(output, unknown, caller="to_c")
     identifier = re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII)
     if identifier is None or name in _RESERVED or name.startswith(_PREFIXES):
         must = "a C identifier that is no keyword, no name of the C library and not 'x', and that "
@@ -146,12 +138,12 @@ def to_c(
     writer = _Writer(tree, name, unknown)
     lines = [*writer.preamble(), *writer.answers(output, smoothing), *writer.head(output)]
     opened = 0
-    for step in branches(tree, unknown=unknown):
+    for step in code.branches(tree, unknown=unknown):
         while opened > step.level:
             lines.append("    " * opened + "}")
             opened -= 1
         indent = "    " * (step.level + 1)
-        if isinstance(step, Branch):
+        if isinstance(step, code.Branch):
             lines.append(f"{indent}if ({writer.condition(step)}) {{{_remark(step)}")
             opened += 1
         else:
@@ -171,8 +163,8 @@ class _Writer:
         self.name = name
         self.unknown = unknown
         self.upper = name.upper()
-        self.names = [f"x_{text}" for text in identifiers(tree.columns, frozenset())]
-        self.used = columns_used(tree)
+        self.names = [f"x_{text}" for text in code.identifiers(tree.columns, frozenset())]
+        self.used = code.columns_used(tree)
         self.places: dict[int, int] = {}
 
     def preamble(self) -> list[str]:
@@ -191,9 +183,7 @@ class _Writer:
         return (text + "".join(finders.values())).splitlines()
 
     def _finder(self, j: int) -> dict[str, str]:
-        column = self.tree.columns[j]
-        what = f"The categories of the column {column.name!r}"
-        return _FINDERS[literal_type(column.categories or (), what=what)]
+        return _FINDERS[code.category_type(self.tree.columns[j])]
 
     def _fields(self) -> str:
         lines = []
@@ -210,12 +200,12 @@ class _Writer:
         listed = ", ".join(values) or "0"
         return f"static {kind}{self.name}_{self.names[j]}[] = {{{listed}}};\n"
 
-    def answers(self, output: Output, smoothing: Smoothing | None) -> list[str]:
+    def answers(self, output: code.Output, smoothing: Smoothing | None) -> list[str]:
         """The probabilities of every node where rows can end, if requested."""
         if output == "label":
             return []
-        steps = branches(self.tree, unknown=self.unknown)
-        nodes = dict.fromkeys(step.node for step in steps if isinstance(step, Answer))
+        steps = code.branches(self.tree, unknown=self.unknown)
+        nodes = dict.fromkeys(step.node for step in steps if isinstance(step, code.Answer))
         self.places = {node: place for place, node in enumerate(nodes)}
         table = probabilities(self.tree, smoothing).tolist()
         rows = [f"    {{{', '.join(map(_real, table[node]))}}}," for node in nodes]
@@ -233,7 +223,7 @@ class _Writer:
             "}",
         ]
 
-    def head(self, output: Output) -> list[str]:
+    def head(self, output: code.Output) -> list[str]:
         """The beginning of the function: local variables, and checks for invalid values."""
         out = ", double *out" if output == "proba" else ""
         lines = ["", f"int {self.name}(const struct {self.name}_row *row{out})", "{"]
@@ -253,36 +243,29 @@ class _Writer:
             lines += [f"    if ({condition})", "        return -1;"]
         return lines if self.used else [*lines, "    (void)row;"]
 
-    def condition(self, branch: Branch) -> str:
+    def condition(self, branch: code.Branch) -> str:
         """Whether a row takes the side of a branch, as a C expression."""
         split, local = branch.split, self.names[branch.split.feature]
         if branch.side == "stop":
             return f"{local} == {self.upper}_UNKNOWN"
-        left = branch.side == "left"
-        if not split.is_real:
-            text = self._codes(split, local)
-            return text if left else f"!({text})"
-        keeps_missing = split.missing_left == left
-        if split.kind == "missing":
-            return f"isnan({local})" if keeps_missing else f"!isnan({local})"
-        # Every comparison with NAN is false: the side that keeps it negates the opposite.
-        bound = _real(split.threshold)
-        sign, opposite = ("<=", ">") if left else (">", "<=")
-        return f"!({local} {opposite} {bound})" if keeps_missing else f"{local} {sign} {bound}"
+        if split.is_real:
+            return code.compared(branch, local, _real(split.threshold), _SIGNS)
+        text = self._codes(split, local)
+        return text if branch.side == "left" else f"!({text})"
 
     def _codes(self, split: Split, local: str) -> str:
         """Whether a category code goes left; ABSENT < UNKNOWN < every code."""
         absent, unknown = f"{self.upper}_ABSENT", f"{self.upper}_UNKNOWN"
         if split.column.kind == "nominal" or not split.codes:
-            taken = [str(code) for code in split.codes]
+            taken = [str(own) for own in split.codes]
             taken += [absent] * split.missing_left + [unknown] * (split.unknown_left is True)
-            return " || ".join(f"{local} == {code}" for code in taken) or "0"
+            return " || ".join(f"{local} == {own}" for own in taken) or "0"
         text = f"{local} <= {split.codes[-1]}"
         if split.missing_left:
             return text if split.unknown_left else f"{local} != {unknown} && {text}"
         return f"{local} != {absent} && {text}" if split.unknown_left else f"{local} >= 0 && {text}"
 
-    def answer(self, step: Answer) -> str:
+    def answer(self, step: code.Answer) -> str:
         """The return statement of a node."""
         label = int(self.tree.label[step.node])
         if not self.places:
@@ -290,7 +273,7 @@ class _Writer:
         return f"return {self.name}_give(out, {self.places[step.node]}, {label});"
 
 
-def _remark(branch: Branch) -> str:
+def _remark(branch: code.Branch) -> str:
     """A comment that explains a number."""
     split = branch.split
     if branch.side == "stop" or split.kind == "missing":

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -68,6 +68,25 @@ def branches(tree: Tree, *, unknown: Unknown) -> Iterator[Branch | Answer]:
         stack += [(large, level), (small, level + 1)]
 
 
+class Signs(NamedTuple):
+    """How a language tests numbers; comparisons with NaN are false."""
+
+    missing: str
+    present: str
+    negated: str
+
+
+def compared(branch: Branch, value: str, bound: str, signs: Signs) -> str:
+    """Whether a number takes the side of a branch."""
+    split, left = branch.split, branch.side == "left"
+    takes_missing = split.missing_left == left
+    if split.kind == "missing":
+        return (signs.missing if takes_missing else signs.present).format(value)
+    # the side that takes missing values negates the opposite
+    text = f"{value} {'<=' if left != takes_missing else '>'} {bound}"
+    return signs.negated.format(text) if takes_missing else text
+
+
 def columns_used(tree: Tree) -> list[int]:
     """The columns that the code reads: those split on."""
     return [int(j) for j in np.unique(tree.feature[tree.feature >= 0])]
@@ -101,6 +120,12 @@ def literal_type(values: Sequence[Any], *, what: str) -> type:
         f"{what} must be all text, all integers, all floats or all booleans to be written "
         f"as code. Got {names} instead. Hint: convert the column to text before fitting."
     )
+
+
+def category_type(column: Column) -> type:
+    """The common type of the categories of a column; an error if there is none."""
+    what = f"The categories of the column {column.name!r}"
+    return literal_type(column.categories or (), what=what)
 
 
 def identifiers(columns: Sequence[Column], reserved: frozenset[str]) -> list[str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 
-def preorder(left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The nodes below node 0 in pre-order, from child links in any order; -1 is no child."""
+def preorder(
+    left: NDArray[Any], right: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]:
+    """The nodes below node 0 in pre-order, and the links to children in that order; -1 is none."""
     order = []
     stack = [0]
     lefts, rights = left.tolist(), right.tolist()
@@ -15,9 +19,10 @@ def preorder(left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.intp
         node = stack.pop()
         order.append(node)
         if lefts[node] >= 0:
-            stack.append(rights[node])
-            stack.append(lefts[node])
-    return np.array(order, dtype=np.intp)
+            stack += [rights[node], lefts[node]]
+    place = np.full(len(lefts) + 1, -1, dtype=np.int32)  # -1 indexes the last entry
+    place[order] = np.arange(len(order))
+    return np.array(order), place[left[order]], place[right[order]]
 
 
 def float64_threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:

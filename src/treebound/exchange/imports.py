@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,37 +18,24 @@ from treebound.data import Column, Sample
 from treebound.data.frames import Table, read_table
 from treebound.data.raw import RawColumn
 from treebound.data.targets import learn_classes
-from treebound.exchange.foreign import float64_threshold, preorder
+from treebound.exchange.foreign import float64_threshold
 from treebound.tree import Tree
 
 # LightGBM treats values up to this magnitude as zero.
 _ZERO = float(np.float32(1e-35))
-_SIDES = ("left", "right")
 
 
-@dataclass
-class _Node:
-    """A node of the other library: a leaf, or a split; -1 is no child."""
+class _Node(NamedTuple):
+    """A node of the other library: a leaf, or a split."""
 
     feature: int = -1
     threshold: float = np.nan
     category: float = np.nan  # NaN: a split at a threshold
     missing_left: bool = False
-    left: int = -1
-    right: int = -1
 
 
-def _below(root: Any, read: Callable[[Any], tuple[_Node, tuple[Any, ...]]]) -> list[_Node]:
-    """The nodes below a root; ``read`` gives a node and its children, left and right."""
-    nodes: list[_Node] = []
-    stack: list[tuple[Any, _Node, str]] = [(root, _Node(), "left")]
-    while stack:
-        source, parent, side = stack.pop()
-        setattr(parent, side, len(nodes))
-        node, children = read(source)
-        nodes.append(node)
-        stack += [(child, node, at) for child, at in zip(children, _SIDES, strict=False)][::-1]
-    return nodes
+# Gives a node of the other library, and its children, left and right.
+_Read = Callable[[Any], tuple[_Node, tuple[Any, ...]]]
 
 
 def from_lightgbm(
@@ -73,7 +59,7 @@ def from_lightgbm(
     booster = _booster(getattr(model, "booster_", model), "dump_model", "LightGBM")
     document = booster.dump_model()
     root = _tree_of(document["tree_info"], tree_index)["tree_structure"]
-    return _counted(_below(root, _read_lightgbm), read_table(X), y, sample_weight)
+    return _counted(root, _read_lightgbm, read_table(X), y, sample_weight)
 
 
 def _booster(model: Any, method: str, library: str) -> Any:
@@ -159,17 +145,17 @@ def from_xgboost(
     condition = np.array(tree["split_conditions"], dtype=np.float32)
     # float32(x) < condition is float32(x) <= the next lower float32
     below = np.nextafter(condition, np.float32(-np.inf)).astype(np.float64)
-    leaf = np.array(tree["left_children"]) < 0
-    arrays = (
-        np.where(leaf, -1, tree["split_indices"]).tolist(),
-        np.where(leaf, np.nan, float64_threshold(below)).tolist(),
-        [np.nan] * len(leaf),
-        [bool(side) for side in tree["default_left"]],
-        tree["left_children"],
-        tree["right_children"],
-    )
-    nodes = [_Node(*fields) for fields in zip(*arrays, strict=True)]
-    return _counted(nodes, _without(read_table(X), missing), y, sample_weight)
+    threshold = float64_threshold(below).tolist()
+    lefts, rights = tree["left_children"], tree["right_children"]
+
+    def read(at: int) -> tuple[_Node, tuple[Any, ...]]:
+        if lefts[at] < 0:
+            return _Node(), ()
+        side = bool(tree["default_left"][at])
+        node = _Node(tree["split_indices"][at], threshold[at], missing_left=side)
+        return node, (lefts[at], rights[at])
+
+    return _counted(0, read, _without(read_table(X), missing), y, sample_weight)
 
 
 def _without(table: Table, value: Any) -> Table:
@@ -193,8 +179,8 @@ def from_spark(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Tree
     sample_weight : array-like, optional
         The weight of each row.
     """
-    nodes = _below(model._java_obj.rootNode(), _read_spark)
-    return _counted(nodes, read_table(X), y, sample_weight)
+    root = model._java_obj.rootNode()
+    return _counted(root, _read_spark, read_table(X), y, sample_weight)
 
 
 def _read_spark(source: Any) -> tuple[_Node, tuple[Any, ...]]:
@@ -226,38 +212,52 @@ def _tree_of(trees: list[Any], index: int) -> Any:
     return trees[index]
 
 
-def _counted(nodes: list[_Node], table: Table, y: Any, sample_weight: Any) -> Tree:
-    """Put the nodes in pre-order and count the examples."""
-    fields = [np.array([vars(node)[name] for node in nodes]) for name in vars(nodes[0])]
-    feature, threshold, nominal, missing_left, left, right = fields
+def _counted(root: Any, read: _Read, table: Table, y: Any, sample_weight: Any) -> Tree:
+    """The tree of the nodes below a root, with the counts of the examples."""
+    nodes, right = _preorder(root, read)
+    feature, threshold, nominal, missing_left = map(np.array, zip(*nodes, strict=True))
     columns = []
     for at, label in enumerate(table.labels):
         used = nominal[(feature == at) & ~np.isnan(nominal)]
         columns.append(_column(label, table.column(at), used))
-    order = preorder(left, right)
-    new = np.full(len(feature) + 1, -1)  # -1 indexes the last entry
-    new[order] = np.arange(len(order))
     codes = [{c: code for code, c in enumerate(column.categories or ())} for column in columns]
     category = [
-        codes[f][c] if f >= 0 and not np.isnan(c) else -1
-        for f, c in zip(feature[order].tolist(), nominal[order].tolist(), strict=True)
+        codes[node.feature][node.category] if node.category == node.category else -1
+        for node in nodes
     ]
     classes, _ = learn_classes(y)
     tree = Tree(
-        feature=feature[order],
-        threshold=threshold[order],
+        feature=feature,
+        threshold=threshold,
         category=np.array(category),
-        missing_left=missing_left[order] & (feature[order] >= 0),
-        left=new[left[order]],
-        right=new[right[order]],
-        counts=np.zeros((len(order), len(classes))),
-        rows=np.zeros(len(order), dtype=np.int64),
+        missing_left=missing_left,
+        left=np.where(feature >= 0, np.arange(len(nodes)) + 1, -1),
+        right=np.array(right),
+        counts=np.zeros((len(nodes), len(classes))),
+        rows=np.zeros(len(nodes), dtype=np.int64),
         columns=tuple(columns),
         classes=classes,
     )
     return tree.recounted(
         Sample.read(table, y, sample_weight, columns=columns, classes=classes, named=False)
     )
+
+
+def _preorder(root: Any, read: _Read) -> tuple[list[_Node], list[int]]:
+    """The nodes below a root, and the right child of each, -1 for a leaf."""
+    nodes: list[_Node] = []
+    right: list[int] = []
+    stack = [(root, -1)]  # a node, and the one whose right child it is
+    while stack:
+        source, parent = stack.pop()
+        if parent >= 0:
+            right[parent] = len(nodes)
+        node, children = read(source)
+        if children:
+            stack += [(children[1], len(nodes)), (children[0], -1)]
+        nodes.append(node)
+        right.append(-1)
+    return nodes, right
 
 
 def _column(label: str, raw: RawColumn, used: np.ndarray) -> Column:

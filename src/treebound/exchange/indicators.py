@@ -12,7 +12,7 @@ from treebound.data import Column
 from treebound.data.raw import MISSING, UNKNOWN
 from treebound.exchange.foreign import preorder
 from treebound.model_methods import as_model
-from treebound.tree.model import Tree
+from treebound.tree.model import Tree, arranged
 
 
 class Indicators:
@@ -69,34 +69,24 @@ class Indicators:
         """The tree on the new columns: rows with ``= c`` have a one, and go right."""
         inner = ~tree.is_leaf
         nominal = inner & np.array([c.kind == "nominal" for c in tree.columns])[tree.feature]
-        left = np.where(nominal, tree.right, tree.left)
-        right = np.where(nominal, tree.left, tree.right)
         first = np.where(inner, self._first[tree.feature], -1)
-        order = preorder(left, right)
-        place = np.empty(tree.n_nodes, dtype=np.int64)
-        place[order] = np.arange(tree.n_nodes)
+        order, left, right = preorder(
+            np.where(nominal, tree.right, tree.left), np.where(nominal, tree.left, tree.right)
+        )
         columns = tuple(
             replace(tree.columns[at], name=name)
             if tree.columns[at].kind != "nominal"
             else Column(name)
             for name, at in zip(self.names, self.source.tolist(), strict=True)
         )
-        return replace(
-            tree,
-            feature=np.where(nominal, first + tree.category, first)[order],
-            threshold=np.where(nominal, 0.5, tree.threshold)[order],
+        return arranged(
+            tree, order, left, right,
+            feature=np.where(nominal, first + tree.category, first),
+            threshold=np.where(nominal, 0.5, tree.threshold),
             category=np.full(tree.n_nodes, -1),
-            missing_left=np.where(nominal, ~tree.missing_left, tree.missing_left)[order],
-            left=np.where(inner, place[left], -1)[order],
-            right=np.where(inner, place[right], -1)[order],
-            counts=tree.counts[order],
-            rows=tree.rows[order],
-            label=tree.label[order],
-            columns=columns,
-            names=None,
-            factors=None,
-            monotone=None,
-        )
+            missing_left=np.where(nominal, ~tree.missing_left, tree.missing_left),
+            columns=columns, names=None, factors=None, monotone=None,
+        )  # fmt: skip
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Encode a table in the new columns.

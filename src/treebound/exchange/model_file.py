@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from treebound._files import write_text
 from treebound._versions import installed_version
 from treebound.certificate import (
-    Certificate,
     CertifiedTree,
     Frontier,
     HeldOut,
@@ -30,15 +29,23 @@ from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError
-from treebound.exchange.nodes import document_of, nodes_of, same_size, table_of, tree_of
 from treebound.exchange.stored_columns import (
     classes_document,
     classes_of,
     column_document,
     columns_of,
 )
-from treebound.exchange.stored_path import path_document, stored_path
+from treebound.exchange.stored_trees import (
+    document_of,
+    nodes_of,
+    path_document,
+    same_size,
+    stored_path,
+    table_of,
+    tree_of,
+)
 from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.parameters import FitParameters
 from treebound.pruning import PruningPath, PruningResult, WeightChoice
 from treebound.tree import Tree
@@ -77,21 +84,23 @@ def dumps(model: Model, *, pruning_path: bool = True, row_record: bool = True) -
 
 
 def save(
-    model: Model,
+    model: Any,
     path: str | os.PathLike[str],
     *,
     pruning_path: bool = True,
     row_record: bool = True,
 ) -> None:
-    """Write a model file.
+    """Write a model as JSON, in the documented format.
 
-    The file is replaced at once when it is complete, so that no incomplete file is left. It lists
-    the categories only of columns that a tree in it asks; of others it has the name, the kind and
-    the number of categories.
+    The file holds everything needed to predict, to certify and to use the pruning path (its steps
+    of at most 200 leaves). It lists the categories only of columns that a tree in it asks; of
+    others it has the name, the kind and the number of categories. Parameters that JSON cannot
+    represent, such as a pruner object, are reset to their defaults. The file is replaced at once
+    when it is complete, so that no incomplete file is left.
 
     Parameters
     ----------
-    model : Model
+    model : BoundTreeClassifier, Model or Tree
         The model to write.
     path : str or path-like
         The file to write.
@@ -101,8 +110,22 @@ def save(
     row_record : bool
         Whether to keep the hashes by which rows that had a part in fitting are recognised. Who has
         the hashes can test whether a row was used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import treebound as tb
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = tb.BoundTreeClassifier().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     clf.save(f"{folder}/model.json")
+    ...     again = tb.BoundTreeClassifier.load(f"{folder}/model.json")
+    >>> bool((again.predict(X) == clf.predict(X)).all())
+    True
     """
-    write_text(path, dumps(model, pruning_path=pruning_path, row_record=row_record))
+    text = dumps(as_model(model, "save"), pruning_path=pruning_path, row_record=row_record)
+    write_text(path, text)
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -199,7 +222,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         nodes=nodes_of(tree),
         prediction=doc.Prediction(model.unknown, model.smoothing),
         parameters=_representable(parameters),
-        certificate=_optional(_certificate, model.certificate),
+        certificate=_optional(_representable, model.certificate and asdict(model.certificate)),
         no_certificate=model.no_certificate,
         edits=list(model.edits),
         swapped=list(model.swapped),
@@ -209,7 +232,9 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         frontier=_optional(_frontier_document, model.frontier, model.step),
         referral=_optional(_referral_document, model.referral),
         row_counts=_optional(np.ndarray.tolist, model.row_counts),
-        rows=_optional(_record_document, model.rows if row_record else None),
+        rows=None if model.rows is None or not row_record else {
+            role: _sketch_document(sketch) for role, sketch in model.rows.sketches.items()
+        },
         promised=[
             doc.PromiseDocument(each.max_risk, each.delta, each.step,
                                 _optional(_sketch_document, each.rows))
@@ -357,10 +382,6 @@ def _row_counts(counts: list[list[int]], grown: Tree) -> NDArray[np.int64]:
     return table
 
 
-def _record_document(rows: RowRecord) -> dict[Any, doc.SketchDocument]:
-    return {role: _sketch_document(sketch) for role, sketch in rows.sketches.items()}
-
-
 def _sketch_document(sketch: RowSketch) -> doc.SketchDocument:
     hashes = sketch.hashes.astype("<u8").tobytes()
     return doc.SketchDocument(hashes, sketch.counts.tolist(), sketch.rows)
@@ -392,10 +413,6 @@ def _sketch(document: doc.SketchDocument, where: str) -> RowSketch:
     ):
         raise FormatError(f"{where}.rows", "must be the number of rows that were hashed")
     return RowSketch(hashes, np.array(document.counts, dtype=np.int64), document.rows)
-
-
-def _certificate(certificate: Certificate) -> dict[str, Any]:
-    return _representable(asdict(certificate))
 
 
 def _representable(values: Mapping[str, Any]) -> dict[str, Any]:

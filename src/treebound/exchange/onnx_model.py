@@ -8,16 +8,16 @@ for the rest; the graph encodes them. A missing number is NaN; a missing string 
 The graph predicts exactly as ``predict`` does because
 
 - thresholds and leaf weights are double tensors (``nodes_values_as_tensor``);
-- each split reads its column in an encoding that sends missing values and unknown categories to
-  their side: NaN follows the operator's flag for missing values; in a nominal column they have the
-  code of the split's category, or of none;
+- NaN in a real column follows the operator's flag for missing values;
+- each split of categories reads 0 where a value goes left and 1 where it goes right, missing values
+  and unknown categories included;
 - with ``unknown="stop"``, each split is preceded by a split "is unknown" with its own leaf.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, check_unknown, splits_of
 
 _ML = "ai.onnx.ml"
-_BELOW = -1.0  # a code below every category
+_LEFT, _RIGHT = 0.0, 1.0  # how the sides of a split of categories are encoded
 
 
 @takes_model
@@ -113,35 +113,26 @@ def _entries(tree: Tree, graph: _Graph, unknown: Unknown) -> list[_Entry]:
             entries.append(_Entry(node))
             continue
         if not split.is_real and unknown == "stop":
-            code = graph.version(split.feature, _BELOW, np.nan)
-            stop = _Entry(node, "BRANCH_LEQ", code, -0.5, true=len(entries) + 1)
+            code = graph.encoded(split.feature, split.column.categories or (), _RIGHT, _RIGHT)
+            stop = _Entry(node, "BRANCH_LEQ", code, 0.5, true=len(entries) + 1)
             stop.false = stop.true + 1
             entries += [stop, _Entry(node)]
         entries.append(_entry(graph, split))
         branches.append((node, entries[-1]))
     for node, entry in branches:
         entry.true, entry.false = int(first[tree.left[node]]), int(first[tree.right[node]])
-        # "is not": onnxruntime joins chains of BRANCH_EQ whose leaves have equal weights, wrongly
-        if entry.mode == "BRANCH_NEQ":
-            entry.true, entry.false = entry.false, entry.true
     return entries
 
 
 def _entry(graph: _Graph, split: Split) -> _Entry:
-    at, node, missing_left = split.feature, split.node, split.missing_left
+    at, node = split.feature, split.node
     if split.is_real:
-        code = graph.version(at, np.nan, np.nan)
-        return _Entry(node, "BRANCH_LEQ", code, split.bound, missing_left)
-    above = float(split.column.n_categories)
-    if split.column.kind == "ordinal":
-        code = graph.version(at, _BELOW if split.unknown_left else above, np.nan)
-        return _Entry(node, "BRANCH_LEQ", code, len(split.codes) - 1.0, missing_left)
-    # values to send left have the code of the category, values to send right that of none
-    category = float(split.codes[0]) if split.codes else 2 * _BELOW
-    code = graph.version(
-        at, category if split.unknown_left else _BELOW, category if missing_left else above
-    )
-    return _Entry(node, "BRANCH_NEQ", code, category)
+        return _Entry(node, "BRANCH_LEQ", graph.real(at), split.bound, split.missing_left)
+    # listed are the categories of the side that unknown ones do not take
+    side = _RIGHT if split.unknown_left else _LEFT
+    listed = split.values(left=side == _LEFT)
+    missing = _LEFT if split.missing_left else _RIGHT
+    return _Entry(node, "BRANCH_LEQ", graph.encoded(at, listed, side, missing), 0.5)
 
 
 class _Graph:
@@ -155,7 +146,7 @@ class _Graph:
         self.missing_text = missing_text
         self.all_real = all(column.kind == "real" for column in tree.columns)
         self.nodes: list[Any] = []
-        self.versions: dict[tuple[int, str, str], int] = {}
+        self.versions: dict[Any, int] = {}
         self.parts: list[str] = []
         self.inputs = _input_names(tree.columns)
         self.prefix = "treebound/"  # of all internal names
@@ -169,14 +160,19 @@ class _Graph:
         """An internal name that differs from all column names."""
         return self.prefix + name
 
-    def version(self, at: int, unknown: float, missing: float) -> int:
-        """Index of column ``at``, with these codes for unknown and missing, in the matrix."""
-        if self.all_real:
-            return at
-        key = (at, repr(float(unknown)), repr(float(missing)))
+    def real(self, at: int) -> int:
+        """Index of a real column in the matrix."""
+        return at if self.all_real else self._index(at, lambda: self.inputs[at])
+
+    def encoded(self, at: int, listed: Sequence[Any], side: float, missing: float) -> int:
+        """Index of a column in the matrix: the side of some categories, the other for the rest."""
+        key = (at, tuple(listed), side, missing)
+        return self._index(key, lambda: self._encode(at, listed, side, missing))
+
+    def _index(self, key: Any, add: Callable[[], str]) -> int:
         if key not in self.versions:
             self.versions[key] = len(self.parts)
-            self.parts.append(self._encode(at, unknown, missing))
+            self.parts.append(add())
         return self.versions[key]
 
     def close_inputs(self) -> None:
@@ -186,7 +182,8 @@ class _Graph:
             self.nodes.append(make("Identity", ["X"], [encoded]))
             return
         if not self.parts:  # a single leaf reads nothing, but needs the number of rows
-            self.version(0, _BELOW, _BELOW)
+            real = self.tree.columns[0].kind == "real"
+            self.parts.append(self.inputs[0] if real else self._encode(0, (), _LEFT, _LEFT))
         self.nodes.append(make("Concat", self.parts, [encoded], axis=1))
 
     def declared(self) -> list[Any]:
@@ -201,35 +198,31 @@ class _Graph:
             for name, column in zip(self.inputs, columns, strict=True)
         ]
 
-    def _encode(self, at: int, unknown: float, missing: float) -> str:
-        """Add the encoding of one column; return the name of its (rows, 1) double tensor."""
+    def _encode(self, at: int, listed: Sequence[Any], side: float, missing: float) -> str:
+        """Add the encoding of a column; return the name of its (rows, 1) double tensor."""
         column = self.tree.columns[at]
-        if column.kind == "real":
-            return self.inputs[at]
-        categories: list[Any] = list(column.categories or ())
+        categories: Sequence[Any] = column.categories or ()
         absent: Any = math.nan
-        keys = np.array([*map(float, categories), absent]) if not _holds_text(column) else None
-        if keys is None:
+        if _holds_text(column):
             absent = self.missing_text
             if absent in categories:
                 must = f"a text that is not a category, as it is of column {column.name!r}"
                 raise invalid("missing_text", "to_onnx", must, absent)
-            keys = np.array([*categories, absent], dtype=object)
-        elif keys[:-1].tolist() != categories:
+        elif any(float(value) != value for value in categories):
             raise ValueError(
                 f"An ONNX model takes numbers as doubles, which cannot hold the categories of "
                 f"column {column.name!r}. Hint: turn them into strings before fitting."
             )
         name, tensor = self.own(f"column{at}_version{len(self.parts)}"), self._tensor
-        codes = np.array([*range(len(categories)), missing], dtype=np.float64)
+        sides = np.array([*[side] * len(listed), missing])
         encoder = self.helper.make_node(
             "LabelEncoder",
             [self.inputs[at]],
             [name],
             domain=_ML,
-            keys_tensor=tensor(keys, "keys"),
-            values_tensor=tensor(codes, "codes"),
-            default_tensor=tensor(np.array([unknown]), "unknown"),
+            keys_tensor=tensor(np.array([*listed, absent], dtype=type(absent)), "keys"),
+            values_tensor=tensor(sides, "sides"),
+            default_tensor=tensor(np.array([_LEFT + _RIGHT - side]), "others"),
         )
         self.nodes.append(encoder)
         return name
@@ -238,11 +231,8 @@ class _Graph:
         return self.onnx.numpy_helper.from_array(values, name)
 
     def add_ensemble(self, entries: list[_Entry], weights: np.ndarray, scores: str) -> None:
-        """Add the operator; each leaf gives each class its weight.
-
-        Only its scores are used: for two classes onnxruntime's label is 1 whenever that class
-        has a positive score.
-        """
+        """Add the operator; each leaf gives each class its weight."""
+        # only its scores are used: of two classes onnxruntime takes 1 if that has a positive score
         leaves = [at for at, entry in enumerate(entries) if entry.mode == "LEAF"]
         leaf_weights = weights[[entries[at].source for at in leaves]].ravel()
         classes = range(self.tree.n_classes)

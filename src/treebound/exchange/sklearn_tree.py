@@ -175,7 +175,7 @@ def to_sklearn(
         entropy = not isinstance(model, Tree) and source.options.criterion == "entropy"
         estimator = DecisionTreeClassifier(criterion="entropy" if entropy else "gini")
     make, state = _template()
-    n_features = len(tree.columns)
+    n_features, least = len(tree.columns), np.finfo(float).tiny
     inner = make(n_features, np.array([tree.n_classes], dtype=np.intp), 1)
     inner.__setstate__(
         {
@@ -183,7 +183,7 @@ def to_sklearn(
             "max_depth": tree.depth,
             "node_count": tree.n_nodes,
             "nodes": _nodes(tree, state["nodes"].dtype, estimator.criterion),
-            "values": _fractions(tree)[:, np.newaxis, :],
+            "values": (_masses(tree) / np.maximum(tree.mass, least)[:, None])[:, None, :],
         }
     )
     estimator.n_features_in_ = n_features
@@ -221,21 +221,15 @@ def _check_classification_tree(estimator: Any) -> None:
 def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[Any]) -> Tree:
     """Splits and labels of a scikit-learn tree, with nodes in pre-order and without counts."""
     old = estimator.tree_
-    order = preorder(old.children_left, old.children_right)
-    new = np.empty(old.node_count, dtype=np.int32)
-    new[order] = np.arange(old.node_count, dtype=np.int32)
-    leaf = old.children_left[order] < 0
-
-    def child(link: NDArray[np.intp]) -> NDArray[np.int32]:
-        return np.where(leaf, -1, new[link[order]]).astype(np.int32)
-
+    order, left, right = preorder(old.children_left, old.children_right)
+    leaf = left < 0
     return Tree(
         feature=np.where(leaf, -1, old.feature[order]),
         threshold=np.where(leaf, np.nan, float64_threshold(old.threshold[order])),
         category=np.full(old.node_count, -1),
-        missing_left=np.where(leaf, False, old.missing_go_to_left[order]),
-        left=child(old.children_left),
-        right=child(old.children_right),
+        missing_left=~leaf & (old.missing_go_to_left[order] != 0),
+        left=left,
+        right=right,
         counts=np.zeros((old.node_count, len(classes))),
         rows=np.zeros(old.node_count),
         label=old.value[order, 0].argmax(axis=1),
@@ -301,7 +295,3 @@ def _nodes(tree: Tree, dtype: np.dtype[Any], criterion: str) -> NDArray[Any]:
     nodes["weighted_n_node_samples"] = tree.mass
     nodes["missing_go_to_left"] = tree.missing_left & ~leaf
     return nodes
-
-
-def _fractions(tree: Tree) -> NDArray[np.float64]:
-    return _masses(tree) / np.maximum(tree.mass, np.finfo(float).tiny)[:, np.newaxis]

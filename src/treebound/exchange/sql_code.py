@@ -13,16 +13,7 @@ from treebound._extras import require
 from treebound._validation import OneOf, check
 from treebound.data import Column
 from treebound.data.columns import Unknown
-from treebound.exchange.code import (
-    Answer,
-    Branch,
-    Output,
-    answers,
-    branches,
-    check_options,
-    columns_used,
-    literal_type,
-)
+from treebound.exchange import code
 from treebound.model_methods import takes_model
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing
@@ -41,7 +32,7 @@ def to_sql(
     *,
     table: str | None = None,
     name: str = "prediction",
-    output: Output = "label",
+    output: code.Output = "label",
     unknown: Unknown = "other",
     smoothing: Smoothing | None = "shrinkage",
     dialect: str | None = None,
@@ -89,9 +80,9 @@ def to_sql(
         ELSE 1
     END
     """
-    check_options(output, unknown, caller="to_sql")
-    literal_type(tree.classes.tolist(), what="The classes")
-    values = answers(tree, output=output, smoothing=smoothing)
+    code.check_options(output, unknown, caller="to_sql")
+    code.literal_type(tree.classes.tolist(), what="The classes")
+    values = code.answers(tree, output=output, smoothing=smoothing)
     return _translated(_Writer(dialect).query(tree, table, name, unknown, values), dialect)
 
 
@@ -173,18 +164,18 @@ class _Writer:
     def conditions(self, tree: Tree, unknown: Unknown) -> Iterator[tuple[str, int | None]]:
         """The conditions in order, each with its node; the last one is ``""``."""
         if unknown == "error":
-            for j in columns_used(tree):
+            for j in code.columns_used(tree):
                 if tree.columns[j].kind != "real":
                     yield self.is_unknown(tree.columns[j]), None
         taken: list[str] = []
-        for step in branches(tree, unknown=unknown):
+        for step in code.branches(tree, unknown=unknown):
             del taken[step.level :]
-            if isinstance(step, Answer):
+            if isinstance(step, code.Answer):
                 yield " AND ".join(taken), step.node
             else:
                 taken.append(self.side(step))
 
-    def side(self, branch: Branch) -> str:
+    def side(self, branch: code.Branch) -> str:
         """A condition that is true on the side of a branch, and false or NULL otherwise."""
         split, left = branch.split, branch.side == "left"
         if branch.side == "stop":
@@ -210,7 +201,7 @@ class _Writer:
 
     def among(self, split: Split, left: bool) -> str:
         """One side of a split on categories, missing and unknown values included."""
-        name, may_be_nan = self.named(split.column), _may_be_nan(split.column)
+        name, may_be_nan = self.named(split.column), code.category_type(split.column) is float
         absent, present = self.absent(name, may_be_nan=may_be_nan)
         takes_missing = split.missing_left == left
         if split.unknown_left is not left:
@@ -227,7 +218,7 @@ class _Writer:
 
     def is_unknown(self, column: Column) -> str:
         """Whether a value is present but not a category of the column."""
-        name, may_be_nan = self.named(column), _may_be_nan(column)
+        name, may_be_nan = self.named(column), code.category_type(column) is float
         _, present = self.absent(name, may_be_nan=may_be_nan)
         listed = self.listed(name, "NOT IN", column.categories or ())
         return f"{listed} AND {present}" if listed and may_be_nan else listed or present
@@ -278,11 +269,6 @@ class _Writer:
 
 def _either(*conditions: str) -> str:
     return conditions[0] if len(conditions) == 1 else f"({' OR '.join(conditions)})"
-
-
-def _may_be_nan(column: Column) -> bool:
-    what = f"The categories of the column {column.name!r}"
-    return literal_type(column.categories or (), what=what) is float
 
 
 def _identifier(name: str) -> str:

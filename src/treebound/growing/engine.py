@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
-from treebound.data.folds import LeftOut
-from treebound.growing._bins import Bins
-from treebound.growing.refine import Answer, Question, add_answers
+from treebound.data.parts import PartRows
+from treebound.growing._kernels import Bins
+from treebound.growing.options import Limits
+from treebound.growing.questions import Answer, Question, ShardSplit, Subtree, add_answers
 from treebound.growing.shard import (
     Facts,
-    ShardSplit,
-    Subtree,
     code_sample,
     count_classes,
     count_rows,
@@ -44,6 +43,9 @@ from treebound.growing.shard import (
 from treebound.growing.spill import ColumnFile
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, WeightTotals, class_sums, summed_up
+
+# So many are grown in seconds: a checkpoint would not be of use.
+QUICK_VALUES = 1 << 25
 
 
 class Engine(Protocol):
@@ -113,6 +115,10 @@ class Engine(Protocol):
 
     def left_out(self, tree: Tree) -> NodeSums | None:
         """The rows that were left out of growing, at the nodes of a tree; None without any."""
+        ...
+
+    def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """How many of the rows that were left out come to rest at each node, by class."""
         ...
 
     def digest(self) -> list[int]:
@@ -268,6 +274,12 @@ class ShardEngine:
         sums = self.reduce(sum_of, self.map(sum_aside, self.bundles, sent, totals))
         return NodeSums.put_together(tree, sums, totals)
 
+    def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """How many of the rows that were left out come to rest at each node, by class."""
+        sent = self.broadcast(tree)
+        counts = self.reduce(sum_of, self.map(sum_aside, self.bundles, sent, None))
+        return np.asarray(counts[0], dtype=np.int64)
+
     def digest(self) -> list[int]:
         """A number for every column that depends on its values and labels, not on their order."""
         numbers: list[int] = self.reduce(sum_of, self.map(digest_of, self.bundles)).tolist()
@@ -300,7 +312,8 @@ def _add_facts(many: Sequence[Facts]) -> Facts:
 class LocalEngine(ShardEngine):
     """Shards in this process, handled by threads.
 
-    Rows that are one sample are grown as in memory, unless limits or a checkpoint ask for rounds.
+    Rows that are one sample are grown as in memory, unless limits ask for rounds, or a checkpoint
+    of a sample of more than ``QUICK_VALUES`` values.
 
     Parameters
     ----------
@@ -316,6 +329,8 @@ class LocalEngine(ShardEngine):
         Rows that are left out of growing.
     """
 
+    gather_values = Limits.gather_values
+
     def __init__(
         self,
         parts: Sequence[Sample],
@@ -327,6 +342,8 @@ class LocalEngine(ShardEngine):
     ) -> None:
         super().__init__(bins, n_classes)
         self._parts, self._n_threads, self._aside = parts, n_threads, aside
+        # rows are at hand: nodes are finished as soon as there is room for their values
+        self.gather_rows = self.gather_values // max(1, bins.n_columns)
 
     def ready(self) -> None:
         """Code the rows, if that was not done."""
@@ -367,6 +384,12 @@ class LocalEngine(ShardEngine):
             return None
         return NodeSums.of(tree, self._aside)
 
+    def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """How many of the rows that were left out come to rest at each node, by class."""
+        assert self._aside is not None
+        counts = class_sums(tree, self._aside.X, self._aside.y, None, WeightTotals())
+        return np.asarray(counts[0], dtype=np.int64)
+
     def map(self, function: Callable[..., Any], items: Sequence[Any], *args: Any) -> list[Any]:
         """Call a function with each item, in threads."""
         if self._n_threads == 1 or len(items) == 1:
@@ -376,19 +399,18 @@ class LocalEngine(ShardEngine):
 
 
 def stream_engine(
-    samples: Iterable[Sample],
+    parts: Iterable[PartRows],
     bins: Bins,
     n_rows: int,
     *,
     n_threads: int = 1,
     folder: str | None = None,
-    rows: LeftOut | None = None,
 ) -> LocalEngine:
     """An engine for rows that are read in batches: codes in memory, values in a temporary file.
 
     Parameters
     ----------
-    samples : iterable of Sample
+    parts : iterable of PartRows
         All rows, in their order.
     bins : Bins
         As made by :func:`treebound.growing.make_bins`.
@@ -398,25 +420,21 @@ def stream_engine(
         Maximum number of threads.
     folder : str, optional
         The folder of the temporary file with the values; by default that of the system.
-    rows : LeftOut, optional
-        Rows that are left out of growing.
 
     Returns
     -------
     LocalEngine
     """
     files: list[ColumnFile] = []
-    first = 0
     with ExitStack() as stack:
-        for sample in samples:
-            batches = [sample] if rows is None else rows.split(sample, first)
-            first += sample.n_rows
+        for kept, aside, _ in parts:
+            batches = [kept] if aside is None else [kept, aside]
             if not files:
-                files = [ColumnFile(sample, n_rows, folder) for _ in batches]
+                files = [ColumnFile(batch, n_rows, folder) for batch in batches]
                 for file in files:
                     stack.callback(file.close)
             for file, batch in zip(files, batches, strict=True):
                 file.add(batch)
-        kept, *others = [file.sample() for file in files]
-    aside = others[0] if others else None
-    return LocalEngine([kept], bins, kept.n_classes, n_threads=n_threads, aside=aside)
+        rows, *others = [file.sample() for file in files]
+    left_out = others[0] if others else None
+    return LocalEngine([rows], bins, rows.n_classes, n_threads=n_threads, aside=left_out)

@@ -1,11 +1,7 @@
 """Growing a tree: exact best-first CART.
 
-``_driver`` has the best-first loop, the nodes and the rules. Engines of it know the rows: ``_grow``
-those in memory, ``_shards`` those of an ``engine``, which are in parts. Two kernels search a node.
-Small nodes: ``_sorted`` keeps the rows sorted by every column, ``_scan`` finds the best split of a
-column, ``_categories`` shortens chains of splits on a column of very many categories. Large nodes:
-``_bins`` maps values to bins, ``_histogram`` counts them, ``_search`` bounds the scores of splits
-inside a bin and searches the bins that matter.
+The loop, the search of a node and the division of its rows are compiled: see ``_kernels.pyx``. Here
+samples and engines become what the kernels take, and arrays become a tree.
 """
 
 from __future__ import annotations
@@ -22,8 +18,7 @@ from numpy.typing import NDArray
 from treebound._jobs import effective_jobs
 from treebound.data import Column, Sample
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
-from treebound.growing._bins import Bins
-from treebound.growing._grow import grow as grow_arrays
+from treebound.growing._kernels import Bins, grow_arrays, grow_on_shards
 from treebound.growing.options import GrowOptions, Limits, Progress
 from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
@@ -98,10 +93,8 @@ def grow(
     search of all rows. Memory in addition to the sample: one or two bytes per value, 10 bytes per
     row, and up to 8 bytes per row for histograms. Small nodes are sorted: 8 bytes per value.
 
-    Where each split takes away one category of few rows, as in a nominal column of very many, it
-    moves only these rows and scores only one category of each distinct vector of class counts, if
-    all columns are nominal. Memory: 12 bytes more per nominal value, and 24 bytes and the counts
-    per category.
+    A single nominal column gives a chain of splits that each take away one category. They move no
+    rows and score one category of each distinct vector of class counts.
 
     Examples
     --------
@@ -198,11 +191,15 @@ def grow_on_engine(
     -------
     Tree
     """
-    from treebound.growing._shards import grow as grow_on_shards
-    from treebound.growing.checkpoint import Checkpoint
+    from treebound.growing.checkpoint import Checkpoint, check_checkpoint
+    from treebound.growing.engine import QUICK_VALUES
 
-    if engine.sample is not None and limits is None and checkpoint is None:
-        return grow(engine.sample, options, progress=progress)
+    check_checkpoint(checkpoint)
+    sample = engine.sample
+    if sample is not None and limits is None:
+        quick = sample.n_rows * len(columns) <= QUICK_VALUES
+        if checkpoint is None or (quick and not os.path.exists(checkpoint)):
+            return grow(sample, options, progress=progress)
     facts = engine.facts
     columns = tuple(
         column.with_missing(column.missing or bool(missing))

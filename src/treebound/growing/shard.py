@@ -16,12 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
-from treebound.data.folds import LeftOut
+from treebound.data.parts import PartRows
 from treebound.data.weights import WeightTotal
-from treebound.growing._bins import Bins, keys_of
-from treebound.growing._grow import grow as grow_arrays
-from treebound.growing._histogram import count_shard, divide_shard, look_into_shard
-from treebound.growing.refine import Answer, Question, answer_of
+from treebound.growing._kernels import (
+    Bins,
+    code_shard,
+    column_codes,
+    count_shard,
+    divide_shard,
+    grow_arrays,
+    keys_of,
+    look_into_shard,
+    take_rows,
+)
+from treebound.growing.questions import Answer, Question, ShardSplit, answer_of
 from treebound.growing.spill import ArrayValues, SpillFile, Values
 from treebound.tree.model import Tree
 from treebound.tree.naming import naming_rows_of_part, row_keys
@@ -34,7 +42,7 @@ from treebound.tree.node_sums import WeightTotals, class_sums
 class Shard:
     """Rows as codes: a byte or two a value, two bytes a row for the label, eight for a weight."""
 
-    panels: list[NDArray[Any]]  # as :meth:`Bins.code` gives them
+    codes: NDArray[np.uint8]  # as `code_shard` gives them
     labels: NDArray[np.uint16]
     units: NDArray[np.int64] | None  # weights as integers; None if every weight is one
     values: Values  # of columns whose codes do not tell them
@@ -44,10 +52,7 @@ class Shard:
         """The values of a column, as a ``Matrix`` has them."""
         if not bins.by_code[j]:
             return self.values.column(j)
-        panel = next(p for p, group in enumerate(bins.panels) if j in group)
-        codes = self.panels[panel][:, bins.panels[panel].index(j)].astype(np.int32)
-        codes[codes == bins.n_bins[j]] = -1
-        return codes
+        return column_codes(bins, self.codes, j)
 
 
 class Rows(NamedTuple):
@@ -98,6 +103,7 @@ class Aside(NamedTuple):
     values: Values
     labels: NDArray[np.uint16]
     weight: NDArray[np.float64] | None
+    unknown: str  # as a ``Matrix`` has it
 
 
 class Coded(NamedTuple):
@@ -120,26 +126,23 @@ class Bundle(NamedTuple):
     aside: list[Aside]
 
 
-def code_part(
-    sample: Sample, bins: Bins, file: SpillFile, rows: LeftOut | None = None, first: int = 0
-) -> Coded:
-    """Code some rows whose values are kept in a file; some rows may be left out by number."""
-    if rows is None:
-        return code_sample(sample, bins, file.write(sample, bins))
-    sample, others = rows.split(sample, first)
-    coded = code_sample(sample, bins, file.write(sample, bins))
-    aside = Aside(file.write(others), others.y.astype(np.uint16), others.weight)
+def code_part(part: PartRows, bins: Bins, file: SpillFile) -> Coded:
+    """Code some rows whose values are kept in a file, and those that are left out."""
+    coded = code_sample(part.kept, bins, file.write(part.kept, bins))
+    others = part.aside
+    if others is None:
+        return coded
+    aside = Aside(file.write(others), others.y.astype(np.uint16), others.weight, others.X.unknown)
     facts = replace(coded.facts, aside=WeightTotals.of(others.weight, others.n_rows))
     return coded._replace(facts=facts, aside=aside)
 
 
 def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Coded:
     """Code some rows, of the columns and classes of all; ``values`` is where they are kept."""
-    panels, extents, missing, single = bins.code(sample.X.values, sample.n_rows)
-    total = WeightTotal.of(sample.masses, sample.n_rows)
-    facts = Facts(sample.n_rows, total, extents, np.array(missing, dtype=bool), single)
+    codes, *known = code_shard(bins, sample.X.values, sample.n_rows)
+    facts = Facts(sample.n_rows, WeightTotal.of(sample.masses, sample.n_rows), *known)
     kept = ArrayValues(sample.X.values) if values is None else values
-    return Coded(Shard(panels, sample.y.astype(np.uint16), None, kept), sample.masses, facts)
+    return Coded(Shard(codes, sample.y.astype(np.uint16), None, kept), sample.masses, facts)
 
 
 def make_bundle(
@@ -168,10 +171,9 @@ def recode(bundle: Bundle, bins: Bins) -> Bundle:
     shards, found = [], []
     for shard in bundle.shards:
         columns = [shard.column(j, bundle.bins) for j in range(bins.n_columns)]
-        panels, extents, missing, single = bins.code(columns, len(shard.labels))
-        total = WeightTotal()
-        found.append(Facts(len(shard.labels), total, extents, np.array(missing), single))
-        shards.append(replace(shard, panels=panels))
+        codes, *known = code_shard(bins, columns, len(shard.labels))
+        found.append(Facts(len(shard.labels), WeightTotal(), *known))
+        shards.append(replace(shard, codes=codes))
     facts = replace(reduce(add, found), total=bundle.facts.total, aside=bundle.facts.aside)
     return bundle._replace(shards=shards, bins=bins, facts=facts)
 
@@ -200,7 +202,7 @@ def count_rows(bundle: Bundle, slots: NDArray[np.int32], wide: bool) -> NDArray[
     table = np.zeros((len(slots), size), dtype=np.int64 if weighted else np.uint32)
     for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
         count_shard(
-            bins, shard.panels, shard.labels, shard.units, rows, starts, slots, n_classes, table
+            bins, shard.codes, shard.labels, shard.units, rows, starts, slots, n_classes, table
         )
     return table.astype(np.int64) if wide else table
 
@@ -218,7 +220,7 @@ def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, An
         found: list[list[Any]] = [[], [], [], []]
         for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
             intervals, keys, ids = look_into_shard(
-                bundle.bins, shard.panels, shard.labels, shard.units, rows, starts, j,
+                bundle.bins, shard.codes, shard.labels, shard.units, rows, starts, j,
                 shard.column(j, bundle.bins), *question[1:], slices,
             )  # fmt: skip
             units = None if shard.units is None else shard.units[ids]
@@ -233,17 +235,6 @@ def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, An
     return answers
 
 
-class ShardSplit(NamedTuple):
-    """Where the rows of a node go; see :func:`treebound.growing._histogram.divide_shard`."""
-
-    slot: int
-    column: int
-    sides: NDArray[np.uint8]
-    edge: float
-    keep_left: bool
-    keep_right: bool
-
-
 def divide_rows(bundle: Bundle, splits: Sequence[ShardSplit]) -> Bundle:
     """The rows of the children that are kept, which are numbered in the order of the splits."""
     looks = {split.column for split in splits if (split.sides == 2).any()}
@@ -251,7 +242,7 @@ def divide_rows(bundle: Bundle, splits: Sequence[ShardSplit]) -> Bundle:
     for shard, mine in zip(bundle.shards, bundle.rows, strict=True):
         values = {j: shard.column(j, bundle.bins) for j in looks}
         rows.append(
-            Rows(*divide_shard(bundle.bins, shard.panels, mine.rows, mine.starts, splits, values))
+            Rows(*divide_shard(bundle.bins, shard.codes, mine.rows, mine.starts, splits, values))
         )
     return bundle._replace(rows=rows)
 
@@ -267,25 +258,18 @@ class Piece(NamedTuple):
     units: NDArray[np.int64] | None
 
 
-class Subtree(NamedTuple):
-    """What is grown below a small node: its slot, and what the in-memory kernel takes."""
-
-    slot: int
-    kernel: dict[str, Any]
-
-
 def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
     """The values of the rows of some nodes, as the in-memory growth takes them."""
     found: list[list[Piece]] = [[] for _ in slots]
     for shard, rows in zip(bundle.shards, bundle.rows, strict=True):
         columns = [shard.column(j, bundle.bins) for j in range(bundle.bins.n_columns)]
         for pieces, slot in zip(found, slots, strict=True):
-            ids: Any = rows.of(slot)
-            if len(ids) == len(shard.labels):
-                ids = slice(None)  # all rows, in their order: nothing is copied
+            ids = rows.of(slot)
             units = None if shard.units is None else shard.units[ids]
             labels = shard.labels[ids].astype(np.int32)
-            pieces.append(Piece([values[ids] for values in columns], labels, units))
+            # all rows, in their order, are not copied
+            taken = columns if len(ids) == len(shard.labels) else take_rows(columns, ids)
+            pieces.append(Piece(taken, labels, units))
     return [_joined(pieces) for pieces in found]
 
 
@@ -326,12 +310,14 @@ def count_classes(bundle: Bundle, tree: Tree) -> NDArray[np.float64]:
     return reduce(add, tables)
 
 
-def sum_aside(bundle: Bundle, tree: Tree, totals: WeightTotals) -> NDArray[np.float64]:
-    """The :func:`class_sums` of rows that are left out."""
+def sum_aside(bundle: Bundle, tree: Tree, totals: WeightTotals | None) -> NDArray[np.float64]:
+    """The :func:`class_sums` of rows that are left out; without totals each counts once."""
     tables = [np.zeros((2, tree.n_nodes, tree.n_classes))]
-    for values, labels, weight in bundle.aside:
-        X = _matrix(tree, [values.column(j) for j in range(len(tree.columns))])
-        tables.append(class_sums(tree, X, labels, weight, totals))
+    for values, labels, weight, unknown in bundle.aside:
+        columns = tuple(values.column(j) for j in range(len(tree.columns)))
+        X = Matrix(tree.columns, columns, unknown=unknown)
+        own = None if totals is None else weight
+        tables.append(class_sums(tree, X, labels, own, totals or WeightTotals()))
     return reduce(add, tables)
 
 

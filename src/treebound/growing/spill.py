@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
 from treebound.data.raw import smallest_ints
-from treebound.growing._bins import Bins
+from treebound.growing._kernels import Bins
 
 _ALIGNMENT = 8  # bytes: of the values in a file, as of arrays in memory
 
@@ -134,6 +134,7 @@ class ColumnFile:
         )
         self._n_rows, self._room = 0, n_rows
         self._missing = np.zeros(len(self._types), dtype=bool)
+        self._unknown = first.X.unknown
         self._labels: list[NDArray[np.int32]] = []
         self._weights: list[NDArray[np.float64]] = []
 
@@ -148,6 +149,8 @@ class ColumnFile:
             values = values.astype(dtype, copy=False)
             _write(self._file, values, place, self._folder, "the environment variable TMPDIR")
         self._n_rows += batch.n_rows
+        if batch.n_rows:
+            self._unknown = batch.X.unknown
         self._missing |= [column.missing for column in batch.columns]
         self._labels.append(batch.y)
         if batch.weight is not None:
@@ -169,7 +172,8 @@ class ColumnFile:
         )
         weight = np.concatenate(self._weights) if self._weights else None
         y = np.concatenate(self._labels)
-        return Sample(Matrix(columns, values), y, weight, self._first.classes, self._first.factors)
+        X = Matrix(columns, values, unknown=self._unknown)
+        return Sample(X, y, weight, self._first.classes, self._first.factors)
 
 
 def _aligned(place: int) -> int:

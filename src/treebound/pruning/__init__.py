@@ -57,10 +57,6 @@ def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
     **options
         Parameters of the pruner, if it is given by name.
 
-    Returns
-    -------
-    Pruner or None
-
     Raises
     ------
     ValueError

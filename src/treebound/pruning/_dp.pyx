@@ -20,26 +20,6 @@ cdef extern from "_join.h":
 cdef int64_t FAR = <int64_t>1 << 62  # no sum of costs reaches it
 
 
-def leaf_counts(const int32_t[::1] left, const int32_t[::1] right):
-    """Number of leaves in the subtree of each node."""
-    cdef Py_ssize_t node, n = left.shape[0]
-    found = np.ones(n, dtype=np.int32)
-    cdef int32_t[::1] leaves = found
-    for node in range(n - 1, -1, -1):
-        if left[node] >= 0:
-            leaves[node] = leaves[left[node]] + leaves[right[node]]
-    return found
-
-
-def add_up(const int32_t[::1] left, const int32_t[::1] right, double[:, ::1] values):
-    """Add the values of its children to each inner node, bottom-up and in place."""
-    cdef Py_ssize_t node, k, n = left.shape[0]
-    for node in range(n - 1, -1, -1):
-        if left[node] >= 0:
-            for k in range(values.shape[1]):
-                values[node, k] += values[left[node], k] + values[right[node], k]
-
-
 def sums_after(const double[:, ::1] values, const double[:, ::1] below, const Py_ssize_t[::1] cuts):
     """Sums of the values below the root, with those of some nodes in the place of all below them."""
     cdef Py_ssize_t i, j
@@ -108,11 +88,11 @@ class Plan:
         return _read_plan(self.left, self.right, self._held, self._offset, self._choice, leaves)
 
 
-def best_prunings(const int32_t[::1] left, const int32_t[::1] right, const int64_t[::1] cost,
-                  int32_t cap):
+def best_prunings(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] leaves,
+                  const int64_t[::1] cost, int32_t cap):
     """Least total cost of the leaves of a pruning, for each number of leaves up to ``cap``.
 
-    A tree knapsack: the curve of a node is the min-plus convolution of its children's curves,
+    ``leaves`` are those below each node. A tree knapsack: the curve of a node is the min-plus convolution of its children's curves,
     plus its own cost as a leaf. Two leaves of the tree meet in the convolution of one node only,
     so all convolutions together touch at most L^2 / 2 pairs: O(L min(L, cap)) time. The choices
     take four bytes per (node, size), O(L height) in total; a node with a leaf as a child stores
@@ -120,7 +100,7 @@ def best_prunings(const int32_t[::1] left, const int32_t[::1] right, const int64
     """
     cdef Py_ssize_t node, n = left.shape[0]
     cdef int64_t end = 0
-    held_array = leaf_counts(left, right)
+    held_array = np.array(leaves)
     offset_array = np.full(n, -1, dtype=np.int64)
     cdef int32_t[::1] held = held_array
     cdef int64_t[::1] offset = offset_array

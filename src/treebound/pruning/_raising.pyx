@@ -49,7 +49,7 @@ cdef class Raiser:
     cdef const double[::1] learn
     cdef const double[::1] judge
     cdef const double[:, ::1] cost
-    cdef bint relabel, equal_costs, same_weights
+    cdef bint relabel, equal_costs
     cdef Py_ssize_t n_nodes, n_classes
     cdef readonly int32_t root
     # Kept as arrays for access from Python, and as views for speed.
@@ -70,7 +70,6 @@ cdef class Raiser:
         n, k, m = len(left), costs.shape[0], len(y)
         self.n_nodes, self.n_classes = n, k
         self.equal_costs = np.array_equal(costs, 1.0 - np.eye(k))
-        self.same_weights = learn is judge
         ints = {
             "left": left.copy(), "right": right.copy(), "label": label.copy(),
             "parent": np.full(n, -1, np.int32), "n_leaves": np.ones(n, np.int32),
@@ -229,7 +228,7 @@ cdef class Raiser:
 
     cdef double _raised_errors(self, int32_t node, int32_t by) noexcept nogil:
         """Errors of a node's examples if all of them go through one of its children."""
-        cdef int32_t kept, gone, at, end, row
+        cdef int32_t kept, gone, at, end, row, answer
         cdef Py_ssize_t k
         cdef int64_t i
         cdef double errors = 0.0
@@ -250,22 +249,14 @@ cdef class Raiser:
             while self.left[at] >= 0:
                 at = self.left[at] if self._goes_left(at, row) else self.right[at]
             self.trial[at, self.y[row]] += self.learn[row]
-            if not self.same_weights:
-                self.trial_judged[at, self.y[row]] += self.judge[row]
+            self.trial_judged[at, self.y[row]] += self.judge[row]
         for at in range(kept, end):
             if self.alive[at] and self.left[at] < 0:
-                errors += self._trial_price(at)
+                answer = self._answer(&self.trial[at, 0]) if self.relabel else self.label[at]
+                errors += self._price(&self.trial_judged[at, 0], answer)
         self.raised[node, by] = errors
         self.stale[node, by] = 0
         return errors
-
-    cdef double _trial_price(self, int32_t leaf) noexcept nogil:
-        cdef int32_t answer = self.label[leaf]
-        if self.relabel:
-            answer = self._answer(&self.trial[leaf, 0])
-        if self.same_weights:
-            return self._price(&self.trial[leaf, 0], answer)
-        return self._price(&self.trial_judged[leaf, 0], answer)
 
     cdef int32_t _end(self, int32_t node) noexcept nogil:
         """One past the last node of a subtree: its rightmost leaf."""

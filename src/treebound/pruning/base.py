@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -10,15 +10,13 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from treebound._validation import Constraint, Parameters, check
+from treebound._validation import Parameters, check
 from treebound.data import Sample
 from treebound.data.folds import LeftOut
 from treebound.pruning.path import PruningPath
 from treebound.pruning.weight import WeightChoice
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
-
-__all__ = ["BasePruner", "Grow", "Pruner", "PruningResult", "Rows"]
 
 # Grows a tree on part of the sample, for pruners that cross-validate.
 Grow = Callable[[Sample], Tree]
@@ -43,15 +41,14 @@ class Pruner(Protocol):
         tree : Tree
             A grown tree.
         sample : Sample, optional
-            The rows that its counts and labels come from.
+            The rows that the counts and labels of the tree come from, for pruners that need
+            them. Use ``tree.recounted(sample)`` for other rows.
         validation : Sample or NodeSums, optional
-            Rows to validate on, or their sums at the nodes of the tree.
+            Rows that were not grown on, for pruners that validate; or their sums at the nodes of
+            the tree, where that is all a pruner needs.
         grow : callable, optional
-            ``grow(sample) -> Tree``, for pruners that cross-validate.
-
-        Returns
-        -------
-        PruningResult
+            ``grow(sample) -> Tree``: grows a tree on part of the sample, for pruners that
+            cross-validate.
         """
         ...
 
@@ -97,10 +94,6 @@ class PruningResult:
         ----------
         leaves : int
             Maximum number of leaves.
-
-        Returns
-        -------
-        PruningResult
         """
         if self.tree.n_leaves <= leaves:
             return self
@@ -108,13 +101,7 @@ class PruningResult:
         return replace(self, tree=path.tree(), path=path, score=float(path.scores[path.chosen]))
 
     def explain(self) -> str:
-        """Describe why the tree has this size, compared with the neighbouring sizes.
-
-        Returns
-        -------
-        str
-            Some lines of text.
-        """
+        """Describe why the tree has this size, compared with the neighbouring sizes."""
         words = self.path.explain()
         return f"{self.choice_in_words}\n{words}" if self.choice_in_words else words
 
@@ -136,15 +123,10 @@ class Rows(NamedTuple):
     grow: Grow | None
 
 
-class BasePruner(Parameters, ABC):
-    """Base class of the pruners: checks the parameters and measures the time.
-
-    Subclasses declare their name, the constraints on their parameters in ``_constraints``, and
-    implement ``_search``.
-    """
+class BasePruner(Parameters, Pruner):
+    """Base class of the pruners: checks the parameters, measures the time, calls ``_search``."""
 
     name: ClassVar[str]
-    _constraints: ClassVar[dict[str, Constraint]] = {}
 
     @property
     def needs_rows(self) -> bool:
@@ -173,26 +155,6 @@ class BasePruner(Parameters, ABC):
         validation: Sample | NodeSums | None = None,
         grow: Grow | None = None,
     ) -> PruningResult:
-        """Prune a tree; the tree that goes in is not changed.
-
-        Parameters
-        ----------
-        tree : Tree
-            A grown tree.
-        sample : Sample, optional
-            The rows that the counts and labels of the tree come from, for pruners that need
-            them. Use ``tree.recounted(sample)`` for other rows.
-        validation : Sample or NodeSums, optional
-            Rows that were not grown on, for pruners that validate; or their sums at the nodes of
-            the tree, where that is all a pruner needs.
-        grow : callable, optional
-            ``grow(sample) -> Tree``: grows a tree on part of the sample, for pruners that
-            cross-validate.
-
-        Returns
-        -------
-        PruningResult
-        """
         start = perf_counter()
         self._check()
         if sample is not None:

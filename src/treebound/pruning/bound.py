@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound._validation import (
-    Constraint,
     Flag,
     Folds,
     Jobs,
@@ -20,6 +19,8 @@ from treebound._validation import (
     Whole,
     check,
     invalid,
+    parameter,
+    with_parameters,
 )
 from treebound.data import Sample, landscape_of
 from treebound.data.folds import LeftOut, Splitter, folds
@@ -41,8 +42,6 @@ from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 from treebound.tree.smoothing import probabilities
 
-__all__ = ["BoundPruner", "is_large"]
-
 Floats = NDArray[np.float64]
 
 # Fewer rows are not cross-validated: there it gains nothing over the default weight, unless classes
@@ -57,6 +56,7 @@ def is_large(rows: int, columns: int) -> bool:
     return rows * columns > MOST_VALUES
 
 
+@with_parameters
 class BoundPruner(BasePruner):
     """Prune a tree to minimise a generalization score.
 
@@ -142,50 +142,21 @@ class BoundPruner(BasePruner):
     """
 
     name: ClassVar[str] = "bound"
-
-    def __init__(
-        self,
-        *,
-        score: str | Callable[..., Any] = "code-length",
-        growth: str = "leaves",
-        search: str = "optimal",
-        weight: float | str = "auto",
-        rule: str | None = None,
-        folds: int | Splitter = 5,
-        random_state: int | None = 0,
-        error_prior: float | None = 2.0**-5,
-        delta: float = 0.05,
-        size_prior: str = "leaves",
-        costs: Any = None,
-        relabel: bool = True,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.score = score
-        self.growth = growth
-        self.search = search
-        self.weight = weight
-        self.rule = rule
-        self.folds = folds
-        self.random_state = random_state
-        self.error_prior = error_prior
-        self.delta = delta
-        self.size_prior = size_prior
-        self.costs = costs
-        self.relabel = relabel
-        self.n_jobs = n_jobs
-
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "growth": OneOf(GROWTHS),
-        "search": OneOf(("optimal", "greedy", "optimal+raise")),
-        "rule": OneOf((*RULES, None)),
-        "folds": Folds(),
-        "random_state": Whole(0, optional=True),
-        "error_prior": Number(0.0, 1.0, open=True, optional=True),
-        "delta": Number(0.0, 1.0, open=True),
-        "size_prior": OneOf(SIZE_PRIORS),
-        "relabel": Flag(),
-        "n_jobs": Jobs(),
-    }
+    score: str | Callable[..., Any] = "code-length"
+    growth: str = parameter(OneOf(GROWTHS), default="leaves")
+    search: str = parameter(OneOf(("optimal", "greedy", "optimal+raise")), default="optimal")
+    weight: float | str = "auto"
+    rule: str | None = parameter(OneOf((*RULES, None)), default=None)
+    folds: int | Splitter = parameter(Folds(), default=5)
+    random_state: int | None = parameter(Whole(0, optional=True), default=0)
+    error_prior: float | None = parameter(
+        Number(0.0, 1.0, open=True, optional=True), default=2.0**-5
+    )
+    delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
+    size_prior: str = parameter(OneOf(SIZE_PRIORS), default="leaves")
+    costs: Any = None
+    relabel: bool = parameter(Flag(), default=True)
+    n_jobs: int | None = parameter(Jobs(), default=None)
 
     def _check(self) -> None:
         super()._check()
@@ -209,12 +180,10 @@ class BoundPruner(BasePruner):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.search != "optimal" or (self.chooses and not isinstance(self.folds, int))
 
     @property
     def raises_subtrees(self) -> bool:
-        """Whether a subtree may be put in the place of a node above it."""
         return self.search != "optimal"
 
     def leaves_out(self, rows: int, columns: int) -> LeftOut | None:

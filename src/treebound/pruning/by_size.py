@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
 from treebound.pruning.path import NestedPath, weakest_link_steps
+from treebound.tree._structure import add_up
 from treebound.tree.model import Tree
-
-__all__ = ["BestBySize"]
 
 Floats = NDArray[np.float64]
 # Fractional errors are rounded to their sum divided by 2 to this power: coarser than their
@@ -66,8 +65,8 @@ class BestBySize:
 
     def _solve(self, cap: int) -> None:
         if self._plan is None or cap > self._cap:
-            left, right = self.tree.left, self.tree.right
-            self._plan = _dp.best_prunings(left, right, self._packed(), cap)
+            tree, leaves = self.tree, (self.tree.size + 1) // 2  # of a binary tree
+            self._plan = _dp.best_prunings(tree.left, tree.right, leaves, self._packed(), cap)
             self._cap = cap
 
     def _packed(self) -> NDArray[np.int64]:
@@ -99,7 +98,7 @@ class BestBySize:
         parts = errors.copy()
         parts[inner] -= below
         whole = np.rint(parts)[:, None]
-        _dp.add_up(tree.left, tree.right, whole)
+        add_up(tree.left, tree.right, whole)
         return np.maximum(whole[:, 0], 0.0)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from copy import copy
 from math import inf
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Constraint, Folds, Number, OneOf, Whole
+from treebound._validation import Folds, Number, OneOf, Whole, parameter, with_parameters
 from treebound.data import Sample
 from treebound.data.folds import Splitter
 from treebound.pruning.base import BasePruner, Grow, PruningResult, Rows
@@ -18,8 +18,6 @@ from treebound.pruning.validation import errors_on, fold_trees
 from treebound.pruning.weight import RULES
 from treebound.tree.impurity import CRITERIA, Criterion, impurity
 from treebound.tree.model import Tree
-
-__all__ = ["CostComplexityPath", "CostComplexityPruner", "weakest_link_path"]
 
 Floats = NDArray[np.float64]
 
@@ -38,29 +36,29 @@ class CostComplexityPath(NestedPath):
         Cross-validated error rates, if any.
     """
 
-    alphas: Floats
-    alpha: float
     validated: Floats | None = None
-    _risk: Floats  # of each node, as a share of all examples
 
-    @cached_property
-    def risks(self) -> Floats:
-        """Risk of each tree."""
-        return self.along(self._risk)
-
-    @property
-    def scores(self) -> Floats:
-        return self.risks + self.alpha * self.leaves
+    def __init__(self, tree: Tree, risk: Floats) -> None:
+        steps, alphas = weakest_link_steps(tree, risk)
+        super().__init__(tree, steps.when, tree.node_losses)
+        total = max(float(tree.mass[0]), np.finfo(float).tiny)
+        start = min(float(alphas[0]), 0.0) if len(alphas) else 0.0
+        self.alphas = np.concatenate([[start / total], alphas / total])
+        self.risks = self.along(risk / total)
+        self.alpha = float(self.alphas[0])
+        self.scores = self.risks + self.alpha * self.leaves
 
     def at(self, alpha: float) -> int:
         """The best step for an alpha; the smaller tree on ties."""
         return max(0, int(np.searchsorted(self.alphas, alpha, side="right")) - 1)
 
-    def choose(self, alpha: float) -> CostComplexityPath:
-        """Choose the best step for an alpha, and return the path."""
-        self.alpha = min(alpha, float(self.alphas[-1]))  # a larger alpha gives the same tree
-        self.chosen = self.at(alpha)
-        return self
+    def choose(self, alpha: float, validated: Floats | None = None) -> CostComplexityPath:
+        """The path with the best step for an alpha chosen, perhaps by cross-validated errors."""
+        chosen = copy(self)
+        chosen.alpha = min(alpha, float(self.alphas[-1]))  # a larger alpha gives the same tree
+        chosen.scores = self.risks + chosen.alpha * self.leaves
+        chosen.chosen, chosen.validated = self.at(alpha), validated
+        return chosen
 
     def explain(self) -> str:
         """Describe the interval of alpha for which the chosen tree is best."""
@@ -91,24 +89,13 @@ def weakest_link_path(
         ``cost_complexity_pruning_path`` on the same tree).
     criterion : {"gini", "entropy", "misclassification"}
         The impurity.
-
-    Returns
-    -------
-    CostComplexityPath
     """
-    total = max(float(tree.mass[0]), np.finfo(float).tiny)
     if measure == "error":
-        risk = np.ascontiguousarray(tree.node_losses)
-    else:
-        risk = tree.mass * impurity(tree.masses, criterion)
-    steps, alphas = weakest_link_steps(tree, risk)
-    path = CostComplexityPath(tree, steps.when, tree.node_losses)
-    alphas = alphas / total
-    path.alphas = np.concatenate([np.minimum(alphas[:1], 0.0) if len(alphas) else [0.0], alphas])
-    path._risk = risk / total
-    return path.choose(float(path.alphas[0]))
+        return CostComplexityPath(tree, tree.node_losses)
+    return CostComplexityPath(tree, tree.mass * impurity(tree.masses, criterion))
 
 
+@with_parameters
 class CostComplexityPruner(BasePruner):
     """Cost-complexity pruning of Breiman, Friedman, Olshen and Stone (1984).
 
@@ -144,49 +131,32 @@ class CostComplexityPruner(BasePruner):
     """
 
     name: ClassVar[str] = "cost-complexity"
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "alpha": Number(-inf, optional=True, infinite=True),
-        "rule": OneOf((*RULES, "paper")),
-        "measure": OneOf(("error", "impurity")),
-        "criterion": OneOf(CRITERIA),
-        "folds": Folds(),
-        "random_state": Whole(0, optional=True),
-    }
-
-    def __init__(
-        self,
-        *,
-        alpha: float | None = None,
-        rule: str = "accurate",
-        measure: str = "error",
-        criterion: Criterion = "gini",
-        folds: int | Splitter = 5,
-        random_state: int | None = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.rule = rule
-        self.measure = measure
-        self.criterion = criterion
-        self.folds = folds
-        self.random_state = random_state
+    alpha: float | None = parameter(Number(-inf, optional=True, infinite=True), default=None)
+    rule: str = parameter(OneOf((*RULES, "paper")), default="accurate")
+    measure: str = parameter(OneOf(("error", "impurity")), default="error")
+    criterion: Criterion = parameter(OneOf(CRITERIA), default="gini")
+    folds: int | Splitter = parameter(Folds(), default=5)
+    random_state: int | None = parameter(Whole(0, optional=True), default=0)
 
     @property
     def needs_rows(self) -> bool:
-        """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.alpha is None
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         path = self._path(tree)
         if self.alpha is not None:
-            path.choose(float(self.alpha))
+            path = path.choose(float(self.alpha))
         elif len(path) > 1:
-            path.choose(self._validated_alpha(path, *self._to_validate(rows)))
+            path = self._validated(path, *self._to_validate(rows))
         return PruningResult(path.tree(), path, path.scores[path.chosen], gap=0.0)
 
     def _path(self, tree: Tree) -> CostComplexityPath:
         return weakest_link_path(tree, measure=self.measure, criterion=self.criterion)
 
-    def _validated_alpha(self, path: CostComplexityPath, sample: Sample, grow: Grow) -> float:
+    def _validated(
+        self, path: CostComplexityPath, sample: Sample, grow: Grow
+    ) -> CostComplexityPath:
+        """The path with the step chosen by cross-validation."""
         tried = _middles(path.alphas)
         errors = np.zeros(len(tried))
         tested = 0.0
@@ -199,10 +169,10 @@ class CostComplexityPruner(BasePruner):
             tested += inside.mass
             # on ties the last, the smallest tree
             best.append(pruned.alphas[len(wrong) - 1 - int(np.argmin(wrong[::-1]))])
-        path.validated = errors / (tested or sample.mass)
+        shares = errors / (tested or sample.mass)
         if self.rule == "paper":
-            return float(np.mean(best))
-        return float(tried[_within(path.validated, tested, RULES[self.rule])])
+            return path.choose(float(np.mean(best)), shares)
+        return path.choose(float(tried[_within(shares, tested, RULES[self.rule])]), shares)
 
 
 def _middles(alphas: Floats) -> Floats:

@@ -13,8 +13,6 @@ from treebound._validation import invalid
 from treebound.data.weights import heaviest, scaled_to_effective
 from treebound.tree.model import Tree
 
-__all__ = ["Costs", "cost_matrix"]
-
 Floats = NDArray[np.float64]
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from treebound.tree.model import Tree
 
-__all__ = ["merge_equal_leaves"]
-
 
 def merge_equal_leaves(tree: Tree) -> Tree:
     """Merge sibling leaves with the same class, repeatedly.
@@ -36,8 +34,7 @@ def merge_equal_leaves(tree: Tree) -> Tree:
     (6, 5)
     """
     left, right = tree.left.tolist(), tree.right.tolist()
-    label = tree.label
-    answer = label.tolist()  # the only class of a subtree, or -1
+    answer = tree.label.tolist()  # the only class of a subtree, or -1
     merged = []
     for node in range(tree.n_nodes - 1, -1, -1):
         if left[node] < 0:
@@ -48,12 +45,6 @@ def merge_equal_leaves(tree: Tree) -> Tree:
             merged.append(node)
     if not merged:
         return tree
-    smaller = tree.collapsed(merged)
     # A merged node keeps the class of its leaves, even if its own majority is another (or a tie).
-    kept = np.ones(tree.n_nodes, dtype=bool)
-    for node in merged:
-        kept[node + 1 : node + tree.size[node]] = False
-    answers = np.where(np.array(answer) >= 0, answer, label)[kept]
-    if np.array_equal(answers, smaller.label):
-        return smaller
-    return replace(smaller, label=answers.astype(np.int32))
+    answers = np.where(np.array(answer) >= 0, answer, tree.label)
+    return replace(tree, label=answers).collapsed(merged)

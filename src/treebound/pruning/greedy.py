@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import log
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +19,8 @@ from treebound.pruning.shape_growth import fast_prices, uncut
 from treebound.shapes import TreeShape
 from treebound.tree.model import Tree
 
-__all__ = ["BoundScorer", "greedy", "greedy_on", "search"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-class Scorer(Protocol):
-    """Scores of the current tree, and of the tree after each replacement."""
-
-    def now(self) -> float: ...
-
-    def after(self, nodes: Ints, leaves: Ints, errors: Floats) -> Floats: ...
 
 
 def greedy(
@@ -48,7 +38,8 @@ def greedy(
     the node it replaces, and so are the labels below it unless ``relabel`` is false.
     """
     state = raiser_for(tree, sample, costs=costs, relabel=relabel)
-    return search(tree, state, BoundScorer(state, objective, tree.depth))
+    scorer = BoundScorer(state, objective, tree.depth)
+    return search(tree, state, scorer.now(), scorer.after)
 
 
 def greedy_on(
@@ -59,50 +50,34 @@ def greedy_on(
     Labels are kept unless there is a sample to recount them on.
     """
     state = raiser_for(tree, sample, validation=validation)
-    return search(tree, state, _ErrorScorer(state), unit=unit, counted=sample is not None)
+    counted = sample is not None
+    return search(tree, state, state.errors, lambda *after: after[2], unit=unit, counted=counted)
 
 
 def search(
     tree: Tree,
     state: Raiser,
-    scorer: Scorer,
-    *,
-    unit: str = "errors",
-    counted: bool = True,
+    best: float,
+    after: Callable[[Ints, Ints, Floats], Floats],
+    **options: Any,
 ) -> PruningResult:
-    """Apply the best candidate while the score does not rise."""
-    best = scorer.now()
+    """Apply the best candidate while the score does not rise.
+
+    ``after(nodes, leaves, errors)`` are the scores after each replacement.
+    """
     steps = []
     table = [(state.leaves, state.errors, best)]
     while state.leaves > 1:
         nodes = state.inner()
-        leaves, errors = state.candidates(nodes)
-        scores = scorer.after(nodes, leaves, errors)
+        scores = after(nodes, *state.candidates(nodes))
         last = len(scores) - 1 - int(np.argmin(scores[::-1]))
         if scores[last] > best:  # erratum 12: the paper's own test is never false
             break
         best = float(scores[last])
         steps.append(replaced(state, int(nodes[last // 3]), last % 3))
         table.append((state.leaves, state.errors, best))
-    leaf_counts, error_counts, scores_along = (list(column) for column in zip(*table, strict=True))
-    path = RaisedPath(
-        tree, steps, leaves=leaf_counts, errors=error_counts, scores=scores_along, unit=unit,
-        counted=counted,
-    )  # fmt: skip
+    path = RaisedPath(tree, steps, table, **options)
     return PruningResult(path.tree(), path, best)
-
-
-class _ErrorScorer:
-    """The score is the number of errors."""
-
-    def __init__(self, state: Raiser) -> None:
-        self._state = state
-
-    def now(self) -> float:
-        return float(self._state.errors)
-
-    def after(self, nodes: Ints, leaves: Ints, errors: Floats) -> Floats:
-        return errors
 
 
 class BoundScorer:
@@ -121,11 +96,16 @@ class BoundScorer:
         self._known: dict[TreeShape, float] = {}
 
     def now(self) -> float:
+        """The score of the current tree."""
         state = self._state
-        growth = self._growth_now(_shapes(state)[state.root])
+        if self._form == "leaves":
+            growth = float(self._by_leaves[state.leaves - 1])
+        else:
+            growth = self._of(_shapes(state)[state.root])
         return self._objective.one(state.leaves, state.errors, growth)
 
     def after(self, nodes: Ints, leaves: Ints, errors: Floats) -> Floats:
+        """The scores of the tree after each replacement."""
         return self._objective(leaves, errors, self._growth(nodes, leaves))
 
     def _growth(self, nodes: Ints, leaves: Ints) -> Floats:
@@ -152,11 +132,6 @@ class BoundScorer:
             shapes = _candidate_shapes(self._state, nodes, many.tolist())
             found[many] = [self._of(shape) for shape in shapes]
         return found
-
-    def _growth_now(self, shape: TreeShape) -> float:
-        if self._form == "leaves":
-            return float(self._by_leaves[shape.leaves - 1])
-        return self._of(shape)
 
     def _of(self, shape: TreeShape) -> float:
         if shape not in self._known:

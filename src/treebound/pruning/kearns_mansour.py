@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-import treebound.pruning._dp as _dp
-from treebound._validation import Constraint, Folds, Number, OneOf, Whole, invalid
+from treebound._validation import Folds, Number, OneOf, Whole, invalid, parameter, with_parameters
 from treebound.bounds import log_growth
 from treebound.data import landscape_of
 from treebound.data.folds import Splitter
@@ -18,15 +17,14 @@ from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.path import ListedPath
 from treebound.pruning.validation import PrunedSums, errors_on, fold_trees
 from treebound.shapes import TreeShape
-from treebound.tree.model import Tree
-
-__all__ = ["KearnsMansourPruner"]
+from treebound.tree.model import Tree, nodes_left
 
 Floats = NDArray[np.float64]
 _NOTHING = np.empty(0, dtype=np.intp)
 _FINITE = Number(-inf)
 
 
+@with_parameters
 class KearnsMansourPruner(BasePruner):
     """Bottom-up pruning of Kearns and Mansour (1998), with the growth functions of the paper.
 
@@ -64,34 +62,15 @@ class KearnsMansourPruner(BasePruner):
     """
 
     name: ClassVar[str] = "kearns-mansour"
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "constant": Number(-inf, optional=True),
-        "folds": Folds(),
-        "growth": OneOf(("closed", "fast")),
-        "delta": Number(0.0, 1.0, open=True),
-        "random_state": Whole(0, optional=True),
-    }
-
-    def __init__(
-        self,
-        *,
-        constant: float | None = None,
-        constants: Iterable[float] | None = None,
-        folds: int | Splitter = 5,
-        growth: str = "closed",
-        delta: float = 0.05,
-        random_state: int | None = 0,
-    ) -> None:
-        self.constant = constant
-        self.constants = constants
-        self.folds = folds
-        self.growth = growth
-        self.delta = delta
-        self.random_state = random_state
+    constant: float | None = parameter(Number(-inf, optional=True), default=None)
+    constants: Iterable[float] | None = None
+    folds: int | Splitter = parameter(Folds(), default=5)
+    growth: str = parameter(OneOf(("closed", "fast")), default="closed")
+    delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
+    random_state: int | None = parameter(Whole(0, optional=True), default=0)
 
     @property
     def needs_rows(self) -> bool:
-        """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.constant is None
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
@@ -105,8 +84,8 @@ class KearnsMansourPruner(BasePruner):
         tested = 0.0
         for grown, inside in fold_trees(sample, self.folds, self.random_state, grow):
             wrong = PrunedSums(grown, *errors_on(grown, inside))
-            cuts = _Pass(grown, self.growth, self.delta).cuts_for(constants)
-            errors += [float(wrong(cut)[0]) for cut in [_NOTHING, *cuts]]
+            cuts = [_NOTHING, *map(_Pass(grown, self.growth, self.delta), constants)]
+            errors += [float(wrong(cut)[0]) for cut in cuts]
             tested += inside.mass
         return self._with(tree, constants, errors / (tested or sample.mass))
 
@@ -120,7 +99,7 @@ class KearnsMansourPruner(BasePruner):
 
     def _with(self, tree: Tree, constants: list[float], shares: Floats | None) -> PruningResult:
         """The path over the constants, with the best one chosen; equal prunings are one step."""
-        every = [_NOTHING, *_Pass(tree, self.growth, self.delta).cuts_for(constants)]
+        every = [_NOTHING, *map(_Pass(tree, self.growth, self.delta), constants)]
         wrong = PrunedSums(tree, tree.node_losses, np.zeros(tree.n_nodes))
         if shares is None:
             shares = np.array([float(wrong(cut)[0]) for cut in every])
@@ -156,11 +135,8 @@ class _Pass:
         self._growths: dict[Any, float] = {}
         self._paths = {node: self._path_growth(node) for node in self.inner}
 
-    def cuts_for(self, constants: list[float]) -> list[NDArray[np.intp]]:
-        """The topmost nodes that become leaves, for each constant."""
-        return [self._cuts(constant) for constant in constants]
-
-    def _cuts(self, constant: float) -> NDArray[np.intp]:
+    def __call__(self, constant: float) -> NDArray[np.intp]:
+        """The topmost nodes that become leaves."""
         tree = self.tree
         left, right = tree.left.tolist(), tree.right.tolist()
         as_leaf = tree.node_losses.tolist()
@@ -177,7 +153,8 @@ class _Pass:
                 cut[node] = True
             else:
                 errors[node], shapes[node] = below, shape
-        return _topmost(tree, cut)
+        topmost = nodes_left(tree, np.flatnonzero(cut))
+        return topmost[cut[topmost]]
 
     def _path_growth(self, node: int) -> float:
         """Log growth of the decision lists that lead to a node: two classes, in or out."""
@@ -192,11 +169,3 @@ class _Pass:
                 shape, examples, n_classes, self.landscape, form=self.form
             )
         return self._growths[key]
-
-
-def _topmost(tree: Tree, cut: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """The nodes of a set that have no ancestor in it."""
-    never = np.iinfo(np.int32).max
-    when = np.where(cut, 1, never).astype(np.int32)
-    above = _dp.collapsed_before(tree.left, tree.right, when)
-    return np.flatnonzero(cut & (above == never))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ import treebound.pruning._dp as _dp
 from treebound.pruning.base import PruningResult
 from treebound.pruning.by_size import BestBySize
 from treebound.pruning.path import NEVER, NestedPath, PruningPath
+from treebound.tree._structure import add_up
 from treebound.tree.model import Tree
-
-__all__ = ["least_cost"]
 
 Floats = NDArray[np.float64]
 
@@ -26,28 +24,19 @@ class LeastCostPath(NestedPath):
     """
 
     def __init__(
-        self,
-        tree: Tree,
-        when: NDArray[Any],
-        costs: tuple[Floats, Floats],
-        *,
-        chosen: int,
-        unit: str,
+        self, tree: Tree, when: NDArray[Any], as_leaf: Floats, as_node: Floats, **options: Any
     ) -> None:
-        super().__init__(tree, when, tree.node_losses, unit=unit)
-        self._costs = costs
-        self.set_scores(self.along(costs[0]) + self.along_inner(costs[1]), chosen=chosen)
-
-    @cached_property
-    def errors(self) -> Floats:
-        return super().errors if self.unit == "errors" else self.scores
+        super().__init__(tree, when, tree.node_losses, **options)
+        self._costs = as_leaf, as_node
+        self.scores = self.along(as_leaf) + self.along_inner(as_node)
+        self.errors = self.errors if self.unit == "errors" else self.scores
 
     def _extended(self, leaves: int) -> PruningPath:
         """The path with one more step: the least cost with at most ``leaves`` leaves."""
         as_leaf, as_node = self._costs
         tree = self.first
         inside = np.where(tree.is_leaf, 0.0, as_node)[:, None]
-        _dp.add_up(tree.left, tree.right, inside)
+        add_up(tree.left, tree.right, inside)
         # Charge for all inner nodes; a leaf gets back the cost of those below it.
         cost = as_leaf - inside[:, 0]
         lift = max(0.0, -float(cost.min()))  # the same for each leaf
@@ -77,5 +66,5 @@ def least_cost(
     nodes = np.flatnonzero(cuts)[::-1]
     when = np.full(tree.n_nodes, NEVER)
     when[nodes] = np.arange(1, len(nodes) + 1)
-    path = LeastCostPath(tree, when, (leaf_cost, inside), chosen=len(nodes), unit=unit)
+    path = LeastCostPath(tree, when, leaf_cost, inside, chosen=len(nodes), unit=unit)
     return PruningResult(path.tree(), path, path.scores[-1], gap=0.0 if slack == 0.0 else np.nan)

@@ -7,15 +7,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._validation import with_parameters
 from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.least_cost import least_cost
 from treebound.tree.model import Tree
 
-__all__ = ["MDLPruner"]
-
 Floats = NDArray[np.float64]
 
 
+@with_parameters
 class MDLPruner(BasePruner):
     """Minimum description length pruning of Mehta, Rissanen and Agrawal (1995).
 

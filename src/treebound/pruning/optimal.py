@@ -14,8 +14,6 @@ from treebound.pruning.by_size import BestBySize
 from treebound.pruning.path import PruningPath, count, number, signed
 from treebound.pruning.scores import Objective
 
-__all__ = ["OptimalPath", "best_sizes", "optimal"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -127,21 +125,13 @@ class OptimalPath(PruningPath):
     """
 
     def __init__(self, sizes: BestBySize, objective: Objective, *, chosen: int) -> None:
-        self._sizes = sizes
-        self.first = sizes.tree
-        self._objective = objective
-        self.chosen = chosen
-        self.unit = "nats" if objective.score == "log-loss" else "errors"
-
-    def __len__(self) -> int:
-        return self._sizes.tree.n_leaves
+        unit = "nats" if objective.score == "log-loss" else "errors"
+        super().__init__(sizes.tree, chosen=chosen, unit=unit)
+        self._sizes, self._objective = sizes, objective
+        self.leaves = np.arange(sizes.tree.n_leaves, 0, -1)
 
     @cached_property
-    def leaves(self) -> Ints:
-        return np.arange(len(self), 0, -1)
-
-    @cached_property
-    def errors(self) -> Floats:
+    def errors(self) -> Floats:  # type: ignore[override]
         return self._sizes.errors()[::-1].copy()
 
     @cached_property
@@ -150,7 +140,7 @@ class OptimalPath(PruningPath):
         return self._objective.log_growth_leaves(self.leaves)
 
     @cached_property
-    def scores(self) -> Floats:
+    def scores(self) -> Floats:  # type: ignore[override]
         return self._objective(self.leaves, self.errors, self.log_growth)
 
     def measured(self, steps: Ints) -> tuple[Floats, Floats]:

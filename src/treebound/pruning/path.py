@@ -9,7 +9,6 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -19,9 +18,7 @@ from numpy.typing import NDArray
 import treebound.pruning._dp as _dp
 from treebound._extras import require
 from treebound._validation import Whole, check, invalid
-from treebound.tree.model import Tree
-
-__all__ = ["ListedPath", "NestedPath", "PruningPath"]
+from treebound.tree.model import Tree, nodes_left
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,6 +30,12 @@ class PruningPath(ABC):
 
     Attributes
     ----------
+    leaves : ndarray of int64
+        Number of leaves at each step.
+    errors : ndarray of float64
+        Errors at each step, as ``unit`` says: in training, their cost, or in validation.
+    scores : ndarray of float64
+        Score of each step; lower is better.
     chosen : int
         The chosen step.
     unit : str
@@ -43,25 +46,13 @@ class PruningPath(ABC):
         Maximum number of leaves, if there was a limit.
     """
 
-    unit: str = "errors"
-    chosen: int
-    first: Tree
+    leaves: Ints
+    errors: Floats
+    scores: Floats
     limit: int | None = None
 
-    @property
-    @abstractmethod
-    def leaves(self) -> Ints:
-        """Number of leaves at each step."""
-
-    @property
-    @abstractmethod
-    def errors(self) -> Floats:
-        """Errors at each step, as ``unit`` says: in training, their cost, or in validation."""
-
-    @property
-    @abstractmethod
-    def scores(self) -> Floats:
-        """Score of each step; lower is better."""
+    def __init__(self, first: Tree, *, chosen: int = 0, unit: str = "errors") -> None:
+        self.first, self.chosen, self.unit = first, chosen, unit
 
     @property
     def counted(self) -> str:
@@ -131,10 +122,6 @@ class PruningPath(ABC):
         ----------
         step : int, optional
             By default the chosen one; negative steps count from the end.
-
-        Returns
-        -------
-        Tree
         """
         return self._tree(self.chosen if step is None else self.step(step))
 
@@ -222,7 +209,9 @@ class PruningPath(ABC):
         self, cuts: NDArray[np.intp], score: float, errors: float | None = None
     ) -> PruningPath:
         if errors is None:
-            errors = self._errors_of_nodes()[leaves_after(self.first, cuts)].sum()
+            nodes = nodes_left(self.first, cuts)
+            leaves = nodes[self.first.is_leaf[nodes] | np.isin(nodes, cuts)]
+            errors = self._errors_of_nodes()[leaves].sum()
         steps: list[Any] = [self.cuts(step) for step in range(len(self))]
         return ListedPath(
             self.first, [*steps, cuts], np.append(self.errors, errors),
@@ -271,13 +260,7 @@ class PruningPath(ABC):
         return pandas.DataFrame(self.table()).set_index("step")
 
     def explain(self) -> str:
-        """Describe the chosen step and its neighbours.
-
-        Returns
-        -------
-        str
-            Some lines of text.
-        """
+        """Describe the chosen step and its neighbours."""
         at = self.chosen
         among = f"{len(self)} steps" if self.limit is None else self._within()
         lines = [f"{self._describe(at)}, the least of {among}."]
@@ -291,11 +274,8 @@ class PruningPath(ABC):
         return f"the steps with at most {count(self.limit or 1, 'leaf')}"
 
     def _describe(self, step: int) -> str:
-        words, errors, score = (
-            count(self.leaves[step], "leaf"),
-            self.errors[step],
-            self.scores[step],
-        )
+        words = count(self.leaves[step], "leaf")
+        errors, score = self.errors[step], self.scores[step]
         if not np.isnan(errors):
             words += f" with {number(errors)} {self.counted}"
         return words if np.isnan(score) else f"{words}: score {number(score)}"
@@ -327,40 +307,22 @@ class PruningPath(ABC):
 class NestedPath(PruningPath):
     """A path of nested trees: ``when`` is the step at which each inner node becomes a leaf.
 
-    ``errors`` are those of each node as a leaf; without ``scores``, errors are the scores.
+    ``errors`` are those of each node as a leaf; they are the scores, too.
     """
 
     def __init__(
-        self,
-        tree: Tree,
-        when: NDArray[np.integer[Any]],
-        errors: Floats,
-        *,
-        scores: Floats | None = None,
-        chosen: int = 0,
-        unit: str = "errors",
+        self, tree: Tree, when: NDArray[np.integer[Any]], errors: Floats, **options: Any
     ) -> None:
-        self.first = tree
+        super().__init__(tree, **options)
         self.when = np.where(tree.is_leaf, 0, when).astype(np.int32)
+        self.n_steps = int(self.when[self.when < NEVER].max(initial=0)) + 1
+        self._until = _dp.collapsed_before(tree.left, tree.right, self.when)
         self._node_errors = np.ascontiguousarray(errors, dtype=np.float64)
-        self._scores = scores
-        self.chosen = chosen
-        self.unit = unit
+        self.leaves = np.rint(self.along(np.ones(tree.n_nodes))).astype(np.int64)
+        self.errors = self.scores = self.along(self._node_errors)
 
     def _errors_of_nodes(self) -> Floats:
         return self._node_errors
-
-    @cached_property
-    def _until(self) -> NDArray[np.int32]:
-        first = self.first
-        found: NDArray[np.int32] = _dp.collapsed_before(first.left, first.right, self.when)
-        return found
-
-    @cached_property
-    def n_steps(self) -> int:
-        """Number of steps, the unpruned tree included."""
-        happening = self.when[self.when < NEVER]
-        return int(happening.max(initial=0)) + 1
 
     def along(self, values: Floats) -> Floats:
         """Sum of node values over the leaves of the tree, at each step."""
@@ -377,23 +339,6 @@ class NestedPath(PruningPath):
         gone = np.minimum(np.minimum(self.when, self._until)[inner], self.n_steps)
         lost = np.bincount(gone, weights=values[inner], minlength=self.n_steps + 1)
         return np.asarray(values[inner].sum() - lost.cumsum()[: self.n_steps], dtype=np.float64)
-
-    @cached_property
-    def leaves(self) -> Ints:
-        return np.rint(self.along(np.ones(self.first.n_nodes))).astype(np.int64)
-
-    @cached_property
-    def errors(self) -> Floats:
-        return self.along(self._node_errors)
-
-    @property
-    def scores(self) -> Floats:
-        return self.errors if self._scores is None else self._scores
-
-    def set_scores(self, scores: Floats, *, chosen: int) -> None:
-        """Set the scores and the chosen step."""
-        self._scores = scores
-        self.chosen = chosen
 
     def cuts(self, step: int) -> NDArray[np.intp]:
         """The inner nodes that are leaves at a step."""
@@ -437,37 +382,22 @@ class ListedPath(PruningPath):
         errors: Floats,
         scores: Floats,
         *,
-        chosen: int,
-        unit: str = "errors",
         n_considered: int | None = None,
+        **options: Any,
     ) -> None:
-        self.first = tree
-        self._steps = steps
-        self._columns = (np.asarray(errors, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+        super().__init__(tree, **options)
+        self.errors, self.scores, self._steps = errors, scores, steps
         self._n_considered = len(steps) if n_considered is None else n_considered
-        self.chosen = chosen
-        self.unit = unit
+        lost = (tree.size - 1) // 2  # leaves lost when a node becomes one
+        sizes = [
+            step.n_leaves if isinstance(step, Tree) else tree.n_leaves - lost[step].sum()
+            for step in steps
+        ]
+        self.leaves = np.array(sizes, dtype=np.int64)
 
     @property
     def n_considered(self) -> int:
         return self._n_considered
-
-    @cached_property
-    def leaves(self) -> Ints:
-        tree, lost = self.first, (self.first.size - 1) // 2  # leaves lost when a node becomes one
-        sizes = [
-            step.n_leaves if isinstance(step, Tree) else tree.n_leaves - lost[step].sum()
-            for step in self._steps
-        ]
-        return np.array(sizes, np.int64)
-
-    @property
-    def errors(self) -> Floats:
-        return self._columns[0]
-
-    @property
-    def scores(self) -> Floats:
-        return self._columns[1]
 
     def cuts(self, step: int) -> NDArray[np.intp] | None:
         cut = self._steps[step]
@@ -476,15 +406,6 @@ class ListedPath(PruningPath):
     def _tree(self, step: int) -> Tree:
         tree = self._steps[step]
         return tree if isinstance(tree, Tree) else super()._tree(step)
-
-
-def leaves_after(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Mask of the leaves of a tree after collapsing some nodes."""
-    leaf = tree.is_leaf.copy()
-    for node in cuts.tolist():
-        leaf[node + 1 : node + tree.size[node]] = False
-    leaf[cuts] = True
-    return leaf
 
 
 def _replacement(

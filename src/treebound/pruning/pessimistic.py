@@ -7,17 +7,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Constraint, Number
+from treebound._validation import Number, parameter, with_parameters
 from treebound.bounds.risk import binomial_rates
 from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.least_cost import least_cost
 from treebound.tree.model import Tree
 
-__all__ = ["PessimisticPruner"]
-
 Floats = NDArray[np.float64]
 
 
+@with_parameters
 class PessimisticPruner(BasePruner):
     """Pessimistic pruning of Quinlan's C4.5 (1993).
 
@@ -46,10 +45,7 @@ class PessimisticPruner(BasePruner):
     """
 
     name: ClassVar[str] = "pessimistic"
-    _constraints: ClassVar[dict[str, Constraint]] = {"confidence": Number(0.0, 1.0, open=True)}
-
-    def __init__(self, *, confidence: float = 0.25) -> None:
-        self.confidence = confidence
+    confidence: float = parameter(Number(0.0, 1.0, open=True), default=0.25)
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         estimated = upper_errors(tree.node_losses, tree.mass, float(self.confidence))

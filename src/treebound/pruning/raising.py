@@ -12,11 +12,9 @@ from treebound.pruning._raising import Raiser
 from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
 from treebound.pruning.path import PruningPath
-from treebound.tree._structure import add_to_parents
-from treebound.tree.model import Tree
+from treebound.tree._structure import add_up
+from treebound.tree.model import Tree, arranged
 from treebound.tree.route import float_rows, splits
-
-__all__ = ["RaisedPath", "Replacement", "raiser_for", "raised"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -114,8 +112,23 @@ def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
             label[step.changed] = step.label
     if not counted:
         counts[left >= 0], rows[left >= 0] = 0.0, 0
-        add_to_parents(left, right, counts, rows)
-    return _assembled(tree, left, right, counts, rows, label, alive, touched, counted)
+        add_up(left, right, counts)
+        add_up(left, right, rows[:, None])
+    inner = left >= 0
+    new = np.cumsum(alive) - 1
+    weight = (counts if tree.factors is None else counts * tree.factors).sum(axis=1)
+    # Without missing training values, missing goes to the larger child, which may have changed.
+    unmet = np.array([not column.missing for column in tree.columns])
+    moved = touched & inner & unmet[np.maximum(tree.feature, 0)]
+    missing_left = np.where(moved, weight[left] >= weight[right], tree.missing_left)
+
+    # The row that named a split may no longer be in its left child.
+    names = None if tree.names is None else np.where(touched, -1, tree.names)
+    children = (np.where(inner, new[link], -1)[alive] for link in (left, right))
+    return arranged(
+        tree, alive, *children, missing_left=missing_left, counts=counts, rows=rows, label=label,
+        names=names, counted=counted or not touched.any(),
+    )  # fmt: skip
 
 
 def _linked(
@@ -133,90 +146,30 @@ def _linked(
         kept = int((left if BY[step.by] == "left" else right)[node])
         alive[node:kept] = False
         alive[kept + int(tree.size[kept]) : end] = False
-        _relink(left, right, node, kept)
+        for links in (left, right):
+            links[links == node] = kept
     return left, right, alive
 
 
-def _relink(left: NDArray[np.int32], right: NDArray[np.int32], old: int, new: int) -> None:
-    for links in (left, right):
-        links[links == old] = new
-
-
-def _assembled(
-    tree: Tree,
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    counts: Floats,
-    rows: Ints,
-    label: NDArray[np.int32],
-    alive: NDArray[np.bool_],
-    touched: NDArray[np.bool_],
-    counted: bool,
-) -> Tree:
-    inner = left >= 0
-    new = np.cumsum(alive) - 1
-    weight = (counts if tree.factors is None else counts * tree.factors).sum(axis=1)
-    # Without missing training values, missing goes to the larger child, which may have changed.
-    unmet = np.array([not one.missing for one in tree.columns])
-    moved = touched & inner & unmet[np.maximum(tree.feature, 0)]
-    missing_left = np.where(moved, weight[left] >= weight[right], tree.missing_left)
-    # The row that named a split may no longer be in its left child.
-    names = None if tree.names is None else np.where(touched, -1, tree.names)
-
-    def blank(values: NDArray[Any], empty: Any) -> NDArray[Any]:
-        return np.where(inner, values, empty)[alive]
-
-    return Tree(
-        feature=blank(tree.feature, -1),
-        threshold=blank(tree.threshold, np.nan),
-        category=blank(tree.category, -1),
-        missing_left=blank(missing_left, False),
-        left=blank(new[left], -1),
-        right=blank(new[right], -1),
-        counts=counts[alive],
-        rows=rows[alive],
-        label=label[alive],
-        columns=tree.columns,
-        classes=tree.classes,
-        weighted=tree.weighted,
-        counted=counted or not touched.any(),
-        names=None if names is None else blank(names, -1),
-        factors=tree.factors,
-    )
-
-
 class RaisedPath(PruningPath):
-    """A path of replacements, each applied to the tree of the previous step."""
+    """A path of replacements, each applied to the tree of the previous step.
+
+    ``table`` has leaves, errors and score of each step.
+    """
 
     def __init__(
         self,
         tree: Tree,
         steps: list[Replacement],
+        table: list[tuple[int, float, float]],
         *,
-        leaves: list[int],
-        errors: list[float],
-        scores: list[float],
         unit: str = "errors",
         counted: bool = True,
     ) -> None:
-        self.first = tree
-        self._counted = counted
-        self._steps = steps
-        self._table = (np.array(leaves, dtype=np.int64), np.array(errors), np.array(scores))
-        self.chosen = len(steps)
-        self.unit = unit
-
-    @property
-    def leaves(self) -> Ints:
-        return self._table[0]
-
-    @property
-    def errors(self) -> Floats:
-        return self._table[1]
-
-    @property
-    def scores(self) -> Floats:
-        return self._table[2]
+        super().__init__(tree, chosen=len(steps), unit=unit)
+        self._steps, self._counted, self._table = steps, counted, table
+        leaves, errors, scores = zip(*table, strict=True)
+        self.leaves, self.errors, self.scores = map(np.array, (leaves, errors, scores))
 
     def cuts(self, step: int) -> NDArray[np.intp] | None:
         if any(BY[one.by] != "leaf" for one in self._steps[:step]):
@@ -237,19 +190,14 @@ class RaisedPath(PruningPath):
         cuts = sizes.cuts(int(np.argmin(sizes.errors(leaves))) + 1)
         alive = np.flatnonzero(_linked(self.first, self._steps)[2])
         none: Any = np.empty(0)
-        steps, table = list(self._steps), [column.tolist() for column in self._table]
+        steps, table = list(self._steps), list(self._table)
         plain = float(last.node_losses[last.is_leaf].sum()) == self.errors[-1]  # no costs
         for at, node in enumerate(alive[cuts].tolist(), 1):
             steps.append(Replacement(node, BY.index("leaf"), none, none, none, none))
             smaller = last.collapsed(cuts[:at])
             losses = smaller.node_losses[smaller.is_leaf].sum()
-            errors = float(losses) if plain else np.nan
-            for column, value in zip(table, (smaller.n_leaves, errors, np.nan), strict=True):
-                column.append(value)
-        return RaisedPath(
-            self.first, steps, leaves=table[0], errors=table[1], scores=table[2], unit=self.unit,
-            counted=self._counted,
-        )  # fmt: skip
+            table.append((smaller.n_leaves, float(losses) if plain else np.nan, np.nan))
+        return RaisedPath(self.first, steps, table, unit=self.unit, counted=self._counted)
 
     def _replacements(self) -> list[tuple[int | None, str | None]]:
         rows: list[tuple[int | None, str | None]] = [(None, None)]

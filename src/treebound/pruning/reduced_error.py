@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from treebound._validation import Constraint, Number, OneOf, Whole
+from treebound._validation import Number, OneOf, Whole, parameter, with_parameters
 from treebound.data import Sample
 from treebound.data.folds import held_out
 from treebound.pruning.base import BasePruner, PruningResult, Rows
@@ -13,9 +13,8 @@ from treebound.pruning.least_cost import least_cost
 from treebound.pruning.validation import errors_on
 from treebound.tree.model import Tree
 
-__all__ = ["ReducedErrorPruner"]
 
-
+@with_parameters
 class ReducedErrorPruner(BasePruner):
     """Reduced-error pruning (Quinlan 1987) on validation rows.
 
@@ -52,31 +51,16 @@ class ReducedErrorPruner(BasePruner):
     """
 
     name: ClassVar[str] = "reduced-error"
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "validation_fraction": Number(0.0, 1.0, open=True),
-        "search": OneOf(("collapse", "greedy")),
-        "random_state": Whole(0, optional=True),
-    }
-
-    def __init__(
-        self,
-        *,
-        validation_fraction: float = 0.15,
-        search: str = "collapse",
-        random_state: int | None = 0,
-    ) -> None:
-        self.validation_fraction = validation_fraction
-        self.search = search
-        self.random_state = random_state
+    validation_fraction: float = parameter(Number(0.0, 1.0, open=True), default=0.15)
+    search: str = parameter(OneOf(("collapse", "greedy")), default="collapse")
+    random_state: int | None = parameter(Whole(0, optional=True), default=0)
 
     @property
     def needs_rows(self) -> bool:
-        """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return True
 
     @property
     def raises_subtrees(self) -> bool:
-        """Whether a subtree may be put in the place of a node above it."""
         return self.search == "greedy"
 
     def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:

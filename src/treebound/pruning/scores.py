@@ -23,8 +23,6 @@ from treebound.bounds.risk import log_leaves_prior
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["GROWTHS", "SCORES", "SIZE_PRIORS", "Objective", "code_length", "leaf_code"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -11,8 +11,6 @@ from treebound.bounds import log_growth
 from treebound.pruning.scores import Objective
 from treebound.shapes import TreeShape
 
-__all__ = ["fast_prices", "uncut"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 LN2 = log(2.0)

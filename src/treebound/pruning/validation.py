@@ -11,10 +11,9 @@ import treebound.pruning._dp as _dp
 from treebound.data import Sample
 from treebound.data.folds import Splitter, folds
 from treebound.pruning.base import Grow
+from treebound.tree._structure import add_up
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
-
-__all__ = ["PrunedSums", "errors_on", "fold_trees", "losses_on"]
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +63,7 @@ class PrunedSums:
         self._below = np.where(
             tree.is_leaf[:, None], self._values, inner.reshape(values.shape[0], -1)
         )
-        _dp.add_up(tree.left, tree.right, self._below)
+        add_up(tree.left, tree.right, self._below)
 
     def __call__(self, cuts: NDArray[np.intp]) -> Floats:
         """The sum after collapsing the topmost nodes ``cuts``, for each column of values."""

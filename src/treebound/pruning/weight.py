@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from treebound.pruning.path import count
 
-__all__ = ["RULES", "WEIGHTS", "WeightChoice", "choose_weight", "default_weight", "in_threads"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

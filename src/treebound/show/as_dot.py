@@ -32,19 +32,15 @@ def to_dot(
 
     Examples
     --------
-    >>> import numpy as np, treebound as tb
-    >>> tree = tb.Tree(
-    ...     feature=[0, -1, -1], threshold=[0.5, np.nan, np.nan], category=[-1, -1, -1],
-    ...     missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1],
-    ...     counts=[[3, 4], [3, 0], [0, 4]], rows=[7, 3, 4],
-    ...     columns=(tb.Column("age"),), classes=["no", "yes"])
-    >>> print(to_dot(tree))
+    >>> import treebound as tb
+    >>> clf = tb.BoundTreeClassifier(pruning=None).fit([[0], [1]] * 3, ["no", "yes"] * 3)
+    >>> print(to_dot(clf))
     digraph tree {
         node [shape=box, style="rounded,filled", fontname="Helvetica", fillcolor="#FFFFFF"];
         edge [fontname="Helvetica", fontsize=10];
-        0 [label="age\n7 rows", fillcolor="#FEFBF3"];
+        0 [label="x0\n6 rows", fillcolor="#FAFCFD"];
         1 [label="no (3 / 3)", fillcolor="#99C7E0"];
-        2 [label="yes (4 / 4)", fillcolor="#F5D999"];
+        2 [label="yes (3 / 3)", fillcolor="#F5D999"];
         0 -> 1 [label="<= 0.5"];
         0 -> 2 [label="> 0.5"];
     }

@@ -83,7 +83,7 @@ def to_html(
         data={**report_data(model, max_steps, sample), "facts": list((facts or {}).items())},
         styles=[static / "report.css"],
         scripts=[static / name for name in scripts],
-        parts={"TREE": static / "tree.html"},
+        parts={"TOP": static / "top.html", "TREE": static / "tree.html"},
     )
     if path is not None:
         write_text(path, page)

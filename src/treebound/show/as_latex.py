@@ -96,14 +96,10 @@ def to_latex(
 
     Examples
     --------
-    >>> import numpy as np, treebound as tb
-    >>> tree = tb.Tree(
-    ...     feature=[0, -1, -1], threshold=[0.5, np.nan, np.nan], category=[-1, -1, -1],
-    ...     missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1],
-    ...     counts=[[3, 4], [3, 0], [0, 4]], rows=[7, 3, 4],
-    ...     columns=(tb.Column("age"),), classes=["no", "yes"])
-    >>> print(to_latex(tree).splitlines()[10])
-    \node[box, fill=fill0] (n0) at (50.2,0) {age\\7 rows};
+    >>> import treebound as tb
+    >>> clf = tb.BoundTreeClassifier(pruning=None).fit([[0], [1]] * 3, ["no", "yes"] * 3)
+    >>> print(to_latex(clf).splitlines()[10])
+    \node[box, fill=fill0] (n0) at (50.2,0) {x0\\6 rows};
     """
     splits = splits_of(tree, unknown=unknown)
     nodes, left, right = visible(tree, max_depth)

@@ -222,9 +222,6 @@ class Rules(Sequence[Rule]):
     def __len__(self) -> int:
         return len(self._rules)
 
-    def __iter__(self) -> Iterator[Rule]:
-        return iter(self._rules)
-
     def __str__(self) -> str:
         return self.to_text()
 

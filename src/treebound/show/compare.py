@@ -175,10 +175,9 @@ def compare(a: Any, b: Any, X: Any, y: Any) -> Comparison:
     --------
     >>> from sklearn.datasets import load_iris
     >>> import treebound as tb
-    >>> iris = load_iris(as_frame=True)
-    >>> y = iris.target_names[iris.target]
-    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, y)
-    >>> comparison = tb.compare(clf, clf.prune_to(2), iris.data, y)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(X, y)
+    >>> comparison = tb.compare(clf, clf.prune_to(2), X, y)
     >>> comparison.differing, comparison.only_a, comparison.only_b
     (46, 45, 1)
     """
@@ -260,18 +259,14 @@ def _joined(one: Iterable[Region], other: Iterable[Region]) -> str:
     regions = {region.column.name: region for region in one}
     both = []
     for region in other:
-        own = regions.get(region.column.name)
+        own, kind = regions.get(region.column.name), region.column.kind
         if own is None:
             regions[region.column.name] = region
-        elif _same_values(own, region):
+        elif (own.column.kind, own.column.categories) == (kind, region.column.categories):
             regions[region.column.name] = _intersection(own, region)
         else:  # the trees know other categories
             both.append(str(region))
     return " and ".join([*map(str, regions.values()), *both]) or "true"
-
-
-def _same_values(one: Region, other: Region) -> bool:
-    return (one.column.kind, one.column.categories) == (other.column.kind, other.column.categories)
 
 
 def _intersection(one: Region, other: Region) -> Region:

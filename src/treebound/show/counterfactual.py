@@ -48,15 +48,10 @@ def least_change(
     unknown: Unknown = "other",
     grids: Sequence[Grid] | None = None,
 ) -> NearestEnd | None:
-    """The smallest change of a row after which the tree does not predict ``label``.
-
-    Smallest means the fewest columns; then the smallest sum of sizes; then the node with the most
-    training rows, the first on ties. None if every end that known values can reach predicts
-    ``label``. A change stays among the numbers of the column's grid where it can.
-
-    Each end is a box of values, so each column independently moves to the nearest value inside.
-    Boxes shrink and cost more further down: subtrees that cost more than the best end are pruned.
-    """
+    """The smallest change of a row after which the tree does not predict ``label``, if any."""
+    # Smallest: the fewest columns, then the smallest sum of sizes, then the node of most rows.
+    # An end is a box of values, so each column moves on its own to the nearest value inside. Boxes
+    # shrink and cost more further down: subtrees that cost more than the best end are skipped.
     splits = splits_of(tree, unknown=unknown)
     best: tuple[int, float, int, int] = (len(row) + 1, 0.0, 0, 0)
     nearest = None
@@ -95,11 +90,8 @@ def _price(moves: dict[int, Move]) -> tuple[int, float]:
 
 
 def moved_into(region: Region, value: Cell, grid: Grid = "double") -> Move | None:
-    """The value of a region that is nearest to a value; None if it has no known values.
-
-    The size of a change is ``|new - old| / (|new| + |old|)`` for a number, the difference of ranks
-    relative to the largest for an ordinal category, and 1 otherwise, such as missing to present.
-    """
+    """The value of a region that is nearest to a value; None if it has no known values."""
+    # sizes are those of ``Change``
     if region.column.kind == "real":
         return _moved_number(region, float(value), grid)
     if value == UNKNOWN and region.unknown:

@@ -27,11 +27,6 @@ class Display:
         ----------
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        Display
-            The display itself.
         """
         pyplot = require("matplotlib.pyplot", extra="plot", why=f"A {type(self).__name__}")
         if ax is None:

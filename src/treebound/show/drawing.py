@@ -40,11 +40,7 @@ class Box:
 
 
 def wrapped(text: str, columns: int, *, most: int = 3) -> list[str]:
-    """Wrap text in a few short lines, with an ellipsis if it does not fit.
-
-    Lines end at spaces or after ``_``, ``-`` and ``.``; a word is cut only if it is much longer
-    than a line.
-    """
+    """Text in a few short lines, broken at spaces or after ``_``, ``-`` and ``.``."""
     lines = [""]
     for piece in _PIECE.findall(text):
         if lines[-1] and len((lines[-1] + piece).rstrip()) > columns:

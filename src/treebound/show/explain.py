@@ -37,21 +37,22 @@ def explain(source: Any, row: Any) -> Explanation:
     Returns
     -------
     Explanation
-        ``print`` it, or show it in a notebook.
+        The path in words, the next best class, and the smallest change of the row that changes the
+        prediction. ``print`` it, or show it in a notebook.
 
     Examples
     --------
     >>> import treebound as tb
     >>> from sklearn.datasets import load_iris
-    >>> iris = load_iris(as_frame=True)
-    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
-    >>> print(clf.explain(iris.data.iloc[77]))
-    versicolor (probability 0.85, 49 of 54 training examples here)
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(X, y)
+    >>> print(clf.explain(X.iloc[77]))
+    target = 1 (probability 0.85, 49 of 54 training examples here)
       because                   this row  training rows that went this way
       petal length (cm) > 2     5         100 of 150
       petal width (cm) <= 1.75  1.7       54 of 100
-    Next best: virginica (probability 0.123, 5 of 54 training examples here)
-    It would be virginica with petal width (cm) > 1.75 instead of 1.7
+    Next best: 2 (probability 0.123, 5 of 54 training examples here)
+    It would be 2 with petal width (cm) > 1.75 instead of 1.7
     """
     model = as_model(source, "explain")
     tree, unknown = model.tree, model.unknown

@@ -136,11 +136,6 @@ class TreeDisplay:
         fontsize : float, optional
             In points; by default it depends on the number of leaves. If ``ax`` is too small for
             the tree, the text is shrunk.
-
-        Returns
-        -------
-        TreeDisplay
-            The display itself.
         """
         require("matplotlib", extra="plot", why="Drawing a tree")
         nodes, left, right = visible(self.tree, self.max_depth, self.swapped)

@@ -40,15 +40,9 @@ def tidy(
     width: ArrayLike = 1.0,
     gap: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Horizontal positions of the nodes of a binary tree, after Reingold and Tilford.
-
-    Parents are centred over their children, nodes of a level are at least ``gap`` apart, and
-    equal subtrees are drawn equally. Linear time, no recursion.
-
-    Children are given in pre-order, -1 for none, with the width of each node or one for all; the
-    result is the centre of each node, the leftmost edge at 0. (E. M. Reingold and J. S. Tilford,
-    "Tidier drawings of trees", IEEE Transactions on Software Engineering 7(2), 1981, 223-228.)
-    """
+    """Horizontal centres of the nodes of a binary tree in pre-order, the leftmost edge at 0."""
+    # E. M. Reingold and J. S. Tilford, "Tidier drawings of trees", IEEE Transactions on Software
+    # Engineering 7(2), 1981: parents are centred over children, equal subtrees are drawn equally.
     count = len(left)
     half = np.broadcast_to(np.asarray(width, dtype=float), (count,)) / 2
     offset = np.zeros(count)

@@ -1,7 +1,8 @@
-"""The pruning path and the certificate as matplotlib figures."""
+"""How the size of a tree was chosen, and its certificate, as matplotlib figures."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from treebound._extras import require
 from treebound.model import Model
 from treebound.model_methods import as_model
-from treebound.pruning import PruningPath
+from treebound.pruning import PruningPath, WeightChoice
 from treebound.show.display import CHOSEN, LINE, Display
 from treebound.show.words import count, counted
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class PruningPathDisplay:
+@dataclass(eq=False, repr=False)
+class PruningPathDisplay(Display):
     """Score, errors and leaves along a pruning path, with the chosen step.
 
     Parameters
@@ -48,24 +50,13 @@ class PruningPathDisplay:
     ['score', 'errors', 'leaves']
     """
 
-    axes_: list[Axes]
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        scores: ArrayLike,
-        errors: ArrayLike,
-        leaves: ArrayLike,
-        *,
-        chosen: int,
-        unit: str = "errors",
-    ) -> None:
-        self.scores = np.asarray(scores, dtype=float)
-        self.errors = np.asarray(errors, dtype=float)
-        self.leaves = np.asarray(leaves)
-        self.chosen = int(chosen)
-        self.unit = unit
+    scores: ArrayLike
+    errors: ArrayLike
+    leaves: ArrayLike
+    _: KW_ONLY
+    chosen: int
+    unit: str = "errors"
+    axes_: list[Axes] = field(init=False)
 
     @classmethod
     def from_path(cls, path: PruningPath, *, ax: Axes | None = None) -> PruningPathDisplay:
@@ -101,11 +92,6 @@ class PruningPathDisplay:
         ----------
         ax : matplotlib Axes, optional
             Its place is taken by three axes; by default a new figure.
-
-        Returns
-        -------
-        PruningPathDisplay
-            The display itself.
         """
         pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a pruning path")
         if ax is None:
@@ -113,12 +99,11 @@ class PruningPathDisplay:
             figure.subplots_adjust(left=0.14, right=0.97, top=0.93, bottom=0.09, hspace=0.12)
         else:
             figure, axes = _split(ax)
-        labels = ("score", self.unit, "leaves")
-        for place, values in zip(axes, (self.scores, self.errors, self.leaves), strict=True):
-            self._curve(place, values)
-        for place, label in zip(axes, labels, strict=True):
+        curves = {"score": self.scores, self.unit: self.errors, "leaves": self.leaves}
+        for place, (label, values) in zip(axes, curves.items(), strict=True):
+            self._curve(place, np.asarray(values))
             place.set_ylabel(label)
-        many = float(self.leaves.max()) > 50 * max(float(self.leaves.min()), 1.0)
+        many = float(np.max(self.leaves)) > 50 * max(float(np.min(self.leaves)), 1.0)
         axes[2].set_yscale("log" if many else "linear")
         axes[2].set_xlabel("step")
         axes[2].xaxis.get_major_locator().set_params(integer=True)
@@ -136,14 +121,16 @@ class PruningPathDisplay:
         ax.grid(alpha=0.25)
 
     def _words(self) -> str:
-        leaves, errors = int(self.leaves[self.chosen]), float(self.errors[self.chosen])
+        curves = (self.leaves, self.errors, self.scores)
+        leaves, errors, score = (float(np.asarray(each)[self.chosen]) for each in curves)
         unit = self.unit.removesuffix("s") if errors == 1 else self.unit
         return (
             f"chosen: step {self.chosen}, {counted(leaves, 'leaf')}, {count(errors)} {unit}, "
-            f"score {self.scores[self.chosen]:.4g}"
+            f"score {score:.4g}"
         )
 
 
+@dataclass(eq=False, repr=False)
 class CertificateDisplay(Display):
     """The certified risk and the training error against the number of leaves.
 
@@ -173,20 +160,12 @@ class CertificateDisplay(Display):
     'leaves'
     """
 
-    def __init__(
-        self,
-        leaves: ArrayLike,
-        bounds: ArrayLike,
-        risks: ArrayLike,
-        *,
-        chosen: int,
-        delta: float | None = None,
-    ) -> None:
-        self.leaves = np.asarray(leaves)
-        self.bounds = np.asarray(bounds, dtype=float)
-        self.risks = np.asarray(risks, dtype=float)
-        self.chosen = int(chosen)
-        self.delta = delta
+    leaves: ArrayLike
+    bounds: ArrayLike
+    risks: ArrayLike
+    _: KW_ONLY
+    chosen: int
+    delta: float | None = None
 
     @classmethod
     def from_estimator(
@@ -213,35 +192,103 @@ class CertificateDisplay(Display):
         return cls(leaves, bounds, risks, chosen=chosen, delta=model.delta).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
-        order = np.argsort(self.leaves, kind="stable")
+        leaves, bounds = np.asarray(self.leaves), np.asarray(self.bounds, dtype=float)
+        order = np.argsort(leaves, kind="stable")
         sure = "" if self.delta is None else f" (probability {1 - self.delta:.4g})"
         marker = "." if len(order) <= 60 else ""
         for values, colour, label in (
-            (self.bounds, LINE, f"certificate{sure}"),
-            (self.risks, "#009E73", "training error"),
+            (bounds, LINE, f"certificate{sure}"),
+            (np.asarray(self.risks), "#009E73", "training error"),
         ):
-            ax.plot(self.leaves[order], values[order], color=colour, marker=marker, label=label)
-        ax.axvline(self.leaves[self.chosen], color=CHOSEN, linewidth=0.8, linestyle=":")
-        words = f"chosen: {self.bounds[self.chosen]:.3g}"
-        at = [self.leaves[self.chosen]], [self.bounds[self.chosen]]
-        ax.plot(*at, "o", color=CHOSEN, label=words, zorder=3)
-        if self.leaves.max() > 50:
+            ax.plot(leaves[order], values[order], color=colour, marker=marker, label=label)
+        at, limit = leaves[self.chosen], bounds[self.chosen]
+        ax.axvline(at, color=CHOSEN, linewidth=0.8, linestyle=":")
+        ax.plot([at], [limit], "o", color=CHOSEN, label=f"chosen: {limit:.3g}", zorder=3)
+        if leaves.max() > 50:
             ax.set_xscale("log")
         else:
             ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
-        ax.set_ylim(0, max(1.0, float(np.nanmax(self.bounds))) * 1.02)
+        ax.set_ylim(0, max(1.0, float(np.nanmax(bounds))) * 1.02)
         ax.set_xlabel("leaves")
         ax.set_ylabel("risk")
         ax.grid(alpha=0.25)
         ax.legend()
 
 
-def spread(path: Any, most: int) -> list[int]:
-    """Select about ``most`` steps of a path: those near the chosen one, and others spread out.
+@dataclass(eq=False, repr=False)
+class WeightChoiceDisplay(Display):
+    """The validated error at each weight that was tried, against the leaves of the tree.
 
-    Half of the others are spread evenly over the logarithm of the leaves, to include small trees,
-    the rest over the steps. The first, the last and the chosen step are always included.
+    Parameters
+    ----------
+    choice : WeightChoice
+        How the weight was chosen, as in ``clf.pruning_result_.choice``.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from treebound.pruning import WeightChoice
+    >>> from treebound.show import WeightChoiceDisplay
+    >>> choice = WeightChoice(0.6, "balanced", "cross-validated", "error", (0.3, 0.6, 1.0),
+    ...                       (0.15, 0.14, 0.16), (30, 12, 4), 0.01, 0.4)
+    >>> WeightChoiceDisplay(choice).plot().ax_.get_xlabel()
+    'leaves'
     """
+
+    choice: WeightChoice
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> WeightChoiceDisplay:
+        """Draw how the weight of a fitted classifier was chosen.
+
+        Parameters
+        ----------
+        estimator : BoundTreeClassifier or Model
+            Its weight was chosen by validation.
+        ax : matplotlib Axes, optional
+            Axes to draw in; by default those of a new figure.
+
+        Raises
+        ------
+        ValueError
+            If no weight was chosen; the message says why.
+        """
+        pruning = as_model(estimator, "WeightChoiceDisplay").pruning
+        choice = None if pruning is None else pruning.choice
+        if choice is None or choice.rule is None:
+            reason = "" if choice is None else f" {choice.explain()}"
+            raise ValueError(
+                f"WeightChoiceDisplay needs a weight that was chosen by validation.{reason} "
+                "Hint: fit with size='balanced'."
+            )
+        return cls(choice).plot(ax=ax)
+
+    def _draw(self, ax: Axes) -> None:
+        choice = self.choice
+        scale = 1.0 if choice.unit == "log-loss" else 100.0
+        leaves, losses = np.array(choice.leaves), scale * np.array(choice.losses)
+        error = scale * choice.standard_error
+        ax.errorbar(leaves, losses, yerr=error, marker="o", color=LINE, capsize=2)
+        for rule, marker in (("accurate", "s"), ("balanced", "D"), ("small", "v")):
+            at = choice.at(rule)
+            ax.plot(leaves[at], losses[at], marker, ms=11, mfc="none", mec="#777777", label=rule)
+        at = choice.index
+        ax.plot(leaves[at], losses[at], "o", color=CHOSEN, label="chosen", zorder=3)
+        ax.axhline(scale * choice.constant, color="#777777", ls=":", lw=1, label="one leaf")
+        ax.set_xscale("log")
+        ax.set_xlabel("leaves")
+        unit = choice.unit if choice.unit == "log-loss" else f"{choice.unit} (%)"
+        ax.set_ylabel(f"{choice.reason} {unit}")
+        ax.legend(frameon=False)
+
+
+def spread(path: Any, most: int) -> list[int]:
+    """About so many steps of a path: first, last, those near the chosen one, others spread out."""
+    # half of the others evenly over the logarithm of the leaves, to include small trees
     count, chosen = len(path), int(path.chosen)
     if count <= most:
         return list(range(count))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from treebound.model import Model
     from treebound.model_rows import Tested
+    from treebound.tree import Tree
 
 _BINS = 10  # of the calibration
 
@@ -22,9 +23,7 @@ _BINS = 10  # of the calibration
 def figures_of(model: Model, tested: Tested) -> dict[str, Any]:
     """All that is said of a test set."""
     tree, counts = model.tree, tested.counts
-    n = tree.n_classes
-    table = np.zeros((n, n), dtype=np.int64)  # rows of each class by their answer
-    np.add.at(table.T, tree.label, counts)
+    table = confusion(tree, counts)
     right, asked, answered = table.diagonal(), table.sum(axis=1), table.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         recall, precision = right / asked, right / answered
@@ -47,6 +46,13 @@ def figures_of(model: Model, tested: Tested) -> dict[str, Any]:
         "f1": _shares(f1),
         "confusion": table.tolist(),
     }
+
+
+def confusion(tree: Tree, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows of each class by their answer, from those that end at each node."""
+    table = np.zeros((tree.n_classes, tree.n_classes), dtype=np.int64)
+    np.add.at(table.T, tree.label, counts)
+    return table
 
 
 def quality_at(model: Model, counts: NDArray[np.int64]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from treebound.model import Model
 from treebound.parameters import FitParameters
 from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
-from treebound.show.quality import quality_at, quality_words
+from treebound.show.quality import confusion, quality_at, quality_words
 from treebound.show.words import answer, number, typeset
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
@@ -29,7 +29,11 @@ from treebound.tree.split import Split, one_line, plain, splits_of
 def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, Any]:
     """The data of the page, as read by ``report_model.js``; test rows are in its columns."""
     tree, path, certificate = model.tree, model.path, model.certificate
-    store, lines = _Store(model.unknown, model.smoothing), _Lines()
+    store = _Store(model.unknown, model.smoothing)
+    lines: dict[str, int] = {}  # the distinct lines of all certificates
+
+    def certified(limit: Certificate) -> list[int]:
+        return [lines.setdefault(line, len(lines)) for line in limit.explain().splitlines()]
 
     def step(at: Model, number: int, errors: float, score: float) -> dict[str, Any]:
         limit = at.certificate if certificate is not None else None
@@ -41,8 +45,8 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
             "errors": float(errors),
             "score": score if math.isfinite(score) else None,
             "certificate": None if limit is None else float(limit.risk),
-            "certified": [] if limit is None else lines.of(limit),
-            "test": None if ends is None else _confusion(at.tree, ends),
+            "certified": [] if limit is None else certified(limit),
+            "test": None if ends is None else _cells(confusion(at.tree, ends)),
             "quality": None if ends is None or not ends.any() else _quality(at, ends),
         }
 
@@ -66,10 +70,10 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
     root = store.add(tree, model.swapped)
     start = _start(root, steps, chosen)
     if steps[start]["root"] == root and certificate is not None:
-        steps[start]["certified"] = lines.of(certificate)
+        steps[start]["certified"] = certified(certificate)
         steps[start]["certificate"] = float(certificate.risk)
     return {
-        "target": _name(model.target),
+        "target": None if model.target is None else one_line(model.target),
         "classes": [one_line(label) for label in tree.classes.tolist()],
         "colours": list(class_colours(tree.n_classes)),
         "columns": [
@@ -86,7 +90,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "frontier": model.frontier is not None,
         "unit": unit,
         "limit": None if limit is None else int(limit),
-        "lines": lines.texts,
+        "lines": list(lines),
         "reason": model.certificate_reason,
         "referral": None if model.referral is None else _referral(model.referral),
         "unknown": model.unknown,
@@ -121,10 +125,6 @@ def _start(root: int, steps: list[dict[str, Any]], chosen: int) -> int:
     if steps[chosen]["root"] == root:
         return chosen
     return next((k for k, step in enumerate(steps) if step["root"] == root), chosen)
-
-
-def _name(value: Any) -> str | None:
-    return None if value is None else one_line(value)
 
 
 def _column(column: Column, *, asked: bool) -> dict[str, Any]:
@@ -165,10 +165,8 @@ def _ends(tree: Tree, test: Sample) -> NDArray[np.int64]:
     return ends
 
 
-def _confusion(tree: Tree, ends: NDArray[np.int64]) -> list[list[int]]:
-    """The nonzero cells of the confusion matrix: (true class, predicted class, rows)."""
-    counts = np.zeros((tree.n_classes, tree.n_classes), dtype=np.int64)
-    np.add.at(counts.T, tree.label, ends)
+def _cells(counts: NDArray[np.int64]) -> list[list[int]]:
+    """The nonzero cells of a confusion matrix: (true class, predicted class, rows)."""
     return [[int(a), int(b), int(counts[a, b])] for a, b in np.argwhere(counts)]
 
 
@@ -177,24 +175,6 @@ def _quality(model: Model, ends: NDArray[np.int64]) -> dict[str, Any]:
     figures = quality_at(model, ends)
     points = [[part["probability"], part["right"], part["rows"]] for part in figures["calibration"]]
     return {"words": quality_words(figures), "calibration": points}
-
-
-class _Lines:
-    """The distinct lines of many certificates."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self._known: dict[str, int] = {}
-
-    def of(self, certificate: Certificate) -> list[int]:
-        """The numbers of the lines of a certificate."""
-        numbers = []
-        for line in certificate.explain().splitlines():
-            if line not in self._known:
-                self._known[line] = len(self.texts)
-                self.texts.append(line)
-            numbers.append(self._known[line])
-        return numbers
 
 
 class _Store:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ _STYLES = {
 _BEST = "#c8c8c8"
 
 
+@dataclass(eq=False, repr=False)
 class FerrersDisplay(Display):
     """The Ferrers diagram of an ordinal stump, with the attribution of its cells.
 
@@ -56,10 +58,8 @@ class FerrersDisplay(Display):
     ((6, 15, 8), 34)
     """
 
-    cells_: list[Any]
-
-    def __init__(self, attribution: OrdinalAttribution) -> None:
-        self.attribution = attribution
+    attribution: OrdinalAttribution
+    cells_: list[Any] = field(init=False)
 
     @classmethod
     def from_landscape(
@@ -150,6 +150,7 @@ class FerrersDisplay(Display):
             ax.legend(handles, entries, loc="upper left", bbox_to_anchor=where, frameon=False)
 
 
+@dataclass(eq=False, repr=False)
 class GrowthDisplay(Display):
     """The forms of the log growth function against the number of examples.
 
@@ -184,20 +185,12 @@ class GrowthDisplay(Display):
     ['best', 'chain', 'closed', 'fast', 'tight']
     """
 
-    lines_: dict[str, Any]
-
-    def __init__(
-        self,
-        examples: ArrayLike,
-        log_growth: dict[str, NDArray[np.float64]],
-        *,
-        n_classes: int,
-        title: str = "",
-    ) -> None:
-        self.examples = np.asarray(examples)
-        self.log_growth = log_growth
-        self.n_classes = n_classes
-        self.title = title
+    examples: ArrayLike
+    log_growth: dict[str, NDArray[np.float64]]
+    _: KW_ONLY
+    n_classes: int
+    title: str = ""
+    lines_: dict[str, Any] = field(init=False)
 
     @classmethod
     def from_shape(
@@ -245,7 +238,7 @@ class GrowthDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         self.lines_ = {form: self._line(ax, form, logs) for form, logs in self.log_growth.items()}
-        everything = self.examples * math.log(self.n_classes)
+        everything = np.asarray(self.examples) * math.log(self.n_classes)
         highest = max((float(np.max(v)) for v in self.log_growth.values()), default=1.0)
         ax.plot(self.examples, everything, color="#888888", lw=0.9, ls="dashed", label="m ln n")
         ax.set_xscale("log")

@@ -10,25 +10,20 @@ from treebound.tree.split import Split, one_line
 
 
 def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
-    """One side of a split without the column's name, such as ``<= 30``, ``= red``, ``> M``.
-
-    Missing values are mentioned if the column had any in training, or if the split is on them:
-    ``<= 30 or missing``, ``is missing``. If only two categories can occur, the other one is named:
-    ``= male`` instead of ``≠ female`` (see ``Split.closed``). Thresholds are exact, or have so many
-    significant digits.
-    """
+    """One side of a split without the column: ``<= 30 or missing``, ``= red``, ``is missing``."""
+    # missing values are named if training had some; of two categories that can occur, the other is
+    # named: ``= male`` in place of ``≠ female``
     takes_missing = left == split.missing_left
     if split.kind == "missing":
         return "is missing" if takes_missing else "is present"
+    if split.kind == "category":
+        others = split.values(left=False) if split.closed and not left else []
+        sign, values = ("=" if left else "≠", split.values()) if len(others) != 1 else ("=", others)
+        return f"{sign} {' or '.join(map(one_line, values)) or '(none)'}"
     if split.is_real:
         value = number(split.threshold, digits)
     else:
         value = one_line(split.last_value) if split.codes else "(none)"
-    if split.kind == "category":
-        others = split.values(left=False) if split.closed and not left else []
-        if len(others) == 1:
-            return f"= {one_line(others[0])}"
-        return f"= {value}" if left else f"≠ {value}"
     named = split.column.missing or math.isinf(split.threshold)
     return f"{'<=' if left else '>'} {value}{' or missing' if named and takes_missing else ''}"
 
@@ -64,10 +59,7 @@ def tree_in_words(tree: Tree) -> str:
 
 
 def number(value: float, digits: int | None = None) -> str:
-    """Format a threshold exactly, so that it reads back as the same float.
-
-    With ``digits``, so many significant ones; a rounded number is marked with ``≈``.
-    """
+    """A number that reads back as the same float; with ``digits``, rounded ones have ``≈``."""
     if digits is not None:
         check("", {"digits": digits}, {"digits": Whole(1)})
         rounded = float(f"{value:.{digits}g}")

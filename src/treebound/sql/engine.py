@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
-from treebound.growing._bins import Bins, keys_of
+from treebound.growing._kernels import Bins, keys_of
 from treebound.growing.grow import KINDS
-from treebound.growing.refine import EXACT, Answer, Question
-from treebound.growing.shard import Facts, Piece, ShardSplit, Subtree, grow_subtree
+from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, Subtree
+from treebound.growing.shard import Facts, Piece, grow_subtree
 from treebound.sql.relation import CELLS, Coding
 from treebound.sql.rows import CodedRows, RelationRows
 from treebound.sql.stores import one_of, pick
@@ -49,6 +49,7 @@ class SqlEngine:
         self.gather_rows = max_fetched_rows
         self._source = source
         self.left_out, self.class_rows = source.left_out, source.class_rows
+        self.left_out_rows = source.count_aside
         self._at_root = True
         try:
             self._start()

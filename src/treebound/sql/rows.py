@@ -17,7 +17,7 @@ from treebound._validation import invalid
 from treebound.certificate import draw_tenth
 from treebound.data import Unknown
 from treebound.data.encoding import chosen_columns
-from treebound.data.parts import Schema
+from treebound.data.learned import Schema
 from treebound.data.raw import some_names
 from treebound.data.targets import learn_classes
 from treebound.data.weights import WeightTotal
@@ -206,7 +206,7 @@ class RelationRows:
         """The rows that the weight of pruning is chosen on, at the nodes of a tree."""
         if "left-out" not in self._aside:
             return None
-        resting = self.count_aside(tree, unknown="other", kind="left-out")
+        resting = self.count_aside(tree, kind="left-out")
         counts = summed_up(tree, resting.astype(np.float64))
         return NodeSums(counts, counts)
 
@@ -216,7 +216,7 @@ class RelationRows:
         return summed_up(tree, counts.astype(np.float64)).astype(np.int64)
 
     def count_aside(
-        self, tree: Tree, *, unknown: Unknown, kind: str = "held-out"
+        self, tree: Tree, *, unknown: Unknown = "other", kind: str = "held-out"
     ) -> NDArray[np.int64]:
         """Rows of each class that come to rest at each node of a tree."""
         return rows_at_nodes(self._store, self._aside[kind], tree, self.target, unknown)

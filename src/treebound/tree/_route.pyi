@@ -3,19 +3,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.tree.model import Tree
+
 HEAVIER: int
 
 def fill_splits(
-    splits: NDArray[np.void],
-    columns: NDArray[np.void],
-    feature: NDArray[np.int32],
-    threshold: NDArray[np.float64],
-    category: NDArray[np.int32],
-    missing_left: NDArray[np.bool_],
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    unknown: int,
+    splits: NDArray[np.void], columns: NDArray[np.void], tree: Tree, unknown: int
 ) -> None: ...
 def route(
     X: NDArray[np.floating[Any]], splits: NDArray[np.void], reached: NDArray[np.int32]

@@ -147,13 +147,12 @@ def route(const value_t[:, :] X, const Split[::1] splits, int32_t[::1] reached):
             reached[i] = node
 
 
-def fill_splits(
-    Split[::1] splits, const Column[::1] columns, const int32_t[::1] feature,
-    const double[::1] threshold, const int32_t[::1] category, missing_left,
-    const int32_t[::1] left, const int32_t[::1] right, const double[::1] weight, int32_t unknown,
-):
+def fill_splits(Split[::1] splits, const Column[::1] columns, tree, int32_t unknown):
     """Write the splits of all nodes, with the sides of missing and unknown values."""
-    cdef const unsigned char[::1] to_left = missing_left.view("u1")
+    cdef const int32_t[::1] feature = tree.feature, category = tree.category
+    cdef const int32_t[::1] left = tree.left, right = tree.right
+    cdef const double[::1] threshold = tree.threshold, weight = tree.weight
+    cdef const unsigned char[::1] to_left = tree.missing_left.view("u1")
     cdef Py_ssize_t node
     cdef Column column
     for node in range(splits.shape[0]):

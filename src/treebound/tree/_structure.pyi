@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.tree.model import Tree
+
 def sizes_and_depths(
     left: NDArray[np.int32], right: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], int]: ...
@@ -10,21 +12,9 @@ def collapsed(
     size: NDArray[np.int32],
     cuts: NDArray[np.intp],
 ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]: ...
-def first_fault(
+def first_fault(tree: Tree, limits: NDArray[np.int64], slack: float) -> tuple[str, int]: ...
+def add_up(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
-    feature: NDArray[np.int32],
-    threshold: NDArray[np.float64],
-    category: NDArray[np.int32],
-    label: NDArray[np.int32],
-    counts: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    limits: NDArray[np.int64],
-    slack: float,
-) -> tuple[str, int]: ...
-def add_to_parents(
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    counts: NDArray[np.float64],
-    rows: NDArray[np.int64],
+    values: NDArray[np.float64] | NDArray[np.int64],
 ) -> None: ...

@@ -70,16 +70,17 @@ def collapsed(
     return nodes_array, left_array, right_array
 
 
-def first_fault(
-    const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] feature,
-    const double[::1] threshold, const int32_t[::1] category, const int32_t[::1] label,
-    const double[:, ::1] counts, const int64_t[::1] rows, const int64_t[::1] limits, double slack,
-):
+def first_fault(tree, const int64_t[::1] limits, double slack):
     """The first node that is inconsistent with itself or its children, and the kind of fault.
 
     ``limits[column]`` is the number of categories of a column, -1 for threshold splits.
     Counts and rows of two children must sum to their parent's, up to ``slack``.
     """
+    cdef const int32_t[::1] left = tree.left, right = tree.right, label = tree.label
+    cdef const int32_t[::1] feature = tree.feature, category = tree.category
+    cdef const double[::1] threshold = tree.threshold
+    cdef const double[:, ::1] counts = tree.counts
+    cdef const int64_t[::1] rows = tree.rows
     cdef Py_ssize_t node, k, n_classes = counts.shape[1]
     cdef int32_t column
     cdef double more
@@ -110,14 +111,15 @@ def first_fault(
     return "", -1
 
 
-def add_to_parents(
-    const int32_t[::1] left, const int32_t[::1] right, double[:, ::1] counts, int64_t[::1] rows
-):
-    """Add the sums of its children to each inner node, bottom-up and in place."""
+ctypedef fused number:
+    double
+    int64_t
+
+
+def add_up(const int32_t[::1] left, const int32_t[::1] right, number[:, ::1] values):
+    """Add the values of its children to each inner node, bottom-up and in place."""
     cdef Py_ssize_t node, k
     for node in range(left.shape[0] - 1, -1, -1):
-        if left[node] < 0:
-            continue
-        rows[node] += rows[left[node]] + rows[right[node]]
-        for k in range(counts.shape[1]):
-            counts[node, k] += counts[left[node], k] + counts[right[node], k]
+        if left[node] >= 0:
+            for k in range(values.shape[1]):
+                values[node, k] += values[left[node], k] + values[right[node], k]

@@ -28,10 +28,7 @@ def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.fl
 
 
 def importances(tree: Tree, criterion: Criterion) -> NDArray[np.float64]:
-    """Share of each column in the total decrease of impurity.
-
-    The shares sum to one; all are zero for a tree of a single leaf.
-    """
+    """Share of each column in the decrease of impurity; all are zero for a single leaf."""
     mass = tree.mass * impurity(tree.masses, criterion)
     inner = np.flatnonzero(~tree.is_leaf)
     decrease = mass[inner] - mass[tree.left[inner]] - mass[tree.right[inner]]

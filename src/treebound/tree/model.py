@@ -16,7 +16,7 @@ from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 from treebound.tree import route
 from treebound.tree._structure import (
-    add_to_parents,
+    add_up,
     collapsed,
     first_fault,
     sizes_and_depths,
@@ -32,6 +32,10 @@ _DTYPES = {
     "feature": np.int32, "threshold": np.float64, "category": np.int32, "missing_left": np.bool_,
     "left": np.int32, "right": np.int32, "counts": np.float64, "rows": np.int64,
 }  # fmt: skip
+# What a leaf has in place of a split.
+NO_SPLIT = {"feature": -1, "threshold": np.nan, "category": -1, "missing_left": False, "names": -1}
+# What a split is made of, by the kind of its column; blank in the splits of other columns.
+SPLIT_FIELDS = {"threshold": ("real", "ordinal"), "category": ("nominal",)}
 # Relative tolerance for sums of weights that are not integers.
 _ROUNDING = 1e-9
 
@@ -154,10 +158,7 @@ class Tree:
             )
         rounded = self.weighted or not self.counted
         slack = _ROUNDING * float(self.counts[0].sum()) if rounded else 0.0
-        fault, node = first_fault(
-            self.left, self.right, self.feature, self.threshold, self.category, self.label,
-            self.counts, self.rows, _limits(self.columns), slack,
-        )  # fmt: skip
+        fault, node = first_fault(self, _limits(self.columns), slack)
         if fault:
             raise ValueError(self._fault(fault, node))
 
@@ -348,7 +349,8 @@ class Tree:
         counts = np.bincount(cells, weights=sample.weight, minlength=size).astype(np.float64)
         counts = counts.reshape(self.n_nodes, self.n_classes)
         rows = np.bincount(reached, minlength=self.n_nodes).astype(np.int64)
-        add_to_parents(self.left, self.right, counts, rows)
+        add_up(self.left, self.right, counts)
+        add_up(self.left, self.right, rows[:, None])
         return counts, rows
 
     def predict(self, X: Matrix, unknown: str | None = None) -> NDArray[Any]:
@@ -358,10 +360,6 @@ class Tree:
         ----------
         X, unknown
             See :meth:`apply`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
         """
         return self.classes[self.label][self.apply(X, unknown)]
 
@@ -434,27 +432,29 @@ class Tree:
             Roots of the subtrees.
         """
         cuts = np.ascontiguousarray(nodes, dtype=np.intp)
-        kept, left, right = collapsed(self.left, self.right, self.size, cuts)
-        leaf = left < 0
+        return arranged(self, *collapsed(self.left, self.right, self.size, cuts))
 
-        def field_of(values: NDArray[Any], blank: Any) -> NDArray[Any]:
-            own = values[kept]
-            own[leaf] = blank
-            return own
 
-        return replace(
-            self,
-            feature=field_of(self.feature, -1),
-            threshold=field_of(self.threshold, np.nan),
-            category=field_of(self.category, -1),
-            missing_left=field_of(self.missing_left, False),
-            left=left,
-            right=right,
-            counts=self.counts[kept],
-            rows=self.rows[kept],
-            label=self.label[kept],
-            names=None if self.names is None else field_of(self.names, -1),
-        )
+def nodes_left(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The nodes that are left where others become leaves, in pre-order."""
+    return collapsed(tree.left, tree.right, tree.size, cuts)[0]
+
+
+def arranged(
+    tree: Tree, nodes: NDArray[Any], left: NDArray[Any], right: NDArray[Any], **changed: Any
+) -> Tree:
+    """Some nodes of a tree, in pre-order, with other children; leaves lose their splits.
+
+    Fields that change have an entry for each node of the old tree.
+    """
+    old = {**vars(tree), **changed}
+    fields = {
+        name: old[name][nodes] for name in (*_DTYPES, "label", "names") if old[name] is not None
+    }
+    for name, blank in NO_SPLIT.items():
+        if name in fields:
+            fields[name][left < 0] = blank
+    return replace(tree, **{**changed, **fields, "left": left, "right": right})
 
 
 def _frozen(values: Any, dtype: Any) -> NDArray[Any]:

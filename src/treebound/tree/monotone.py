@@ -65,10 +65,8 @@ class Monotone:
         return self._shares(np.clip(self.upper_sums(_frequencies(tree)), *self.limits(tree)))
 
     def within(self, tree: Tree, shares: Floats) -> Floats:
-        """The probabilities between a node's own and these that are nearest to these.
-
-        A mixture of two that agree on the most probable class keeps it.
-        """
+        """The probabilities between a node's own and these that are nearest to these."""
+        # a mixture of two that agree on the most probable class keeps it
         lower, upper = self.limits(tree)
         own = np.clip(self.upper_sums(_frequencies(tree)), lower, upper)
         step = self.upper_sums(shares) - own
@@ -84,10 +82,7 @@ class Monotone:
         return np.where(held >= own.max(axis=1) - _ROUNDING, label, own.argmax(axis=1))
 
     def broken(self, tree: Tree) -> int:
-        """The first node on the wrong side of a split by values with a sign; -1 if there is none.
-
-        A tree as it is grown has none: growing takes only splits that keep the order.
-        """
+        """The first node on the wrong side of a split with a sign; -1 if none, as when grown."""
         sums = self.upper_sums(_frequencies(tree))
         lower, upper = self.limits(tree)
         parents = np.flatnonzero(self._signs_of(tree))

@@ -11,20 +11,14 @@ from treebound.tree.model import Tree
 
 
 def needs_name(tree: Tree) -> NDArray[np.bool_]:
-    """Mask of the splits that must be named by a row.
-
-    Not those of declared columns, whose splits can be counted, nor those of missing against
-    present values.
-    """
+    """Mask of the splits that must be named by a row: those that cannot be counted without."""
     countable = [column.declared and column.kind != "real" for column in tree.columns]
     return ~np.array([*countable, True])[tree.feature] & ~np.isinf(tree.threshold)
 
 
 def row_keys(X: Matrix) -> NDArray[np.int64]:
-    """A number for each row that orders rows with equal values, by all of their values alone.
-
-    The order of a table must not tell which of them names a split: it may be sorted.
-    """
+    """A number for each row, by all of its values, that orders rows with equal values."""
+    # not by their order in the table, which may be sorted
     nobody = np.zeros(X.n_rows, dtype=np.int32)
     hashes = row_hashes(X, np.zeros(1), nobody, names=None)
     return (hashes >> np.uint64(1)).astype(np.int64)
@@ -42,10 +36,7 @@ def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
 
 
 def naming_rows_of_part(tree: Tree, X: Matrix, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same where only these rows are known, whose keys are given.
-
-    Of the rows that parts of a sample give for a node, the lowest one of the greatest key names it.
-    """
+    """The same for some of the rows; the lowest of the greatest key of all parts names a node."""
     reached = tree.apply(X)
     order = np.argsort(reached, kind="stable")  # the rows of a subtree lie side by side
     ends = np.searchsorted(reached[order], np.arange(tree.n_nodes + 1))

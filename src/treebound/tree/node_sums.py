@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
 from treebound.data.weights import WeightTotal
-from treebound.tree._structure import add_to_parents
+from treebound.tree._structure import add_up
 from treebound.tree.model import Tree
 
 Floats = NDArray[np.float64]
@@ -66,10 +66,7 @@ class NodeSums(NamedTuple):
 def class_sums(
     tree: Tree, X: Matrix, y: NDArray[np.integer], weight: Floats | None, totals: WeightTotals
 ) -> Floats:
-    """Weights of some of the rows, as integers, by class at the node they reach.
-
-    Where weights are not whole, their squares too.
-    """
+    """Weights of some rows, as integers, by class at their node; their squares too if not whole."""
     cells = tree.apply(X).astype(np.int64) * tree.n_classes + y
     tables = []
     for power, total in enumerate(totals[:1] if totals.weights.whole else totals, start=1):
@@ -83,5 +80,5 @@ def class_sums(
 def summed_up(tree: Tree, counts: Floats) -> Floats:
     """Counts of the rows that end at each node, with those of the nodes below it."""
     counts = np.array(counts, dtype=np.float64, order="C")
-    add_to_parents(tree.left, tree.right, counts, np.zeros(tree.n_nodes, dtype=np.int64))
+    add_up(tree.left, tree.right, counts)
     return counts

@@ -43,10 +43,7 @@ def column_named(name: str, columns: Sequence[Column], caller: str) -> int:
 
 
 def parse_split(text: str, columns: Sequence[Column]) -> SplitTest:
-    """The split that a text describes, by its left or its right side.
-
-    Raises a ValueError that says why the text is no split of the landscape.
-    """
+    """The split that a text describes, by its left or right side; an error says why it is none."""
     if not isinstance(text, str):
         raise TypeError(f"A split must be a text such as 'age <= 30'. Got {text!r} instead.")
     named = [

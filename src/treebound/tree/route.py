@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from treebound.data import Matrix
     from treebound.tree.model import Tree
 
+Ints = NDArray[np.int32]
+
 # The policies for unknown categories that routing handles; reading handles the others.
 ROUTED = ("other", "majority", "stop")
 # A node as the kernel reads it; the fields of ``_split.pxd`` in the same order.
@@ -53,9 +55,7 @@ _FEW_ROWS = 1000  # fewer are not worth the preparation of a walk of many togeth
 _BLOCK = 8192  # rows of mixed columns copied into one array at a time
 
 
-def apply(
-    tree: Tree, X: Matrix, unknown: str = "other", n_jobs: int | None = None
-) -> NDArray[np.int32]:
+def apply(tree: Tree, X: Matrix, unknown: str = "other", n_jobs: int | None = None) -> Ints:
     """The node that each row reaches; see `Tree.apply`."""
     if len(X.columns) != len(tree.columns):
         must = f"a Matrix of {len(tree.columns)} columns"
@@ -89,19 +89,13 @@ def apply(
     return reached
 
 
-def _walk_rows(
-    tree: Tree,
-    X: Matrix,
-    used: NDArray[np.int32],
-    reached: NDArray[np.int32],
-    start: int,
-    stop: int,
-) -> None:
+def _walk_rows(tree: Tree, X: Matrix, used: Ints, reached: Ints, start: int, stop: int) -> None:
     """Route the rows from start to stop; mixed columns are copied block by block."""
     if X.dense is not None:
         _walk_dense(tree, X, reached, start, stop)
         return
-    steps = _among(_steps(tree), used)
+    steps = _steps(tree).copy()
+    steps["column"] = np.searchsorted(used, steps["column"])  # among those that are used
     columns = [X.values[at] for at in used.tolist()]
     side_by_side = np.empty((min(_BLOCK, stop - start), len(columns)))
     for first in range(start, stop, _BLOCK):
@@ -115,7 +109,7 @@ def _walk_rows(
         walk(rows, steps, reached[first:last], True)
 
 
-def _walk_dense(tree: Tree, X: Matrix, reached: NDArray[np.int32], start: int, stop: int) -> None:
+def _walk_dense(tree: Tree, X: Matrix, reached: Ints, start: int, stop: int) -> None:
     assert X.dense is not None
     rows = X.dense[start:stop]
     if X.complete and rows.flags.c_contiguous:
@@ -130,16 +124,9 @@ def _walk_dense(tree: Tree, X: Matrix, reached: NDArray[np.int32], start: int, s
         walk(rows, _steps(tree), reached[start:stop], False)
 
 
-def _any_unknown(X: Matrix, used: NDArray[np.int32]) -> bool:
+def _any_unknown(X: Matrix, used: Ints) -> bool:
     codes = (X.values[at] for at in used.tolist())
     return any(c.dtype.kind != "f" and c.size and bool(c.min() < -1) for c in codes)
-
-
-def _among(steps: NDArray[np.void], used: NDArray[np.int32]) -> NDArray[np.void]:
-    """The steps with columns renumbered among those that are used."""
-    steps = steps.copy()
-    steps["column"] = np.searchsorted(used, steps["column"])
-    return steps
 
 
 def _steps(tree: Tree) -> NDArray[np.void]:
@@ -211,7 +198,7 @@ def path_to(tree: Tree, node: int) -> list[int]:
     return way[::-1]
 
 
-def _parents(tree: Tree) -> NDArray[np.int32]:
+def _parents(tree: Tree) -> Ints:
     parent = np.full(tree.n_nodes, -1, dtype=np.int32)
     inner = np.flatnonzero(~tree.is_leaf)
     parent[tree.left[inner]] = inner
@@ -229,9 +216,6 @@ def splits(tree: Tree, unknown: str = "other") -> NDArray[np.void]:
         last = len(column.categories or ()) if column.missing else _NO_CODE
         columns[at] = column.kind == "nominal", column.kind == "real", last
     records = np.zeros(tree.n_nodes, dtype=_SPLIT)
-    fill_splits(
-        records, columns, tree.feature, tree.threshold, tree.category, tree.missing_left,
-        tree.left, tree.right, tree.weight, _SIDES[unknown],
-    )  # fmt: skip
+    fill_splits(records, columns, tree, _SIDES[unknown])
     tree._splits[unknown] = records
     return records

@@ -8,19 +8,39 @@ Coding has no branches. A smooth column takes 1 to 2 ns per value: its cell is c
 up in the table. Four such columns that lie side by side in memory are coded together, row by row.
 """
 
-import numpy as np
+cdef enum:
+    BEYOND = 0x8000  # marks the cells that may hold values beyond those of the sample
 
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
-from libc.math cimport INFINITY, NAN, nextafter, sqrt
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memset, strlen
 
-from treebound.growing._layout cimport (
-    FLOAT32, FLOAT64, INT8, INT16, INT32, NOMINAL, REAL, Kind, Packing, Problem, Scratch, Source, Type,
-    allocate, label_of, rank_of, row_of, value_at, zeros,
-)
-from treebound.growing._sorted cimport Presorted, enlarge_scratch, free_scratch, key_of, presort
+cdef enum Way:
+    BY_CELL = 0     # a table of cells of equal width
+    BY_STEP = 1     # the same, then up to two cuts
+    BY_SEARCH = 2   # a search in the cuts
+    BY_CODE = 3     # codes stay as they are
+
+
+cdef struct Coder:
+    # A monotone map from the values of a column to bins; missing values have the last bin.
+    Way way
+    Py_ssize_t n_bins
+    double low          # cell of v: (v - low) * rate + 1, cut to the table
+    double rate
+    Py_ssize_t n_cells
+    uint16_t* cells     # the bin of a cell, or the first; BY_CELL: outer cells are marked
+    double* cuts        # greatest value of each bin but the last, +inf after them
+    Py_ssize_t n_steps  # a power of two: length of the padded cuts
+    double* values      # a value of each bin, from the sample
+    uint8_t* single     # whether it is the only one; cleared while values are coded
+    double least        # of the sample
+    double most
+
+
+cdef struct Extent:
+    # Range and missing values of the coded rows.
+    double least
+    double most
+    bint missing
+
 
 cdef extern from "_loops.h":
     void cells_of(
@@ -41,7 +61,7 @@ cdef enum:
     LEAST_CELLS = 2048
     VALUES_A_BIN = 16    # in the sample
     FEW_VALUES = 255     # so few values get a bin each, even beyond the limit of bins
-    LABEL_BITS = 16      # of an entry of the sample, and as many for its row
+    MOST_SAMPLED = 65535
     CHUNK = 512          # values coded together
     BLOCK = 512          # rows coded at a time: a C-ordered matrix is read once, not once a column
 
@@ -61,15 +81,13 @@ ctypedef fused value_t:
 
 
 cdef int make_coder(
-    Coder* coder, const Source* source, const Problem* problem, Py_ssize_t most_bins,
-    Scratch* scratch,
+    Coder* coder, const Source* source, Py_ssize_t n_rows, Py_ssize_t most_bins, Scratch* scratch
 ) except -1 nogil:
-    """Choose the bins of a column; ``scratch`` has room for `sample_size` values."""
-    cdef Py_ssize_t n_rows = problem.n_rows
+    """Choose the bins of a column from values of some rows. Nominal categories have one each."""
     cdef Py_ssize_t n_sample = sample_size(n_rows, most_bins), n = 0, i
     cdef Py_ssize_t most_values = max(most_bins, <Py_ssize_t>FEW_VALUES), distinct
     cdef double* values
-    if source.kind != REAL and source.n_categories <= most_bins:
+    if source.kind == NOMINAL or (source.kind != REAL and source.n_categories <= most_bins):
         coder.way = BY_CODE
         coder.n_bins = source.n_categories
         coder.least = INFINITY
@@ -80,9 +98,10 @@ cdef int make_coder(
             coder.single[i] = True
             coder.values[i] = <double>i
         return 0
+    enlarge_scratch(scratch, n_sample)
     values = <double*>allocate(n_sample, sizeof(double))
     try:
-        n = sorted_sample(coder, source, problem, n_sample, values, scratch)
+        n = sorted_sample(source, n_rows, n_sample, values, scratch)
         coder.least = values[0] if n else INFINITY
         coder.most = values[n - 1] if n else -INFINITY
         coder.cuts = <double*>allocate(2 * most_values + 2, sizeof(double))
@@ -106,7 +125,7 @@ cdef int make_coder(
 cdef Py_ssize_t sample_size(Py_ssize_t n_rows, Py_ssize_t most_bins) noexcept nogil:
     """Size of the sample that bins are chosen from: a few values per bin, more for many rows."""
     cdef Py_ssize_t size = max(512, 2 * most_bins, min(VALUES_A_BIN * most_bins, n_rows // 64))
-    return min(n_rows, size, (1 << LABEL_BITS) - 1)
+    return min(n_rows, size, MOST_SAMPLED)
 
 
 cdef void free_coder(Coder* coder) noexcept nogil:
@@ -117,72 +136,22 @@ cdef void free_coder(Coder* coder) noexcept nogil:
 
 
 cdef Py_ssize_t sorted_sample(
-    Coder* coder, const Source* source, const Problem* problem, Py_ssize_t n_sample,
-    double* values, Scratch* scratch,
+    const Source* source, Py_ssize_t n_rows, Py_ssize_t n_sample, double* values, Scratch* scratch
 ) noexcept nogil:
     """Values of equally spaced rows, sorted, without missing ones."""
-    cdef uint32_t* labels = <uint32_t*>values  # needed until values are set
-    cdef Packing packing
+    cdef Packing packing = packing_of(n_sample, 1)
+    cdef const uint32_t* labels = <const uint32_t*>values  # all of them 0, until values are set
     cdef Presorted result
-    cdef Py_ssize_t n_rows = problem.n_rows, i
-    packing.row_shift = LABEL_BITS
-    packing.rank_shift = 2 * LABEL_BITS
-    packing.label_mask = packing.row_mask = (<uint64_t>1 << LABEL_BITS) - 1
+    cdef Py_ssize_t i
+    memset(values, 0, n_sample * sizeof(double))
     for i in range(n_sample):
-        labels[i] = problem.labels[sampled_row(i, n_rows, n_sample)]
-        scratch.keys[i] = key_of(value_at(source, sampled_row(i, n_rows, n_sample)))
-    result = presort(scratch.keys, n_sample, labels, &packing, scratch.entries, scratch.other)
-    coder.signal = best_gain_over_chance(
-        result.entries, result.n_present, &packing, problem.n_classes, scratch
-    )
-    for i in range(result.n_present):
-        values[i] = value_at(
-            source, sampled_row(row_of(result.entries[i], &packing), n_rows, n_sample)
+        scratch.keys[i] = key_of(
+            value_at(source, <Py_ssize_t>(<double>i * (<double>n_rows / <double>n_sample)))
         )
+    result = presort(scratch.keys, n_sample, labels, &packing, scratch.entries, scratch.other)
+    for i in range(result.n_present):
+        values[i] = value_of(scratch.keys[row_of(result.entries[i], &packing)])
     return result.n_present
-
-
-cdef double best_gain_over_chance(
-    const uint64_t* entries, Py_ssize_t n, const Packing* packing, Py_ssize_t n_classes,
-    Scratch* scratch,
-) noexcept nogil:
-    """The gini gain of the best split, relative to its maximum for random labels."""
-    # For random labels the gain is a chi-square variable with one degree of freedom less than
-    # classes, times a mean class share; the best of many thresholds is about twelve and three
-    # deviations above its mean.
-    cdef double degrees = <double>(n_classes - 1)
-    cdef int64_t* left = scratch.left
-    cdef int64_t* right = scratch.right
-    cdef int64_t low = 0, high = 0
-    cdef double best = 0.0, score
-    cdef Py_ssize_t i, label
-    for label in range(n_classes):
-        left[label] = right[label] = 0
-    for i in range(n):
-        right[label_of(entries[i], packing)] += 1
-    for label in range(n_classes):
-        high += right[label] * right[label]
-    score = best = <double>high / <double>max(n, 1)
-    if score >= <double>n:
-        return 0.0
-    # invariant: low and high are the sums of squares of left and right
-    for i in range(n - 1):
-        label = label_of(entries[i], packing)
-        low += 2 * left[label] + 1
-        high -= 2 * right[label] - 1
-        left[label] += 1
-        right[label] -= 1
-        if rank_of(entries[i], packing) != rank_of(entries[i + 1], packing):
-            best = max(best, <double>low / <double>(i + 1) + <double>high / <double>(n - i - 1))
-    return (best - score) / (
-        (degrees + 3.0 * sqrt(2.0 * degrees) + 12.0) * (1.0 - score / <double>n) / degrees
-    )
-
-
-cdef inline Py_ssize_t sampled_row(
-    Py_ssize_t i, Py_ssize_t n_rows, Py_ssize_t n_sample
-) noexcept nogil:
-    return <Py_ssize_t>(<double>i * (<double>n_rows / <double>n_sample))
 
 
 cdef inline Py_ssize_t cell_of(const Coder* coder, double value) noexcept nogil:
@@ -596,32 +565,28 @@ cdef class Bins:
     # samples are values of some rows, a column each; not read for a column of no more categories
     # than bins. Nominal columns have a bin for each category.
 
+    cdef Coder* coders
+    cdef readonly Py_ssize_t n_columns
+    cdef readonly list kinds         # of the columns: 0 real, 1 ordinal, 2 nominal
+    cdef readonly list n_bins        # missing values have the bin after them
+    cdef readonly list by_code       # columns whose codes are their values
+
     def __init__(self, samples, kinds, n_categories, Py_ssize_t most_bins):
         cdef Scratch scratch
-        cdef Problem problem
         cdef Source source
-        cdef Py_ssize_t j, most
-        cdef uint32_t[::1] labels
+        cdef Py_ssize_t j
         memset(&scratch, 0, sizeof(Scratch))
-        memset(&problem, 0, sizeof(Problem))
-        most = max([len(values) for values in samples], default=0)
-        labels = np.zeros(max(most, 1), dtype=np.uint32)
-        problem.n_classes = 1  # labels are not used
-        problem.labels = &labels[0]
         self.n_columns = len(kinds)
         self.kinds = list(kinds)
         self.coders = <Coder*>zeros(self.n_columns, sizeof(Coder))
         try:
             for j, values in enumerate(samples):
-                most = max(most_bins, n_categories[j]) if kinds[j] == NOMINAL else most_bins
                 source = source_of(values, kinds[j])
                 source.n_categories = n_categories[j]
-                enlarge_scratch(&scratch, &problem, max(sample_size(len(values), most), 1))
-                problem.n_rows = len(values)
-                make_coder(&self.coders[j], &source, &problem, most, &scratch)
+                make_coder(&self.coders[j], &source, len(values), most_bins, &scratch)
         finally:
             free_scratch(&scratch)
-        self.arrange()
+        self.set_lists()
 
     def __dealloc__(self):
         cdef Py_ssize_t j
@@ -630,14 +595,9 @@ cdef class Bins:
                 free_coder(&self.coders[j])
         free(self.coders)
 
-    cdef void arrange(self):
-        """Four columns of one width stand side by side."""
+    cdef void set_lists(self):
         self.n_bins = [self.coders[j].n_bins for j in range(self.n_columns)]
         self.by_code = [self.coders[j].way == BY_CODE for j in range(self.n_columns)]
-        self.panels = []
-        for narrow in (True, False):
-            columns = [j for j in range(self.n_columns) if (self.n_bins[j] < 256) == narrow]
-            self.panels += [columns[i : i + LANES] for i in range(0, len(columns), LANES)]
 
     # -- to other processes ------------------------------------------------------------------
 
@@ -662,56 +622,13 @@ cdef class Bins:
     def __reduce__(self):
         return _restored, self.__getstate__()
 
-    # -- coding ------------------------------------------------------------------------------
-
-    def code(self, columns, Py_ssize_t n_rows):
-        """The codes of some rows, in panels of up to four columns; and what these rows tell."""
-        # The least and the greatest value of every column, of these rows and the sample; whether
-        # values are missing; which bins hold one value only.
-        cdef list panels = []
-        cdef list single = []
-        cdef Source* sources = <Source*>zeros(self.n_columns, sizeof(Source))
-        cdef Coder* coders = <Coder*>zeros(self.n_columns, sizeof(Coder))
-        cdef char** first = <char**>zeros(self.n_columns, sizeof(char*))
-        cdef Extent* extents = <Extent*>zeros(self.n_columns, sizeof(Extent))
-        cdef Py_ssize_t j, lane, start = 0, stop
-        cdef size_t place
-        cdef int width
-        try:
-            for group in self.panels:
-                width = 1 if self.n_bins[group[0]] < 256 else 2
-                panel = np.zeros((n_rows, LANES), dtype=np.uint8 if width == 1 else np.uint16)
-                panels.append(panel)
-                place = panel.ctypes.data
-                for lane, j in enumerate(group):
-                    first[j] = <char*>place + lane * width
-            for j in range(self.n_columns):
-                sources[j] = source_of(columns[j], self.kinds[j])
-                coders[j] = self.coders[j]
-                kept = np.frombuffer(
-                    self.bytes_of(self.coders[j].single, self.n_bins[j]), dtype=np.uint8
-                ).copy()
-                single.append(kept)
-                coders[j].single = <uint8_t*><size_t>kept.ctypes.data
-                extents[j].least = coders[j].least
-                extents[j].most = coders[j].most
-            with nogil:
-                while start < n_rows:
-                    stop = min(start + BLOCK, n_rows)
-                    for j in range(self.n_columns):
-                        code_block(
-                            &coders[j], &sources[j], start, stop,
-                            1 if coders[j].n_bins < 256 else 2, first[j], &extents[j],
-                        )
-                    start = stop
-            ends = np.array([[extents[j].least, extents[j].most] for j in range(self.n_columns)])
-            missing = [bool(extents[j].missing) for j in range(self.n_columns)]
-        finally:
-            free(sources)
-            free(coders)
-            free(first)
-            free(extents)
-        return panels, ends.reshape(-1, 2), missing, single
+    def single(self, Py_ssize_t j):
+        """Which bins of a column hold one value only, as far as the sample tells."""
+        flags = np.zeros(self.coders[j].n_bins + 1, dtype=np.uint8)
+        flags[:-1] = np.frombuffer(
+            self.bytes_of(self.coders[j].single, self.coders[j].n_bins), dtype=np.uint8
+        )
+        return flags[:-1]
 
     def bin_of(self, Py_ssize_t j, double value):
         """The bin of a number in a column."""
@@ -753,7 +670,7 @@ def _restored(kinds, coders):
         c.cuts = <double*>copied(memory[1])
         c.values = <double*>copied(memory[2])
         c.single = <uint8_t*>copied(memory[3])
-    bins.arrange()
+    bins.set_lists()
     return bins
 
 

@@ -1,4 +1,4 @@
-"""What is inside the bins of columns: questions to shards, and what they answer.
+"""What growing in rounds asks of shards, and what they answer.
 
 The bins of a column at a node are intervals in order. If the best split may lie inside one of them
 it is replaced by slices of it, or by its values; then the column is searched again. Values are
@@ -7,80 +7,36 @@ compared by their keys: the bits of floats as integers in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from treebound.growing._bins import Bins, keys_of
-
-if TYPE_CHECKING:
-    from treebound.growing.shard import Facts
-
 
 # An interval with this shift is asked for its values.
 EXACT = 255
 
 
-class Intervals(NamedTuple):
-    """What a node has of a column, in order: class weights and rows, and missing ones last."""
+class ShardSplit(NamedTuple):
+    """Where the rows of a node go; see :func:`treebound.growing._kernels.divide_shard`."""
 
-    # No value of an interval has a key outside low and high; code is its bin.
-
-    table: NDArray[np.int64]
-    single: NDArray[np.uint8]
-    code: NDArray[np.int32]
-    low: NDArray[np.uint64]
-    high: NDArray[np.uint64]
-
-    def replaced(self, parts: Mapping[int, Intervals]) -> Intervals:
-        """Some of them replaced by finer ones."""
-        pieces: list[tuple[Any, ...]] = []
-        start = 0
-        for at in sorted(parts):
-            pieces += [self._slice(start, at), parts[at]]
-            start = at + 1
-        pieces.append(self._slice(start, len(self.code) + 1))  # with missing rows
-        return Intervals(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
-
-    def _slice(self, start: int, stop: int) -> tuple[Any, ...]:
-        return tuple(array[start:stop] for array in self)
+    slot: int
+    column: int
+    sides: NDArray[np.uint8]
+    edge: float
+    keep_left: bool
+    keep_right: bool
 
 
-class KeyRanges(NamedTuple):
-    """Where the bins of a column lie, at every node."""
+class Subtree(NamedTuple):
+    """What is grown below a small node: its slot, and what the in-memory kernel takes."""
 
-    single: NDArray[np.uint8]  # which bins hold one value only
-    low: NDArray[np.uint64]  # no value of a bin has a key outside low and high,
-    high: NDArray[np.uint64]  # which are exact for a single one
-    guide: NDArray[np.uint64]  # about where each bin begins, and where the last one ends
-
-    @classmethod
-    def of(cls, bins: Bins, facts: Facts, j: int) -> KeyRanges:
-        least, most = facts.extents[j]
-        if not least <= most:  # every value is missing
-            least = most = 0.0
-        single, values = facts.single[j], keys_of(bins.values(j))
-        ends = keys_of(np.array([least, most]))
-        edges = keys_of(np.clip(bins.edges(j), least, most))
-        guide = np.maximum.accumulate(np.concatenate([ends[:1], edges, ends[1:]]))
-        low, high = np.where(single, values, ends[0]), np.where(single, values, ends[1])
-        return cls(single, low, high, guide)
-
-    def intervals(self, table: NDArray[np.int64]) -> Intervals:
-        """The bins as intervals."""
-        code = np.arange(len(self.single), dtype=np.int32)
-        return Intervals(table, self.single, code, self.low, self.high)
-
-
-# Intervals of a node: its slot, all of the column, and which of them are asked for.
-Asked = tuple[int, Intervals, Sequence[int]]
+    slot: int
+    kernel: dict[str, Any]
 
 
 class Question(NamedTuple):
-    """Intervals of one column; see :func:`treebound.growing._histogram.look_into_shard`."""
+    """Intervals of one column; see :func:`treebound.growing._kernels.look_into_shard`."""
 
     n_slices: int
     slots: NDArray[np.int32]
@@ -117,53 +73,6 @@ def _unpacked(
     counts = np.zeros(shape, dtype=np.int64)
     counts.ravel()[places] = values
     return Answer(intervals, low, high, counts)
-
-
-def ask(groups: Sequence[Asked], ranges: KeyRanges, most: int, bits: int) -> Question:
-    """A question about a column; intervals of more than ``most`` rows are cut in 2^bits slices."""
-    ats = [np.asarray(some) for _, _, some in groups]
-    code, low, high = (
-        np.concatenate([mine[name][some] for (_, mine, _), some in zip(groups, ats, strict=True)])
-        for name in (2, 3, 4)
-    )
-    rows = np.concatenate(
-        [mine.table[some, -1] for (_, mine, _), some in zip(groups, ats, strict=True)]
-    )
-    whole = (low == ranges.low[code]) & (high == ranges.high[code])
-    guide = np.where(whole, ranges.guide[code], low)
-    width = np.where(whole, ranges.guide[code + 1], high) - guide
-    shift = np.array([max(0, int(w).bit_length() - bits) for w in width], dtype=np.uint8)
-    shift[rows <= most] = EXACT
-    sliced = shift != EXACT
-    starts = np.cumsum([0, *(len(some) for some in ats)])
-    places = np.arange(len(ranges.single) + 1)
-    first = [np.searchsorted(code[a:b], places) + a for a, b in pairwise(starts)]
-    return Question(
-        1 << bits,
-        np.array([slot for slot, _, _ in groups], dtype=np.int32),
-        np.ascontiguousarray(first, dtype=np.int32),
-        low,
-        high,
-        guide,
-        shift,
-        np.where(sliced, np.cumsum(sliced) - 1, -1).astype(np.int32),
-    )
-
-
-def refined(groups: Sequence[Asked], n_asked: int, answer: Answer) -> list[Intervals]:
-    """The intervals of each node, with the answer in place of those that were asked for."""
-    bounds = np.searchsorted(answer.intervals, np.arange(n_asked + 1))
-    found, i = [], 0
-    for _, mine, ats in groups:
-        parts = {}
-        for at in ats:
-            inside = slice(bounds[i], bounds[i + 1])
-            counts, low, high = answer.counts[inside], answer.low[inside], answer.high[inside]
-            code = np.full(len(low), mine.code[at], dtype=np.int32)
-            parts[at] = Intervals(counts, (low == high).astype(np.uint8), code, low, high)
-            i += 1
-        found.append(mine.replaced(parts))
-    return found
 
 
 # -- answers -----------------------------------------------------------------------------------

@@ -6,9 +6,6 @@ costs little, and if it waits long for threads that do not run they are not used
 Locks are Python's own, used without the interpreter.
 """
 
-from libc.stdlib cimport free
-from treebound.growing._layout cimport zeros
-
 cdef extern from "pythread.h" nogil:
     ctypedef void* PyThread_type_lock
     int PyThread_init_thread()
@@ -18,12 +15,19 @@ cdef extern from "pythread.h" nogil:
     int PyThread_acquire_lock(PyThread_type_lock lock, int wait)
     void PyThread_release_lock(PyThread_type_lock lock)
 
+cdef extern from "time.h" nogil:
+    cdef struct timespec:
+        long tv_sec
+        long tv_nsec
+    int TIME_UTC
+    int timespec_get(timespec* time, int base)
+
 cdef extern from *:
     """
-    #define load(p) __atomic_load_n(p, __ATOMIC_SEQ_CST)
-    #define store(p, v) __atomic_store_n(p, v, __ATOMIC_SEQ_CST)
-    #define add(p, v) __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST)
-    #define swap(p, v) __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
+    #define load_long(p) __atomic_load_n(p, __ATOMIC_SEQ_CST)
+    #define store_long(p, v) __atomic_store_n(p, v, __ATOMIC_SEQ_CST)
+    #define add_long(p, v) __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST)
+    #define swap_long(p, v) __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
     #if defined(__x86_64__) || defined(__i386__)
     #define rest() __builtin_ia32_pause()
     #else
@@ -43,12 +47,14 @@ cdef extern from *:
     #endif
     }
     """
-    long load(long* place) noexcept nogil
-    void store(long* place, long value) noexcept nogil
-    long add(long* place, long value) noexcept nogil
-    long swap(long* place, long value) noexcept nogil
+    long load_long(long* place) noexcept nogil
+    void store_long(long* place, long value) noexcept nogil
+    long add_long(long* place, long value) noexcept nogil
+    long swap_long(long* place, long value) noexcept nogil
     void rest() noexcept nogil
     long long run_time() noexcept nogil
+
+ctypedef void (*Work)(void* context, Py_ssize_t item, int thread) noexcept nogil
 
 cdef enum:
     PATIENCE = 5000      # polls for a new loop before a thread sleeps: some 50 microseconds
@@ -57,13 +63,13 @@ cdef enum:
 
 
 cdef struct Worker:
-    State* state
+    PoolState* state
     int number
     long asleep
     PyThread_type_lock wake
 
 
-cdef struct State:
+cdef struct PoolState:
     Work task
     void* context
     long n_items
@@ -85,15 +91,17 @@ cdef struct State:
 cdef class Pool:
     """``n_threads`` threads, the caller among them."""
 
+    cdef PoolState* state
+    cdef readonly int n_threads
+
     def __cinit__(self, int n_threads):
-        cdef State* state
+        cdef PoolState* state
         cdef int i
         self.n_threads = 1
-        self.state = NULL
         if n_threads <= 1:
             return
         PyThread_init_thread()
-        state = <State*>zeros(1, sizeof(State))
+        state = <PoolState*>zeros(1, sizeof(PoolState))
         self.state = state
         state.workers = <Worker*>zeros(n_threads - 1, sizeof(Worker))
         state.done = locked()
@@ -102,20 +110,20 @@ cdef class Pool:
             state.workers[i].number = i + 1
             state.workers[i].wake = locked()
             state.n_workers += 1
-            add(&state.alive, 1)
+            add_long(&state.alive, 1)
             if <long>PyThread_start_new_thread(&live, &state.workers[i]) == -1:
-                add(&state.alive, -1)
+                add_long(&state.alive, -1)
                 state.n_workers -= 1
                 PyThread_free_lock(state.workers[i].wake)
                 break
         self.n_threads = state.n_workers + 1
 
     def __dealloc__(self):
-        cdef State* state = <State*>self.state
+        cdef PoolState* state = self.state
         cdef int i
         if state == NULL:
             return
-        store(&state.ending, 1)
+        store_long(&state.ending, 1)
         with nogil:
             for i in range(state.n_workers):
                 PyThread_release_lock(state.workers[i].wake)
@@ -129,7 +137,7 @@ cdef class Pool:
 
     cdef void run(self, Work task, void* context, Py_ssize_t n_items) noexcept nogil:
         """Call ``task(context, item, thread)`` for every item, in any order."""
-        cdef State* state = <State*>self.state
+        cdef PoolState* state = self.state
         cdef Py_ssize_t item
         if state == NULL or n_items < 2 or state.pause:
             for item in range(n_items):
@@ -154,82 +162,99 @@ cdef long long now() noexcept nogil:
     return <long long>time.tv_sec * 1_000_000_000 + time.tv_nsec
 
 
-cdef void share(State* state, Work task, void* context, Py_ssize_t n_items) noexcept nogil:
+cdef void share(PoolState* state, Work task, void* context, Py_ssize_t n_items) noexcept nogil:
     cdef long long started = now(), worked, waited
     cdef int i
     state.task = task
     state.context = context
     state.n_items = n_items
-    store(&state.next, 0)
-    store(&state.run, 0)
-    store(&state.open, 1)
-    add(&state.loop, 1)
+    store_long(&state.next, 0)
+    store_long(&state.run, 0)
+    store_long(&state.open, 1)
+    add_long(&state.loop, 1)
     for i in range(state.n_workers):
-        if swap(&state.workers[i].asleep, 0):
+        if swap_long(&state.workers[i].asleep, 0):
             PyThread_release_lock(state.workers[i].wake)
     work(state, 0)
-    store(&state.open, 0)
+    store_long(&state.open, 0)
     worked = now()
     wait_for_workers(state)
     waited = now() - worked
-    if waited > worked - started + LATE and waited > 2 * load(&state.run):
+    if waited > worked - started + LATE and waited > 2 * load_long(&state.run):
         state.last_pause = min(2 * state.last_pause + 8, MOST_REST)
         state.pause = state.last_pause
     elif state.last_pause:
         state.last_pause -= 1
 
 
-cdef void wait_for_workers(State* state) noexcept nogil:
+cdef void wait_for_workers(PoolState* state) noexcept nogil:
     """Wait until no worker is in the loop; none can enter."""
     cdef int i
     for i in range(PATIENCE):
-        if not load(&state.active):
+        if not load_long(&state.active):
             return
         rest()
     while True:
-        store(&state.waiting, 1)
-        if not load(&state.active):
-            if not swap(&state.waiting, 0):
+        store_long(&state.waiting, 1)
+        if not load_long(&state.active):
+            if not swap_long(&state.waiting, 0):
                 PyThread_acquire_lock(state.done, 1)  # the last worker has released it
             return
         PyThread_acquire_lock(state.done, 1)
 
 
-cdef void work(State* state, int thread) noexcept nogil:
-    cdef long item = add(&state.next, 1)
+cdef void work(PoolState* state, int thread) noexcept nogil:
+    cdef long item = add_long(&state.next, 1)
     while item < state.n_items:
         state.task(state.context, item, thread)
-        item = add(&state.next, 1)
+        item = add_long(&state.next, 1)
 
 
 cdef void live(void* argument) noexcept nogil:
     """Main loop of a worker: wait for a loop, work, sleep if there is none."""
     cdef Worker* worker = <Worker*>argument
-    cdef State* state = worker.state
+    cdef PoolState* state = worker.state
     cdef long seen = 0, loop
     cdef long long began
     cdef int i
-    while not load(&state.ending):
-        loop = load(&state.loop)
+    while not load_long(&state.ending):
+        loop = load_long(&state.loop)
         if loop != seen:
             seen = loop
-            add(&state.active, 1)
-            if load(&state.open):
+            add_long(&state.active, 1)
+            if load_long(&state.open):
                 began = run_time()
                 work(state, worker.number)
-                add(&state.run, <long>(run_time() - began))
-            if add(&state.active, -1) == 1 and swap(&state.waiting, 0):
+                add_long(&state.run, <long>(run_time() - began))
+            if add_long(&state.active, -1) == 1 and swap_long(&state.waiting, 0):
                 PyThread_release_lock(state.done)
             continue
         for i in range(PATIENCE):
-            if load(&state.loop) != seen or load(&state.ending):
+            if load_long(&state.loop) != seen or load_long(&state.ending):
                 break
             rest()
         else:
-            store(&worker.asleep, 1)
-            if load(&state.loop) == seen and not load(&state.ending):
+            store_long(&worker.asleep, 1)
+            if load_long(&state.loop) == seen and not load_long(&state.ending):
                 PyThread_acquire_lock(worker.wake, 1)
-            elif not swap(&worker.asleep, 0):
+            elif not swap_long(&worker.asleep, 0):
                 PyThread_acquire_lock(worker.wake, 1)  # already released
-    if add(&state.alive, -1) == 1:
+    if add_long(&state.alive, -1) == 1:
         PyThread_release_lock(state.done)
+
+
+# -- Ctrl-C during long computations without the interpreter --------------------------------
+
+cdef enum:
+    PAUSE = 20_000_000  # nanoseconds: acquiring the interpreter's lock may take milliseconds
+
+
+cdef bint look_for_signals(long long* looked) except -1 nogil:
+    """Raise KeyboardInterrupt if it is pending; whether it looked, as it does after every pause."""
+    cdef long long time = now()
+    if 0 <= time - looked[0] < PAUSE:
+        return False
+    looked[0] = time
+    with gil:
+        PyErr_CheckSignals()
+    return True

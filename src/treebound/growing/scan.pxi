@@ -14,14 +14,66 @@ this reduces the scans from a half of the growing time to a seventh. How many ro
   weight log weight): w (log2(weight / w) + log2 e), as only the side a row leaves becomes purer.
 """
 
-from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memset
+cdef struct Segment:
+    # The present rows of a node sorted by one column, and the allowed boundaries.
+    const uint64_t* entries
+    Py_ssize_t present
+    Py_ssize_t first       # minimum and
+    Py_ssize_t last        # maximum number of present rows on the left
 
-from treebound.growing._layout cimport (
-    GINI, MISCLASSIFICATION, NOMINAL, Column, NodeView, Packing, Problem, Scratch, Split, int128_t,
-    keeps_order, label_of, may_ask, purity_of, rank_of, row_of, square_t, term_of, weight_of, xlogx,
-)
+
+cdef struct Pair:
+    # A node of two classes.
+    int64_t weight
+    int64_t ones       # of its second class,
+    double all_weight  # and both as floats
+    double all_ones
+
+
+cdef inline Pair pair_of(const NodeView* node) noexcept nogil:
+    cdef Pair pair
+    pair.weight = node.weight
+    pair.ones = node.counts[1]
+    pair.all_weight = <double>pair.weight
+    pair.all_ones = <double>pair.ones
+    return pair
+
+
+cdef inline double left_and_right(
+    const Pair* node, int64_t left, int64_t ones, const Problem* problem
+) noexcept nogil:
+    """The score with weight ``left`` on the left, ``ones`` of it of class 1, times ``scale``."""
+    cdef double left_all, left_ones, left_zeros, right_all, right_ones, right_zeros
+    cdef int64_t right = node.weight - left
+    if problem.criterion == GINI:
+        # squares_left / left + squares_right / right, without the divisions
+        left_all = <double>left
+        left_ones = <double>ones
+        left_zeros = left_all - left_ones
+        right_all = node.all_weight - left_all
+        right_ones = node.all_ones - left_ones
+        right_zeros = right_all - right_ones
+        return (left_zeros * left_zeros + left_ones * left_ones) * right_all + (
+            right_zeros * right_zeros + right_ones * right_ones
+        ) * left_all
+    return <double>(
+        xlogx(left - ones, problem) + xlogx(ones, problem) - xlogx(left, problem)
+        + xlogx(right - node.ones + ones, problem) + xlogx(node.ones - ones, problem)
+        - xlogx(right, problem)
+    )
+
+
+cdef inline double scale(const Pair* node, int64_t left, const Problem* problem) noexcept nogil:
+    if problem.criterion == GINI:
+        return <double>left * (node.all_weight - <double>left)
+    return problem.xlogx_unit
+
+
+cdef inline bint beats(
+    const Pair* node, int64_t left, int64_t ones, double bar, const Problem* problem
+) noexcept nogil:
+    return left_and_right(node, left, ones, problem) > bar * scale(node, left, problem)
+
 
 cdef enum:
     SHORT_LEAP = 8   # a skip costs about as much as a few boundaries
@@ -40,7 +92,7 @@ cdef Split best_split(
     if column.kind == NOMINAL:
         search_categories(column, node, scratch, &best)
     else:
-        search_sorted(column, node, scratch, &best)
+        search_thresholds(column, node, scratch, &best)
     # the first column wins ties, but with threads it may be searched last
     scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
     return best
@@ -55,16 +107,13 @@ cdef Split no_split(Py_ssize_t column) noexcept nogil:
     return split
 
 
-cdef void offer(
-    Split* best, double score, double tolerance, Py_ssize_t place, bint missing_left
+cdef bint is_better(
+    double score, Py_ssize_t place, const Split* best, double tolerance
 ) noexcept nogil:
-    """Keep a candidate that is better, or equal and of a lower place."""
-    if score > best.score + tolerance or (
+    """Whether a split is better, or equal and of a lower place."""
+    return score > best.score + tolerance or (
         score >= best.score - tolerance and place < best.place
-    ):
-        best.score = score
-        best.place = place
-        best.missing_left = missing_left
+    )
 
 
 cdef void start_left(const NodeView* node, const int64_t* missing, Scratch* scratch) noexcept nogil:
@@ -78,7 +127,7 @@ cdef void start_left(const NodeView* node, const int64_t* missing, Scratch* scra
 # -- thresholds ----------------------------------------------------------------------------
 
 
-cdef void search_sorted(
+cdef void search_thresholds(
     const Column* column, const NodeView* node, Scratch* scratch, Split* best
 ) noexcept nogil:
     """Scan with missing on the right and, if rows are missing, with missing on the left."""
@@ -115,8 +164,9 @@ cdef void search_sorted(
     keep_heavy(&segment, node, missing_weight)
     start_left(node, scratch.missing, scratch)
     scan(&segment, node, scratch, &other)
-    if other.place >= 0:
-        offer(best, other.score, node.tolerance, other.place, True)
+    if other.place >= 0 and is_better(other.score, other.place, best, node.tolerance):
+        best[0] = other
+        best.missing_left = best.misses = True
 
 
 cdef void keep_heavy(Segment* segment, const NodeView* node, int64_t weight) noexcept nogil:
@@ -187,8 +237,32 @@ cdef inline void try_cell(
         for k in range(problem.n_classes):
             cell[problem.n_classes] += cell[k]
     if cell[problem.n_classes]:
-        try_counts(column, node, cell, code, best)
+        try_counts(node, cell, code, code == column.n_codes, best)
         memset(cell, 0, (problem.n_classes + 1) * sizeof(int64_t))
+
+
+cdef int64_t weight_in(
+    const int64_t* left, const int64_t* base, Py_ssize_t n_classes
+) noexcept nogil:
+    """The weight of class counts, and of others if there are any."""
+    cdef int64_t weight = 0
+    cdef Py_ssize_t k
+    for k in range(n_classes):
+        weight += left[k] + (0 if base == NULL else base[k])
+    return weight
+
+
+cdef bint may_stand(const int64_t* left, const int64_t* base, const NodeView* node) noexcept nogil:
+    """Whether both sides have enough rows and weight; class counts are followed by rows."""
+    cdef const Problem* problem = node.problem
+    cdef Py_ssize_t n_classes = problem.n_classes
+    cdef int64_t rows = left[n_classes] + (0 if base == NULL else base[n_classes]), weight
+    if not problem.min_leaf <= rows <= node.stop - node.start - problem.min_leaf:
+        return False
+    if problem.min_weight == 0:
+        return True
+    weight = weight_in(left, base, n_classes)
+    return problem.min_weight <= weight <= node.weight - problem.min_weight
 
 
 cdef double score_of(const int64_t* left, const NodeView* node) noexcept nogil:
@@ -196,30 +270,19 @@ cdef double score_of(const int64_t* left, const NodeView* node) noexcept nogil:
     return purity_of(left, NULL, node.problem) + purity_of(node.counts, left, node.problem)
 
 
-cdef inline bint is_heavy(const int64_t* left, const NodeView* node) noexcept nogil:
-    """Whether both sides have enough weight."""
-    cdef const Problem* problem = node.problem
-    cdef int64_t weight = 0
-    cdef Py_ssize_t k
-    if problem.min_weight == 0:
-        return True
-    for k in range(problem.n_classes):
-        weight += left[k]
-    return problem.min_weight <= weight <= node.weight - problem.min_weight
-
-
 cdef void try_counts(
-    const Column* column, const NodeView* node, const int64_t* counts, Py_ssize_t code, Split* best
+    const NodeView* node, const int64_t* counts, Py_ssize_t code, bint missing, Split* best
 ) noexcept nogil:
     """``x == code``; missing is a code too."""
-    cdef const Problem* problem = node.problem
-    cdef int64_t rows = counts[problem.n_classes]
-    cdef int64_t most = node.stop - node.start - problem.min_leaf
-    if problem.min_leaf <= rows <= most and is_heavy(counts, node):
-        offer(
-            best, score_of(counts, node), node.tolerance, code,
-            column.has_missing and code == column.n_codes,
-        )
+    cdef double score
+    if not may_stand(counts, NULL, node):
+        return
+    score = score_of(counts, node)
+    if is_better(score, code, best, node.tolerance):
+        best.score = score
+        best.place = best.bin = code
+        best.left_weight = weight_in(counts, NULL, node.problem.n_classes)
+        best.missing_left = missing
 
 
 # -- scans ---------------------------------------------------------------------------------
@@ -281,7 +344,8 @@ cdef inline void scan_pair(
     cdef Packing packing = problem.packing
     cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
     cdef int64_t heaviest = problem.max_weight if weighted else 1
-    cdef int64_t left = scratch.left[0] + scratch.left[1], ones = scratch.left[1], weight
+    cdef int64_t before = scratch.left[0] + scratch.left[1], left = before, weight
+    cdef int64_t ones = scratch.left[1]
     cdef Py_ssize_t i = 0, stop, leap = FIRST_LEAP, walk = FIRST_WALK
     cdef double bar = scratch.floor
     cdef Pair pair = pair_of(node)
@@ -313,6 +377,7 @@ cdef inline void scan_pair(
                     &pair, left, problem
                 )
                 best.place = i
+                best.left_weight = left - before
                 bar = best.score + node.tolerance
         leap = 2 * SHORT_LEAP
         walk = min(2 * walk, LAST_WALK)
@@ -353,7 +418,7 @@ cdef inline void pass_rows(
 # -- more classes --------------------------------------------------------------------------
 
 
-cdef inline int64_t count_rows(
+cdef inline int64_t move_rows(
     const Segment* segment, Py_ssize_t start, Py_ssize_t stop, const Problem* problem,
     int64_t* left, int64_t* right,
 ) noexcept nogil:
@@ -381,18 +446,17 @@ cdef void scan_sums(
     cdef int64_t* left = scratch.left
     cdef int64_t* right = scratch.right
     cdef square_t left_sum, right_sum
-    cdef int64_t left_weight = 0, right_weight, weight
+    cdef int64_t before = weight_in(left, NULL, problem.n_classes)
+    cdef int64_t left_weight = before, right_weight, weight
     cdef double bar = scratch.floor, score = node.purity, total, product = problem.xlogx_unit
     cdef double slack = (SHORT_LEAP + problem.n_classes) * node.rise
     cdef bint gini = problem.criterion == GINI
     cdef Py_ssize_t i = 0, k, target
-    for k in range(problem.n_classes):
-        left_weight += left[k]
-    if left_weight:
+    if before:
         score = bar
     while i < segment.last:
         target = leap_to(i, bar - score, node.rise, segment)
-        left_weight += count_rows(segment, i, target, problem, left, right)
+        left_weight += move_rows(segment, i, target, problem, left, right)
         right_weight = node.weight - left_weight
         i = target
         left_sum = right_sum = zero
@@ -430,6 +494,7 @@ cdef void scan_sums(
                 if keeps_order(left, best.column, i < segment.present, node):
                     best.score = total / product
                     best.place = i
+                    best.left_weight = left_weight - before
                     bar = best.score + node.tolerance
             elif total < (bar - slack) * product:
                 score = total / product
@@ -447,7 +512,7 @@ cdef void scan_errors(
     cdef int64_t* left = scratch.left
     cdef int64_t* right = scratch.right
     cdef int64_t* right_most = <int64_t*>scratch.keys
-    cdef int64_t most = 0, weight
+    cdef int64_t before = weight_in(left, NULL, problem.n_classes), most = 0, weight
     cdef double bar = scratch.floor
     cdef Py_ssize_t i, k
     # take the present rows out of the right side, then put them back from the last to the first
@@ -478,4 +543,5 @@ cdef void scan_errors(
         ):
             best.score = <double>(most + right_most[i - 1])
             best.place = i
+            best.left_weight = weight_in(left, NULL, problem.n_classes) - before
             bar = best.score + node.tolerance

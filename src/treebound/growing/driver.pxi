@@ -6,22 +6,41 @@ searches a node and splits its rows. Ties, limits, thresholds and the side of mi
 settled here.
 """
 
-import numpy as np
+cdef enum State:
+    WAITING = 0   # not searched: its priority is a bound from its counts
+    BOUNDED = 1   # its priority is a bound from its histogram
+    FOUND = 2     # its split is known
 
-from libc.math cimport INFINITY, NAN, floor, isinf, log2
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
 
-from treebound.growing._categories cimport free_chain
-from treebound.growing._layout cimport (
-    ENTROPY, GINI, NOMINAL, REAL, Problem, Source, Split, allocate, enlarged, keeps_order,
-    least_gain, left_is_heavier, most_priority, order_tolerance, priority_of, purity_of, set_scale, tolerance_of, xlogx, zeros,
-)
-from treebound.growing._pool cimport look_for_signals
-from treebound.growing._scan cimport no_split
-from treebound.growing._sorted cimport Sorted, Task, free_sorted
-from treebound.tree._thresholds cimport OBSERVED, pick
+cdef struct Node:
+    Py_ssize_t start      # its rows
+    Py_ssize_t stop
+    Py_ssize_t depth
+    int64_t weight
+    double purity
+    double priority       # the frontier's order: the largest first
+    Split split           # column -1: none
+    double threshold
+    int32_t category
+    int32_t left          # children; -1: none
+    int32_t right
+    int32_t age           # of two leaves that tie the one of lower age comes first
+    State state
+    bint expanded         # whether it is an inner node
+    Sorted* home          # the sorted rows it is in; NULL: it has none
+    void* histogram       # of a node in the coded sample; or NULL
+    int32_t n_first       # of the splits that come first, how many are above it or do not part it
+    uint64_t groups       # of columns that it may ask; see `Rules`
+
+
+cdef struct FirstSplit:
+    # A split that comes first.
+    Py_ssize_t column
+    double threshold
+    int32_t category      # -1: by the threshold
+    bint missing_left
+    bint missing_known    # whether the side of missing values was asked for
+
 
 cdef double LOG2_E = 1.4426950408889634
 
@@ -31,6 +50,15 @@ cdef enum:
 
 cdef class Nodes:
     """Nodes in order of creation; `arrays` gives them in pre-order."""
+
+    cdef Node* nodes
+    cdef int64_t* counts      # n_classes per node
+    cdef double* limits       # n_limits per node: of the shares of the highest classes
+    cdef Py_ssize_t n_limits  # 0: shares have no order
+    cdef int32_t* frontier    # a heap, or a stack if order does not matter
+    cdef Py_ssize_t n_nodes, n_frontier, n_classes, capacity
+    cdef double tolerance     # priorities closer than this are tied
+    cdef bint in_order
 
     def __cinit__(self, Py_ssize_t n_classes, bint in_order):
         self.nodes = NULL
@@ -43,7 +71,6 @@ cdef class Nodes:
     def __dealloc__(self):
         cdef Py_ssize_t i
         for i in range(self.n_nodes):
-            free_chain(self.nodes[i].chain)
             free(self.nodes[i].histogram)
         for i in range(self.n_frontier):
             leave(self.nodes[self.frontier[i]].home)
@@ -205,6 +232,23 @@ cdef void leave(Sorted* home) noexcept nogil:
 cdef class Driver:
     """Grows a tree; the options, its nodes, and what an engine must do."""
 
+    cdef Problem problem
+    cdef Source* sources
+    cdef Py_ssize_t n_columns
+    cdef Nodes tree
+    cdef int64_t* xlogx_table
+    cdef Py_ssize_t max_leaves, n_leaves, max_depth, min_split
+    cdef double min_gain
+    cdef double least_priority  # with a limit of leaves: leaves below it are not expanded
+    cdef int64_t whole          # weight of the whole sample, if this is a part of it
+    cdef Rule thresholds
+    cdef bint by_impurity
+    cdef long long looked       # for signals, when
+    cdef Rules rules
+    cdef dict rules_as_given    # keeps the memory of the rules alive
+    cdef FirstSplit* firsts
+    cdef Py_ssize_t n_firsts
+
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, *others):
         self.n_columns = n_columns
         self.sources = <Source*>zeros(n_columns, sizeof(Source))
@@ -259,15 +303,19 @@ cdef class Driver:
         """From the counts of the root: tolerances, the width of sums, the table of c log c."""
         cdef int64_t total = 0, count
         cdef Py_ssize_t k
+        cdef double largest
         for k in range(self.problem.n_classes):
             total += self.tree.counts_of(0)[k]
         self.whole = max(self.whole, total)
-        self.tree.tolerance = order_tolerance(self.whole, self.by_impurity)
-        self.problem.xlogx = NULL
-        set_scale(&self.problem, self.whole)
-        if self.problem.criterion != ENTROPY or total > max(
-            MOST_LOGARITHMS, 4 * <int64_t>self.problem.n_rows
-        ):
+        # the paper's priorities are impurities, at most a few units; gains are weights
+        self.tree.tolerance = TOLERANCE * (1.0 if self.by_impurity else <double>self.whole)
+        self.problem.wide = self.whole >= <int64_t>1 << 31
+        if self.problem.criterion != ENTROPY:
+            return 0
+        # a sum of c log c is at most whole log2 whole: leave it 60 bits
+        largest = <double>self.whole * max(1.0, log2(<double>self.whole))
+        self.problem.xlogx_unit = 2.0 ** (60.0 - ceil(log2(largest)))
+        if total > max(MOST_LOGARITHMS, 4 * <int64_t>self.problem.n_rows):
             return 0
         self.xlogx_table = <int64_t*>allocate(total + 1, sizeof(int64_t))
         for count in range(total + 1):
@@ -296,7 +344,7 @@ cdef class Driver:
         cdef int32_t index
         cdef Sorted* home
         while self.tree.n_frontier and self.n_leaves != self.max_leaves:
-            if look_for_signals(&self.watch):
+            if look_for_signals(&self.looked):
                 self.pause()
             index = self.tree.pop()
             home = self.tree.nodes[index].home
@@ -327,10 +375,6 @@ cdef class Driver:
 
     cdef void find_ends(self, const Node* node, Split* split) noexcept nogil:
         """Set the neighbours of a threshold, if they are not known."""
-
-    cdef int64_t weight_left(self, const Node* node, const Split* split) noexcept nogil:
-        """The weight of the present rows that go left."""
-        return split.left_weight
 
     cdef int part_first(
         self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
@@ -466,11 +510,17 @@ cdef class Driver:
         self.tree.push(index)
 
     cdef double most_priority(self, int32_t index) noexcept nogil:
+        """The priority of a node whose children would both be pure."""
         cdef const Node* node = &self.tree.nodes[index]
-        return most_priority(node.weight, node.purity, self.by_impurity, &self.problem)
+        return self.priority_with(
+            node, 0.0 if self.problem.criterion == ENTROPY else <double>node.weight
+        )
 
     cdef double priority_with(self, const Node* node, double score) noexcept nogil:
-        return priority_of(score, node.weight, node.purity, self.by_impurity, &self.problem)
+        """The gain, or in the paper's order minus the mean impurity of the children (ERRATA 15)."""
+        if not self.by_impurity:
+            return score - node.purity
+        return score / <double>node.weight - (self.problem.criterion != ENTROPY)
 
     # -- the split ---------------------------------------------------------------------------
 
@@ -479,6 +529,7 @@ cdef class Driver:
         cdef const Source* source = &self.sources[node.split.column]
         cdef Split* split = &node.split
         cdef bint learned = source.may_miss
+        cdef double surplus
         if source.kind == NOMINAL:
             node.category = <int32_t>split.place
         elif split.exact:
@@ -494,13 +545,22 @@ cdef class Driver:
             else:
                 node.threshold = floor(0.5 * split.low + 0.5 * split.high)
         if not learned:
-            split.missing_left = left_is_heavier(self.tree.nodes[node.left].weight, node.weight)
+            # rounded weights may miss a tie by a few units
+            surplus = <double>(2 * self.tree.nodes[node.left].weight - node.weight)
+            split.missing_left = surplus >= -TOLERANCE * <double>node.weight
         return self.pass_rules_on(<int32_t>(node - self.tree.nodes))
 
     cdef void set_task(self, Task* task, int32_t index, bint wanted) noexcept nogil:
         """Prepare the search of a node."""
         cdef const Node* node = &self.tree.nodes[index]
-        cdef double tolerance = tolerance_of(node.weight, &self.problem)
+        cdef double tolerance = TOLERANCE * <double>node.weight, least
+        if self.problem.criterion == ENTROPY:  # c log c is rounded to integers
+            tolerance += (2 * self.problem.n_classes + 2) / self.problem.xlogx_unit
+        # A split without gain may lead to splits that gain (exclusive or); if impurities are not
+        # strictly concave, or leaves are ordered by impurity, it would only delay them.
+        least = self.min_gain * <double>self.whole - tolerance
+        if self.by_impurity or self.problem.criterion == MISCLASSIFICATION:
+            least = max(least, tolerance)
         task.index = index
         task.wanted = wanted
         task.view.problem = &self.problem if node.home == NULL else &node.home.problem
@@ -514,9 +574,7 @@ cdef class Driver:
         task.view.rise = rise_of(node.weight, &self.problem)
         task.view.groups = node.groups
         task.view.limits = self.tree.limits_of(index)
-        task.least = node.purity + least_gain(
-            self.min_gain, self.whole, tolerance, self.by_impurity, &self.problem
-        )
+        task.least = node.purity + least
 
     cdef bint choose(self, Node* node, const Task* task) noexcept nogil:
         """Take the best of the columns' splits; whether it gains enough."""
@@ -541,7 +599,7 @@ cdef class Driver:
         if split.score < node.split.score - tolerance:
             return False
         if self.by_impurity:
-            return self.weight_left(node, split) < self.weight_left(node, &node.split)
+            return split.left_weight < node.split.left_weight
         return self.gap_of(node, split) > self.gap_of(node, &node.split)
 
     cdef double gap_of(self, const Node* node, Split* split) noexcept nogil:
@@ -557,7 +615,7 @@ cdef class Driver:
 
 
 cdef double rise_of(int64_t weight, const Problem* problem) noexcept nogil:
-    """The most that a row can raise the score by changing sides (see ``_scan.pyx``)."""
+    """The most that a row can raise the score by changing sides (see ``scan.pxi``)."""
     cdef double heaviest = <double>min(problem.max_weight, weight)
     if problem.criterion == GINI:
         return 2.0 * heaviest

@@ -23,20 +23,52 @@ Bounds are compared with a bar that lies a few tolerances below the best score, 
 do not matter. A skipped bin holds no split that could win, or tie with one that could.
 """
 
-from libc.math cimport INFINITY, NAN, log2
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+cdef struct Family:
+    # The splits of a column with missing rows on one side.
+    const int64_t* base     # counts on the left besides the bins: class counts, then rows
+    double* scores          # after each bin
+    double* bounds          # inside it, if known
+    Py_ssize_t first        # the boundaries from here
+    Py_ssize_t last         # to here have enough on both sides
 
-from treebound.growing._histogram cimport Binned, CodedColumn, Counted, Gathered, gather
-from treebound.growing._layout cimport (
-    ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, NodeView, Problem, Scratch, Source, Split,
-    allocate, has_order, keeps_order, may_ask, row_of, value_at, weight_of, xlogx, zeros,
-)
-from treebound.growing._pool cimport Pool
-from treebound.growing._scan cimport (
-    Pair, Segment, keep_heavy, left_and_right, no_split, pair_of, scale, scan, score_of,
-)
-from treebound.growing._sorted cimport packing_of, presort
+
+cdef struct Profile:
+    # A threshold column at a node: counts left of each bin that holds rows.
+    const NodeView* node
+    Py_ssize_t n_bins
+    int32_t* bins           # their codes
+    int64_t* left           # (n_bins + 1) times class counts, then rows
+    int64_t* missing        # class counts, then rows, of the rows without a value
+    int64_t* none           # the same of no rows
+    bint ordered            # whether the column has a sign
+    int n_families          # 2 where rows are missing: on the right, on the left
+    Family families[2]
+    double* a               # two classes: the counts left of each bin as floats, base included
+    double* b
+    int64_t* scratch        # n_classes
+
+
+cdef struct ColumnBounds:
+    # Scores and bounds of the bins of a column.
+    double best             # the best score between two bins
+    double bound            # on the splits inside bins; -inf if none can win
+    Py_ssize_t live_rows    # in bins that may hold the best split
+
+
+cdef struct Finder:
+    # The state of one thread, and what it searches: a node and its histogram.
+    const Binned* data
+    const NodeView* node
+    const void* histogram
+    Profile profile
+    Scratch* scratch
+    uint8_t* wanted        # by code
+    int64_t* counts        # n_classes + 1
+    Gathered gathered      # rows of the bins being searched
+    Py_ssize_t n_gathered  # capacity
+    double floor
+    bint failed            # memory ran out
+
 
 cdef extern from "_loops.h":
     double greatest(const double* values, Py_ssize_t n) noexcept nogil
@@ -47,13 +79,12 @@ cdef extern from "_loops.h":
 
 cdef enum:
     GATHERED = 262144   # rows searched at a time, or one bin
-    RARE = 8            # categories with fewer rows of each of two classes share their scores
 
 ctypedef fused count_t:
     uint32_t
     int64_t
 
-cdef double EXACT = 2.0**26  # sums of squares of smaller weights are exact in floats
+cdef double EXACT_SUMS = 2.0**26  # sums of squares of smaller weights are exact in floats
 
 
 # -- the counts of a column ------------------------------------------------------------------
@@ -175,30 +206,7 @@ cdef inline int64_t rows_of(const Profile* profile, Py_ssize_t t) noexcept nogil
     return profile.left[(t + 2) * width - 1] - profile.left[(t + 1) * width - 1]
 
 
-cdef int64_t weight_in(
-    const int64_t* left, const int64_t* base, Py_ssize_t n_classes
-) noexcept nogil:
-    cdef int64_t weight = 0
-    cdef Py_ssize_t k
-    for k in range(n_classes):
-        weight += left[k] + base[k]
-    return weight
-
-
 # -- boundaries ----------------------------------------------------------------------------
-
-
-cdef bint may_stand(const int64_t* left, const int64_t* base, const NodeView* node) noexcept nogil:
-    """Whether both sides have enough rows and weight."""
-    cdef const Problem* problem = node.problem
-    cdef Py_ssize_t n_classes = problem.n_classes
-    cdef int64_t rows = left[n_classes] + base[n_classes], weight
-    if not problem.min_leaf <= rows <= node.stop - node.start - problem.min_leaf:
-        return False
-    if problem.min_weight == 0:
-        return True
-    weight = weight_in(left, base, n_classes)
-    return problem.min_weight <= weight <= node.weight - problem.min_weight
 
 
 cdef double score_left(
@@ -263,7 +271,7 @@ cdef void score_boundaries(Profile* profile, Family* family, Py_ssize_t column) 
         )
     elif problem.n_classes == 2 and problem.criterion == ENTROPY:
         entropy_of_pairs(profile, family)
-    elif problem.criterion == GINI and <double>node.weight < EXACT:
+    elif problem.criterion == GINI and <double>node.weight < EXACT_SUMS:
         score_gini(profile, family)
     else:
         for t in range(profile.n_bins):
@@ -617,55 +625,31 @@ cdef ColumnBounds bounds_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
 cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
     """``x == category`` for every category that occurs; missing is one more."""
     cdef const CodedColumn* column = &finder.data.columns[j]
-    cdef const NodeView* node = finder.node
-    cdef Py_ssize_t n_classes = node.problem.n_classes, code, k
+    cdef Py_ssize_t n_classes = finder.node.problem.n_classes, code, k
     cdef const uint32_t* narrow = <const uint32_t*>finder.histogram + column.offset
     cdef const int64_t* wide = <const int64_t*>finder.histogram + column.offset
-    cdef bint weighted = finder.data.counted.weights != NULL
     cdef int64_t* counts = finder.counts
-    cdef int64_t rows
-    cdef double score
-    cdef double* known = NULL
-    cdef double[RARE * RARE] scores  # of two counts; NaN: not yet
     cdef Split best = no_split(j)
-    if n_classes == 2 and not weighted:
-        for k in range(RARE * RARE):
-            scores[k] = NAN
     for code in range(column.coder.n_bins + 1):
-        rows = 0
-        for k in range(n_classes):
-            counts[k] = wide[k] if weighted else <int64_t>narrow[k]
-            rows += counts[k]
-        counts[n_classes] = wide[n_classes] if weighted else rows
+        if finder.data.counted.weights != NULL:
+            memcpy(counts, wide, (n_classes + 1) * sizeof(int64_t))
+        else:
+            counts[n_classes] = 0
+            for k in range(n_classes):
+                counts[k] = narrow[k]
+                counts[n_classes] += counts[k]
         narrow += n_classes
         wide += n_classes + 1
-        if rows == 0:
-            continue
-        known = NULL
-        if n_classes == 2 and not weighted and counts[0] < RARE and counts[1] < RARE:
-            known = &scores[counts[0] * RARE + counts[1]]
-        if known == NULL or known[0] != known[0]:
-            score = -INFINITY
-            if may_stand(counts, finder.profile.none, node):
-                score = score_left(counts, finder.profile.none, node, finder.profile.left)
-            if known != NULL:
-                known[0] = score
-        else:
-            score = known[0]
-        if score > best.score + node.tolerance and score > finder.floor:
-            best.score = score
-            best.place = best.bin = code
-            best.left_weight = rows
-            best.missing_left = code == column.coder.n_bins
+        if counts[n_classes]:
+            try_counts(finder.node, counts, code, code == column.coder.n_bins, &best)
     return best
 
 
 # -- inside bins ---------------------------------------------------------------------------
 
 
-cdef Split best_of_column(Finder* finder, Py_ssize_t j, Pool pool) noexcept nogil:
+cdef Split best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
     """The best split of a column; score -inf if there is none above the floor."""
-    # pool has the threads that share the rows; None if each of them searches a column.
     cdef Split[2] found
     cdef Split best
     if finder.data.sources[j].kind == NOMINAL:
@@ -673,7 +657,7 @@ cdef Split best_of_column(Finder* finder, Py_ssize_t j, Pool pool) noexcept nogi
     else:
         found[0] = found[1] = no_split(j)
         read_column(finder, j)
-        walk_bins(finder, j, found, pool)
+        walk_bins(finder, j, found)
         best = better_side(found, finder.node)
     finder.floor = max(finder.floor, best.score - 4.0 * finder.node.tolerance)
     return best
@@ -681,15 +665,13 @@ cdef Split best_of_column(Finder* finder, Py_ssize_t j, Pool pool) noexcept nogi
 
 cdef Split better_side(const Split* found, const NodeView* node) noexcept nogil:
     """The better of the splits with missing rows on the right and on the left."""
-    if found[1].place >= 0 and (
-        found[1].score > found[0].score + node.tolerance
-        or (found[1].score >= found[0].score - node.tolerance and found[1].place < found[0].place)
-    ):
-        return found[1]
-    return found[0]
+    cdef bint left = found[1].place >= 0 and is_better(
+        found[1].score, found[1].place, &found[0], node.tolerance
+    )
+    return found[left]
 
 
-cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* found, Pool pool) noexcept nogil:
+cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* found) noexcept nogil:
     """Visit all splits that can be above the floor, in order."""
     # found has the best one with missing rows on the right, and on the left. Bins are searched in
     # batches, to limit the number of rows sorted at once.
@@ -701,17 +683,16 @@ cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* found, Pool pool) noexc
         if is_live(profile, t, single, finder.floor):
             size = rows_of(profile, t)
             if rows and rows + size > GATHERED:
-                meet_bins(finder, j, first, t, rows, found, pool)
+                meet_bins(finder, j, first, t, rows, found)
                 first = t
                 rows = 0
             finder.wanted[profile.bins[t]] = True
             rows += size
-    meet_bins(finder, j, first, profile.n_bins, rows, found, pool)
+    meet_bins(finder, j, first, profile.n_bins, rows, found)
 
 
 cdef void meet_bins(
-    Finder* finder, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows,
-    Split* found, Pool pool,
+    Finder* finder, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows, Split* found
 ) noexcept nogil:
     """Visit the splits of the bins from ``first`` to ``stop``; wanted bins hold ``n_rows``."""
     cdef const Profile* profile = &finder.profile
@@ -722,7 +703,7 @@ cdef void meet_bins(
     cdef int side
     node.problem = &local
     if n_rows:
-        entries = gather_entries(finder, j, n_rows, &local, pool)
+        entries = gather_entries(finder, j, n_rows, &local)
         if entries == NULL:
             finder.failed = True
             return
@@ -756,7 +737,7 @@ cdef void try_boundary(
     best.known = not best.bounded
     best.missing_left = side
     best.misses = profile.n_families == 2
-    best.left_weight = weight_in(left, profile.none, n_classes)
+    best.left_weight = weight_in(left, NULL, n_classes)
 
 
 cdef void scan_inside(
@@ -766,7 +747,7 @@ cdef void scan_inside(
     """The splits between two values of a bin, with the lower bins on the left."""
     cdef const Profile* profile = &finder.profile
     cdef const Problem* local = node.problem
-    cdef Py_ssize_t n_classes = local.n_classes, k, i, n_node = node.stop - node.start
+    cdef Py_ssize_t n_classes = local.n_classes, k, n_node = node.stop - node.start
     cdef const int64_t* left = profile.left + t * (n_classes + 1)
     cdef const int64_t* base = profile.families[side].base
     cdef int64_t rows = left[n_classes] + base[n_classes]
@@ -796,13 +777,11 @@ cdef void scan_inside(
     best.low = value_at(source, finder.gathered.rows[k])
     k = row_of(entries[found.place], &local.packing)
     best.high = value_at(source, finder.gathered.rows[k])
-    best.left_weight = weight_in(left, profile.none, n_classes)
-    for i in range(found.place):
-        best.left_weight += weight_of(row_of(entries[i], &local.packing), local)
+    best.left_weight = weight_in(left, NULL, n_classes) + found.left_weight
 
 
 cdef const uint64_t* gather_entries(
-    Finder* finder, Py_ssize_t j, Py_ssize_t n_rows, Problem* local, Pool pool
+    Finder* finder, Py_ssize_t j, Py_ssize_t n_rows, Problem* local
 ) noexcept nogil:
     """Entries of the rows of wanted bins, sorted by value; NULL if out of memory."""
     cdef Scratch* scratch = finder.scratch
@@ -810,7 +789,7 @@ cdef const uint64_t* gather_entries(
     if not enlarge_finder(finder, n_rows, local):
         return NULL
     finder.gathered.keys = scratch.keys
-    gather(finder.data, j, node.start, node.stop, finder.wanted, n_rows, &finder.gathered, pool)
+    gather(finder.data, j, node.start, node.stop, finder.wanted, n_rows, &finder.gathered)
     local.labels = finder.gathered.labels
     if local.weights != NULL:
         local.weights = finder.gathered.weights
@@ -823,31 +802,15 @@ cdef const uint64_t* gather_entries(
 cdef bint enlarge_finder(
     Finder* finder, Py_ssize_t n_rows, const Problem* problem
 ) noexcept nogil:
-    """Allocate memory for ``n_rows`` rows; return whether it succeeded."""
-    cdef Scratch* scratch = finder.scratch
+    """Allocate memory for ``n_rows`` rows; whether there was enough."""
     cdef Gathered* found = &finder.gathered
     if n_rows > finder.n_gathered:
-        free(found.rows)
-        free(found.labels)
-        free(found.weights)
         finder.n_gathered = 0
-        found.rows = <uint32_t*>malloc((n_rows + 1) * sizeof(uint32_t))
-        found.labels = <uint32_t*>malloc(n_rows * sizeof(uint32_t))
-        found.weights = <int64_t*>malloc(
-            (n_rows if problem.weights != NULL else 1) * sizeof(int64_t)
-        )
-        if found.rows == NULL or found.labels == NULL or found.weights == NULL:
+        if not (
+            renew(<void**>&found.rows, (n_rows + 1) * sizeof(uint32_t))
+            and renew(<void**>&found.labels, n_rows * sizeof(uint32_t))
+            and (problem.weights == NULL or renew(<void**>&found.weights, n_rows * sizeof(int64_t)))
+        ):
             return False
         finder.n_gathered = n_rows
-    if n_rows > scratch.n_entries:
-        free(scratch.keys)
-        free(scratch.entries)
-        free(scratch.other)
-        scratch.n_entries = 0
-        scratch.keys = <uint64_t*>malloc(n_rows * sizeof(uint64_t))
-        scratch.entries = <uint64_t*>malloc(n_rows * sizeof(uint64_t))
-        scratch.other = <uint64_t*>malloc(n_rows * sizeof(uint64_t))
-        if scratch.keys == NULL or scratch.entries == NULL or scratch.other == NULL:
-            return False
-        scratch.n_entries = n_rows
-    return True
+    return has_entries(finder.scratch, n_rows)

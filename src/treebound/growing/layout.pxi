@@ -1,13 +1,9 @@
-"""Shared by the kernels: columns, splits, the rows of a node, the criterion, and its rules.
+"""Shared by all parts: columns, splits, the rows of a node, the criterion, and its rules.
 
 Weights are integers here. Unit and integer weights are used unchanged; other weights are scaled by
 a power of two (see ``grow.py``). So class counts and their sums are exact and do not depend on the
 order of the rows.
 """
-
-from libc.math cimport NAN, ceil, log2
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, malloc, realloc
 
 cdef extern from *:
     ctypedef long long int128_t "__int128"
@@ -67,6 +63,7 @@ cdef struct Split:
     double score        # purity of the two children; -inf for no split
     Py_ssize_t column
     Py_ssize_t place    # present rows on the left, or the category; -1 for no split
+    int64_t left_weight # weight on the left that is not missing
     bint missing_left
     bint misses         # thresholds: whether a row of the node is missing
     bint known          # whether the next three are set
@@ -77,7 +74,6 @@ cdef struct Split:
     Py_ssize_t bin      # the last bin on the left, or the category
     Py_ssize_t follow   # the first bin on the right; -1: only missing rows there
     bint inside         # whether the split lies inside the bin
-    int64_t left_weight # weight on the left that is not missing
     bint exact          # whether the threshold is ``low``, as it was asked for
 
 
@@ -199,6 +195,13 @@ cdef inline void* enlarged(void* memory, size_t size) except NULL nogil:
     return memory
 
 
+cdef inline bint renew(void** memory, size_t size) noexcept nogil:
+    """Free memory and allocate other; whether there is enough."""
+    free(memory[0])
+    memory[0] = malloc(size)
+    return memory[0] != NULL
+
+
 cdef inline double value_at(const Source* source, Py_ssize_t row) noexcept nogil:
     """The value of a row as a float; NaN where it is missing."""
     cdef const char* place = source.first + row * source.stride
@@ -306,75 +309,9 @@ cdef inline double purity_of(
     return <double>most
 
 
-# -- what is a tie, what is a gain, and which leaf comes first -------------------------------
-
 cdef extern from *:
     """
     #define TOLERANCE 0x1p-45
     """
     # Scores closer than this share of a node's weight are tied; a gain below it is a rounding error.
     const double TOLERANCE
-
-
-cdef inline void set_scale(Problem* problem, int64_t whole) noexcept nogil:
-    """The width of sums of squares and the unit of c log c, for a sample of this weight."""
-    cdef double largest
-    problem.wide = whole >= <int64_t>1 << 31
-    problem.xlogx_unit = 1.0
-    if problem.criterion == ENTROPY:
-        # a sum of c log c is at most whole log2 whole: leave it 60 bits
-        largest = <double>whole * max(1.0, log2(<double>whole))
-        problem.xlogx_unit = 2.0 ** (60.0 - ceil(log2(largest)))
-
-
-cdef inline double tolerance_of(int64_t weight, const Problem* problem) noexcept nogil:
-    """Scores closer than this are a tie: rounding of floats, and of c log c to integers."""
-    cdef double tolerance = TOLERANCE * <double>weight
-    if problem.criterion == ENTROPY:
-        tolerance += (2 * problem.n_classes + 2) / problem.xlogx_unit
-    return tolerance
-
-
-cdef inline double order_tolerance(int64_t whole, bint by_impurity) noexcept nogil:
-    """Priorities closer than this are a tie."""
-    # The paper's priorities are impurities, at most a few units; gains are weights.
-    return TOLERANCE * (1.0 if by_impurity else <double>whole)
-
-
-cdef inline double least_gain(
-    double min_gain, int64_t whole, double tolerance, bint by_impurity, const Problem* problem
-) noexcept nogil:
-    """What a split must gain, in the unit of scores."""
-    # A split without gain may lead to splits that gain (exclusive or); if impurities are not
-    # strictly concave, or leaves are ordered by impurity, it would only delay them.
-    cdef double least = min_gain * <double>whole - tolerance
-    if by_impurity or problem.criterion == MISCLASSIFICATION:
-        least = max(least, tolerance)
-    return least
-
-
-cdef inline double priority_of(
-    double score, int64_t weight, double purity, bint by_impurity, const Problem* problem
-) noexcept nogil:
-    """The gain, or in the paper's order minus the mean impurity of the children (ERRATA 15)."""
-    if not by_impurity:
-        return score - purity
-    if problem.criterion == ENTROPY:
-        return score / <double>weight
-    return score / <double>weight - 1.0
-
-
-cdef inline double most_priority(
-    int64_t weight, double purity, bint by_impurity, const Problem* problem
-) noexcept nogil:
-    """The priority of a node whose children would both be pure."""
-    if by_impurity:
-        return 0.0
-    if problem.criterion == ENTROPY:
-        return -purity
-    return <double>weight - purity
-
-
-cdef inline bint left_is_heavier(int64_t left, int64_t weight) noexcept nogil:
-    """Where an unseen missing value goes; rounded weights may miss a tie by a few units."""
-    return <double>(2 * left - weight) >= -TOLERANCE * <double>weight

@@ -10,16 +10,80 @@ for 24 bits). Values that agree in these bits are then sorted by all their bits.
 very many different values agree in these bits; then O(n log n).
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+cdef struct Sorted:
+    # Rows of the sample, sorted by every column.
+    Problem problem         # that of the sample, except for rows, labels, weights and packing
+    Source* sources         # of the whole sample
+    Column* columns
+    Py_ssize_t n_columns
+    const uint32_t* ids     # index of each row in the sample; NULL: the same
+    uint32_t* rows          # grouped by node, ascending within a node
+    uint8_t* goes_left      # by row, for the node that is being split
+    uint32_t* labels
+    int64_t* weights
+    uint64_t* entries       # of all columns
+    Py_ssize_t users        # nodes that may still be expanded
 
-from treebound.growing._layout cimport (
-    FLOAT64, NOMINAL, Column, Packing, Problem, Scratch, Source, Split, allocate, allocate_long,
-    label_of, rank_of, row_of, value_at, weight_of, zeros,
-)
-from treebound.growing._pool cimport Pool
-from treebound.growing._scan cimport best_split
+
+cdef struct Task:
+    # A node to search for its best split.
+    int32_t index
+    bint wanted         # whether it may be split at all
+    NodeView view
+    double least        # the score that a split must beat
+    Split* splits       # the best of each column
+
+
+cdef struct Part:
+    # The rows of a node to split, and which of its children are wanted.
+    Py_ssize_t start
+    Py_ssize_t stop
+    bint keep_left
+    bint keep_right
+    const uint8_t* goes_left  # by row
+
+
+cdef struct Search:
+    # The smaller and the larger child of an expanded node, or a single node.
+    Sorted* home
+    Task tasks[2]
+    const Part* part    # how the rows of the node are partitioned; NULL: they are not
+    Scratch* scratch    # one per thread
+
+
+# -- keys ----------------------------------------------------------------------------------
+
+
+cdef extern from *:
+    """
+    #define MISSING_KEY (~(uint64_t)0)
+    """
+    const uint64_t MISSING_KEY  # not the key of a number, but of a NaN
+
+
+cdef struct Presorted:
+    uint64_t* entries      # one of the two buffers
+    Py_ssize_t n_values    # distinct values
+    Py_ssize_t n_present   # rows that are not missing
+
+
+cdef inline uint64_t key_of(double value) noexcept nogil:
+    """The bits of a float as an integer in the same order; missing is the largest."""
+    cdef uint64_t bits
+    value += 0.0  # the two zeros are one value
+    memcpy(&bits, &value, 8)
+    # negative numbers have all bits flipped, others only the sign
+    bits ^= (<uint64_t>0 - (bits >> 63)) | (<uint64_t>1 << 63)
+    return bits if value == value else MISSING_KEY
+
+
+cdef inline double value_of(uint64_t key) noexcept nogil:
+    """The float that has this key; the key must not be that of a missing value."""
+    cdef double value
+    key ^= ((key >> 63) - 1) | (<uint64_t>1 << 63)
+    memcpy(&value, &key, 8)
+    return value
+
 
 cdef enum:
     TILE = 64             # rows read together, so that a C-ordered matrix is read only once
@@ -63,7 +127,7 @@ cdef Sorted* new_sorted(
     data.ids = ids
     try:
         set_packing(&data.problem)
-        enlarge_scratch(scratch, problem, n_rows)
+        enlarge_scratch(scratch, n_rows)
         data.columns = <Column*>zeros(n_columns, sizeof(Column))
         data.rows = <uint32_t*>allocate(n_rows, sizeof(uint32_t))
         data.goes_left = <uint8_t*>allocate(n_rows, 1)
@@ -245,26 +309,27 @@ cdef int enlarge_table(Scratch* scratch, Py_ssize_t n_cells) except -1 nogil:
     return 0
 
 
-cdef int enlarge_scratch(
-    Scratch* scratch, const Problem* problem, Py_ssize_t n_rows
-) except -1 nogil:
-    """Allocate entries; the first call also allocates class counts."""
-    if scratch.left == NULL:
-        scratch.left = <int64_t*>allocate(problem.n_classes, sizeof(int64_t))
-        scratch.right = <int64_t*>allocate(problem.n_classes, sizeof(int64_t))
-        scratch.missing = <int64_t*>allocate(problem.n_classes + 1, sizeof(int64_t))
-    if scratch.n_entries >= n_rows:
-        return 0
-    free(scratch.keys)
-    free(scratch.entries)
-    free(scratch.other)
-    scratch.keys = scratch.entries = scratch.other = NULL
-    scratch.n_entries = 0
-    scratch.keys = <uint64_t*>allocate(n_rows, sizeof(uint64_t))
-    scratch.entries = <uint64_t*>allocate(n_rows, sizeof(uint64_t))
-    scratch.other = <uint64_t*>allocate(n_rows, sizeof(uint64_t))
-    scratch.n_entries = n_rows
+cdef int enlarge_scratch(Scratch* scratch, Py_ssize_t n_rows) except -1 nogil:
+    if not has_entries(scratch, n_rows):
+        with gil:
+            raise MemoryError
     return 0
+
+
+cdef bint has_entries(Scratch* scratch, Py_ssize_t n_rows) noexcept nogil:
+    """Allocate entries if there are fewer; whether there was enough memory."""
+    cdef size_t size = max(n_rows, 1) * sizeof(uint64_t)
+    if scratch.n_entries >= n_rows:
+        return True
+    scratch.n_entries = 0
+    if not (
+        renew(<void**>&scratch.keys, size)
+        and renew(<void**>&scratch.entries, size)
+        and renew(<void**>&scratch.other, size)
+    ):
+        return False
+    scratch.n_entries = n_rows
+    return True
 
 
 cdef void free_scratch(Scratch* scratch) noexcept nogil:
@@ -291,24 +356,6 @@ cdef void find_neighbours(const Sorted* data, Py_ssize_t start, Split* split) no
         return
     split.high = value_at(source, id_of(data, row_of(entries[split.place], packing)))
     split.low = value_at(source, id_of(data, row_of(entries[split.place - 1], packing)))
-
-
-cdef int64_t left_weight(
-    const Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split
-) noexcept nogil:
-    """Weight of the present rows that go left: the tie-breaker of the paper's code."""
-    cdef const Column* column = &data.columns[split.column]
-    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
-    cdef Py_ssize_t i
-    cdef int64_t weight = 0
-    if column.kind == NOMINAL:
-        for i in range(start, stop):
-            if column.cells[data.rows[i]] // stride == <uint32_t>split.place:
-                weight += weight_of(data.rows[i], &data.problem)
-        return weight
-    for i in range(start, start + split.place):
-        weight += weight_of(row_of(column.entries[i], &data.problem.packing), &data.problem)
-    return weight
 
 
 cdef Py_ssize_t mark(
@@ -417,13 +464,13 @@ cdef void search_sorted(Search* search, Pool pool) noexcept nogil:
             <uint32_t*>search.scratch.entries,
         )
     if n_rows >= THREAD_ROWS:
-        pool.run(&search_column, search, search.home.n_columns)
+        pool.run(&search_sorted_column, search, search.home.n_columns)
         return
     for j in range(search.home.n_columns):
-        search_column(search, j, 0)
+        search_sorted_column(search, j, 0)
 
 
-cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
+cdef void search_sorted_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Search* search = <Search*>context
     cdef const Column* column = &search.home.columns[j]
     cdef Scratch* scratch = &search.scratch[thread]

@@ -1,35 +1,9 @@
 """Growing in memory: the engine of `Driver` whose rows are arrays of this process.
 
-Large nodes are searched by histograms (`_search`), smaller ones by sorting (`_sorted`). The tree
+Large nodes are searched by histograms (`search`), smaller ones by sorting (`sorted`). The tree
 does not depend on the crossing. Histograms are kept while useful, in up to eight bytes per row, or
 32 MB; a node without memory for its histogram is counted when it is searched.
 """
-
-from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint32_t
-from libc.stdlib cimport free
-
-from treebound.growing._bins cimport BY_CODE, bin_of, sample_size, source_of
-from treebound.growing._categories cimport (
-    best_in_chain, free_chain, new_chain, rows_to_leave, take_category, take_rows,
-)
-from treebound.growing._driver cimport BOUNDED, WAITING, Driver, FirstSplit, Node, leave
-from treebound.growing._histogram cimport (
-    Binned, add_counts, code_sample, count_classes, count_node, discount_node, find_bounds,
-    free_binned, new_binned, part_binned, size_of,
-)
-from treebound.growing._layout cimport (
-    ENTROPY, NOMINAL, NodeView, Problem, Scratch, Source,
-    Split, allocate, value_at, weight_of, zeros,
-)
-from treebound.growing._pool cimport Pool
-from treebound.growing._search cimport (
-    ColumnBounds, Finder, all_bounds, best_of_column, bounds_of_column, free_finder, init_finder,
-)
-from treebound.growing._sorted cimport (
-    Part, Search, Sorted, Task, enlarge_scratch, enlarge_table, find_neighbours, free_scratch,
-    left_weight, mark, new_sorted, search_sorted,
-)
 
 cdef enum:
     FINE_ROWS = 400_000   # larger samples get finer bins if the first ones are not informative
@@ -38,15 +12,6 @@ cdef enum:
     LEAST_BYTES = 1 << 25
     THREAD_CELLS = 4096   # fewer counts are searched by one thread
     TOLD = 50             # pauses of 20 milliseconds
-    # chains of splits that each take away a category of few rows:
-    FEW = 8               # one row in so many, at least 2, so that the right child is the larger,
-    FEWER = 32            # and so many for each other column, where each row is looked up
-    CHAIN = 4             # splits; to count the categories takes as long,
-    BINNED_CHAIN = 16     # and longer for each column if the rows must be sorted first
-    CHAIN_ROWS = 64
-    RETRY = 64            # splits after a chain that had too many groups
-    MOST_ROWS = 1 << 22   # sorted instead of binned: they take many times the memory,
-    MOST_CLASSES = 256    # and codes, rows and labels must fit in their bits
 
 
 cdef struct Columns:
@@ -64,18 +29,28 @@ cdef class Grower(Driver):
     cdef object spans           # of the columns of the whole sample; None: of this one
     cdef object progress        # called with leaves and open rows; or None
     cdef Py_ssize_t pauses
-    cdef Py_ssize_t root_crossing, crossing, most_bins, n_nominal
+    cdef Py_ssize_t root_crossing, crossing, most_bins
     cdef bint sorts_when_needed # False: always use histograms above the crossing
     # large nodes
     cdef Binned* binned         # the coded sample; NULL: all nodes are sorted
     cdef Columns columns
     cdef void** counters        # one per thread; the first is that of the node
-    cdef void** spare           # unused histograms
-    cdef Py_ssize_t n_spare, n_histograms, most_histograms
+    cdef Py_ssize_t n_histograms, most_histograms
+    # a single column of categories
+    cdef bint by_category
+    cdef int64_t[:, ::1] cells  # class weights, then rows, by category
+    cdef int64_t[::1] codes     # of the categories, by equal counts
+    cdef int64_t[::1] next_code # of every group: the place of the first one that is left,
+    cdef int64_t[::1] group_ends
 
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, Pool pool):
+        cdef int t
         self.pool = pool
         self.scratch = <Scratch*>zeros(pool.n_threads, sizeof(Scratch))
+        for t in range(pool.n_threads):
+            self.scratch[t].left = <int64_t*>allocate(n_classes, sizeof(int64_t))
+            self.scratch[t].right = <int64_t*>allocate(n_classes, sizeof(int64_t))
+            self.scratch[t].missing = <int64_t*>allocate(n_classes + 1, sizeof(int64_t))
         self.sorted.tasks[0].splits = <Split*>allocate(n_columns, sizeof(Split))
         self.sorted.tasks[1].splits = <Split*>allocate(n_columns, sizeof(Split))
         self.sorted.scratch = self.scratch
@@ -111,20 +86,20 @@ cdef class Grower(Driver):
         """The root, and the sample as codes if it is large."""
         cdef Py_ssize_t n = self.problem.n_rows, i
         cdef int64_t* counts
-        cdef int t
-        for t in range(self.pool.n_threads):
-            enlarge_scratch(&self.scratch[t], &self.problem, 1)
         self.add_root(n)
         counts = self.tree.counts_of(0)
         for i in range(n):
             counts[self.problem.labels[i]] += weight_of(i, &self.problem)
         self.set_criterion()
         self.n_leaves = 1
-        for i in range(self.n_columns):
-            self.n_nominal += self.sources[i].kind == NOMINAL
         if not self.settle(0) or self.max_leaves == 1 or self.n_columns == 0:
             return 0
-        if n < self.root_crossing or not self.code(self.most_bins):
+        if self.n_columns == 1 and self.sources[0].kind == NOMINAL and self.n_firsts == 0:
+            with gil:
+                self.count_categories()
+        elif n >= self.root_crossing:
+            self.code(self.most_bins)
+        else:
             self.tree.nodes[0].home = new_sorted(
                 &self.problem, self.sources, self.n_columns, NULL, n, self.scratch
             )
@@ -140,21 +115,15 @@ cdef class Grower(Driver):
                     self.sources[j].span = self.spans[j]
         return 0
 
-    cdef bint code(self, Py_ssize_t most_bins) except -1 nogil:
-        """Code the sample and count the root; return whether that beats sorting all rows."""
-        # For random labels bins are not informative: large samples get finer bins, others are
-        # sorted.
+    cdef int code(self, Py_ssize_t most_bins) except -1 nogil:
+        """Code the sample and count the root."""
         cdef Py_ssize_t n = self.problem.n_rows
         cdef size_t size
         cdef int t
         self.forget_codes()
-        enlarge_scratch(self.scratch, &self.problem, sample_size(n, most_bins))
         self.binned = new_binned(
             &self.problem, self.sources, self.n_columns, most_bins, self.scratch
         )
-        if self.sorts_when_needed and most_bins < FINE_BINS and self.is_noise():
-            self.forget_codes()
-            return n >= FINE_ROWS and self.code(FINE_BINS)
         code_sample(self.binned, self.pool)
         size = size_of(&self.binned.counted)
         self.columns.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
@@ -167,18 +136,9 @@ cdef class Grower(Driver):
         self.most_histograms = 2 + max(
             BYTES_A_ROW * n, <Py_ssize_t>LEAST_BYTES
         ) // <Py_ssize_t>size
-        self.spare = <void**>zeros(4, sizeof(void*))
         self.tree.nodes[0].histogram = self.take_histogram(True)
         self.count(0, n, self.tree.nodes[0].histogram)
-        return True
-
-    cdef bint is_noise(self) noexcept nogil:
-        """Whether the best split of a sample of rows gains no more than expected by chance."""
-        cdef Py_ssize_t j
-        for j in range(self.n_columns):
-            if self.binned.columns[j].coder.way == BY_CODE:
-                return False  # there is no sample
-        return self.binned.signal < 1.0
+        return 0
 
     cdef void forget_codes(self) noexcept nogil:
         cdef Py_ssize_t i
@@ -190,17 +150,13 @@ cdef class Grower(Driver):
                 free_finder(&self.columns.finders[i])
             if self.counters != NULL and i:
                 free(self.counters[i])
-        for i in range(self.n_spare):
-            free(self.spare[i])
-        self.n_spare = 0
         free(self.columns.finders)
         free(self.columns.bounds)
         free(self.counters)
-        free(self.spare)
         free_binned(self.binned)
         self.columns.finders = NULL
         self.columns.bounds = NULL
-        self.counters = self.spare = NULL
+        self.counters = NULL
         self.binned = NULL
 
     # -- histograms --------------------------------------------------------------------------
@@ -210,21 +166,12 @@ cdef class Grower(Driver):
         if self.n_histograms >= self.most_histograms and not at_once:
             return NULL
         self.n_histograms += 1
-        if self.n_spare:
-            self.n_spare -= 1
-            return self.spare[self.n_spare]
         return allocate(size_of(&self.binned.counted), 1)
 
     cdef void give_histogram(self, void* histogram) noexcept nogil:
         """Return a histogram that a node no longer needs."""
-        if histogram == NULL:
-            return
-        self.n_histograms -= 1
-        if self.n_spare < 4:
-            self.spare[self.n_spare] = histogram
-            self.n_spare += 1
-        else:
-            free(histogram)
+        self.n_histograms -= histogram != NULL
+        free(histogram)
 
     cdef void drop_histogram(self, int32_t index) noexcept nogil:
         self.give_histogram(self.tree.nodes[index].histogram)
@@ -240,9 +187,11 @@ cdef class Grower(Driver):
         """Find the split of a leaf, or a tighter bound on its gain."""
         cdef Node* node = &self.tree.nodes[index]
         cdef Py_ssize_t n_rows = self.tree.rows_in(index)
+        if self.by_category:
+            return self.search_categories(index)
         if node.home != NULL:
             return self.search_alone(index)
-        if n_rows >= self.crossing and not self.leaves_histograms(index):
+        if n_rows >= self.crossing:
             return self.search_histogram(index)
         self.drop_histogram(index)
         node.home = new_sorted(
@@ -261,7 +210,7 @@ cdef class Grower(Driver):
         cdef Sorted* home = self.tree.nodes[index].home
         cdef int t
         for t in range(1, self.pool.n_threads):
-            enlarge_scratch(&self.scratch[t], &self.problem, home.problem.n_rows)
+            enlarge_scratch(&self.scratch[t], home.problem.n_rows)
             enlarge_table(&self.scratch[t], self.scratch[0].n_cells)
         self.sorted.home = home
         self.sorted.part = NULL
@@ -277,8 +226,6 @@ cdef class Grower(Driver):
         if task.wanted and (self.takes_first(task.index) or self.choose(node, task)):
             self.tree.push(task.index)
             return True
-        free_chain(node.chain)
-        node.chain = NULL
         return False
 
     cdef int search_histogram(self, int32_t index) except -1 nogil:
@@ -315,7 +262,6 @@ cdef class Grower(Driver):
     cdef ColumnBounds bound_columns(self, const Task* task, const void* histogram) noexcept nogil:
         """The best boundary of all columns, and bounds on their bins; sets the floor."""
         cdef Finder* finders = self.columns.finders
-        cdef Py_ssize_t j
         cdef int t
         cdef double floor = task.least
         self.columns.splits = task.splits
@@ -323,11 +269,7 @@ cdef class Grower(Driver):
             finders[t].node = &task.view
             finders[t].histogram = histogram
             finders[t].floor = floor
-        if self.binned.counted.n_cells >= THREAD_CELLS:
-            self.pool.run(&bound_column, &self.columns, self.n_columns)
-        else:
-            for j in range(self.n_columns):
-                bound_column(&self.columns, j, 0)
+        self.each_column(&bound_column)
         for t in range(self.pool.n_threads):
             floor = max(floor, finders[t].floor)
         for t in range(self.pool.n_threads):
@@ -336,25 +278,22 @@ cdef class Grower(Driver):
 
     cdef int search_columns(self) except -1 nogil:
         """The best split of every column, after `bound_columns`."""
-        # Threads search a column each, or one after the other together if fewer can hold the best
-        # split.
-        cdef Py_ssize_t j
-        cdef int t, n_live = 0
-        for j in range(self.n_columns):
-            n_live += may_win(&self.columns, j, self.columns.finders)
-        if n_live < self.pool.n_threads:
-            for j in range(self.n_columns):
-                search_one(&self.columns, j, self.columns.finders, self.pool)
-        elif self.binned.counted.n_cells >= THREAD_CELLS:
-            self.pool.run(&search_column, &self.columns, self.n_columns)
-        else:
-            for j in range(self.n_columns):
-                search_column(&self.columns, j, 0)
+        cdef int t
+        self.each_column(&search_column)
         for t in range(self.pool.n_threads):
             if self.columns.finders[t].failed:
                 with gil:
                     raise MemoryError
         return 0
+
+    cdef void each_column(self, Work work) noexcept nogil:
+        """Work on the columns of a large node, in threads."""
+        cdef Py_ssize_t j
+        if self.binned.counted.n_cells >= THREAD_CELLS:
+            self.pool.run(work, &self.columns, self.n_columns)
+            return
+        for j in range(self.n_columns):
+            work(&self.columns, j, 0)
 
     cdef int sort_all(self) except -1 nogil:
         """Switch to sorting all rows, if bins are not informative at the root."""
@@ -386,11 +325,6 @@ cdef class Grower(Driver):
         else:
             find_bounds(self.binned, node.start, node.stop, split)
         split.known = True
-
-    cdef int64_t weight_left(self, const Node* node, const Split* split) noexcept nogil:
-        if node.home == NULL:
-            return split.left_weight
-        return left_weight(node.home, node.start, node.stop, split)
 
     cdef int part_first(
         self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
@@ -430,10 +364,10 @@ cdef class Grower(Driver):
         self.add_children(index)
         self.tree.nodes[index].expanded = True
         self.n_leaves += 1
+        if self.by_category:
+            return self.expand_category(index)
         if self.tree.nodes[index].home == NULL:
             return self.expand_large(index)
-        if self.renews_chain(index):
-            return self.expand_chain(index)
         return self.expand_sorted(index)
 
     cdef bint set_children(self, int32_t index, Py_ssize_t middle, bint* may_split) except -1 nogil:
@@ -445,10 +379,6 @@ cdef class Grower(Driver):
         may_split[0] = self.settle(node.left)
         may_split[1] = self.settle(node.right)
         self.set_test(node)
-        if self.sources[node.split.column].kind == NOMINAL and self.are_few(
-            middle - node.start, index
-        ):
-            self.tree.nodes[node.right].chained = node.chained + 1
         return self.n_leaves != self.max_leaves and (may_split[0] or may_split[1])
 
     cdef int expand_large(self, int32_t index) except -1 nogil:
@@ -540,70 +470,59 @@ cdef class Grower(Driver):
         self.conclude(&self.sorted.tasks[1])
         return 0
 
-    # -- chains ------------------------------------------------------------------------------
+    # -- a single column of categories -------------------------------------------------------
+    # The left child of each split has one category and is a leaf, so the tree is a chain. A score
+    # depends only on the counts of a category: of those with equal counts the lowest is tried.
 
-    cdef bint are_few(self, Py_ssize_t n_rows, int32_t index) noexcept nogil:
-        """Whether so few rows of a node leave it that a chain saves time."""
-        return n_rows * (FEW + FEWER * (self.n_nominal - 1)) <= self.tree.rows_in(index)
+    cdef int count_categories(self) except -1:
+        """Count the categories and group them by equal counts, ascending in a group."""
+        cdef Source* source = &self.sources[0]
+        cdef Py_ssize_t n_classes = self.problem.n_classes, missing = source.n_categories, i, code
+        cdef double value
+        table = np.zeros((missing + 1, n_classes + 1), dtype=np.int64)
+        self.cells = table
+        self.by_category = True
+        with nogil:
+            for i in range(self.problem.n_rows):
+                value = value_at(source, i)
+                code = <Py_ssize_t>value if value == value else missing
+                self.cells[code, self.problem.labels[i]] += weight_of(i, &self.problem)
+                self.cells[code, n_classes] += 1
+        source.may_miss |= self.cells[missing, n_classes] > 0
+        order = np.lexsort(table.T)
+        order = order[table[order, n_classes] > 0]
+        same = (table[order[1:]] == table[order[:-1]]).all(axis=1)
+        starts = np.concatenate([[0], np.flatnonzero(~same) + 1])
+        self.codes, self.next_code = order, starts
+        self.group_ends = np.append(starts[1:], len(order))
+        return 0
 
-    cdef bint leaves_histograms(self, int32_t index) noexcept nogil:
-        """Whether a node of the coded sample is sorted because of its chain."""
-        return (
-            self.n_nominal == self.n_columns
-            and self.tree.nodes[index].chained >= BINNED_CHAIN * self.n_nominal
-            and self.tree.rows_in(index) <= MOST_ROWS
-            and self.problem.n_classes <= MOST_CLASSES
-        )
-
-    cdef bint renews_chain(self, int32_t index) except -1 nogil:
-        """Give a node in a chain its counts; whether it has some that save time."""
-        cdef Node* node = &self.tree.nodes[index]
-        if (
-            node.chain == NULL
-            and self.n_nominal == self.n_columns
-            and node.chained >= CHAIN
-            and self.tree.rows_in(index) >= CHAIN_ROWS
-        ):
-            node.chain = new_chain(node.home, node.start, node.stop)
-            if node.chain == NULL:
-                node.chained = -RETRY
-        if node.chain != NULL and not self.are_few(
-            rows_to_leave(node.chain, &node.split), index
-        ):
-            free_chain(node.chain)
-            node.chain = NULL
-        return node.chain != NULL
-
-    cdef int expand_chain(self, int32_t index) except -1 nogil:
-        """Move the rows of a category away; the right child inherits the counts."""
-        cdef Node* node = &self.tree.nodes[index]
-        cdef Task* task = &self.sorted.tasks[1]
-        cdef bint[2] wanted
-        cdef Py_ssize_t j, middle = node.start + take_category(
-            node.chain, node.home, node.start, &node.split, self.tree.counts_of(node.left)
-        )
-        if not self.set_children(index, middle, wanted):
-            free_chain(node.chain)
-            node.chain = NULL
-            return 0
-        self.tree.nodes[node.right].chain = node.chain
-        node.chain = NULL
-        if wanted[0]:
-            self.search_alone(node.left)
-        if wanted[1] and not take_rows(
-            self.tree.nodes[node.right].chain, node.home, node.start, middle, &node.split
-        ):
-            free_chain(self.tree.nodes[node.right].chain)
-            self.tree.nodes[node.right].chain = NULL
-            self.tree.nodes[node.right].chained = -RETRY
-            return self.search_alone(node.right)
-        self.set_task(task, node.right, wanted[1])
-        self.scratch.floor = task.least
-        for j in range(self.n_columns if wanted[1] else 0):
-            task.splits[j] = best_in_chain(
-                self.tree.nodes[node.right].chain, node.home, j, &task.view, self.scratch
-            )
+    cdef int search_categories(self, int32_t index) except -1 nogil:
+        cdef Task* task = &self.sorted.tasks[0]
+        cdef Py_ssize_t g, code, missing = self.sources[0].n_categories
+        self.set_task(task, index, True)
+        task.splits[0] = no_split(0)
+        for g in range(self.next_code.shape[0] if may_ask(0, &task.view) else 0):
+            if self.next_code[g] < self.group_ends[g]:
+                code = self.codes[self.next_code[g]]
+                try_counts(
+                    &task.view, &self.cells[code, 0], code, code == missing, &task.splits[0]
+                )
         self.conclude(task)
+        return 0
+
+    cdef int expand_category(self, int32_t index) except -1 nogil:
+        cdef const Node* node = &self.tree.nodes[index]
+        cdef Py_ssize_t g, k, code = node.split.place
+        cdef bint[2] wanted
+        for g in range(self.next_code.shape[0]):
+            if self.next_code[g] < self.group_ends[g]:
+                self.next_code[g] += self.codes[self.next_code[g]] == code
+        for k in range(self.tree.n_classes):
+            self.tree.counts_of(node.left)[k] = self.cells[code, k]
+        if self.set_children(index, node.start + self.cells[code, self.tree.n_classes], wanted):
+            if wanted[1]:
+                self.search_categories(node.right)
         return 0
 
 
@@ -616,26 +535,17 @@ cdef void bound_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
 
 
 cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
-    search_one(<Columns*>context, j, &(<Columns*>context).finders[thread], None)
-
-
-cdef inline void search_one(
-    const Columns* columns, Py_ssize_t j, Finder* finder, Pool pool
-) noexcept nogil:
+    cdef Columns* columns = <Columns*>context
+    cdef Finder* finder = &columns.finders[thread]
     columns.splits[j].place = -1
-    if may_win(columns, j, finder):
-        columns.splits[j] = best_of_column(finder, j, pool)
-
-
-cdef inline bint may_win(const Columns* columns, Py_ssize_t j, const Finder* finder) noexcept nogil:
-    """Whether a column may hold a split above the floor."""
-    return max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor
+    if max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor:
+        columns.splits[j] = best_of_column(finder, j)
 
 
 # -- from Python ---------------------------------------------------------------------------------
 
 
-def grow(
+def grow_arrays(
     columns, y, weights, n_classes, kinds, n_categories, may_miss, *, options, n_threads=1,
     crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY, progress=None,
 ):

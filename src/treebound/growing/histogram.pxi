@@ -6,46 +6,76 @@ count has 32 bits and the rows of a bin are the sum over its classes. Memory per
 bytes per column, and 10 for the rows, their order and their labels.
 """
 
-import numpy as np
+cdef struct Panel:
+    # The codes of up to four columns, by row, and the offsets of their counts.
+    int width               # bytes of a code
+    void* codes
+    int n_columns
+    Py_ssize_t columns[4]
+    Py_ssize_t offsets[4]
 
-from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memmove, memset
 
-from treebound.growing._bins cimport (
-    Bins, Coder, Extent, code_block, code_four, free_coder, make_coder, side_by_side, source_of,
-)
-from treebound.growing._layout cimport (
-    NOMINAL, Problem, Scratch, Source, Split, allocate, allocate_long, value_at, weight_of, zeros,
-)
-from treebound.growing._pool cimport Pool
-from treebound.growing._sorted cimport key_of
+cdef struct Counted:
+    # Weight by bin and class, followed by the rows of a bin if weights differ.
+    const uint16_t* labels
+    const int64_t* weights  # NULL: 32 bits per count, else 64
+    Py_ssize_t n_classes
+    Py_ssize_t stride       # counts of a bin
+    Py_ssize_t n_cells      # counts of a histogram
+
+
+cdef struct CodedColumn:
+    # A column as codes: bins in order of value, then the missing rows.
+    Coder coder
+    int width               # bytes of a code
+    Py_ssize_t panel
+    int lane
+    Py_ssize_t offset       # of its counts in a histogram
+
+
+cdef struct Binned:
+    # The sample as codes, and its rows, grouped by node and ascending within a node.
+    const Problem* problem
+    Source* sources
+    CodedColumn* columns
+    Py_ssize_t n_rows
+    Py_ssize_t n_columns
+    Panel* panels
+    Py_ssize_t n_panels
+    Py_ssize_t row_bytes    # of the codes of a row
+    Counted counted
+    char* memory            # of the codes, rows and labels
+    uint32_t* rows
+    uint32_t* other         # buffer for partitions
+    uint16_t* labels
+    uint8_t* sides          # by code, for the node that is being split
+    Extent* extents         # by thread and column
+    Py_ssize_t most_codes   # of a column, missing included
+
+
+cdef struct Gathered:
+    # Rows of some bins of a column.
+    uint32_t* rows
+    uint64_t* keys          # of their values
+    uint32_t* labels
+    int64_t* weights
+
 
 cdef extern from "_loops.h":
     void prefetch(const void* place) noexcept nogil
 
 cdef enum:
-    LANES = 4
     AHEAD = 24           # rows to prefetch ahead,
     SPARSE = 4           # if the rows of a node are at least this far apart
-    BLOCK = 512          # rows coded together, so that a C-ordered matrix is read only once
     CODING_ROWS = 8192   # coded by a thread at a time
     PARTING_ROWS = 8192
     COUNTING_ROWS = 16384
     SHARED_ROWS = 65536  # of fewer, threads count a panel of columns each
     ALONE_ROWS = 1024    # so few are counted by one thread
-    GATHERED_ROWS = 16384   # so many are gathered by several threads, in
-    GATHERED_BLOCKS = 16
     RIGHT = 0
     LEFT = 1
     LOOK = 2             # the side depends on the value
     EXACT = 255          # the shift of an interval whose values are asked for
-
-ctypedef fused code_t:
-    uint8_t
-    uint16_t
-
 
 # -- the coded sample ----------------------------------------------------------------------
 
@@ -57,13 +87,17 @@ cdef Binned* new_binned(
     """Choose the bins of each column from a sample of the rows; call `code_sample` next."""
     cdef Binned* data = <Binned*>zeros(1, sizeof(Binned))
     cdef bint done = False
+    cdef Py_ssize_t j
     data.problem = problem
+    data.n_rows = problem.n_rows
     data.sources = sources
     data.n_columns = n_columns
     try:
         data.columns = <CodedColumn*>zeros(n_columns, sizeof(CodedColumn))
-        data.panels = <Panel*>zeros(n_columns, sizeof(Panel))
-        choose_bins(data, most_bins, scratch)
+        for j in range(n_columns):
+            make_coder(&data.columns[j].coder, &sources[j], data.n_rows, most_bins, scratch)
+        arrange(data, problem.n_classes, problem.weights != NULL)
+        data.counted.weights = problem.weights
         done = True
     finally:
         if not done:
@@ -73,16 +107,20 @@ cdef Binned* new_binned(
 
 cdef int code_sample(Binned* data, Pool pool) except -1 nogil:
     """Code all columns; record their ranges and missing values."""
-    cdef Py_ssize_t n = data.problem.n_rows, n_columns = data.n_columns, i
-    set_panels(data)
-    data.extents = <Extent*>zeros(n_columns * pool.n_threads, sizeof(Extent))
+    # Codes, rows and labels are one block of memory, so that most of it is in large pages.
+    cdef Py_ssize_t n = data.n_rows, room = (n + 31) // 32 * 32, i
+    data.memory = <char*>allocate_long(
+        room, data.row_bytes + sizeof(data.rows[0]) + sizeof(data.other[0]) + sizeof(data.labels[0])
+    )
+    set_codes(data, data.memory, room)
+    data.rows = <uint32_t*>(data.memory + room * data.row_bytes)
+    data.other = data.rows + room
+    data.labels = <uint16_t*>(data.other + room)
     data.counted.labels = data.labels
     for i in range(n):
         data.rows[i] = <uint32_t>i
         data.labels[i] = <uint16_t>data.problem.labels[i]
-    for i in range(n_columns * pool.n_threads):
-        data.extents[i].least = data.columns[i % n_columns].coder.least
-        data.extents[i].most = data.columns[i % n_columns].coder.most
+    start_extents(data, pool.n_threads)
     pool.run(&code_rows, data, (n + CODING_ROWS - 1) // CODING_ROWS)
     note_extents(data, pool.n_threads)
     return 0
@@ -103,64 +141,62 @@ cdef void free_binned(Binned* data) noexcept nogil:
     free(data)
 
 
-cdef int choose_bins(Binned* data, Py_ssize_t most_bins, Scratch* scratch) except -1 nogil:
-    """Bins of each column, and the offsets of their counts. Categories have one bin each."""
-    cdef Py_ssize_t j, most
+cdef int arrange(Binned* data, Py_ssize_t n_classes, bint weighted) except -1 nogil:
+    """Set where codes and counts stand: four columns of a width are a panel."""
+    cdef Py_ssize_t j, n_bins
     cdef Counted* counted = &data.counted
-    counted.weights = data.problem.weights
-    counted.n_classes = data.problem.n_classes
-    counted.stride = data.problem.n_classes + (data.problem.weights != NULL)
-    for j in range(data.n_columns):
-        most = most_bins
-        if data.sources[j].kind == NOMINAL:
-            most = max(most, data.sources[j].n_categories)
-        make_coder(&data.columns[j].coder, &data.sources[j], data.problem, most, scratch)
-        data.signal = max(data.signal, data.columns[j].coder.signal)
-        data.columns[j].width = 1 if data.columns[j].coder.n_bins < 256 else 2
-        data.columns[j].offset = counted.n_cells
-        counted.n_cells += (data.columns[j].coder.n_bins + 1) * counted.stride
-        data.most_codes = max(data.most_codes, data.columns[j].coder.n_bins + 1)
-    data.sides = <uint8_t*>allocate(data.most_codes, 1)
-    return 0
-
-
-cdef int set_panels(Binned* data) except -1 nogil:
-    """Group columns of the same width by four; allocate the codes, the rows and the labels."""
-    # They are one block of memory, so that most of it is in large pages.
-    cdef Py_ssize_t j, n = (data.problem.n_rows + 31) // 32 * 32, size = 0
-    cdef int width
+    cdef CodedColumn* column
     cdef Panel* panel
-    cdef char* place
+    cdef int width
+    counted.n_classes = n_classes
+    counted.stride = n_classes + weighted
+    data.panels = <Panel*>zeros(data.n_columns, sizeof(Panel))
+    for j in range(data.n_columns):
+        n_bins = data.columns[j].coder.n_bins
+        data.columns[j].width = 1 if n_bins < 256 else 2
+        data.columns[j].offset = counted.n_cells
+        counted.n_cells += (n_bins + 1) * counted.stride
+        data.most_codes = max(data.most_codes, n_bins + 1)
+    data.sides = <uint8_t*>allocate(data.most_codes, 1)
     for width in range(1, 3):
         panel = NULL
         for j in range(data.n_columns):
-            if data.columns[j].width != width:
+            column = &data.columns[j]
+            if column.width != width:
                 continue
             if panel == NULL or panel.n_columns == LANES:
                 panel = &data.panels[data.n_panels]
                 panel.width = width
                 data.n_panels += 1
-                size += LANES * width
-            data.columns[j].panel = data.n_panels - 1
-            data.columns[j].lane = panel.n_columns
+                data.row_bytes += LANES * width
+            column.panel = data.n_panels - 1
+            column.lane = panel.n_columns
             panel.columns[panel.n_columns] = j
-            panel.offsets[panel.n_columns] = data.columns[j].offset
+            panel.offsets[panel.n_columns] = column.offset
             panel.n_columns += 1
-    size += sizeof(data.rows[0]) + sizeof(data.other[0]) + sizeof(data.labels[0])
-    place = data.memory = <char*>allocate_long(n, size)
-    for j in range(data.n_panels):
-        data.panels[j].codes = place
-        place += LANES * data.panels[j].width * n
-    data.rows = <uint32_t*>place
-    data.other = data.rows + n
-    data.labels = <uint16_t*>(data.other + n)
+    return 0
+
+
+cdef void set_codes(Binned* data, char* place, Py_ssize_t n_rows) noexcept nogil:
+    cdef Py_ssize_t p
+    for p in range(data.n_panels):
+        data.panels[p].codes = place
+        place += LANES * data.panels[p].width * n_rows
+
+
+cdef int start_extents(Binned* data, int n_threads) except -1 nogil:
+    cdef Py_ssize_t i
+    data.extents = <Extent*>zeros(data.n_columns * n_threads, sizeof(Extent))
+    for i in range(data.n_columns * n_threads):
+        data.extents[i].least = data.columns[i % data.n_columns].coder.least
+        data.extents[i].most = data.columns[i % data.n_columns].coder.most
     return 0
 
 
 cdef void code_rows(void* context, Py_ssize_t item, int thread) noexcept nogil:
     cdef Binned* data = <Binned*>context
     cdef Py_ssize_t start = item * CODING_ROWS, p, next
-    cdef Py_ssize_t stop = min(start + CODING_ROWS, data.problem.n_rows)
+    cdef Py_ssize_t stop = min(start + CODING_ROWS, data.n_rows)
     while start < stop:
         next = min(start + BLOCK, stop)
         for p in range(data.n_panels):
@@ -208,12 +244,16 @@ cdef void note_extents(Binned* data, int n_threads) noexcept nogil:
 # -- at every node -------------------------------------------------------------------------
 
 
-cdef Py_ssize_t code_at(const Binned* data, Py_ssize_t column, Py_ssize_t row) noexcept nogil:
-    cdef const CodedColumn* found = &data.columns[column]
-    cdef const void* codes = data.panels[found.panel].codes
-    if found.width == 1:
-        return (<const uint8_t*>codes)[LANES * row + found.lane]
-    return (<const uint16_t*>codes)[LANES * row + found.lane]
+cdef const char* codes_of(const Binned* data, Py_ssize_t j) noexcept nogil:
+    """The code of the first row in a column; those of other rows are four codes apart."""
+    cdef const CodedColumn* column = &data.columns[j]
+    return <const char*>data.panels[column.panel].codes + column.lane * column.width
+
+
+cdef inline Py_ssize_t code_in(const char* codes, int width, size_t row) noexcept nogil:
+    if width == 1:
+        return (<const uint8_t*>codes)[LANES * row]
+    return (<const uint16_t*>codes)[LANES * row]
 
 
 cdef void find_bounds(
@@ -222,6 +262,7 @@ cdef void find_bounds(
     """The neighbours of a threshold between two bins: their largest and smallest value."""
     cdef const Source* source = &data.sources[split.column]
     cdef const Coder* coder = &data.columns[split.column].coder
+    cdef const char* codes = codes_of(data, split.column)
     cdef Py_ssize_t i, code
     split.low = -INFINITY
     split.high = INFINITY
@@ -230,7 +271,7 @@ cdef void find_bounds(
         split.high = coder.values[split.follow]
         return
     for i in range(start, stop):
-        code = code_at(data, split.column, data.rows[i])
+        code = code_in(codes, data.columns[split.column].width, data.rows[i])
         if code == split.bin:
             split.low = max(split.low, value_at(source, data.rows[i]))
         elif code == split.follow:
@@ -300,8 +341,7 @@ cdef void part_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
     cdef const Split* split = parting.split
     cdef const CodedColumn* column = &data.columns[split.column]
     cdef const Source* source = &data.sources[split.column]
-    cdef const uint8_t* narrow = <const uint8_t*>data.panels[column.panel].codes + column.lane
-    cdef const uint16_t* wide = <const uint16_t*>data.panels[column.panel].codes + column.lane
+    cdef const char* codes = codes_of(data, split.column)
     cdef const uint8_t* sides = data.sides
     cdef Py_ssize_t start = min(parting.start + item * parting.size, parting.stop)
     cdef Py_ssize_t stop = min(start + parting.size, parting.stop), i, left = start, right = 0
@@ -309,12 +349,12 @@ cdef void part_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
     cdef uint32_t* other = data.other + (start - parting.start)
     cdef uint32_t row
     cdef uint8_t side
-    cdef bint is_narrow = column.width == 1
+    cdef int width = column.width
     # invariant: rows[start:left] and other[:right] hold the rows up to i, each in their order
     for i in range(start, stop):
-        prefetch(narrow + LANES * column.width * <size_t>rows[min(i + AHEAD, stop - 1)])
+        prefetch(codes + LANES * width * <size_t>rows[min(i + AHEAD, stop - 1)])
         row = rows[i]
-        side = sides[narrow[LANES * <size_t>row] if is_narrow else wide[LANES * <size_t>row]]
+        side = sides[code_in(codes, width, row)]
         if side == LOOK:
             side = value_at(source, row) <= split.low
         rows[left] = row
@@ -409,98 +449,25 @@ cdef void count_block(void* context, Py_ssize_t item, int thread) noexcept nogil
 # -- rows of some bins -----------------------------------------------------------------------
 
 
-cdef struct Gathering:
-    const Binned* data
-    const Source* source
-    const CodedColumn* column
-    const uint8_t* wanted
-    Py_ssize_t start
-    Py_ssize_t stop
-    Py_ssize_t size           # of a block
-    uint32_t* found           # rows, block by block
-    Py_ssize_t* n_found       # by block
-    const Gathered* to
-
-
 cdef void gather(
     const Binned* data, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const uint8_t* wanted,
-    Py_ssize_t n_rows, const Gathered* to, Pool pool,
+    Py_ssize_t n_rows, const Gathered* to,
 ) noexcept nogil:
-    """The ``n_rows`` rows of wanted bins; ``pool`` is None if threads do not share the work."""
-    cdef Gathering gathering
-    cdef Py_ssize_t[GATHERED_BLOCKS] n_found
-    cdef Py_ssize_t n_blocks = 1, block, total = 0
-    gathering.data = data
-    gathering.source = &data.sources[j]
-    gathering.column = &data.columns[j]
-    gathering.wanted = wanted
-    gathering.start = start
-    gathering.stop = stop
-    gathering.to = to
-    gathering.n_found = n_found
-    if pool is not None and stop - start >= GATHERED_ROWS:
-        n_blocks = GATHERED_BLOCKS
-    gathering.size = (stop - start + n_blocks - 1) // n_blocks
-    if n_blocks == 1:
-        gathering.found = to.rows
-        gather_block(&gathering, 0, 0)
-        gathering.size = n_rows
-        read_block(&gathering, 0, 0)
-        return
-    gathering.found = data.other
-    pool.run(&gather_block, &gathering, n_blocks)
-    for block in range(n_blocks):
-        memcpy(
-            to.rows + total, data.other + block * gathering.size,
-            n_found[block] * sizeof(uint32_t),
-        )
-        total += n_found[block]
-    gathering.size = (n_rows + n_blocks - 1) // n_blocks
-    gathering.stop = gathering.start + n_rows
-    pool.run(&read_block, &gathering, n_blocks)
-
-
-cdef void gather_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
-    """Gather the rows with wanted codes, without branches; needs one extra element."""
-    cdef const Gathering* gathering = <const Gathering*>context
-    cdef const CodedColumn* column = gathering.column
-    cdef const void* codes = gathering.data.panels[column.panel].codes
-    cdef const uint8_t* narrow = <const uint8_t*>codes + column.lane
-    cdef const uint16_t* wide = <const uint16_t*>codes + column.lane
-    cdef const uint8_t* wanted = gathering.wanted
-    cdef const uint32_t* rows = gathering.data.rows
-    cdef uint32_t* gathered = gathering.found + block * gathering.size
-    cdef Py_ssize_t start = min(gathering.start + block * gathering.size, gathering.stop)
-    cdef Py_ssize_t stop = min(start + gathering.size, gathering.stop)
-    cdef Py_ssize_t i, found = 0, last = stop - 1
+    """The ``n_rows`` rows of wanted bins; ``to.rows`` needs room for one more."""
+    cdef const Source* source = &data.sources[j]
+    cdef const Problem* problem = data.problem
+    cdef const char* codes = codes_of(data, j)
+    cdef const uint32_t* rows = data.rows
+    cdef Py_ssize_t i, found = 0
+    cdef int width = data.columns[j].width
     cdef size_t row
-    if column.width == 1:
-        for i in range(start, stop):
-            prefetch(narrow + LANES * <size_t>rows[min(i + AHEAD, last)])
-            row = rows[i]
-            gathered[found] = <uint32_t>row
-            found += wanted[narrow[LANES * row]]
-    else:
-        for i in range(start, stop):
-            prefetch(wide + LANES * <size_t>rows[min(i + AHEAD, last)])
-            row = rows[i]
-            gathered[found] = <uint32_t>row
-            found += wanted[wide[LANES * row]]
-    gathering.n_found[block] = found
-
-
-cdef void read_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
-    """Read the values, labels and weights of gathered rows."""
-    cdef const Gathering* gathering = <const Gathering*>context
-    cdef const Source* source = gathering.source
-    cdef const Problem* problem = gathering.data.problem
-    cdef const Gathered* to = gathering.to
-    cdef Py_ssize_t n_rows = gathering.stop - gathering.start
-    cdef Py_ssize_t start = min(block * gathering.size, n_rows), i
-    cdef Py_ssize_t stop = min(start + gathering.size, n_rows)
-    cdef uint32_t row
     for i in range(start, stop):
-        prefetch(source.first + to.rows[min(i + AHEAD, stop - 1)] * source.stride)
+        prefetch(codes + LANES * width * <size_t>rows[min(i + AHEAD, stop - 1)])
+        row = rows[i]
+        to.rows[found] = <uint32_t>row
+        found += wanted[code_in(codes, width, row)]
+    for i in range(n_rows):
+        prefetch(source.first + to.rows[min(i + AHEAD, n_rows - 1)] * source.stride)
         row = to.rows[i]
         to.keys[i] = key_of(value_at(source, row))
         to.labels[i] = problem.labels[row]
@@ -628,71 +595,127 @@ cdef void add_counts(
 
 
 # -- one shard -------------------------------------------------------------------------------
-# The rows of a node stand side by side in ``rows``, those of slot ``s`` from ``starts[s]`` on.
+# Its codes are an array. The rows of a node stand side by side in ``rows``, those of slot ``s`` from
+# ``starts[s]`` on.
 
 
-cdef const char* codes_of(panels, Bins bins, Py_ssize_t column, int* width) except NULL:
-    """The code of the first row; those of other rows are four codes apart."""
-    cdef size_t first, lane
-    for panel, group in zip(panels, bins.panels):
-        if column in group:
-            width[0] = panel.itemsize
-            first = panel.ctypes.data
-            lane = group.index(column)
-            return <const char*>first + lane * width[0]
-    raise IndexError(column)
+cdef class CodedBins:
+    """Where the codes and counts of rows stand that are coded in some bins."""
+
+    cdef Binned data
+    cdef Source* sources
+    cdef tuple arrays       # which are referred to
+
+    def __cinit__(self, Bins bins, Py_ssize_t n_classes, bint weighted):
+        cdef Py_ssize_t j
+        self.arrays = (bins,)
+        self.data.n_columns = bins.n_columns
+        self.data.columns = <CodedColumn*>zeros(bins.n_columns, sizeof(CodedColumn))
+        self.data.sources = self.sources = <Source*>zeros(bins.n_columns, sizeof(Source))
+        for j in range(bins.n_columns):
+            self.data.columns[j].coder = bins.coders[j]
+        arrange(&self.data, n_classes, weighted)
+
+    def __dealloc__(self):
+        free(self.data.columns)
+        free(self.data.panels)
+        free(self.data.sides)
+        free(self.data.extents)
+        free(self.sources)
+
+    cdef Binned* of(self, codes) except NULL:
+        """The rows with these codes."""
+        self.arrays += (codes,)
+        self.data.n_rows = len(codes) // max(self.data.row_bytes, 1)
+        set_codes(&self.data, <char*><size_t>codes.ctypes.data, self.data.n_rows)
+        return &self.data
 
 
-cdef inline Py_ssize_t shard_code(const char* codes, int width, size_t row) noexcept nogil:
-    if width == 1:
-        return (<const uint8_t*>codes)[LANES * row]
-    return (<const uint16_t*>codes)[LANES * row]
+def code_shard(Bins bins, columns, Py_ssize_t n_rows):
+    """The codes of some rows, and what these rows tell."""
+    # The least and the greatest value of every column, of these rows and the sample; whether
+    # values are missing; which bins hold one value only.
+    cdef CodedBins coded = CodedBins(bins, 1, False)
+    codes = np.zeros(n_rows * coded.data.row_bytes, dtype=np.uint8)
+    cdef Binned* data = coded.of(codes)
+    cdef Py_ssize_t j, item
+    cdef uint8_t[::1] flags
+    cdef list single = [bins.single(j) for j in range(bins.n_columns)]
+    for j in range(bins.n_columns):
+        data.sources[j] = source_of(columns[j], bins.kinds[j])
+        flags = single[j]
+        data.columns[j].coder.single = &flags[0]
+    start_extents(data, 1)
+    with nogil:
+        for item in range((data.n_rows + CODING_ROWS - 1) // CODING_ROWS):
+            code_rows(data, item, 0)
+    ends = [(data.extents[j].least, data.extents[j].most) for j in range(bins.n_columns)]
+    missing = [bool(data.extents[j].missing) for j in range(bins.n_columns)]
+    return codes, np.array(ends).reshape(-1, 2), np.array(missing, dtype=bool), single
+
+
+def column_codes(Bins bins, codes, Py_ssize_t j):
+    """The codes of a column; -1 where it is missing."""
+    cdef CodedBins coded = CodedBins(bins, 1, False)
+    cdef Binned* data = coded.of(codes)
+    cdef int32_t[::1] found = np.empty(data.n_rows, dtype=np.int32)
+    cdef Py_ssize_t i, code
+    for i in range(data.n_rows):
+        code = code_in(codes_of(data, j), data.columns[j].width, i)
+        found[i] = <int32_t>code if code < data.columns[j].coder.n_bins else -1
+    return np.asarray(found)
+
+
+def take_rows(columns, const uint32_t[::1] rows):
+    """Some rows of columns; a C-ordered matrix is read once, not once a column."""
+    cdef list taken = [np.empty(len(rows), dtype=values.dtype) for values in columns]
+    cdef Py_ssize_t start, stop, i
+    cdef Source source, target
+    cdef size_t size
+    for start in range(0, len(rows), BLOCK):
+        stop = min(start + BLOCK, len(rows))
+        for values, mine in zip(columns, taken):
+            source = source_of(values, 0)
+            target = source_of(mine, 0)
+            size = target.stride
+            if size == 8:
+                for i in range(start, stop):
+                    (<int64_t*>target.first)[i] = (
+                        <const int64_t*>(source.first + rows[i] * source.stride)
+                    )[0]
+                continue
+            for i in range(start, stop):
+                memcpy(
+                    <char*>target.first + i * size, source.first + rows[i] * source.stride, size
+                )
+    return taken
 
 
 def count_shard(
-    Bins bins, list panels, const uint16_t[::1] labels, units, const uint32_t[::1] rows,
-    const int64_t[::1] starts, const int32_t[::1] slots, Py_ssize_t n_classes, table,
+    Bins bins, codes, const uint16_t[::1] labels, const int64_t[::1] units,
+    const uint32_t[::1] rows, const int64_t[::1] starts, const int32_t[::1] slots,
+    Py_ssize_t n_classes, table,
 ):
     """Add the rows of some nodes to their histograms, the rows of ``table``."""
     # Counts are of 32 bits without weights; else of 64, and after the classes of a bin stand its
     # rows.
-    cdef Panel panel
-    cdef Counted counted
-    cdef const int64_t[::1] weights
-    cdef Py_ssize_t stride, offset = 0, i, s, lane
+    cdef CodedBins coded = CodedBins(bins, n_classes, units is not None)
+    cdef Binned* data = coded.of(codes)
     cdef char* cells = <char*><size_t>table.ctypes.data
     cdef size_t size = table.strides[0]
-    cdef list offsets = []
-    if len(labels) == 0 or len(rows) == 0:
-        return
-    counted.labels = &labels[0]
-    counted.weights = NULL
-    counted.n_classes = n_classes
-    counted.stride = stride = n_classes + (units is not None)
-    counted.n_cells = table.shape[1]
-    if units is not None:
-        weights = units
-        counted.weights = &weights[0]
-    for j in range(bins.n_columns):
-        offsets.append(offset)
-        offset += (bins.n_bins[j] + 1) * stride
-    if offset != counted.n_cells:
+    cdef Py_ssize_t p, i, s
+    if table.shape[1] != data.counted.n_cells:
         raise ValueError("the table has not one cell for each bin and class")
-    for codes, group in zip(panels, bins.panels):
-        panel.width = codes.itemsize
-        panel.codes = <void*><size_t>codes.ctypes.data
-        panel.n_columns = len(group)
-        for lane, j in enumerate(group):
-            panel.columns[lane] = j
-            panel.offsets[lane] = offsets[j]
-        with nogil:
+    data.counted.labels = &labels[0]
+    data.counted.weights = NULL if units is None else &units[0]
+    with nogil:
+        for p in range(data.n_panels):
             for i in range(slots.shape[0]):
                 s = slots[i]
-                if starts[s + 1] > starts[s]:
-                    count_rows(
-                        &panel, &counted, &rows[0] + starts[s], starts[s + 1] - starts[s],
-                        cells + i * size, False,
-                    )
+                count_rows(
+                    &data.panels[p], &data.counted, &rows[0] + starts[s], starts[s + 1] - starts[s],
+                    cells + i * size, False,
+                )
 
 
 cdef inline Py_ssize_t last_from(
@@ -711,8 +734,8 @@ cdef inline Py_ssize_t last_from(
 
 
 def look_into_shard(
-    Bins bins, list panels, const uint16_t[::1] labels, units, const uint32_t[::1] rows,
-    const int64_t[::1] starts, Py_ssize_t column, values,
+    Bins bins, codes, const uint16_t[::1] labels, const int64_t[::1] units,
+    const uint32_t[::1] rows, const int64_t[::1] starts, Py_ssize_t column, values,
     const int32_t[::1] slots, const int32_t[:, ::1] first, const uint64_t[::1] low,
     const uint64_t[::1] high, const uint64_t[::1] guide, const uint8_t[::1] shift,
     const int32_t[::1] place, int64_t[:, :, ::1] slices,
@@ -722,13 +745,13 @@ def look_into_shard(
     # keys from low to high. A key is in slice (key - guide) >> shift of its interval, or in the
     # first or last one; the slices stand at place. A shift of 255 asks for the values: intervals,
     # keys and rows are returned.
-    cdef int width = 1
-    cdef const char* codes = codes_of(panels, bins, column, &width)
+    cdef CodedBins coded = CodedBins(bins, 1, False)
+    cdef const char* first_code = codes_of(coded.of(codes), column)
+    cdef int width = coded.data.columns[column].width
     cdef Py_ssize_t n_classes = slices.shape[2] - 1, most = 0, found = 0, g, i, code, at, slice
     cdef uint64_t last_slice = slices.shape[1] - 1
     cdef Source source = source_of(values, 0)
     cdef bint weighted = units is not None
-    cdef const int64_t[::1] weights = units if weighted else np.empty(0, dtype=np.int64)
     cdef uint64_t key
     cdef uint32_t row
     for g in range(slots.shape[0]):
@@ -741,7 +764,7 @@ def look_into_shard(
         for g in range(slots.shape[0]):
             for i in range(starts[slots[g]], starts[slots[g] + 1]):
                 row = rows[i]
-                code = shard_code(codes, width, row)
+                code = code_in(first_code, width, row)
                 if code >= n_bins or first[g, code] == first[g, code + 1]:
                     continue
                 key = key_of(value_at(&source, row))
@@ -757,64 +780,52 @@ def look_into_shard(
                 slice = 0
                 if key > guide[at]:
                     slice = <Py_ssize_t>min((key - guide[at]) >> shift[at], last_slice)
-                slices[place[at], slice, labels[row]] += weights[row] if weighted else 1
+                slices[place[at], slice, labels[row]] += units[row] if weighted else 1
                 slices[place[at], slice, n_classes] += 1
     return np.asarray(intervals)[:found], np.asarray(keys)[:found], np.asarray(ids)[:found]
 
 
 def divide_shard(
-    Bins bins, list panels, const uint32_t[::1] rows, const int64_t[::1] starts, splits, values,
+    Bins bins, codes, const uint32_t[::1] rows, const int64_t[::1] starts, splits, values
 ):
     """The rows and starts of the children of nodes that are split; other nodes' rows are gone."""
     # A split is (slot, column, sides, edge, keep_left, keep_right). sides tells for each code where
     # its rows go: 0 right, 1 left, 2 left if the value is at most edge. A child that is kept has
     # the next number as its slot.
-    cdef Py_ssize_t total = 0, out = 0, aside, i, n_slots = 0, child
-    cdef const uint8_t[::1] sides
-    cdef Source source
-    cdef const char* codes
-    cdef int width = 1
-    cdef double edge
-    cdef uint8_t side, keep_left, keep_right
-    cdef uint32_t row
-    cdef Py_ssize_t start, stop
-    memset(&source, 0, sizeof(Source))
-    for slot, _, _, _, left, right in splits:
-        total += starts[slot + 1] - starts[slot]
-        n_slots += bool(left) + bool(right)
+    cdef CodedBins coded = CodedBins(bins, 1, False)
+    cdef Binned* data = coded.of(codes)
+    cdef Py_ssize_t n_left = 0, n, end = 0
+    cdef const uint8_t[::1] side_of
+    cdef Parting parting
+    cdef Split split
+    total = sum([starts[one.slot + 1] - starts[one.slot] for one in splits])
     cdef uint32_t[::1] divided = np.empty(total + 1, dtype=np.uint32)
     cdef uint32_t[::1] other = np.empty(total + 1, dtype=np.uint32)
-    cdef int64_t[::1] bounds = np.zeros(n_slots + 1, dtype=np.int64)
-    child = 0
-    for slot, column, table, last, left, right in splits:
-        codes = codes_of(panels, bins, column, &width)
-        sides = table
-        edge = last
-        keep_left = left
-        keep_right = right
+    cdef list ends = [0]
+    data.rows = &divided[0]
+    data.other = &other[0]
+    parting.data = data
+    parting.split = &split
+    parting.n_left = &n_left
+    for slot, column, sides, edge, keep_left, keep_right in splits:
+        side_of = sides
+        memcpy(data.sides, &side_of[0], len(sides))
+        split.column = column
+        split.low = edge
         if column in values:
-            source = source_of(values[column], 0)
-        start = starts[slot]
-        stop = starts[slot + 1]
-        aside = 0
+            data.sources[column] = source_of(values[column], 0)
+        n = starts[slot + 1] - starts[slot]
+        memcpy(&divided[end], &rows[0] + starts[slot], n * sizeof(uint32_t))
+        parting.start = end
+        parting.stop = end + n
+        parting.size = n
         with nogil:
-            # invariant: divided[:out] has the kept rows of the left side so far
-            for i in range(start, stop):
-                row = rows[i]
-                side = sides[shard_code(codes, width, row)]
-                if side == LOOK:
-                    side = value_at(&source, row) <= edge
-                divided[out] = row
-                other[aside] = row
-                out += side & keep_left
-                aside += (side ^ 1) & keep_right
+            part_block(&parting, 0, 0)
         if keep_left:
-            child += 1
-            bounds[child] = out
+            end += n_left
+            ends.append(end)
         if keep_right:
-            if aside:
-                memcpy(&divided[out], &other[0], aside * sizeof(uint32_t))
-            out += aside
-            child += 1
-            bounds[child] = out
-    return np.asarray(divided)[:out].copy(), np.asarray(bounds)
+            memcpy(&divided[end], &other[0], (n - n_left) * sizeof(uint32_t))
+            end += n - n_left
+            ends.append(end)
+    return np.asarray(divided)[:end].copy(), np.array(ends, dtype=np.int64)

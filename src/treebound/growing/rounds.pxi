@@ -6,32 +6,77 @@ later, as what is not known yet only adds competitors. So there are about as man
 has levels, and in each of them the rows are counted, looked into and divided for all nodes at once.
 """
 
-import numpy as np
+# -- the bins of a column, and what a node has of them ---------------------------------------
 
-from treebound.growing._bins import keys_of
-from treebound.growing.options import Progress
-from treebound.growing.refine import KeyRanges, ask, refined
-from treebound.growing.shard import ShardSplit, Subtree
+# Which bins hold one value only; no value of a bin has a key outside low and high, which are exact
+# for a single one; about where each bin begins, and where the last one ends.
+KeyRanges = namedtuple("KeyRanges", "single low high guide")
 
-from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free
-from libc.string cimport memset
+# Class weights and rows by interval, in order, missing ones last; the bin of each is its code. No
+# value of an interval has a key outside low and high.
+Intervals = namedtuple("Intervals", "table single code low high")
 
-from treebound.growing._bins cimport Bins
-from treebound.growing._driver cimport FOUND, WAITING, Driver, FirstSplit, Node
-from treebound.growing._histogram cimport Binned, CodedColumn, Counted, set_sides
-from treebound.growing._layout cimport NOMINAL, Split, allocate, may_ask, zeros
-from treebound.growing._scan cimport no_split
-from treebound.growing._search cimport (
-    ColumnBounds, Finder, Profile, all_bounds, best_category, better_side, bounds_of,
-    bounds_of_column, free_finder, free_profile, init_finder, init_profile, is_live, read_column,
-    read_profile, score_left, try_boundary,
-)
-from treebound.growing._sorted cimport Task, value_of
 
-cdef enum:
-    LOOK = 2        # the value says on which side a row is
+def key_ranges(bins, facts, j):
+    """Where the bins of a column lie, at every node."""
+    least, most = facts.extents[j]
+    if not least <= most:  # every value is missing
+        least = most = 0.0
+    single, values = facts.single[j], keys_of(bins.values(j))
+    ends = keys_of(np.array([least, most]))
+    edges = keys_of(np.clip(bins.edges(j), least, most))
+    guide = np.maximum.accumulate(np.concatenate([ends[:1], edges, ends[1:]]))
+    low, high = np.where(single, values, ends[0]), np.where(single, values, ends[1])
+    return KeyRanges(single, low, high, guide)
+
+
+cdef object ask(list groups, ranges, most, bits):
+    """A question about a column; intervals of more than ``most`` rows are cut in 2^bits slices."""
+    # a group is of a node: its slot, its intervals, and which of them are asked for
+    ats = [np.asarray(some) for _, _, some in groups]
+    code, low, high = [
+        np.concatenate([mine[name][some] for (_, mine, _), some in zip(groups, ats)])
+        for name in (2, 3, 4)
+    ]
+    rows = np.concatenate([mine.table[some, -1] for (_, mine, _), some in zip(groups, ats)])
+    whole = (low == ranges.low[code]) & (high == ranges.high[code])
+    guide = np.where(whole, ranges.guide[code], low)
+    width = np.where(whole, ranges.guide[code + 1], high) - guide
+    shift = np.array([max(0, int(w).bit_length() - bits) for w in width], dtype=np.uint8)
+    shift[rows <= most] = EXACT
+    sliced = shift != EXACT
+    starts = np.cumsum([0, *[len(some) for some in ats]])
+    places = np.arange(len(ranges.single) + 1)
+    first = [np.searchsorted(code[a:b], places) + a for a, b in zip(starts, starts[1:])]
+    return Question(
+        1 << bits,
+        np.array([slot for slot, _, _ in groups], dtype=np.int32),
+        np.ascontiguousarray(first, dtype=np.int32),
+        low,
+        high,
+        guide,
+        shift,
+        np.where(sliced, np.cumsum(sliced) - 1, -1).astype(np.int32),
+    )
+
+
+cdef list refined(list groups, n_asked, answer):
+    """The intervals of each node, with the answer in place of those that were asked for."""
+    bounds = np.searchsorted(answer.intervals, np.arange(n_asked + 1))
+    cdef list found = [], pieces
+    i = 0
+    for _, mine, ats in groups:
+        pieces, start = [], 0
+        for at in ats:
+            inside = slice(bounds[i], bounds[i + 1])
+            counts, low, high = answer.counts[inside], answer.low[inside], answer.high[inside]
+            code = np.full(len(low), mine.code[at], dtype=np.int32)
+            pieces.append([array[start:at] for array in mine])
+            pieces.append((counts, (low == high).astype(np.uint8), code, low, high))
+            start, i = at + 1, i + 1
+        pieces.append([array[start:] for array in mine])  # with missing rows
+        found.append(Intervals(*[np.concatenate(arrays) for arrays in zip(*pieces)]))
+    return found
 
 
 cdef class Leaf:
@@ -55,7 +100,8 @@ cdef class ShardDriver(Driver):
     cdef dict options, open
     cdef Leaf asked             # the leaf that a split that comes first may part
     cdef list ranges, held, reached, small
-    cdef Binned binned          # the bins; its rows are elsewhere
+    cdef CodedBins coded
+    cdef Binned* binned         # the bins; their rows are elsewhere
     cdef Counted wide           # counts of refined columns: 64 bits, with rows
     cdef int64_t unit
     cdef Finder finder
@@ -82,8 +128,6 @@ cdef class ShardDriver(Driver):
 
     def __dealloc__(self):
         free_finder(&self.finder)
-        free(self.binned.columns)
-        free(self.binned.sides)
         free(self.column_bounds)
         free(self.task.splits)
 
@@ -91,39 +135,27 @@ cdef class ShardDriver(Driver):
         """Take the bins of the engine."""
         cdef Bins bins = self.engine.bins
         cdef const uint8_t[::1] single
-        cdef Counted* counted = &self.binned.counted
-        cdef CodedColumn* column
         cdef Py_ssize_t j
         facts = self.engine.facts
+        weighted = not facts.total.ones or facts.n_rows >= 2**32
         free_finder(&self.finder)
-        free(self.binned.columns)
-        free(self.binned.sides)
         memset(&self.finder, 0, sizeof(Finder))
-        memset(&self.binned, 0, sizeof(Binned))
-        counted.n_classes = self.problem.n_classes
-        if not facts.total.ones or facts.n_rows >= 2**32:
-            counted.weights = &self.unit
-        counted.stride = counted.n_classes + (counted.weights != NULL)
+        self.coded = CodedBins(bins, self.problem.n_classes, weighted)
+        self.binned = &self.coded.data
         self.binned.problem = &self.problem
         self.binned.sources = self.sources
-        self.binned.n_columns = self.n_columns
-        self.binned.columns = <CodedColumn*>zeros(self.n_columns, sizeof(CodedColumn))
-        self.ranges = [KeyRanges.of(bins, facts, j) for j in range(self.n_columns)]
+        if weighted:
+            self.binned.counted.weights = &self.unit
+        self.ranges = [key_ranges(bins, facts, j) for j in range(self.n_columns)]
         self.held = [np.append(ranges.single, 0).astype(np.uint8) for ranges in self.ranges]
         for j in range(self.n_columns):
             least, most = facts.extents[j]
             self.sources[j].kind = bins.kinds[j]
             self.sources[j].may_miss = self.columns[j].missing or facts.missing[j]
             self.sources[j].span = most - least if least <= most else 0.0
-            column = &self.binned.columns[j]
-            column.coder.n_bins = bins.n_bins[j]
             single = self.held[j]
-            column.coder.single = <uint8_t*>&single[0]
-            column.offset = counted.n_cells
-            counted.n_cells += (bins.n_bins[j] + 1) * counted.stride
-            self.binned.most_codes = max(self.binned.most_codes, <Py_ssize_t>bins.n_bins[j] + 1)
-        self.binned.sides = <uint8_t*>zeros(self.binned.most_codes, 1)
-        init_finder(&self.finder, &self.binned, NULL)
+            self.binned.columns[j].coder.single = <uint8_t*>&single[0]
+        init_finder(&self.finder, self.binned, NULL)
         self.room = self.binned.most_codes
         return 0
 
@@ -133,9 +165,8 @@ cdef class ShardDriver(Driver):
         while True:
             self.settle_leaves(fresh)
             self.replay()
-            if not self.reached and self.small:
+            if not self.reached:
                 self.finish()
-                self.replay()
             if not self.reached:
                 break
             self.rounds += 1
@@ -276,7 +307,7 @@ cdef class ShardDriver(Driver):
         """Where the rows of each code go."""
         cdef const Split* split = &self.tree.nodes[leaf.node].split
         cdef Py_ssize_t n_codes = self.binned.columns[split.column].coder.n_bins + 1
-        set_sides(&self.binned, split)
+        set_sides(self.binned, split)
         sides = np.frombuffer((<const char*>self.binned.sides)[:n_codes], dtype=np.uint8)
         return ShardSplit(leaf.slot, split.column, sides, split.low, kept[0], kept[1])
 
@@ -466,7 +497,9 @@ cdef class ShardDriver(Driver):
         table[:, :stride] = part
         if stride == self.problem.n_classes:
             np.sum(part, axis=1, out=table[:, stride], dtype=np.int64)
-        return self.ranges[j].intervals(table)
+        ranges = self.ranges[j]
+        code = np.arange(len(ranges.single), dtype=np.int32)
+        return Intervals(table, ranges.single, code, ranges.low, ranges.high)
 
     cdef int read(self, Leaf leaf, Py_ssize_t j) except -1:
         """Read the counts of a column with an order."""
@@ -600,24 +633,28 @@ cdef class ShardDriver(Driver):
 
     # -- small nodes -------------------------------------------------------------------------
 
-    cdef int finish(self) except -1:
-        """Grow what is below small leaves in one place, some at a time."""
-        cdef list some = []
-        cdef double cutoff = self.cutoff()
-        held = 0
+    def finish(self):
+        """Grow what is below small leaves, each in one place, the most promising first."""
+        # Those that are reached tell which of the others never are.
         most = self.limits.gather_values * self.engine.places // max(1, self.n_columns)
-        for leaf in [*self.small, None]:
-            rows = 0 if leaf is None else self.tree.rows_in(leaf.node)
-            if some and (leaf is None or held + rows > most):
-                found = self.engine.finish([self.subtree(one, cutoff) for one in some])
-                self.passed(some)
-                for one, arrays in zip(some, found):
-                    self.attach(one.node, arrays)
-                some, held = [], 0
-            some.append(leaf)
-            held += rows
-        self.small = []
-        return 0
+        at_once = len(self.small) if self.max_leaves < 0 else self.engine.places
+        self.small.sort(key=lambda leaf: -self.most_priority(leaf.node))
+        while self.small:
+            some, held = [], 0
+            for leaf in self.small[:at_once]:
+                held += self.tree.rows_in(leaf.node)
+                if held <= most or not some:
+                    some.append(leaf)
+            cutoff = self.cutoff()
+            found = self.engine.finish([self.subtree(leaf, cutoff) for leaf in some])
+            self.passed(some)
+            for leaf, arrays in zip(some, found):
+                self.attach(leaf.node, arrays)
+            self.replay()
+            cutoff = self.cutoff()
+            rest = [leaf for leaf in self.small if leaf not in some]
+            self.small = [leaf for leaf in rest if self.most_priority(leaf.node) >= cutoff]
+            at_once *= 2
 
     cdef object subtree(self, Leaf leaf, double cutoff):
         depth = self.options["max_depth"] - self.tree.nodes[leaf.node].depth
@@ -769,7 +806,7 @@ cdef class ShardDriver(Driver):
         return ShardSplit(slot, j, sides.astype(np.uint8), node.threshold, kept[0], kept[1])
 
 
-def grow(engine, columns, n_classes, *, options, limits, finer, progress, checkpoint):
+def grow_on_shards(engine, columns, n_classes, *, options, limits, finer, progress, checkpoint):
     """The arrays of the tree that grows on the rows of an engine."""
     return ShardDriver(
         len(columns), n_classes, options, engine, columns, limits, finer, progress, checkpoint

@@ -1,0 +1,211 @@
+"""What parts of a table tell of its columns and classes, put together.
+
+A table in memory is one part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data.columns import Column
+from treebound.data.frames import Table, read_columns
+from treebound.data.raw import family_of
+from treebound.data.targets import learn_classes
+from treebound.data.weights import check_total, class_factors
+
+
+def _no_labels() -> NDArray[Any]:
+    return np.empty(0)
+
+
+@dataclass(frozen=True)
+class PartFacts:
+    """What is learned from one part of the rows, those of weight zero left out."""
+
+    number: int  # the number of the part, for errors
+    n_rows: int
+    names: tuple[str, ...] | None = None  # the names of the columns, where the table has them
+    columns: tuple[Column, ...] = ()  # as far as this part tells
+    classes: NDArray[Any] = field(default_factory=_no_labels)  # labels that occur
+    totals: tuple[Fraction, ...] = ()  # the weight of each of them
+    whole: bool = True  # whether all weights are whole numbers
+    sample: tuple[NDArray[Any], ...] = ()  # values of some rows of each real column
+    held_out: int = 0  # rows that nothing was learned from
+    held_out_classes: NDArray[Any] = field(default_factory=_no_labels)  # but their labels
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What all parts together are."""
+
+    columns: tuple[Column, ...]
+    names: tuple[str, ...] | None  # the names of the columns, where the table has them
+    classes: NDArray[Any]  # the labels, sorted
+    factors: NDArray[np.float64] | None  # the class weights
+    scale: float | None  # what weights are multiplied by to have mean 1; None for whole numbers
+    sample: tuple[NDArray[Any], ...]  # values of some rows of each real column
+    part_rows: tuple[int, ...]  # the rows of every part
+    held_out: int = 0  # further rows, that nothing was learned from
+
+    @property
+    def n_rows(self) -> int:
+        """The rows of all parts."""
+        return sum(self.part_rows)
+
+
+def put_together(
+    parts: Sequence[PartFacts], *, class_weight: Any = None, sample_rows: int = 65536
+) -> Schema:
+    """What all parts are."""
+    full = [part for part in parts if part.n_rows]
+    if not full:
+        raise ValueError(
+            f"Found no rows of a weight above zero in {len(parts)} parts while a minimum of 1 is "
+            "required."
+        )
+    first = full[0]
+    for part in full[1:]:
+        if [c.name for c in part.columns] != [c.name for c in first.columns]:
+            raise ValueError(
+                f"Every part must have the same columns in the same order. Part {first.number} has "
+                f"{[c.name for c in first.columns]}, part {part.number} has "
+                f"{[c.name for c in part.columns]}."
+            )
+    columns, classes, totals = first.columns, first.classes, first.totals
+    if len(parts) > 1 or first.held_out:
+        each = zip(*(part.columns for part in full), strict=True)
+        numbers = [part.number for part in full]
+        columns = tuple(_one_column(list(zip(numbers, same, strict=True))) for same in each)
+        classes = _all_classes(parts)
+        totals = _totals(classes, full)
+    rows = tuple(part.n_rows for part in parts)
+    n_rows = sum(rows)
+    sample = _samples(full, n_rows, sample_rows)
+    total = sum(totals, Fraction(0))
+    check_total(float(total))
+    scale = None if all(part.whole for part in full) else float(n_rows / total)
+    factors = class_factors(class_weight, classes, totals)
+    held_out = sum(part.held_out for part in parts)
+    return Schema(columns, first.names, classes, factors, scale, sample, rows, held_out)
+
+
+def _one_column(found: Sequence[tuple[int, Column]]) -> Column:
+    """A column as all parts know it; a part where every value is missing knows nothing."""
+    telling = [(number, column) for number, column in found if not _is_empty(column)]
+    missing = any(column.missing for _, column in found)
+    if not telling:
+        return found[0][1].with_missing(missing)
+    number, first = telling[0]
+    for other, column in telling[1:]:
+        if _what(column) != _what(first):
+            raise ValueError(
+                f"Column {first.name!r} must be of one type in every part. It is {_what(first)} "
+                f"in part {number} and {_what(column)} in part {other}. "
+                "Hint: read it with one type."
+            )
+    if first.kind == "real" or all(c.categories == first.categories for _, c in telling):
+        declared = all(column.declared for _, column in telling)
+        return replace(first, declared=declared, missing=missing)
+    if first.kind == "ordinal" and any(column.declared for _, column in telling):
+        raise ValueError(
+            f"Column {first.name!r} has categories in an order that differs from part to part. "
+            "Hint: declare them with 'ordinal_features'."
+        )
+    union = {value for _, column in telling for value in column.categories or ()}
+    return replace(first, categories=_in_order(union), declared=False, missing=missing)
+
+
+def _is_empty(column: Column) -> bool:
+    return column.kind == "nominal" and not column.categories and not column.declared
+
+
+def _what(column: Column) -> str:
+    """Kind and type, in words."""
+    if column.kind == "real":
+        return "numbers"
+    return f"{column.kind} with {family_of(column.categories or ())} categories"
+
+
+def _in_order(values: set[Any]) -> tuple[Any, ...]:
+    """Sorted; a fraction among whole numbers makes all of them floats."""
+    if any(isinstance(value, float) for value in values):
+        return tuple(sorted(float(value) for value in values))
+    return tuple(sorted(values))
+
+
+def _all_classes(parts: Sequence[PartFacts]) -> NDArray[Any]:
+    each = [own for part in parts for own in (part.classes, part.held_out_classes) if len(own)]
+    kinds = {"number" if own.dtype.kind in "iuf" else own.dtype.kind for own in each}
+    if len(kinds) > 1:
+        raise ValueError(
+            "Unknown label type: y must hold labels of one type in every part. Got arrays of "
+            f"{', '.join(sorted({str(own.dtype) for own in each}))} instead. "
+            "Hint: convert y with astype(str)."
+        )
+    return learn_classes(np.concatenate(each))[0]
+
+
+def _samples(parts: Sequence[PartFacts], n_rows: int, most: int) -> tuple[NDArray[Any], ...]:
+    """Values of real columns, from every part in proportion to its rows."""
+    chosen = []
+    for part in parts:
+        share = int(np.ceil(most * (part.n_rows / n_rows)))
+        at = [np.linspace(0, len(own) - 1, min(share, len(own))).astype(int) for own in part.sample]
+        chosen.append([values[rows] for values, rows in zip(part.sample, at, strict=True)])
+    return tuple(np.concatenate(values) for values in zip(*chosen, strict=True))
+
+
+def _totals(classes: NDArray[Any], parts: Sequence[PartFacts]) -> tuple[Fraction, ...]:
+    """The weight of every class."""
+    totals = dict.fromkeys(classes.tolist(), Fraction(0))
+    for part in parts:
+        for label, total in zip(part.classes.tolist(), part.totals, strict=True):
+            totals[label] += total
+    return tuple(totals.values())
+
+
+# -- columns of numbers ------------------------------------------------------------------------
+
+
+def nothing_but_rows(n_rows: int) -> Table:
+    """A table to learn from where only labels are of interest."""
+    return Table(None, (n_rows, 1), np.zeros((n_rows, 1)))
+
+
+def some_numbers(
+    X: Any, weight: Any, names: Sequence[str], most: int = 4096
+) -> dict[str, NDArray[np.float64]]:
+    """Values of some rows of real columns, those of weight zero left out."""
+    if not len(X):
+        return {name: np.empty(0) for name in names}
+    table = read_columns(X)
+    kept = np.arange(len(X)) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
+    rows = kept[np.linspace(0, len(kept) - 1, min(most, len(kept))).astype(np.int64)]
+    return {name: table.column(j).floats()[rows].astype(np.float64) for j, name in enumerate(names)}
+
+
+def with_numbers(
+    schema: Schema,
+    names: Sequence[str],
+    samples: Sequence[Mapping[str, NDArray[np.float64]]],
+) -> Schema:
+    """A schema of other columns, and columns of numbers that nothing must be learned of."""
+    plain = samples[0].keys()
+    rest = [name for name in names if name not in plain]
+    found: dict[str, tuple[Column, NDArray[Any]]] = {
+        name: (Column(name), np.concatenate([some[name] for some in samples])) for name in plain
+    }
+    known = zip(schema.columns, schema.sample, strict=True)
+    found |= dict(zip(rest, known, strict=False))  # of labels alone, what was learned is left out
+    return replace(
+        schema,
+        columns=tuple(found[name][0] for name in names),
+        sample=tuple(found[name][1] for name in names),
+        names=tuple(names),
+    )

@@ -1,0 +1,213 @@
+"""Trees and pruning paths in a model file, and back.
+
+Each list is converted once, so that time and memory are linear in the size of the file;
+:class:`~treebound.Tree` checks that the arrays form a tree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+from msgspec import Struct, structs
+from numpy.typing import NDArray
+
+from treebound.data import Column
+from treebound.exchange.document import FormatError, MonotoneDocument, NodesDocument, PathDocument
+from treebound.pruning import PruningPath
+from treebound.pruning.path import ListedPath
+from treebound.tree import Tree
+from treebound.tree.model import NO_SPLIT, SPLIT_FIELDS
+from treebound.tree.monotone import Monotone
+
+D = TypeVar("D", bound=Struct)
+# Steps with more leaves than this are not stored: the file size grows with their square.
+MOST_LEAVES = 200
+
+
+def nodes_of(tree: Tree) -> NodesDocument:
+    """The nodes of a tree as lists: null for none, "inf" for an infinite threshold."""
+    threshold: list[Any] = [
+        None if math.isnan(value) else "inf" if math.isinf(value) else value
+        for value in tree.threshold.tolist()
+    ]
+    order = tree.monotone
+    return document_of(
+        NodesDocument,
+        tree,
+        threshold=threshold,
+        counts=_short(tree.counts).tolist(),
+        monotone=None if order is None else MonotoneDocument(list(order.signs), list(order.order)),
+    )
+
+
+def document_of(kind: type[D], source: object, **others: Any) -> D:
+    """The document with the attributes of a source that its fields name, arrays as lists."""
+    own = {name: getattr(source, name) for name in kind.__struct_fields__ if name not in others}
+    plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in own.items()}
+    return kind(**plain, **others)
+
+
+def _short(counts: NDArray[np.float64]) -> NDArray[Any]:
+    """Integral counts as integers: shorter, and read back as the same doubles."""
+    whole = bool((counts == np.floor(counts)).all()) and counts.max(initial=0.0) < 2**53
+    return counts.astype(np.int64) if whole else counts
+
+
+def tree_of(
+    nodes: NodesDocument, columns: tuple[Column, ...], classes: NDArray[Any], where: str = "nodes"
+) -> Tree:
+    """The tree of a document; a FormatError names the place of the first problem."""
+    size, most = len(nodes.feature), len(columns) - 1
+    fields: dict[str, Any] = {
+        name: np.array(value) if isinstance(value, list) else value
+        for name, value in structs.asdict(nodes).items()
+        if name not in ("threshold", "counts", "monotone")
+    }
+    fields["threshold"] = np.array([math.nan if v is None else float(v) for v in nodes.threshold])
+    same_size(nodes.factors, len(classes), f"{where}.factors")
+    for name in ("missing_left", "right", "rows", "label", "names", *SPLIT_FIELDS):
+        same_size(fields[name], size, f"{where}.{name}")
+    counts = table_of(nodes.counts, f"{where}.counts", (size, len(classes)), np.float64)
+    feature = fields["feature"] = np.array(nodes.feature, dtype=np.int64)
+    refuse(feature > most, f"{where}.feature", f"must be at most {most}, the last column")
+    beyond = fields["label"] >= len(classes)
+    refuse(beyond, f"{where}.label", f"must be less than {len(classes)}, a class")
+    kinds = np.array([*(column.kind for column in columns), "leaf"])[feature]
+    for name, own in SPLIT_FIELDS.items():
+        used, blank, empty = np.isin(kinds, own), *_blank(name, fields[name])
+        refuse(used & blank, f"{where}.{name}", f"must not be {empty} here")
+        refuse(~used & ~blank, f"{where}.{name}", f"must be {empty} here")
+    refuse((feature < 0) & (fields["right"] != -1), f"{where}.right", "must be -1 here")
+    _check_listed(columns, np.unique(feature[feature >= 0]))
+    order = nodes.monotone
+    try:
+        return Tree(
+            **fields,
+            left=np.where(feature >= 0, np.arange(1, size + 1), -1),
+            counts=counts,
+            columns=columns,
+            classes=classes,
+            monotone=None if order is None else Monotone(tuple(order.signs), tuple(order.order)),
+        )
+    except ValueError as error:
+        raise FormatError(where, f"is not a tree: {error}".rstrip(".")) from None
+
+
+def _blank(name: str, values: NDArray[Any]) -> tuple[NDArray[np.bool_], str]:
+    """Where a field of splits has no value, and how JSON writes that."""
+    if values.dtype.kind == "f":
+        return np.isnan(values), "null"
+    return values == NO_SPLIT[name], str(NO_SPLIT[name])
+
+
+def _check_listed(columns: tuple[Column, ...], asked: NDArray[np.int64]) -> None:
+    for at in asked.tolist():
+        if columns[at].unlisted:
+            raise FormatError(f"columns[{at}].categories", "must be listed: the tree splits on it")
+
+
+# -- the grown tree, and the cuts of each step ----------------------------------------------------
+
+
+def path_document(path: PruningPath, step: int | None) -> PathDocument:
+    """The document of a path, and the step selected by ``prune_to``, if any."""
+    kept = np.flatnonzero(path.leaves <= MOST_LEAVES)
+    kept = np.union1d(kept, [path.chosen, path.chosen if step is None else step])
+    errors, scores = path.measured(kept)
+    cuts = [path.cuts(at) for at in kept.tolist()]
+    return PathDocument(
+        grown=nodes_of(path.first),
+        unit=path.unit,
+        chosen=int(np.searchsorted(kept, path.chosen)),
+        step=None if step is None else int(np.searchsorted(kept, step)),
+        n_steps=path.n_considered,
+        errors=errors.tolist(),
+        scores=[score if math.isfinite(score) else None for score in scores.tolist()],
+        cuts=[
+            nodes_of(path.tree(at)) if cut is None else cut.tolist()
+            for at, cut in zip(kept.tolist(), cuts, strict=True)
+        ],
+    )
+
+
+def stored_path(
+    document: PathDocument, columns: tuple[Column, ...], classes: NDArray[np.generic]
+) -> ListedPath:
+    """The checked path of a document."""
+    size = len(document.cuts)
+    for name in ("errors", "scores"):
+        same_size(getattr(document, name), size, f"pruning.{name}")
+    if document.n_steps < size:
+        raise FormatError("pruning.n_steps", f"must be at least {size}")
+    for name in ("chosen", "step"):
+        if (getattr(document, name) or 0) >= size:
+            raise FormatError(f"pruning.{name}", "must be the number of a step")
+    first = tree_of(document.grown, columns, classes, "pruning.grown")
+    return ListedPath(
+        first,
+        _trees(document.cuts, first, "pruning.cuts"),
+        np.array(document.errors, dtype=np.float64),
+        np.array(document.scores, dtype=np.float64),  # None is NaN
+        chosen=document.chosen,
+        n_considered=document.n_steps,
+        unit=document.unit,
+    )
+
+
+def _trees(
+    cuts: list[list[int] | NodesDocument], first: Tree, where: str
+) -> list[NDArray[np.intp] | Tree]:
+    """All steps: cuts are checked together, and one by one where something is wrong."""
+    lists = [cut for cut in cuts if isinstance(cut, list)]
+    flat = list(chain.from_iterable(lists))
+    if len(lists) == len(cuts) and max(flat, default=0) < first.n_nodes:
+        ends = np.cumsum([len(cut) for cut in lists])
+        base = np.repeat(np.arange(len(lists)), np.diff(ends, prepend=0)) * first.n_nodes
+        placed = np.sort(base + np.array(flat, dtype=np.intp))  # by step, then by node
+        nodes = placed - base
+        below = placed[1:] < (placed + first.size[nodes])[:-1]
+        if not first.is_leaf[nodes].any() and not below[base[1:] == base[:-1]].any():
+            return [nodes[start:stop] for start, stop in pairwise([0, *ends.tolist()])]
+    return [_tree(cut, first, f"{where}[{at}]") for at, cut in enumerate(cuts)]
+
+
+def _tree(cut: list[int] | NodesDocument, first: Tree, where: str) -> NDArray[np.intp] | Tree:
+    """One step: nodes of the first tree, none of them below another, or a whole tree."""
+    if isinstance(cut, NodesDocument):
+        return tree_of(cut, first.columns, first.classes, where)
+    nodes = np.array(cut, dtype=np.intp)
+    refuse(nodes >= first.n_nodes, where, "must be a node of the grown tree")
+    refuse(first.is_leaf[nodes], where, "must be an inner node of the grown tree")
+    nodes = np.sort(nodes)
+    if (nodes[1:] < (nodes + first.size[nodes])[:-1]).any():
+        raise FormatError(where, "has a node twice, or one below another")
+    return nodes
+
+
+# -- checks of lists ------------------------------------------------------------------------------
+
+
+def table_of(
+    rows: list[list[Any]], where: str, shape: tuple[int, int], dtype: type
+) -> NDArray[Any]:
+    """A list of rows of equal length as an array."""
+    same_size(rows, shape[0], where)
+    must = f"must be a list of {shape[1]} numbers, one for each class"
+    refuse([len(row) != shape[1] for row in rows], where, must)
+    return np.array(list(chain.from_iterable(rows)), dtype=dtype).reshape(shape)
+
+
+def same_size(values: Sequence[Any] | None, size: int, where: str) -> None:
+    """Raise unless a list, if any, has so many entries."""
+    if values is not None and len(values) != size:
+        raise FormatError(where, f"must have {size} entries, found {len(values)}")
+
+
+def refuse(wrong: Sequence[Any] | NDArray[Any], where: str, must: str) -> None:
+    """Raise an error for the first wrong entry, if any."""
+    if np.any(wrong):
+        raise FormatError(f"{where}[{int(np.argmax(wrong))}]", must)

@@ -251,7 +251,7 @@ def main() -> None:
         ratios = np.array([row[kind] for row in sets.values()])
         mean, least = float(np.exp(np.log(ratios).mean())), float(ratios.min())
         summary[kind] = {"geometric_mean": mean, "least": least}
-        print(f"  {kind}: geometric mean {mean:.0f} x, least {least:.0f} x, {len(ratios)} data sets")
+        print(f"  {kind}: geometric mean {mean:.0f} x, least {least:.0f} x, {len(ratios)} sets")
 
     document = {
         "unit": "milliseconds",

@@ -173,13 +173,21 @@ def test_few_rows_and_no_rows_have_the_default_weight_and_say_so():
     assert BoundPruner().prune(grow(repeated), repeated, grow=grow).choice.rule == "balanced"
 
 
-def test_class_weights_and_costs_are_cross_validated_on_few_rows_too():
-    weighted, plain = noisy(300, class_weight="balanced"), noisy(300)
-    assert BoundPruner().prune(grow(weighted), weighted, grow=grow).choice.rule == "balanced"
-    costly = BoundPruner(costs=[1.0, 5.0]).prune(grow(plain), plain, grow=grow)
-    assert (costly.choice.rule, costly.choice.unit) == ("balanced", "cost")
+@pytest.mark.parametrize(("cost", "rule"), [(2.0, None), (9.0, "balanced")])
+def test_few_effective_rows_are_cross_validated(cost, rule):
+    plain, weighted = noisy(300), noisy(300, class_weight={0: 1.0, 1: cost})
+    effective = cost_share(plain.counts, [1.0, cost])
+    assert (effective < 0.5) == (rule is not None)
+    for sample, pruner in ((plain, BoundPruner(costs=[1.0, cost])), (weighted, BoundPruner())):
+        assert pruner.prune(grow(sample), sample, grow=grow).choice.rule == rule
     ranked = BoundPruner(score="log-loss").prune(grow(weighted), weighted, grow=grow)
     assert (ranked.choice.weight, ranked.choice.rule) == (0.3, None)
+
+
+def cost_share(counts, costs):
+    """The effective rows as a share of all rows."""
+    masses = counts * np.array(costs)
+    return masses.sum() ** 2 / (masses @ np.array(costs)) / counts.sum()
 
 
 def test_validation_rows_replace_the_folds():

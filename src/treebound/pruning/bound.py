@@ -44,9 +44,10 @@ from treebound.tree.smoothing import probabilities
 
 Floats = NDArray[np.float64]
 
-# Fewer rows are not cross-validated: there it gains nothing over the default weight, unless classes
-# or errors differ in weight, so that there are fewer effective rows.
+# Fewer rows are not cross-validated: there it gains nothing over the default weight, unless class
+# weights or costs leave so few effective rows that this weight prunes too much.
 LEAST_ROWS = 1000
+FEW_EFFECTIVE = 0.5  # as a share of the rows
 # Tables of more values are not grown again for each fold: a tenth of the rows is left out instead.
 MOST_VALUES = 10**7
 
@@ -83,8 +84,9 @@ class BoundPruner(BasePruner):
     weight : float or "auto"
         Weight of the tree term in the scores ``"code-length"`` and ``"log-loss"``. ``"auto"``
         chooses it from 1,000 rows on by cross-validation, or on ``validation`` rows; without
-        them, or without a way to grow trees, it is 0.6 (0.3 for log-loss). With class weights or
-        costs the code length is cross-validated below 1,000 rows too.
+        them, or without a way to grow trees, it is 0.6 (0.3 for log-loss). Where class weights
+        or costs leave less than half of the rows effective, the code length is cross-validated
+        below 1,000 rows too.
     rule : {"accurate", "balanced", "small", "detailed"} or None
         Which weight ``"auto"`` takes: that of the least validated loss, or the largest within half
         a standard error, or within one, or the smallest within one. A tree of one leaf is chosen
@@ -277,7 +279,7 @@ class BoundPruner(BasePruner):
         elif sample is None or grow is None:
             reason = "to choose it takes the rows and a way to grow trees on parts of them"
             return WeightChoice(self._weight, None, reason)
-        elif against := self._reason_against(sizes.tree, sample):
+        elif against := self._reason_against(sizes.tree, costs, sample):
             return WeightChoice(self._weight, None, against)
         else:
             parts = folds(sample, self.folds, self.random_state)
@@ -302,11 +304,10 @@ class BoundPruner(BasePruner):
         )
         return choice or WeightChoice(self._weight, None, "there are too few rows for folds")
 
-    def _reason_against(self, tree: Tree, sample: Sample) -> str:
+    def _reason_against(self, tree: Tree, costs: Costs, sample: Sample) -> str:
         """Why the weight is not cross-validated; empty if it is."""
-        equal = tree.factors is None and self.costs is None
-        fixed = self.rule is None and (equal or self.score == "log-loss")
-        if fixed and sample.total < LEAST_ROWS:
+        enough = costs.m >= FEW_EFFECTIVE * sample.total or self.score == "log-loss"
+        if self.rule is None and sample.total < LEAST_ROWS and enough:
             return f"below {LEAST_ROWS:,} rows it is not chosen by cross-validation"
         return "the grown tree has one leaf" if tree.n_leaves == 1 else ""
 

@@ -7,7 +7,7 @@ import pytest
 from random_samples import ARRAYS
 
 from treebound import BoundTreeClassifier
-from treebound.classifier import fitting
+from treebound.classifier import not_in_memory as fitting
 from treebound.data import arrow_dataset, streams
 from treebound.growing import Limits
 

@@ -372,7 +372,7 @@ def test_a_driver_that_is_killed_leaves_no_files(tmp_path):
     script.write_text(
         "import os, signal, sys\n"
         "import numpy as np, dask.array as da, distributed\n"
-        "from treebound.classifier import fitting\n"
+        "from treebound.classifier import not_in_memory as fitting\n"
         "from treebound.dask import DaskBoundTreeClassifier\n"
         "from treebound.growing import Limits\n"
         "plain = fitting.grow_on_engine\n"

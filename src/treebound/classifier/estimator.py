@@ -14,8 +14,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treebound._validation import invalid
-from treebound.classifier.fitting import fit_engine, fit_table
+from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
+from treebound.classifier.not_in_memory import fit_elsewhere, fit_engine
 from treebound.data import Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_stream
@@ -217,13 +218,18 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             the same rows goes on from it; it is removed when the tree is grown.
         """
         with self._unchanged_on_error():
-            rows = X
-            if not is_stream(X) and not in_database(X):
+            watch = Watch.of(verbose, callback, checkpoint)
+            if is_stream(X) or in_database(X):
+                model = fit_elsewhere(self, X, y, sample_weight, groups, columns, watch)
+            else:
+                if columns is not None:
+                    hint = "choose them before: X[columns]."
+                    raise invalid("columns", "fit", "None for a table in memory", columns, hint)
                 rows = read_table(X)
                 if type(X) is not np.ndarray or y is None:  # an array has no names to look for
                     validate_data(self, X, y, skip_check_array=True)
-            watch = Watch.of(verbose, callback, checkpoint)
-            self._set_model(fit_table(self, rows, y, sample_weight, groups, columns, watch))
+                model = fit_table(self, rows, y, sample_weight, groups, watch)
+            self._set_model(model)
         return self
 
     def fit_engine(

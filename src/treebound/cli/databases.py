@@ -51,7 +51,7 @@ def fit_database(
     options: TableOptions,
 ) -> Model:
     """Fit inside a database."""
-    from treebound.classifier.fitting import fit_relation
+    from treebound.classifier.not_in_memory import fit_relation
     from treebound.cli.options import no_target
 
     schema = options.checked_schema(target)

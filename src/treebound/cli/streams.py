@@ -44,7 +44,7 @@ def fit_files(
     checkpoint: Path | None = None,
 ) -> Model:
     """Fit a tree to files that are read batch by batch; ``tell`` gets a line of progress."""
-    from treebound.classifier.fitting import fit_stream
+    from treebound.classifier.not_in_memory import fit_stream
     from treebound.cli.options import no_target
     from treebound.data.files import Source
     from treebound.growing.progress import ProgressLines, Watch

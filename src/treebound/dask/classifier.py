@@ -17,7 +17,7 @@ from treebound._extras import require
 from treebound._jobs import effective_jobs
 from treebound._validation import with_parameters
 from treebound.classifier import BoundTreeClassifier
-from treebound.classifier.fitting import (
+from treebound.classifier.not_in_memory import (
     MOST_GROWN_LEAVES,
     fit_parts,
     refuse_groups,
@@ -138,8 +138,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         """
         with self._unchanged_on_error():
             self.checked()
-            if groups is not None:
-                refuse_groups(self, in_memory=False)
+            refuse_groups(groups)
             watch = Watch.of(verbose, callback, checkpoint)
             if columns is not None:
                 X = X[[*columns, *_names(y, sample_weight)]]

@@ -56,7 +56,8 @@ def from_lightgbm(
     sample_weight : array-like, optional
         The weight of each row.
     """
-    booster = _booster(getattr(model, "booster_", model), "dump_model", "LightGBM")
+    own = model.booster_ if hasattr(model, "booster_") else model  # not a bare booster
+    booster = _booster(own, "dump_model", "LightGBM")
     document = booster.dump_model()
     root = _tree_of(document["tree_info"], tree_index)["tree_structure"]
     return _counted(root, _read_lightgbm, read_table(X), y, sample_weight)
@@ -126,8 +127,9 @@ def from_xgboost(
     ValueError
         If the model has no trees, or the tree splits on sets of categories.
     """
-    missing = getattr(model, "missing", None)
-    model = model.get_booster() if hasattr(model, "get_booster") else model
+    missing = None
+    if hasattr(model, "get_booster"):  # not a bare booster
+        model, missing = model.get_booster(), model.missing
     booster = _booster(model, "save_raw", "XGBoost")
     kept = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
     kept = kept.get("gbtree", kept)  # a dart model is a weighted gbtree model

@@ -188,13 +188,19 @@ class Page:
             )
         )  # fmt: skip
 
-    def _bars(self, ax: Axes) -> None:
-        """The class proportions at the bottom of each box."""
+    def _fill(self, ax: Axes, parts: list[tuple[float, float, float, float, int]]) -> None:
+        """Rectangles, each with its corner, width, height and class."""
         from matplotlib.collections import PatchCollection
         from matplotlib.patches import Rectangle
 
         colours = class_colours(self.tree.n_classes)
-        patches, faces = [], []
+        patches = [Rectangle((x, y), width, height) for x, y, width, height, _ in parts]
+        faces = [colours[part[-1]] for part in parts]
+        ax.add_collection(PatchCollection(patches, facecolors=faces, edgecolors="none", zorder=3))
+
+    def _bars(self, ax: Axes) -> None:
+        """The class proportions at the bottom of each box."""
+        parts = []
         line = self.size * LINE
         for box in self.boxes:
             x, y = self.places[box.node]
@@ -203,10 +209,9 @@ class Page:
             weight = float(self.tree.weight[box.node]) or 1.0
             for k, part in enumerate(self.tree.counts[box.node].tolist()):
                 if part > 0:
-                    patches.append(Rectangle((at, foot), room * part / weight, BAR * line))
-                    faces.append(colours[k])
+                    parts.append((at, foot, room * part / weight, BAR * line, k))
                     at += room * part / weight
-        ax.add_collection(PatchCollection(patches, facecolors=faces, edgecolors="none", zorder=3))
+        self._fill(ax, parts)
 
     def _words(self, ax: Axes, box: Box) -> None:
         x, y = self.places[box.node]
@@ -223,27 +228,23 @@ class Page:
 
     def _plot(self, ax: Axes, box: Box, plot: Distribution) -> None:
         """The histogram of a node: stacked bars, and a line where the split is."""
-        from matplotlib.collections import PatchCollection
-        from matplotlib.patches import Rectangle
-
         x, y = self.places[box.node]
         line, room = self.size * LINE, box.width - 1.2 * self.size
         base = y - box.height / 2 + (PAD + BAR + 1.2) * line
         begin, step = x - room / 2, room / len(plot.counts)
         tallest = float(plot.counts.sum(axis=1).max()) or 1.0
-        colours = class_colours(self.tree.n_classes)
         gap = 0.04 if plot.cut is not None or not plot.left else 0.12
-        patches, faces = [], []
+        parts = []
         for place, bar in enumerate(plot.counts.tolist()):
-            foot = base
+            at, foot = begin + (place + gap / 2) * step, base
             for k, part in enumerate(bar):
                 high = 0.95 * PLOT * line * part / tallest
                 if high > 0:
-                    corner = (begin + (place + gap / 2) * step, foot)
-                    patches.append(Rectangle(corner, (1 - gap) * step, high))
-                    faces.append(colours[k])
+                    parts.append(
+                        (begin + (place + gap / 2) * step, foot, (1 - gap) * step, high, k)
+                    )
                     foot += high
-        ax.add_collection(PatchCollection(patches, facecolors=faces, edgecolors="none", zorder=3))
+        self._fill(ax, parts)
         ax.plot([begin, begin + room], [base, base], color="#666666", lw=0.6 * self.scale, zorder=3)
         cut = plot.cut if plot.cut is not None else sum(plot.left)
         if 0 < cut < len(plot.counts):
@@ -273,16 +274,11 @@ class Page:
             ax.text(begin + (place + 0.5) * step, below, shown, ha="center", **style)
 
     def _legend(self, ax: Axes, place: int, row: list[tuple[int, float, float]]) -> None:
-        from matplotlib.patches import Rectangle
-
         wide = row[-1][1] + row[-1][2]
-        begin = (self.left + self.right - wide) / 2
+        begin, side = (self.left + self.right - wide) / 2, 0.8 * self.size
         y = self.high - (place + 0.5 + (1.2 if self.title else 0.0)) * 1.6 * self.size
-        colours = class_colours(self.tree.n_classes)
+        self._fill(ax, [(begin + at, y - 0.5 * side, side, side, k) for k, at, _ in row])
         for k, at, _ in row:
-            corner = (begin + at, y - 0.4 * self.size)
-            side = 0.8 * self.size
-            ax.add_patch(Rectangle(corner, side, side, facecolor=colours[k], edgecolor="none"))
             ax.text(
                 begin + at + 1.2 * self.size, y, wrapped(self.labels[k], 26, most=1)[0],
                 ha="left", va="center", fontsize=self.size * self.scale,

@@ -170,24 +170,13 @@ def decision_path(tree: Tree, X: Matrix, unknown: str = "other") -> csr_matrix:
     """The nodes on the path of each row; see `Tree.decision_path`."""
     from scipy.sparse import csr_matrix
 
-    reached = apply(tree, X, unknown)
-    parent = _parents(tree)
-    # the paths to all nodes, concatenated in ``paths``
-    length = tree.node_depth.astype(np.int64) + 1
-    start = np.cumsum(length) - length
-    paths = np.empty(int(length.sum()), dtype=np.int32)
-    for node in range(tree.n_nodes):
-        stop = start[node] + length[node]
-        if node:
-            above = start[parent[node]]
-            paths[start[node] : stop - 1] = paths[above : above + length[node] - 1]
-        paths[stop - 1] = node
-    lengths = length[reached]
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    inside = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
-    indices = paths[np.repeat(start[reached], lengths) + inside]
-    ones = np.ones(len(indices), dtype=np.int64)
-    return csr_matrix((ones, indices, indptr), shape=(len(reached), tree.n_nodes))
+    paths: list[list[int]] = []
+    for node, parent in enumerate(_parents(tree).tolist()):
+        paths.append([*paths[parent], node] if node else [0])
+    ends = np.concatenate([[0], np.cumsum(tree.node_depth + 1)])
+    nodes = np.concatenate(paths)
+    to_nodes = csr_matrix((np.ones_like(nodes), nodes, ends), shape=(len(paths), len(paths)))
+    return to_nodes[apply(tree, X, unknown)]
 
 
 def path_to(tree: Tree, node: int) -> list[int]:

@@ -1,0 +1,304 @@
+"""Fitting on rows that are not in memory at once: streams, partitions, databases, engines."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from math import inf
+from typing import Any
+
+from treebound._jobs import effective_jobs
+from treebound._validation import invalid
+from treebound.certificate import (
+    HeldOut,
+    Role,
+    RowRecord,
+)
+from treebound.classifier.fitting import (
+    UNWATCHED,
+    chooses_on_aside,
+    fit_sample,
+    fit_table,
+    pruned,
+    tested_aside,
+)
+from treebound.data import Matrix, Sample
+from treebound.data.findings import warn_of_findings
+from treebound.data.folds import LeftOut
+from treebound.data.frames import Table
+from treebound.data.learned import Schema
+from treebound.data.parts import PartReader, PartRows, as_table, join_samples
+from treebound.data.row_hashes import RowSketch, row_hashes
+from treebound.data.streams import Batches, TableStream, open_stream
+from treebound.growing import Limits, Progress, grow_on_engine, make_bins
+from treebound.growing._kernels import Bins
+from treebound.growing.checkpoint import check_checkpoint
+from treebound.growing.engine import Engine, stream_engine
+from treebound.growing.grow import FINE_BINS
+from treebound.growing.progress import Watch
+from treebound.model import Model
+from treebound.parameters import FitParameters
+from treebound.pruning import PRUNERS, BoundPruner, Pruner
+from treebound.pruning.base import BasePruner
+from treebound.pruning.bound import MOST_VALUES, is_large
+
+# Without another limit: labels that are noise would be grown to a leaf for nearly every row.
+MOST_GROWN_LEAVES = 1 << 16
+
+
+def fit_elsewhere(
+    parameters: FitParameters,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+    columns: Any,
+    watch: Watch,
+) -> Model:
+    """Fit on a table that is read in batches, or inside its database."""
+    refuse_groups(groups)
+    batches = open_stream(X)
+    if batches is None:
+        return fit_relation(parameters, X, y, sample_weight, columns, watch)
+    return fit_stream(parameters, batches, y, sample_weight, columns, watch)
+
+
+def refuse_groups(groups: Any) -> None:
+    """Raise a ValueError for groups, which cannot be kept together."""
+    if groups is not None:
+        raise ValueError("The 'groups' parameter must be None for rows that are not in memory.")
+
+
+def _needs_rows(pruner: Pruner | None) -> bool:
+    """Whether a pruner looks at the rows again."""
+    return isinstance(pruner, BasePruner) and pruner.needs_rows
+
+
+def refuse_what_needs_rows(pruner: Pruner | None) -> None:
+    """Raise a ValueError for a pruner that needs the rows again, in a table of many values."""
+    if _needs_rows(pruner):
+        able = [name for name, kind in PRUNERS.items() if not kind().needs_rows]
+        raise ValueError(
+            f"The pruner {pruner!r} looks at the rows again, and they are not in memory. "
+            f"Hint: these need only the counts in the tree: {', '.join(map(repr, able))}, None; "
+            "others too where the constant they would look for is given."
+        )
+
+
+def _refuse_what_needs_a_table(parameters: FitParameters) -> None:
+    """Raise a ValueError for certificates that need the rows of a table in memory."""
+    if parameters.certify not in ("training", "held-out"):
+        raise ValueError(
+            "The 'certify' parameter must be 'training' or 'held-out' for rows that are not in "
+            f"memory, as those of a table of more than {MOST_VALUES:,} values. Got "
+            f"{parameters.certify!r} instead. Hint: 'held-out' has nearly the limit of 'folds' "
+            "with so many rows."
+        )
+
+
+def fit_stream(
+    parameters: FitParameters,
+    batches: Batches,
+    y: Any,
+    sample_weight: Any = None,
+    columns: Any = None,
+    watch: Watch = UNWATCHED,
+) -> Model:
+    """Fit on a table that is read batch by batch; y and sample_weight name columns."""
+    parameters.checked()
+    check_checkpoint(watch.checkpoint)
+    phase = "learning"
+
+    def read(rows: int) -> None:
+        if watch.progress is not None:
+            watch.progress(Progress.of_reading(phase, rows))
+
+    stream = TableStream(batches, y, sample_weight, columns=columns, tell=read)
+    threads, sketches = effective_jobs(parameters.n_jobs), dict[Role, RowSketch]()
+
+    def learn(held_out: LeftOut | None) -> Schema:
+        return stream.learn(held_out=held_out, **parameters.of_columns())
+
+    def rows(reader: PartReader) -> Iterator[PartRows]:
+        nonlocal phase
+        phase = "coding"
+        return stream.rows(reader)
+
+    def engine(reader: PartReader, bins: Bins) -> Engine:
+        schema, held_out = reader.schema, parameters.certify == "held-out"
+        parts = _noted(rows(reader), sketches, "held-out" if held_out else "training")
+        return stream_engine(parts, bins, schema.n_rows + schema.held_out, n_threads=threads)
+
+    model = fit_parts(parameters, learn, rows, engine, target=y, watch=watch)
+    return replace(model, rows=RowRecord(sketches)) if sketches else model
+
+
+def _noted(
+    parts: Iterable[PartRows], sketches: dict[Role, RowSketch], aside: Role
+) -> Iterator[PartRows]:
+    """The parts; the rows of each, and those set aside, are added to the sketches."""
+    for part in parts:
+        seen: list[tuple[Role, Matrix | Table, Sample]] = [("training", part.kept.X, part.kept)]
+        if part.aside is not None and part.table is not None:
+            seen.append((aside, part.table, part.aside))
+        for role, rows, sample in seen:
+            if sample.n_rows:
+                names = [column.name for column in sample.columns]
+                sketch = RowSketch.of(row_hashes(rows, sample.classes, sample.y, names=names))
+                sketches[role] = sketches[role].merge(sketch) if role in sketches else sketch
+        yield part
+
+
+def fit_parts(
+    parameters: FitParameters,
+    learn: Callable[[LeftOut | None], Schema],
+    rows: Callable[[PartReader], Iterable[PartRows]],
+    make_engine: Callable[[PartReader, Bins], Engine],
+    *,
+    target: str | None = None,
+    watch: Watch = UNWATCHED,
+) -> Model:
+    """Fit on rows in parts, by the method that the same table has in memory.
+
+    Columns are learned without rows that are held out. What looks at rows again gets those of a
+    small table in memory. Of a large one, a tenth may be left out and counted at the nodes of the
+    tree.
+    """
+    pruner, _ = parameters.checked()
+    held_out = LeftOut.draw(parameters.random_state) if parameters.certify == "held-out" else None
+    schema = learn(held_out)
+    size = schema.n_rows + schema.held_out, len(schema.columns)
+    rows_again = not is_large(*size) and parameters.certify != "training"
+    if rows_again or _looks_again(pruner, *size):
+        schema = schema if held_out is None else learn(None)
+        return _fit_joined(parameters, schema, rows, target)
+    _refuse_what_needs_a_table(parameters)
+    refuse_what_needs_rows(pruner)
+    bins = make_bins(schema.columns, schema.sample)
+    if held_out is None:
+        aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
+        engine = make_engine(PartReader(schema, aside), bins)
+        return fit_engine(parameters, engine, schema, target=target, watch=watch)
+    unknown = "other" if parameters.unknown == "error" else parameters.unknown
+    engine = make_engine(PartReader(schema, held_out, unknown), bins)
+    chooses = chooses_on_aside(parameters, size)
+    model = fit_engine(parameters, engine, schema, target=target, watch=watch, validate=chooses)
+    counts = HeldOut.by_counts(engine.left_out_rows, model.tree, model.grown)
+    return replace(model, held_out=tested_aside(counts, model, chooses))
+
+
+def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
+    """Whether pruning looks at the rows again, and they are few enough to be read into memory."""
+    if _needs_rows(pruner):
+        return not is_large(rows, columns)
+    if not isinstance(pruner, BoundPruner):
+        return False
+    return pruner.chooses and pruner.leaves_out(rows, columns) is None
+
+
+def _fit_joined(
+    parameters: FitParameters,
+    schema: Schema,
+    rows: Callable[[PartReader], Iterable[PartRows]],
+    target: str | None,
+) -> Model:
+    """Fit on rows in parts that are read into memory."""
+    apart = parameters.certify in ("held-out", "folds")
+    own = replace(schema, scale=None, factors=None) if apart else schema  # weights as they are
+    sample = join_samples([part.kept for part in rows(PartReader(own))], own)
+    named = schema.names is not None
+    if apart:  # columns are learned again, without some rows
+        labels = sample.classes[sample.y]
+        model = fit_table(parameters, as_table(sample, schema), labels, sample.weight)
+        return replace(model, target=target, named=named)
+    warn_of_findings(sample, stacklevel=7)
+    record = RowRecord.of(sample, named)
+    return fit_sample(parameters, sample, target=target, named=named, rows=record)
+
+
+def fit_relation(
+    parameters: FitParameters,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    columns: Any = None,
+    watch: Watch = UNWATCHED,
+) -> Model:
+    """Fit inside a database; y and sample_weight name columns.
+
+    A relation of few rows is fetched. Of another one, rows may be set aside by number: to certify
+    the tree, and to choose the weight of the pruner.
+    """
+    from treebound.sql import Relation, RelationRows, SqlEngine
+
+    pruner, options = parameters.checked()
+    relation = X if isinstance(X, Relation) else Relation(X)
+    with RelationRows(relation, y, sample_weight, columns) as rows:
+        if rows.n_rows <= relation.max_fetched_rows:
+            return replace(fit_table(parameters, *rows.fetched()), target=y)
+        refuse_what_needs_rows(pruner)
+        _refuse_what_needs_a_table(parameters)
+        held_out = parameters.certify == "held-out"
+        if options.thresholds == "observed":
+            must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
+            raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)
+        chooses = isinstance(pruner, BoundPruner) and pruner.validates(rows.n_rows)
+        chooses = chooses and sample_weight is None  # rows that are set aside are counted
+        rows.set_aside(parameters.random_state, certify=held_out, choose=chooses)
+        coded = rows.code(**parameters.of_columns())
+        # cells are divided where it matters: finer ones for all rows are of no use; a query costs
+        # more than values
+        limits = Limits(most_live=inf, most_values=1 << 20)
+        with SqlEngine(coded, relation.max_fetched_rows, rows) as engine:
+            model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
+            engine.check_unchanged()
+        if held_out:
+            counted = partial(rows.count_aside, unknown=parameters.unknown)
+            model = replace(model, held_out=HeldOut.by_counts(counted, model.tree, model.grown))
+    return model
+
+
+def fit_engine(
+    parameters: FitParameters,
+    engine: Engine,
+    schema: Schema,
+    target: str | None = None,
+    watch: Watch = UNWATCHED,
+    limits: Limits | None = None,
+    validate: bool = True,
+) -> Model:
+    """Grow on the rows of an engine, and prune by the counts alone.
+
+    Rows that are left out may choose the weight of the pruner (``validate``).
+    """
+    pruner, options = parameters.checked()
+    unlimited = options.max_leaves is None
+    if unlimited:
+        options = replace(options, max_leaves=MOST_GROWN_LEAVES)
+    grown = grow_on_engine(
+        engine,
+        schema.columns,
+        schema.classes,
+        options,
+        factors=schema.factors,
+        whole=schema.scale is None,
+        limits=limits,
+        **watch._asdict(),
+        finer=lambda: make_bins(schema.columns, schema.sample, FINE_BINS),
+    )
+    if unlimited and grown.n_leaves >= MOST_GROWN_LEAVES:
+        warnings.warn(
+            f"Growth was stopped at {MOST_GROWN_LEAVES} leaves. Hint: set 'max_grown_leaves' to "
+            "grow on, or to a smaller number where labels are noisy.",
+            UserWarning,
+            stacklevel=4,
+        )
+    aside = engine.left_out(grown) if validate else None
+    return replace(
+        pruned(parameters, grown, pruner, options, validation=aside),
+        target=target,
+        named=schema.names is not None,
+        row_counts=engine.class_rows(grown) if grown.weighted else None,
+    )

@@ -154,7 +154,7 @@ class Objective:
     def by_leaves(self, errors: Floats) -> Floats:
         """The score of trees of 1, 2, ... leaves."""
         if self.score in ("code-length", "log-loss"):
-            return self.at_weights(errors, np.array([self.weight]))[0]
+            return self.at_weights(errors, np.array([self.weight])).reshape(-1)
         leaves = np.arange(1, len(errors) + 1)
         return self(leaves, errors, self.log_growth_leaves(leaves))
 

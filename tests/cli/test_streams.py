@@ -13,11 +13,11 @@ import pytest
 from shell import refused, run
 
 import treebound as tb
+from treebound.classifier.progress import ProgressLines
 from treebound.cli import streams
 from treebound.data.files import Source
 from treebound.data.schema import Schema
 from treebound.growing import Progress
-from treebound.growing.progress import ProgressLines
 
 pytest.importorskip("pyarrow.dataset")
 

@@ -130,7 +130,7 @@ class Limits:
 
     gather_rows: int | None = None
     gather_values: int = 1 << 23
-    most_values: int = 1 << 17
+    most_values: int = 1 << 16
     few_values: int = 256
     most_cells: int = 1 << 25
     most_live: float = 0.1

@@ -318,20 +318,26 @@ cdef class ShardDriver(Driver):
 
     cdef int settle_leaves(self, list leaves) except -1:
         """Find the splits of leaves; one that has none, or is never reached, stays a leaf."""
-        cdef list large
+        cdef list large, some
+        cdef Leaf leaf
         most = self.limits.gather_rows
         if most is None:
             most = self.engine.gather_rows
         self.small += [leaf for leaf in leaves if self.tree.rows_in(leaf.node) <= most]
         large = [leaf for leaf in leaves if self.tree.rows_in(leaf.node) > most]
-        self.count(large)
-        if self.finer is not None and large and large[0].node == 0 and self.tells_little(large[0]):
-            self.engine.recode(self.finer())
-            self.passed(large)
-            self.set_bins()
-            (<Leaf>large[0]).table = None
-            self.count(large)
-        self.resolve([leaf for leaf in large if not self.parted_first(leaf)])
+        at_once = max(2, self.limits.most_cells // max(1, self.binned.counted.n_cells))
+        for start in range(0, len(large), at_once):
+            some = large[start : start + at_once]
+            self.count(some)
+            if self.finer is not None and some[0].node == 0 and self.tells_little(some[0]):
+                self.engine.recode(self.finer())
+                self.passed(some)
+                self.set_bins()
+                (<Leaf>some[0]).table = None
+                self.count(some)
+            self.resolve([leaf for leaf in some if not self.parted_first(leaf)])
+            for leaf in some if start else []:  # as many histograms are kept as are asked for
+                leaf.table = None
         return 0
 
     cdef bint parted_first(self, Leaf leaf) except -1:
@@ -421,18 +427,22 @@ cdef class ShardDriver(Driver):
         cdef dict groups
         cdef Leaf leaf
         limits = self.limits
+        most_asked = limits.gather_values // limits.few_values  # intervals of a request, about
         while pending:
-            groups, waiting = {}, []
+            groups, waiting, n = {}, [], 0
             for leaf in pending:
+                if n > most_asked:
+                    waiting.append(leaf)
+                    continue
                 wanted = self.wanted(leaf)
                 for j, ats in wanted.items():
                     groups.setdefault(j, []).append((leaf, ats))
+                    n += len(ats)
                 if wanted:
                     waiting.append(leaf)
             pending = waiting
             if not pending:
                 break
-            n = sum([len(ats) for some in groups.values() for _, ats in some])
             most = max(limits.most_values // n, limits.few_values)
             # slices of an interval: a power of two, fewer where there are many intervals
             bits = min(max(int(8 * limits.most_values // n).bit_length() - 1, 2), 8)

@@ -130,7 +130,7 @@ def test_two_parts_agree_with_the_general_recursion(sample, shape):
 
 
 @given(samples(rows=6, columns=2), st.sampled_from(SHAPES[1:4]))
-def test_many_rows_take_the_path_without_tables(sample, shape):
+def test_many_rows_are_enumerated_without_tables(sample, shape):
     X, kinds = sample
     copies = np.vstack([X] * 5)  # identical rows are never separated
     if len(copies) > bits._TABLE_ROWS:

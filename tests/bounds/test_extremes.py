@@ -14,6 +14,7 @@ from theory_support import balanced, chain
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import _by_size, counting, risk, splits, stumps
 from treebound.bounds._cache import SizedCache
+from treebound.bounds._recursion import UNBOUNDED
 
 MIXED = Landscape(10, (3, 5), (2, 4))
 
@@ -48,7 +49,7 @@ def test_stump_of_a_large_sample_makes_no_large_table():
     assert peak_memory(job) < 1_000_000
 
 
-@given(st.integers(1, 60), st.one_of(st.none(), st.integers(2, 9)), st.integers(0, 9))
+@given(st.integers(1, 60), st.one_of(st.just(UNBOUNDED), st.integers(2, 9)), st.integers(0, 9))
 def test_splits_of_a_nominal_feature_beyond_a_size(m, categories, t):
     made = sum(splits.nominal_splits_of_size(categories, m, k) for k in range(t + 1, (m + 1) // 2))
     enough = splits.nominal_splits(categories, m)

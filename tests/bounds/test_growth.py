@@ -139,7 +139,7 @@ def test_table_of_splits_is_the_number_of_splits(m, landscape):
     rooms = node_split_table(features, 2, m)
     budgets = node_budget_table(features, np.arange(2, m + 1))
     for size in range(2, m + 1):
-        shown = landscape.informative.at(size)
+        shown = features_of(landscape.informative.at(size))
         assert budgets[size - 2] == node_budget(size, shown)
         for k in range(1, size // 2 + 1):
             both = node_splits_of_size(size, k, shown)
@@ -210,7 +210,7 @@ def test_two_classes_need_no_separate_parts():
 def test_many_parts_are_capped_together(monkeypatch):
     shape = balanced(3)
     apart = bounds.log_growth(shape, 80, 8, MIXED, form="tight")
-    monkeypatch.setattr("treebound.bounds._part_counts._PARTS_WORK", 0)
+    monkeypatch.setattr("treebound.bounds._by_size._PARTS_WORK", 0)
     _by_size._kept.clear()
     together = bounds.log_growth(shape, 80, 8, MIXED, form="tight")
     assert apart < together < apart + 1e-2

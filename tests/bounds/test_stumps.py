@@ -15,6 +15,7 @@ from theory_support import case, landscapes, samples, vectors
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import counting, stumps
 from treebound.bounds import enumerate as oracle
+from treebound.bounds._recursion import features_of
 from treebound.bounds.splits import node_budget, nominal_splits
 
 STUMP = TreeShape.parse("(..)")
@@ -113,7 +114,7 @@ def test_attribution_uses_a_row_no_more_than_it_may(m, ordinal):
 @settings(max_examples=150)
 @given(st.integers(1, 12), landscapes(real=8, columns=4, categories=7))
 def test_mixture_is_the_maximum_flow(m, landscape):
-    assert stumps.best_attribution(m, landscape.informative) == attribution_by_flow(m, landscape)
+    assert stumps.best_attribution(m, features_of(landscape)) == attribution_by_flow(m, landscape)
 
 
 @given(st.integers(1, 12), landscapes(real=8, columns=4, categories=7, undeclared=True))
@@ -123,7 +124,7 @@ def test_attribution_never_exceeds_the_theorem_of_a_kind(m, landscape):
         Landscape(ordinal=landscape.ordinal),
         Landscape(nominal=landscape.nominal),
     ):
-        assert stumps.best_attribution(m, one.informative) <= bounds.stump_partitions(m, one)
+        assert stumps.best_attribution(m, features_of(one)) <= bounds.stump_partitions(m, one)
 
 
 @given(samples(rows=6))
@@ -136,7 +137,7 @@ def test_stump_bound_holds_on_any_sample(sample):
         assert made <= stumps.real_stump_partitions(m, landscape.real + len(landscape.ordinal))
     if not landscape.real and not landscape.ordinal:
         nominal = landscape.nominal
-        assert made <= node_budget(m, landscape) <= sum(nominal)
+        assert made <= node_budget(m, features_of(landscape)) <= sum(nominal)
         assert made <= bounds.tree_partitions(STUMP, 2, m, landscape, "nominal-by-size")
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from treebound.shapes import TreeShape
 
 Masks = tuple[int, ...]
-# Above this many rows a table of all subsets is larger than the sets it would speed up.
+# Above this many rows a table of all subsets is too large.
 _TABLE_ROWS = 20
 
 
@@ -48,12 +48,9 @@ def column_tests(values: NDArray[Any], kind: str, codes: int | None = None) -> f
 def partition_masks(tests: Iterable[int], m: int, shape: TreeShape, c: int) -> set[Masks]:
     """All c-partitions, as sorted tuples of masks, from the tests of a sample of m rows."""
     everyone = (1 << m) - 1
-    if c == 2:
-        result: set[Masks] = set()
-        for x in _Dichotomies(tests, m).of(shape, everyone):
-            ones = int(x)
-            result.add((min(ones, everyone ^ ones), max(ones, everyone ^ ones)))
-        return result - {(0, everyone)}
+    if c == 2 and m <= _TABLE_ROWS:
+        ones = _Dichotomies(tests, m).of(shape, everyone).tolist()
+        return {(some, everyone ^ some) for some in ones if 0 < some < everyone ^ some}
     return {parts for parts in _Partitions(tests, c).of(shape, everyone) if len(parts) == c}
 
 
@@ -63,7 +60,7 @@ def count_masks(tests: Iterable[int], m: int, shape: TreeShape, c: int) -> int:
         return 0
     if c == 1:
         return 1
-    if c == 2:  # every dichotomy but the two one-sided ones comes with its opposite
+    if c == 2 and m <= _TABLE_ROWS:  # all but the two one-sided ones come with their opposite
         return (len(_Dichotomies(tests, m).of(shape, (1 << m) - 1)) - 2) // 2
     return len(partition_masks(tests, m, shape, c))
 
@@ -120,47 +117,25 @@ class _Dichotomies:
     def __init__(self, tests: Iterable[int], m: int) -> None:
         self.tests = sorted(tests)
         self.m = m
-        self.arrays: dict[tuple[TreeShape, int], NDArray[np.int64]] = {}
-        self.sets: dict[tuple[TreeShape, int], set[int]] = {}
+        self.cached: dict[tuple[TreeShape, int], NDArray[np.int64]] = {}
 
-    def of(self, shape: TreeShape, rows: int) -> NDArray[np.int64] | set[int]:
-        """Masks within ``rows``, as an array, or as a set of ints where there are many rows."""
-        few = self.m <= _TABLE_ROWS
-        return self._as_array(shape, rows) if few else self._as_set(shape, rows)
-
-    def _as_array(self, shape: TreeShape, rows: int) -> NDArray[np.int64]:
+    def of(self, shape: TreeShape, rows: int) -> NDArray[np.int64]:
+        """Masks within ``rows``."""
         key = (shape, rows)
-        if key not in self.arrays:
-            self.arrays[key] = self._made_array(shape, rows)
-        return self.arrays[key]
+        if key not in self.cached:
+            self.cached[key] = self._masks(shape, rows)
+        return self.cached[key]
 
-    def _made_array(self, shape: TreeShape, rows: int) -> NDArray[np.int64]:
+    def _masks(self, shape: TreeShape, rows: int) -> NDArray[np.int64]:
         if rows & (rows - 1) == 0 or shape.left is None or shape.right is None:
             return np.unique(np.array([0, rows], dtype=np.int64))
         seen = np.zeros(1 << self.m, dtype=bool)
-        if shape.leaves == 2:
-            for yes, no in splits(self.tests, rows):
-                seen[[0, yes, no, rows]] = True
-            return np.flatnonzero(seen)
         for yes, no in splits(self.tests, rows):
             sides = [(yes, no)] if shape.left is shape.right else [(yes, no), (no, yes)]
             for low, high in sides:
-                masks = self._as_array(shape.left, low)[:, None]
-                seen[masks | self._as_array(shape.right, high)] = True
+                masks = self.of(shape.left, low)[:, None]
+                seen[masks | self.of(shape.right, high)] = True
         return np.flatnonzero(seen)
-
-    def _as_set(self, shape: TreeShape, rows: int) -> set[int]:
-        if rows & (rows - 1) == 0 or shape.left is None or shape.right is None:
-            return {0, rows}
-        key = (shape, rows)
-        if key not in self.sets:
-            result: set[int] = set()
-            for pair in splits(self.tests, rows):
-                for yes, no in (pair, pair[::-1]):
-                    ones, others = self._as_set(shape.left, yes), self._as_set(shape.right, no)
-                    result.update(x | y for x in ones for y in others)
-            self.sets[key] = result
-        return self.sets[key]
 
 
 def splits(tests: Iterable[int], rows: int) -> list[tuple[int, int]]:

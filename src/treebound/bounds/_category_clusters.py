@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._recursion import Features, children
+from treebound.bounds._recursion import Features, children, shares
 from treebound.bounds._stump_samples import stump_sample, stump_shatters
 from treebound.shapes import TreeShape
 
@@ -172,9 +172,8 @@ class CategoryClusters:
     def sample(self, shape: TreeShape, features: Features) -> IntArray:
         """The sample: ordinal columns, then nominal ones, by descending number of categories."""
         size, choice = self._at(shape, features)
-        width = len(features.ordinal) + len(features.nominal)
         if choice.rule == "point":
-            return np.zeros((1, width), dtype=np.int64)
+            return np.zeros((1, features.width), dtype=np.int64)
         if choice.rule == "stump":
             return stump_sample(features)
         parts = []
@@ -182,7 +181,7 @@ class CategoryClusters:
             if choice.rule == "one-sided" and not columns:
                 break
             below = self.sample(child, _features(columns))
-            X = np.zeros((len(below), width), dtype=np.int64)
+            X = np.zeros((len(below), features.width), dtype=np.int64)
             X[:, [column.at for column in columns]] = below
             parts.append(X)
         if choice.rule == "share":
@@ -244,11 +243,7 @@ def _shares(columns: tuple[_Column, ...]) -> list[_Choice]:
         if (kind, categories) in seen:
             continue
         seen.add((kind, categories))
-        if kind == "ordinal":
-            counts = [(theta, categories - theta) for theta in range(1, categories)]
-        else:
-            counts = [(1, categories - 1), (categories - 1, 1)]
-        for low, high in counts:
+        for low, high in shares(kind, categories):
             left, right = (
                 _sorted([c._replace(categories=some) if c is column else c for c in columns])
                 for some in (low, high)

@@ -25,7 +25,7 @@ from math import inf
 
 import numpy as np
 
-from treebound.bounds import _chains, _convolve
+from treebound.bounds import _node_sums
 from treebound.bounds._cache import SizedCache, Table
 from treebound.bounds._closed import pairs_of
 from treebound.bounds._recursion import Features, children
@@ -66,7 +66,7 @@ def sum_over_sizes(
         budgets = np.full(len(splits), inf)
         if budgeted:
             budgets = node_budgets(features, last)[first : first + len(splits)]
-        _convolve.by_size(
+        _node_sums.by_size(
             *arrays, splits, budgets, n, low, high, *every.arrays, *inner.arrays, first
         )
         first += len(splits)
@@ -117,7 +117,7 @@ def chain_sums(
     left = _steady(left, n_classes)
     right = left if equal else _steady(right, n_classes)
     heaviest, tests = Scaled.zeros(last + 1), _categorical_pairs(features, last)
-    _chains.heaviest(*left.arrays, *right.arrays, *heaviest.arrays, first, last)
+    _node_sums.heaviest(*left.arrays, *right.arrays, *heaviest.arrays, first, last)
     sums += heaviest * (tests * 0.5 if equal else tests)
     if features.real:
         return sums
@@ -131,7 +131,7 @@ def chain_counts(
     """The chain lemma for a number of threshold features, never rounded below."""
     sums = Scaled.constant(0.0, last + 1)
     count = float(thresholds if equal else 2 * thresholds)
-    _chains.chains(
+    _node_sums.chains(
         *left.arrays, *right.arrays, equal, count, float(n_classes), *sums.arrays, first, last
     )
     return sums
@@ -147,5 +147,5 @@ def _categorical_pairs(features: Features, last: int) -> Table:
 def _steady(values: Scaled, n_classes: int) -> Scaled:
     """Bounds that never fall and grow at most ``n``-fold from one sample size to the next."""
     steady = values.copy()
-    _chains.steady(*steady.arrays, float(n_classes))
+    _node_sums.steady(*steady.arrays, float(n_classes))
     return steady

@@ -39,6 +39,34 @@ cdef inline bint is_rest(double term, double ratio, double total) noexcept nogil
     return ratio < 1.0 and term <= REST * total * (1.0 - ratio)
 
 
+# The term after term ``i`` of a sum, over it.
+ctypedef double (*Ratio)(const void* terms, int64_t i) noexcept nogil
+
+
+cdef inline double around(Ratio ratio, const void* terms, int64_t top, int64_t last) noexcept nogil:
+    """The sum of log-concave terms 0 to ``last``, over the largest, term ``top``."""
+    cdef double total = 1.0, term = 1.0, step
+    cdef int64_t i
+    for i in range(top, last):
+        step = ratio(terms, i)
+        term *= step
+        if term <= 0.0:
+            break
+        if is_rest(term, step, total):
+            total += term / (1.0 - step)
+            break
+        total += term
+    term = 1.0
+    for i in range(top - 1, -1, -1):
+        step = 1.0 / ratio(terms, i)
+        term *= step
+        if is_rest(term, step, total):
+            total += term / (1.0 - step)
+            break
+        total += term
+    return total
+
+
 # -- powers ------------------------------------------------------------------------------------
 
 cdef struct Powers:
@@ -57,6 +85,12 @@ cdef void start(Powers* powers, double alpha, double beta, double x) noexcept no
     powers.top.mantissa, powers.top.power = 0.5, 1
 
 
+cdef double next_power(const void* terms, int64_t i) noexcept nogil:
+    cdef const Powers* powers = <const Powers*> terms
+    cdef double z = powers.alpha / powers.beta
+    return z * (powers.j - i) * (powers.x - i) / (<double> (i + 1) * (i + 1))
+
+
 cdef void step(Powers* powers) noexcept nogil:
     """From W_j to W_{j+1}."""
     cdef int64_t i = powers.i, j = powers.j + 1
@@ -68,7 +102,7 @@ cdef void step(Powers* powers) noexcept nogil:
         return
     times(&powers.top, powers.beta * (<double> j / (j - i)))
     while i < j:
-        up = (powers.alpha / powers.beta) * (j - i) * (powers.x - i) / (<double> (i + 1) * (i + 1))
+        up = next_power(powers, i)
         if up < 1.0:
             break
         times(&powers.top, up)
@@ -78,33 +112,10 @@ cdef void step(Powers* powers) noexcept nogil:
 
 cdef Number value(const Powers* powers) noexcept nogil:
     """W_j."""
-    cdef Number found = powers.top
-    cdef double z, total = 1.0, term = 1.0, ratio
-    cdef int64_t i = powers.i, j = powers.j
-    if powers.beta == 0.0 or powers.alpha == 0.0:
-        return found
-    z = powers.alpha / powers.beta
-    while i < j:
-        ratio = z * (j - i) * (powers.x - i) / (<double> (i + 1) * (i + 1))
-        term *= ratio
-        if term <= 0.0:
-            break
-        if is_rest(term, ratio, total):
-            total += term / (1.0 - ratio)
-            break
-        total += term
-        i += 1
-    i, term = powers.i, 1.0
-    while i > 0:
-        ratio = <double> i * i / (z * (j - i + 1) * (powers.x - i + 1))
-        term *= ratio
-        if is_rest(term, ratio, total):
-            total += term / (1.0 - ratio)
-            break
-        total += term
-        i -= 1
-    times(&found, total)
-    return found
+    cdef Number total = powers.top
+    if powers.beta != 0.0 and powers.alpha != 0.0:
+        times(&total, around(&next_power, powers, powers.i, powers.j))
+    return total
 
 
 cdef void rises(double alpha, double beta, double x, int64_t most, double* out) noexcept nogil:
@@ -245,6 +256,16 @@ def joined(const double[::1] left, const int64_t[::1] left_power,
 
 # -- all trees ---------------------------------------------------------------------------------
 
+cdef struct Trees:
+    const double* rise
+    int64_t n
+
+
+cdef double next_of_trees(const void* terms, int64_t i) noexcept nogil:
+    cdef const Trees* trees = <const Trees*> terms
+    return trees.rise[i] * (<double> trees.n + i + 1) * (trees.n - i) / (<double> (i + 1) * (i + 2))
+
+
 def all_trees(double alpha, double beta, double x, const int64_t[::1] nodes,
               double[::1] out, int64_t[::1] out_power):
     """``sum_j binom(N+j, 2j) Catalan(j) W_j`` for the ``N`` in ``nodes``, which rise.
@@ -252,50 +273,30 @@ def all_trees(double alpha, double beta, double x, const int64_t[::1] nodes,
     ``binom(N+j, 2j) Catalan(j) = (N+j)! / ((N-j)! j! (j+1)!)``.
     """
     cdef Py_ssize_t count = nodes.shape[0], k
-    cdef int64_t most = nodes[count - 1] if count else 0, n, j, i
+    cdef int64_t most = nodes[count - 1] if count else 0, j = 0
     cdef double* rise = <double*> malloc((most + 1) * sizeof(double))
-    cdef Number one, top
-    cdef double total, term, ratio
+    cdef Number here, top
+    cdef Trees trees
+    cdef double ratio
     if rise == NULL:
         raise MemoryError
     with nogil:
         rises(alpha, beta, x, most, rise)
-        n = j = 0
+        trees.rise, trees.n = rise, 0
         top.mantissa, top.power = 0.5, 1
         for k in range(count):
-            while n < nodes[k]:
-                n += 1
-                times(&top, (<double> n + j) / (n - j))
-                while j < n:
-                    ratio = rise[j] * (<double> n + j + 1) * (n - j) / (<double> (j + 1) * (j + 2))
+            while trees.n < nodes[k]:
+                trees.n += 1
+                times(&top, (<double> trees.n + j) / (trees.n - j))
+                while j < trees.n:
+                    ratio = next_of_trees(&trees, j)
                     if ratio < 1.0:
                         break
                     times(&top, ratio)
                     j += 1
-            total = term = 1.0
-            i = j
-            while i < n:
-                ratio = rise[i] * (<double> n + i + 1) * (n - i) / (<double> (i + 1) * (i + 2))
-                term *= ratio
-                if term <= 0.0:
-                    break
-                if is_rest(term, ratio, total):
-                    total += term / (1.0 - ratio)
-                    break
-                total += term
-                i += 1
-            i, term = j, 1.0
-            while i > 0:
-                i -= 1
-                ratio = (<double> (i + 1) * (i + 2)) / (rise[i] * (<double> n + i + 1) * (n - i))
-                term *= ratio
-                if is_rest(term, ratio, total):
-                    total += term / (1.0 - ratio)
-                    break
-                total += term
-            one = top
-            times(&one, total)
-            out[k], out_power[k] = one.mantissa, one.power
+            here = top
+            times(&here, around(&next_of_trees, &trees, j, trees.n))
+            out[k], out_power[k] = here.mantissa, here.power
     free(rise)
 
 

@@ -53,14 +53,13 @@ def _as_real(features: Features, d: int) -> int:
 def _enough_splits(features: Features, d: int) -> bool:
     """Whether real features leave no more splits than there are others to make one each."""
     real = _as_real(features, d)
-    others = features.real + len(features.ordinal) + len(features.nominal) - real
+    others = features.width - real
     return (1 << (d - 1)) - 1 - real_stump_partitions(d, real) <= others
 
 
 def _one_split_each(features: Features, d: int) -> IntArray:
     real = _as_real(features, d)
-    columns = features.real + len(features.ordinal) + len(features.nominal)
-    X = np.zeros((d, columns), dtype=np.int64)
+    X = np.zeros((d, features.width), dtype=np.int64)
     X[:, :real] = shattering_ranks(d, real)
     splits = 0
     for column in range(real):

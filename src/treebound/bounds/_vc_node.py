@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds import _convolve
+from treebound.bounds import _node_sums
 from treebound.bounds._node import alone, chain_counts, node_budgets, sum_over_sizes
 from treebound.bounds._recursion import Features, children
 from treebound.bounds._scaled import TWO, Scaled
@@ -204,7 +204,7 @@ class Node:
     ) -> None:
         left, right = self.sides
         ways = (np.array(small, dtype=np.int32), np.array(large, dtype=np.int32))
-        _convolve.by_size(
+        _node_sums.by_size(
             *left.arrays, *right.arrays, *ways, *rooms, 2.0, 1, 1, *every.arrays, *inner.arrays, 2
         )
 

@@ -87,8 +87,7 @@ def shattered_sample(shape: TreeShape, landscape: Landscape) -> NDArray[np.int64
 
 def shattered_at_least(shape: TreeShape, features: Features) -> LowerBound:
     """The largest sample that the constructions give."""
-    width = features.real + len(features.ordinal) + len(features.nominal)
-    best = LowerBound(1, "one example", lambda: np.zeros((1, width), dtype=np.int64))
+    best = LowerBound(1, "one example", lambda: np.zeros((1, features.width), dtype=np.int64))
     if shape.is_leaf or features.is_empty:
         return best
     if shape.leaves == 2:
@@ -145,8 +144,7 @@ def _threshold_sample(shape: TreeShape, features: Features, size: int) -> IntArr
 
 
 def _with_two_categories(shape: TreeShape, features: Features) -> LowerBound:
-    width = features.real + len(features.ordinal) + len(features.nominal)
-    table = binary_clusters(width)
+    table = binary_clusters(features.width)
     return LowerBound(table.size(shape), "binary clusters", partial(table.sample_of, shape))
 
 
@@ -173,7 +171,7 @@ def _category_sample(
     shape: TreeShape, table: CategoryClusters, fewer: Features, features: Features
 ) -> IntArray:
     sample = table.sample(shape, fewer)
-    X = np.zeros((len(sample), len(features.ordinal) + len(features.nominal)), dtype=np.int64)
+    X = np.zeros((len(sample), features.width), dtype=np.int64)
     X[:, : len(fewer.ordinal)] = sample[:, : len(fewer.ordinal)]
     start = len(features.ordinal)
     X[:, start : start + len(fewer.nominal)] = sample[:, len(fewer.ordinal) :]

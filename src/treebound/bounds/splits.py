@@ -19,43 +19,29 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import comb
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from treebound.bounds._recursion import Features
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-class FeatureCounts(Protocol):
-    """Anything that says how many features and categories there are."""
-
-    @property
-    def real(self) -> int: ...
-    @property
-    def ordinal(self) -> tuple[int, ...]: ...
-    @property
-    def nominal(self) -> tuple[int | None, ...]: ...
-
-
 # -- one feature -------------------------------------------------------------------------------
 
 
-def nominal_splits(categories: int | None, m: int) -> int:
-    """``R_N``: 2-partitions that one nominal feature can make; ``m`` when undeclared (None)."""
-    if categories is None:
-        return m
+def nominal_splits(categories: int, m: int) -> int:
+    """``R_N``: 2-partitions that one nominal feature can make."""
     return categories - 1 if categories <= 2 else min(categories, m)
 
 
-def nominal_splits_of_size(categories: int | None, m: int, k: int) -> int:
+def nominal_splits_of_size(categories: int, m: int, k: int) -> int:
     """``R_{N,k}``: 2-partitions with a part of size ``k <= m/2`` by one nominal feature."""
     if 2 * k == m and categories != 1:
         return 1
-    if categories is not None and m > categories * k:
-        return categories - 1
-    return m // k
+    return categories - 1 if m > categories * k else m // k
 
 
 def _nominal_of_size(categories: int, m: IntArray, k: IntArray) -> IntArray:
@@ -83,13 +69,13 @@ def feature_split_table(kind: str, categories: int, size: int) -> tuple[FloatArr
     return of_size, in_all
 
 
-def sum_of_quotients(m: int, first: int, last: int, enough: int | None = None) -> int:
+def _sum_of_quotients(m: int, first: int, last: int, enough: int) -> int:
     """``sum_k floor(m / k)`` for ``k = first .. last``, or any part of it that is ``enough``.
 
     The quotient is the same on long ranges of ``k``: about ``2 sqrt(m)`` steps.
     """
     total, k = 0, first
-    while k <= last and (enough is None or total < enough):
+    while k <= last and total < enough:
         each = m // k
         until = min(last, m // each)
         total += each * (until - k + 1)
@@ -97,13 +83,13 @@ def sum_of_quotients(m: int, first: int, last: int, enough: int | None = None) -
     return total
 
 
-def nominal_splits_beyond(categories: int | None, m: int, t: int) -> int:
+def nominal_splits_beyond(categories: int, m: int, t: int) -> int:
     """``sum_k R_{N,k}`` over ``t < k < m/2``, or ``R_N`` where it is at least that."""
-    enough, first, last = nominal_splits(categories, m), t + 1, (m - 1) // 2
-    few = 0 if categories is None else min(last, (m - 1) // categories)
-    total = max(0, few - t) * ((categories or 1) - 1)
+    enough, last = nominal_splits(categories, m), (m - 1) // 2
+    few = min(last, (m - 1) // categories)
+    total = max(0, few - t) * (categories - 1)
     if total < enough:
-        total += sum_of_quotients(m, max(first, few + 1), last, enough)
+        total += _sum_of_quotients(m, max(t, few) + 1, last, enough)
     return min(total, enough)
 
 
@@ -119,7 +105,7 @@ def binomial_at_most(m: int, k: int, limit: int) -> int:
     return limit if k >= limit.bit_length() else min(comb(m, k), limit)
 
 
-def node_splits_of_size(m: int, k: int, landscape: FeatureCounts) -> int:
+def node_splits_of_size(m: int, k: int, features: Features) -> int:
     """``D_k``: (2-partition, direction) pairs of one node whose left part has size ``k``.
 
     ``min( binom(m,k), 2 ell + sum_i min(f (O_i - 1), 2) + sum_i f R(N_i, min(k, m-k)) )`` with
@@ -127,13 +113,13 @@ def node_splits_of_size(m: int, k: int, landscape: FeatureCounts) -> int:
     """
     small = min(k, m - k)
     twice = 2 if 2 * k == m else 1
-    splits = 2 * landscape.real
-    splits += sum(min(twice * (o - 1), 2) for o in landscape.ordinal)
-    splits += sum(twice * nominal_splits_of_size(n, m, small) for n in landscape.nominal)
+    splits = 2 * features.real
+    splits += sum(min(twice * (o - 1), 2) for o in features.ordinal)
+    splits += sum(twice * nominal_splits_of_size(n, m, small) for n in features.nominal)
     return binomial_at_most(m, k, splits)
 
 
-def node_split_table(features: FeatureCounts, first: int, last: int) -> FloatArray:
+def node_split_table(features: Features, first: int, last: int) -> FloatArray:
     """``D_k`` for ``k < m/2`` and ``D_k / 2`` for ``k = m/2``; a row for each ``m``.
 
     This counts the 2-partitions with a smaller part of ``k`` examples.
@@ -143,10 +129,9 @@ def node_split_table(features: FeatureCounts, first: int, last: int) -> FloatArr
     each = 2.0 * features.real + sum(min(o - 1, 2) for o in features.ordinal)
     table = np.full((len(m), k.shape[1]), each)
     for n in features.nominal:
-        table += _nominal_of_size(last + 1 if n is None else n, m, k)
+        table += _nominal_of_size(n, m, k)
     even = np.flatnonzero(m[:, 0] % 2 == 0)
-    halves = float(features.real + len(features.ordinal) + len(features.nominal))
-    table[even, m[even, 0] // 2] = halves
+    table[even, m[even, 0] // 2] = float(features.width)
     _cap_by_binomials(table, m[:, 0])
     return table
 
@@ -164,23 +149,23 @@ def _cap_by_binomials(table: FloatArray, m: IntArray) -> None:
             return
 
 
-def node_budget(m: int, landscape: FeatureCounts) -> int:
+def node_budget(m: int, features: Features) -> int:
     """``B(m)``: proper 2-partitions that one node makes in all.
 
     ``min( 2^(m-1) - 1, ell (m-1) + sum_i (min(O_i, m) - 1) + sum_i R(N_i) )``.
     """
-    splits = landscape.real * (m - 1)
-    splits += sum(min(o, m) - 1 for o in landscape.ordinal)
-    splits += sum(nominal_splits(n, m) for n in landscape.nominal)
+    splits = features.real * (m - 1)
+    splits += sum(min(o, m) - 1 for o in features.ordinal)
+    splits += sum(nominal_splits(n, m) for n in features.nominal)
     # 2^(m-1) is only computed where it is smaller.
     return splits if splits.bit_length() < m else (1 << (m - 1)) - 1
 
 
-def node_budget_table(features: FeatureCounts, m: FloatArray | IntArray) -> FloatArray:
+def node_budget_table(features: Features, m: FloatArray | IntArray) -> FloatArray:
     """``B(m)`` for an array of sample sizes."""
     splits = features.real * (m - 1.0)
     for o in features.ordinal:
         splits += np.minimum(float(o), m) - 1
     for n in features.nominal:
-        splits += m if n is None else 1.0 if n == 2 else np.minimum(float(n), m)
+        splits += 1.0 if n == 2 else np.minimum(float(n), m)
     return np.minimum(splits, np.exp2(np.minimum(m, 1000) - 1.0) - 1.0)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from math import comb
 
 from treebound.bounds._checks import check_at_most, check_int, check_landscape
+from treebound.bounds._recursion import Features, features_of
 from treebound.bounds.counting import splits_of_size
 from treebound.bounds.splits import (
-    FeatureCounts,
     binomial_at_most,
     nominal_splits,
     nominal_splits_beyond,
@@ -51,8 +51,8 @@ def stump_partitions(m: int, landscape: Landscape) -> int:
     10
     """
     m = check_int("m", m, "stump_partitions")
-    features = check_landscape(landscape, "stump_partitions").informative
-    if features.real and not (features.ordinal or features.nominal):
+    features = features_of(check_landscape(landscape, "stump_partitions"))
+    if features.is_real:
         return real_stump_partitions(m, features.real)
     if features.nominal and not (features.real or features.ordinal):
         return _nominal_stump_partitions(m, features.nominal)
@@ -72,7 +72,7 @@ def real_stump_partitions(m: int, real: int) -> int:
     return total + max(0, m - 1 - 2 * (k - 1)) * real
 
 
-def _nominal_stump_partitions(m: int, nominal: Sequence[int | None]) -> int:
+def _nominal_stump_partitions(m: int, nominal: Sequence[int]) -> int:
     """Nominal stump theorem: the smaller of its sums over features and over part sizes."""
     by_feature = sum(
         min(nominal_splits(n, m), nominal_splits_beyond(n, m, 0) + (m % 2 == 0)) for n in nominal
@@ -89,6 +89,8 @@ def _nominal_stump_partitions(m: int, nominal: Sequence[int | None]) -> int:
 @dataclass(frozen=True)
 class OrdinalAttribution:
     """The greedy Ferrers attribution of an ordinal stump, ready to be drawn.
+
+    Made by :func:`ordinal_attribution`, drawn by :class:`treebound.show.FerrersDisplay`.
 
     Attributes
     ----------
@@ -167,34 +169,32 @@ def _rightmost_cells(rows: list[int], *, each: int, limit: int) -> list[int]:
     return [row for _, row in free[:limit]]
 
 
-def best_attribution(m: int, landscape: FeatureCounts) -> int:
+def best_attribution(m: int, features: Features) -> int:
     """Largest attribution of 2-partitions to features (maximum flow) for any landscape.
 
     By max-flow min-cut it is the least, over sets of part sizes taken whole, of their 2-partitions
     plus what the features can make of the other sizes. As ``S(m,2)_k`` rises with ``k < m/2`` and
     what a feature makes of a size does not, only the sets {1..t}, with or without m/2, matter.
     """
-    best = _made_beyond(m, 0, landscape, with_half=m % 2 == 0)
+    best = _made_beyond(m, 0, features, with_half=m % 2 == 0)
     # A feature makes one half split at most, so taking all of them helps in tiny samples only.
     halves = comb(m, m // 2) // 2 if m % 2 == 0 and m <= 64 else None
     whole, t = 0, 0
     while whole < best and 2 * t < m:
-        best = min(best, whole + _made_beyond(m, t, landscape, with_half=m % 2 == 0))
+        best = min(best, whole + _made_beyond(m, t, features, with_half=m % 2 == 0))
         if halves is not None:
-            best = min(best, whole + halves + _made_beyond(m, t, landscape, with_half=False))
+            best = min(best, whole + halves + _made_beyond(m, t, features, with_half=False))
         t += 1
         whole += comb(m, t)
     return best
 
 
-def _made_beyond(m: int, t: int, landscape: FeatureCounts, *, with_half: bool) -> int:
+def _made_beyond(m: int, t: int, features: Features, *, with_half: bool) -> int:
     """2-partitions the features make with part sizes above ``t``, each within its budget."""
     sizes = (m - 1) // 2 - t
-    splits = landscape.real * (2 * sizes + with_half)
-    for o in landscape.ordinal:
+    splits = features.real * (2 * sizes + with_half)
+    for o in features.ordinal:
         splits += min(o - 1, min(2, o - 1) * sizes + with_half)
-    for n in landscape.nominal:
-        if n == 1:
-            continue
+    for n in features.nominal:
         splits += min(nominal_splits(n, m), nominal_splits_beyond(n, m, t) + with_half)
     return splits

@@ -15,17 +15,19 @@ matching of a graph on the k-sets and (k-1)-sets says which rows go on and how t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
+from treebound.bounds._bitmasks import column_tests
 from treebound.bounds._checks import check_int
+from treebound.bounds.stumps import real_stump_partitions
 
 Edge = tuple[int, int]
 
@@ -115,13 +117,7 @@ def witness(m: int, l: int) -> NDArray[np.int64]:  # noqa: E741
     WitnessCheck(count=11, bound=11, by_size=(5, 6))
     """
     m, features = check_int("m", m, "witness"), check_int("l", l, "witness")
-    orders = _orders(m)
-    # Beyond the last row of the construction every split occurs; any further row will do.
-    chosen = [orders[min(i, len(orders) - 1)] for i in range(features)]
-    X = np.empty((m, features), dtype=np.int64)
-    for column, order in enumerate(chosen):
-        X[list(order), column] = np.arange(m)
-    return X
+    return _ranks(_orders(m), features)
 
 
 def check_witness(X: ArrayLike) -> WitnessCheck:
@@ -156,12 +152,11 @@ def check_witness(X: ArrayLike) -> WitnessCheck:
             f"Got an array of shape {table.shape} instead."
         )
     m, features = table.shape
-    sides = {side for values in table.T for side in _smaller_sides(values, m)}
+    splits = frozenset().union(*(column_tests(values, "real") for values in table.T)) - {0}
     by_size = [0] * (m // 2)
-    for side in sides:
-        by_size[side.bit_count() - 1] += 1
-    bound = sum(min(2 * features, comb(m, k)) for k in range(1, m)) // 2
-    return WitnessCheck(len(sides), bound, tuple(by_size))
+    for side in splits:
+        by_size[min(side.bit_count(), m - side.bit_count()) - 1] += 1
+    return WitnessCheck(len(splits), real_stump_partitions(m, features), tuple(by_size))
 
 
 def shattering_ranks(m: int, features: int) -> NDArray[np.int64]:
@@ -172,10 +167,14 @@ def shattering_ranks(m: int, features: int) -> NDArray[np.int64]:
     """
     if m % 2 or 2 * features < comb(m, m // 2):
         return witness(m, features) if features else np.zeros((m, 0), dtype=np.int64)
-    orders = [[0, *(1 + i for i in order)] for order in prefix_orders(m - 1)]
-    X = np.empty((m, features), dtype=np.int64)
+    return _ranks([[0, *(1 + i for i in order)] for order in prefix_orders(m - 1)], features)
+
+
+def _ranks(orders: Sequence[Sequence[int]], features: int) -> NDArray[np.int64]:
+    """A column for each order; the last repeats, since any further one will do."""
+    X = np.empty((len(orders[0]), features), dtype=np.int64)
     for column in range(features):
-        X[orders[min(column, len(orders) - 1)], column] = np.arange(m)
+        X[list(orders[min(column, len(orders) - 1)]), column] = np.arange(len(X))
     return X
 
 
@@ -191,23 +190,6 @@ def prefix_orders(m: int) -> list[list[int]]:
         chains = longer + shorter
     orders = [start + added for start, added in chains]
     return [order + [i for i in range(m) if i not in order] for order in orders]
-
-
-def _smaller_sides(values: NDArray[np.generic], m: int) -> Iterable[int]:
-    """The smaller side of each threshold split of a column; of halves the one with row 0."""
-    everyone = (1 << m) - 1
-    order = np.argsort(values, kind="stable")
-    below = 0
-    for here, after in pairwise(order.tolist()):
-        below |= 1 << here
-        if values[here] == values[after]:
-            continue
-        above = everyone ^ below
-        sizes = below.bit_count(), above.bit_count()
-        if sizes[0] == sizes[1]:
-            yield below if below & 1 else above
-        else:
-            yield below if sizes[0] < sizes[1] else above
 
 
 # --- the construction -------------------------------------------------------------------------

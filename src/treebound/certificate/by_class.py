@@ -30,6 +30,8 @@ GHOST = 4
 class ClassLimit:
     """An upper limit on the share of new cases of a class that are missed.
 
+    A certificate has one for each class, :attr:`Certificate.by_class`.
+
     Attributes
     ----------
     label : object

@@ -136,6 +136,8 @@ def log_wealth(log_sums: NDArray[np.float64], times: Any) -> Any:
 class Alarm:
     """An alarm: the rate of an event is above its limit.
 
+    Its text says since when; :class:`Monitor` raises at most one for each rate.
+
     Attributes
     ----------
     name : str

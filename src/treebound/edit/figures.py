@@ -16,6 +16,8 @@ from treebound.pruning.costs import Costs
 class Figures:
     """The figures of a tree.
 
+    Those of the tree as it is now are in :attr:`Editor.figures`.
+
     Attributes
     ----------
     leaves : int

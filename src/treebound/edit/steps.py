@@ -17,6 +17,8 @@ from treebound.model import Model
 class Step:
     """A step of an editor: what was done, and the figures before and after.
 
+    Every method of :class:`Editor` that changes the tree returns one.
+
     Attributes
     ----------
     sentence : str

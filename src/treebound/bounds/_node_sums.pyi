@@ -22,3 +22,27 @@ def by_size(
     inner_power: Ints,
     first: int,
 ) -> None: ...
+def chains(
+    left: Floats,
+    left_power: Ints,
+    right: Floats,
+    right_power: Ints,
+    equal: bool,
+    count: float,
+    n: float,
+    out: Floats,
+    out_power: Ints,
+    first: int,
+    last: int,
+) -> None: ...
+def steady(value: Floats, power: Ints, n: float) -> None: ...
+def heaviest(
+    left: Floats,
+    left_power: Ints,
+    right: Floats,
+    right_power: Ints,
+    out: Floats,
+    out_power: Ints,
+    first: int,
+    last: int,
+) -> None: ...

@@ -399,17 +399,12 @@ class Model:
                 raise ValueError(seen.refusal)
             if seen.all:
                 return self._own(None, landscape, level)
-        rows, label = tested.counts.sum(axis=0), self.tree.label
-        errors = rows - np.bincount(
-            label, weights=tested.counts[np.arange(len(label)), label], minlength=len(rows)
-        ).astype(np.int64)
+        wrong = self.tree.label[:, None] != np.arange(len(self.classes))
+        rows, errors = tested.counts.sum(axis=0), (tested.counts * wrong).sum(axis=0)
         m = int(rows.sum())
+        constant_error = 1.0 - float(rows.max()) / m
         certificate = certify_counts(
-            int(errors.sum()),
-            m,
-            level,
-            seen=seen,
-            constant_error=1.0 - float(rows.max()) / m,
+            int(errors.sum()), m, level, seen=seen, constant_error=constant_error
         )
         return certificate.with_class_limits(
             partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))

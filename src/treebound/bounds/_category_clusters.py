@@ -26,8 +26,6 @@ from treebound.bounds._stump_samples import stump_sample, stump_shatters
 from treebound.shapes import TreeShape
 
 IntArray = NDArray[np.int64]
-# More features than any sample needs here.
-_NEVER = 1 << 60
 # Deeper shapes are not built.
 _DEEPEST = 60
 # (subtree, landscape) pairs up to which root tests on categorical features are distinguished.
@@ -37,69 +35,58 @@ _MOST_SETS = 60
 
 
 class BinaryClusters:
-    """Cluster lemma on features of two categories: points against features needed.
+    """Cluster lemma on features of two categories: points shattered with a number of features.
 
-    With b features in E the cluster has ``1 + floor(log2(b + 1))`` points, so that only
-    ``b = 2^j - 1`` matter; ``needed[v]`` is the least number of features with which v points are
-    shattered.
+    With ``2^j - 1`` features in E the cluster has ``j + 1`` points; other numbers help no more.
     """
 
-    def __init__(self, features: int, most: int = 128) -> None:
+    def __init__(self, features: int) -> None:
         self.features = features
-        self.most = most
-        self.needed: dict[TreeShape, list[int]] = {}
-        self.choice: dict[tuple[TreeShape, int], tuple[int, int, int]] = {}
+        self.plans: dict[tuple[TreeShape, int], tuple[int, int]] = {}
 
     def size(self, shape: TreeShape) -> int:
         """Points that are shattered."""
-        if shape.depth > _DEEPEST:
-            return 1
-        for part in shape.subshapes():
-            if part not in self.needed:
-                self.needed[part] = self._needs(part)
-        return len(self.needed[shape]) - 1
+        return 1 if shape.depth > _DEEPEST else self._at(shape, self.features)[0]
 
-    def _needs(self, shape: TreeShape) -> list[int]:
-        if shape.is_leaf:
-            return [0, 0]
-        left, right = children(shape)
-        of_left, of_right = self.needed[left], self.needed[right]
-        # A one-sided root test leaves the tree what its larger child can do.
-        result = of_left + [_NEVER] * (self.most + 1 - len(of_left))
-        for v in range(1, len(of_left)):
-            for w in range(1, len(of_right)):
-                below = max(of_left[v], of_right[w])
-                j = 1
-                while below + (1 << j) - 1 <= self.features and v + w - 1 + j <= self.most:
-                    if below + (1 << j) - 1 < result[v + w - 1 + j]:
-                        result[v + w - 1 + j] = below + (1 << j) - 1
-                        self.choice[shape, v + w - 1 + j] = (v, w, j)
-                    j += 1
-        while result[-1] == _NEVER:
-            result.pop()
-        return result
+    def _at(self, shape: TreeShape, features: int) -> tuple[int, int]:
+        """Most points, and the ``j`` that gives them."""
+        if shape.is_leaf or not features:
+            return 1, 0
+        plan = self.plans.get((shape, features))
+        if plan is None:
+            left, right = children(shape)
+            # A one-sided root test leaves the tree what its larger child can do.
+            plan = self._at(left, features)[0], 0
+            for j in range(1, (features + 1).bit_length()):
+                rest = features + 1 - (1 << j)
+                points = self._at(left, rest)[0] + self._at(right, rest)[0] - 1 + j
+                plan = max(plan, (points, j))
+            self.plans[shape, features] = plan
+        return plan
 
     def sample_of(self, shape: TreeShape) -> IntArray:
         """The sample: a row of bits for each point."""
-        return self._sample(shape, self.size(shape), self.features)
+        return self._sample(shape, self.features)
 
-    def _sample(self, shape: TreeShape, points: int, features: int) -> IntArray:
+    def _sample(self, shape: TreeShape, features: int) -> IntArray:
+        points, j = self._at(shape, features)
         if points == 1:
             return np.zeros((1, features), dtype=np.int64)
         left, right = children(shape)
-        if (shape, points) not in self.choice:
-            return self._sample(left, points, features)
-        v, w, j = self.choice[shape, points]
+        if j == 0:
+            return self._sample(left, features)
         own = (1 << j) - 1
-        first = self._sample(left, v, features - own)
-        second = self._sample(right, w, features - own)
+        first, second = self._sample(left, features - own), self._sample(right, features - own)
         second ^= second[0] ^ first[0]
-        splits = np.arange(1, own + 1)
         P = np.concatenate(
-            [splits >> np.arange(j + 1)[:, None] & 1, np.repeat(first[:1], j + 1, 0)], 1
+            [
+                np.arange(1, own + 1) >> np.arange(j + 1)[:, None] & 1,
+                np.repeat(first[:1], j + 1, 0),
+            ],
+            1,
         )
-        below = np.concatenate([np.zeros((v - 1, own), dtype=np.int64), first[1:]], 1)
-        above = np.concatenate([np.ones((w - 1, own), dtype=np.int64), second[1:]], 1)
+        below = np.concatenate([np.zeros((len(first) - 1, own), dtype=np.int64), first[1:]], 1)
+        above = np.concatenate([np.ones((len(second) - 1, own), dtype=np.int64), second[1:]], 1)
         return np.concatenate([P, below, above])
 
 

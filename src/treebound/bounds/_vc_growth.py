@@ -12,15 +12,9 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._recursion import (
-    Features,
-    children,
-    distinct_features,
-    shares,
-    with_categories,
-)
+from treebound.bounds._recursion import Features, children
 from treebound.bounds._scaled import Scaled
-from treebound.bounds._vc_node import CategoricalTests, Node
+from treebound.bounds._vc_node import Node, merged, tests_of
 from treebound.bounds.counting import sauer_shelah
 from treebound.bounds.partitioning import one_feature_partitions
 from treebound.bounds.stumps import best_attribution
@@ -83,9 +77,10 @@ class Growth:
                 if part.leaves == 2:
                     total += len(set(landscape.ordinal + landscape.nominal)) // 2
                     continue
-                sides = _all_sides(landscape, self.refine)
-                below.update((left, None) for left in (landscape, *sides) if not left.is_empty)
-                total += 1 + len(sides) // 2
+                pairs = [pair for test in tests_of(landscape, self.refine) for pair in test.sides]
+                sides = (landscape, *(side for pair in pairs for side in pair))
+                below.update((side, None) for side in sides if not side.is_empty)
+                total += 1 + len(pairs)
                 if total > _MOST_WAYS and self.refine:
                     return None
             if total > _MOST_WAYS and self.refine:
@@ -113,8 +108,7 @@ class Growth:
             self._add_together(shape, together[at : at + step])
 
     def _add_together(self, shape: TreeShape, landscapes: list[Features]) -> None:
-        tests = [[] if features.is_real else self._tests(features) for features in landscapes]
-        node = Node(shape, landscapes, tests, self.of, self.cap)
+        node = Node(shape, landscapes, self.refine, self.of, self.cap)
         growth, chains = node.by_partitions(), node.by_chains()
         exact = EXACT.get((shape.leaves, landscapes[0].real)) if landscapes[0].is_real else None
         if exact is not None:
@@ -125,57 +119,19 @@ class Growth:
             self.values[shape, features] = least[row]
             self.by_chains[shape, features] = by_chains[row]
 
-    def _tests(self, features: Features) -> list[CategoricalTests]:
-        return [
-            CategoricalTests(
-                kind, getattr(features, kind)[at], times, _sides(features, kind, at, self.refine)
-            )
-            for kind, at, times in distinct_features(features)
-        ]
-
     def _one_threshold(self, shape: TreeShape, features: Features) -> Scaled:
         shown = [min(m, *(features.ordinal or (m,))) for m in range(1, self.size + 1)]
-        counts = [2 + 2 * one_feature_partitions(shape.leaves, 2, m) for m in shown]
-        return Scaled.of_integers([2, *counts]).raised(1)
+        return _labellings([one_feature_partitions(shape.leaves, 2, m) for m in shown])
 
 
 @lru_cache(maxsize=1 << 12)
 def _stump_growth(features: Features, size: int) -> Scaled:
     """Stump theorem: ``2 + 2 pi^2`` by sample size, ``pi^2`` the largest attribution."""
-    counts = [2 + 2 * best_attribution(m, features) for m in range(1, size + 1)]
-    return Scaled.of_integers([2, *counts]).raised(1)
+    return _labellings([best_attribution(m, features) for m in range(1, size + 1)])
 
 
-@lru_cache(maxsize=1 << 14)
-def merged(features: Features) -> Features:
-    """Two categories make the same tests whether ordered or not: one name for both."""
-    nominal = tuple(n for n in features.nominal if n > 2)
-    twos = len(features.nominal) - len(nominal)
-    return Features(features.real, features.ordinal + (2,) * twos, nominal)
-
-
-@lru_cache(maxsize=1 << 14)
-def _all_sides(features: Features, refine: int) -> list[Features]:
-    """What a split can leave of the features, over all features and both sides."""
-    return [
-        side
-        for kind, at, _ in distinct_features(features)
-        for pair in _sides(features, kind, at, refine)
-        for side in pair
-    ]
-
-
-@lru_cache(maxsize=1 << 16)
-def _sides(features: Features, kind: str, at: int, refine: int) -> list[tuple[Features, Features]]:
-    """How the two parts of a split on one feature can share its categories."""
-    categories = getattr(features, kind)[at]
-    if categories > refine:
-        return [(features, features)]
-
-    def left_with(some: int) -> Features:
-        return merged(with_categories(features, kind, at, some))
-
-    return [(left_with(x), left_with(y)) for x, y in shares(kind, categories)]
+def _labellings(partitions: list[int]) -> Scaled:
+    return Scaled.of_integers([2, *(2 + 2 * count for count in partitions)]).raised(1)
 
 
 def growth_of(

@@ -7,6 +7,7 @@ for each landscape and a column for each sample size.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -15,7 +16,13 @@ from numpy.typing import NDArray
 
 from treebound.bounds import _node_sums
 from treebound.bounds._node import alone, chain_counts, node_budgets, sum_over_sizes
-from treebound.bounds._recursion import Features, children
+from treebound.bounds._recursion import (
+    Features,
+    children,
+    distinct_features,
+    shares,
+    with_categories,
+)
 from treebound.bounds._scaled import TWO, Scaled
 from treebound.bounds.splits import feature_split_table
 from treebound.shapes import TreeShape
@@ -36,6 +43,28 @@ class CategoricalTests(NamedTuple):
     """What the two parts of a split can have left of the landscape."""
 
 
+@lru_cache(maxsize=1 << 14)
+def merged(features: Features) -> Features:
+    """Two categories make the same tests whether ordered or not: one name for both."""
+    nominal = tuple(n for n in features.nominal if n > 2)
+    twos = len(features.nominal) - len(nominal)
+    return Features(features.real, features.ordinal + (2,) * twos, nominal)
+
+
+@lru_cache(maxsize=1 << 14)
+def tests_of(features: Features, refine: int) -> list[CategoricalTests]:
+    """The categorical tests of a node; features of over ``refine`` categories keep them all."""
+    tests = []
+    for kind, at, times in distinct_features(features):
+        categories = getattr(features, kind)[at]
+        sides = [(features, features)]
+        if categories <= refine:
+            left = {x: merged(with_categories(features, kind, at, x)) for x in range(1, categories)}
+            sides = [(left[x], left[y]) for x, y in shares(kind, categories)]
+        tests.append(CategoricalTests(kind, categories, times, sides))
+    return tests
+
+
 class Node:
     """One node with its two children."""
 
@@ -43,19 +72,23 @@ class Node:
         self,
         shape: TreeShape,
         landscapes: list[Features],
-        tests: list[list[CategoricalTests]],
+        refine: int,
         growth_of: Callable[[TreeShape, Features], Scaled],
         cap: Scaled,
     ) -> None:
         self.shape = shape
         self.equal = shape.left is shape.right
         self.landscapes = landscapes
-        self.tests = tests
+        self.tests = [
+            (row, test)
+            for row, features in enumerate(landscapes)
+            for test in tests_of(features, refine)
+        ]
         self.cap = cap
         self.size = len(cap) - 1
         self.real = landscapes[0].real
         self.is_real = landscapes[0].is_real
-        sides = [side for row in tests for test in row for pair in test.sides for side in pair]
+        sides = [side for _, test in self.tests for pair in test.sides for side in pair]
         self.index = {side: at for at, side in enumerate(dict.fromkeys([*landscapes, *sides]))}
         # The children on every landscape of the index; the first rows are those of the node.
         left, right = children(shape)
@@ -174,22 +207,21 @@ class Node:
 
     def _categorical_splits(self) -> _Splits:
         """What the splits of each kind of categorical feature weigh, both directions."""
-        kinds = [(row, test) for row, tests in enumerate(self.tests) for test in tests]
-        every = Scaled.zeros(len(kinds), self.size + 1)
-        inner = Scaled.zeros(len(kinds), 0 if self.real else self.size + 1)
-        for at, (_, test) in enumerate(kinds):
+        every = Scaled.zeros(len(self.tests), self.size + 1)
+        inner = Scaled.zeros(len(self.tests), 0 if self.real else self.size + 1)
+        for at, (_, test) in enumerate(self.tests):
             rooms = feature_split_table(test.kind, test.categories, self.size)
             small, large = (
                 [self.index[side] for side in part] for part in zip(*test.sides, strict=True)
             )
             self._fill(small, large, rooms, every[at], inner[at])
-        owner = np.array([row for row, _ in kinds])
-        times = np.array([[float(test.times)] for _, test in kinds])
+        owner = np.array([row for row, _ in self.tests])
+        times = np.array([[float(test.times)] for _, test in self.tests])
         return _Splits(
             owner,
             np.searchsorted(owner, np.arange(len(self.landscapes))),
             times,
-            np.flatnonzero([test.kind == "ordinal" for _, test in kinds]),
+            np.flatnonzero([test.kind == "ordinal" for _, test in self.tests]),
             every * times,
             inner * times,
         )

@@ -14,7 +14,7 @@ from treebound.data import Sample
 from treebound.data.folds import Splitter
 from treebound.pruning.base import BasePruner, Grow, PruningResult, Rows
 from treebound.pruning.path import NestedPath, number, weakest_link_steps
-from treebound.pruning.validation import errors_on, fold_trees
+from treebound.pruning.validation import cross_validated, errors_on
 from treebound.pruning.weight import RULES
 from treebound.tree.impurity import CRITERIA, Criterion, impurity
 from treebound.tree.model import Tree
@@ -157,19 +157,18 @@ class CostComplexityPruner(BasePruner):
         self, path: CostComplexityPath, sample: Sample, grow: Grow
     ) -> CostComplexityPath:
         """The path with the step chosen by cross-validation."""
-        tried = _middles(path.alphas)
-        errors = np.zeros(len(tried))
-        tested = 0.0
-        best = []
-        for grown, inside in fold_trees(sample, self.folds, self.random_state, grow):
+        tried, best = _middles(path.alphas), []
+
+        def errors(grown: Tree, inside: Sample) -> Floats:
             pruned = self._path(grown)
             as_leaf, staying = errors_on(grown, inside)
             wrong = pruned.along(as_leaf) + pruned.along_inner(staying)
-            errors += wrong[[pruned.at(alpha) for alpha in tried]]
-            tested += inside.mass
             # on ties the last, the smallest tree
             best.append(pruned.alphas[len(wrong) - 1 - int(np.argmin(wrong[::-1]))])
-        shares = errors / (tested or sample.mass)
+            return wrong[[pruned.at(alpha) for alpha in tried]]
+
+        n = len(tried)
+        shares, tested = cross_validated(sample, self.folds, self.random_state, grow, n, errors)
         if self.rule == "paper":
             return path.choose(float(np.mean(best)), shares)
         return path.choose(float(tried[_within(shares, tested, RULES[self.rule])]), shares)

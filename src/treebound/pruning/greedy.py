@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from math import log
+from math import exp, log, log1p
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.bounds import log_growth
 from treebound.data import Sample
 from treebound.pruning._raising import Raiser
 from treebound.pruning.base import PruningResult
 from treebound.pruning.costs import Costs
 from treebound.pruning.raising import RaisedPath, raiser_for, replaced
 from treebound.pruning.scores import Objective
-from treebound.pruning.shape_growth import fast_prices, uncut
 from treebound.shapes import TreeShape
 from treebound.tree.model import Tree
 
@@ -137,6 +137,41 @@ class BoundScorer:
         if shape not in self._known:
             self._known[shape] = self._objective.log_growth_shape(shape)
         return self._known[shape]
+
+
+# -- the fast form of many shapes at once ---------------------------------------------------------
+
+
+def fast_prices(objective: Objective, height: int) -> Floats:
+    """Log of the factor of a node at depth 0 to ``height``, from the growth of a stump.
+
+    In the fast form a node makes ``G = n + 2^-[equal children] W (G_l G_r - n)`` of its children,
+    W depends on its depth alone, and a stump has ``2 + W`` for two classes.
+    """
+    stump = TreeShape.node(TreeShape.leaf(), TreeShape.leaf())
+    prices = np.full(height + 1, -np.inf)
+    for depth in range(min(height + 1, objective.sample - 1)):
+        found = log_growth(stump, objective.sample - depth, 2, objective.landscape, form="fast")
+        if found > log(2.0):
+            prices[depth] = found + log1p(-2.0 * exp(-found))
+    return prices
+
+
+def uncut(objective: Objective, leaves: Ints) -> Floats:
+    """Fast growth functions below this value are not capped.
+
+    Partitions into c parts are capped at ``S(m, c) >= c^(m-c)`` at each node, where a node has at
+    least m - L examples; and no node has a smaller growth function than its children.
+    """
+    from scipy.special import gammaln
+
+    n = objective.n_classes
+    most = np.minimum(n, leaves)
+    ends = [
+        (objective.sample - leaves - c) * np.log(c) + gammaln(n + 1) - gammaln(n - c + 1)
+        for c in (np.minimum(2, most), most)
+    ]
+    return np.where(most < 2, np.inf, np.minimum(*ends))
 
 
 # -- single shapes, for the forms without a shortcut ---------------------------------------------

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from treebound._validation import Folds, Number, OneOf, Whole, invalid, parameter, with_parameters
 from treebound.bounds import log_growth
-from treebound.data import landscape_of
+from treebound.data import Sample, landscape_of
 from treebound.data.folds import Splitter
 from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.path import ListedPath
-from treebound.pruning.validation import PrunedSums, errors_on, fold_trees
+from treebound.pruning.validation import PrunedSums, cross_validated, errors_on
 from treebound.shapes import TreeShape
 from treebound.tree.model import Tree, nodes_left
 
@@ -80,14 +80,15 @@ class KearnsMansourPruner(BasePruner):
         if tree.n_leaves == 1:
             return self._with(tree, constants[:1], None)
         sample, grow = self._to_validate(rows)
-        errors = np.zeros(len(constants) + 1)  # the first is the unpruned tree's
-        tested = 0.0
-        for grown, inside in fold_trees(sample, self.folds, self.random_state, grow):
+
+        def errors(grown: Tree, inside: Sample) -> list[float]:
             wrong = PrunedSums(grown, *errors_on(grown, inside))
-            cuts = [_NOTHING, *map(_Pass(grown, self.growth, self.delta), constants)]
-            errors += [float(wrong(cut)[0]) for cut in cuts]
-            tested += inside.mass
-        return self._with(tree, constants, errors / (tested or sample.mass))
+            cuts = map(_Pass(grown, self.growth, self.delta), constants)
+            return [float(wrong(cut)[0]) for cut in [_NOTHING, *cuts]]
+
+        n = len(constants) + 1  # the first is the unpruned tree
+        shares, _ = cross_validated(sample, self.folds, self.random_state, grow, n, errors)
+        return self._with(tree, constants, shares)
 
     def _tried(self) -> list[float]:
         if self.constants is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +70,20 @@ class PrunedSums:
         return _dp.sums_after(self._values, self._below, cuts)
 
 
-def fold_trees(
-    sample: Sample, k: int | Splitter, seed: int | None, grow: Grow
-) -> Iterator[tuple[Tree, Sample]]:
-    """For each fold, the tree grown on the rows outside it, and the rows inside it."""
+def cross_validated(
+    sample: Sample,
+    k: int | Splitter,
+    seed: int | None,
+    grow: Grow,
+    n: int,
+    errors: Callable[[Tree, Sample], Floats | list[float]],
+) -> tuple[Floats, float]:
+    """Error rates of all folds together, and the mass of their rows.
+
+    ``errors(tree, inside)`` are those of n prunings of the tree grown outside a fold.
+    """
+    total, tested = np.zeros(n), 0.0
     for outside, inside in folds(sample, k, seed):
-        yield grow(outside), inside
+        total += errors(grow(outside), inside)
+        tested += inside.mass
+    return total / (tested or sample.mass), tested

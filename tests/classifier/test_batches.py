@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import treebound as tb
-from treebound.data import streams
-from treebound.growing import spill
+from treebound.data import spill, streams
 
 
 @pytest.fixture(autouse=True)

@@ -13,11 +13,11 @@ import pytest
 from shell import refused, run
 
 import treebound as tb
+from treebound.classifier.progress import ProgressLines
 from treebound.cli import streams
 from treebound.data.files import Source
 from treebound.data.schema import Schema
 from treebound.growing import Progress
-from treebound.growing.progress import ProgressLines
 
 pytest.importorskip("pyarrow.dataset")
 
@@ -112,7 +112,9 @@ def test_lines_tell_speed_leaves_and_what_is_left():
     for seconds, passes in ((4.0, 1), (5.0, 2)):
         now[0] = seconds
         lines.tell(Progress(1, passes, 7, 250, 1000))
-    assert said[-1] == ("growing: pass 2, 1,000 rows a second, 7 leaves so far, about 0 s left")
+    assert said[2] == "coding: 1 rows, 1 rows a second"  # since learning ended
+    assert said[-2].startswith("growing: pass 1, 1,000 rows a second")
+    assert said[-1] == ("growing: pass 2, 1,000 rows a second, 7 leaves so far, about 1 s left")
 
 
 def test_predict_streams_in_and_out(frame, folder, tmp_path, capsys):

@@ -10,6 +10,7 @@ import pytest
 from random_samples import KINDS, random_bins, random_parts, random_sample
 
 from treebound.data import Column, Matrix, Sample
+from treebound.data.spill import ColumnFile, SpillFile
 from treebound.growing import GrowOptions, Limits, grow_on_engine, make_bins
 from treebound.growing._kernels import Bins, code_shard, column_codes, key_ranges, keys_of
 from treebound.growing.engine import LocalEngine, sum_of
@@ -25,7 +26,6 @@ from treebound.growing.shard import (
     make_bundle,
     recode,
 )
-from treebound.growing.spill import ColumnFile, SpillFile
 
 
 def bundle_of(parts, bins):
@@ -311,7 +311,7 @@ def test_a_file_gives_back_columns_of_any_type_and_length(tmp_path):
             rng.normal(size=n),
         )
         y = np.zeros(n, dtype=np.int32)
-        kept = file.write(Sample(Matrix(columns, values), y, None, np.arange(2)), bins)
+        kept = file.write(Sample(Matrix(columns, values), y, None, np.arange(2)), bins.by_code)
         for j in (0, 2):
             found = kept.column(j)
             assert found.dtype == values[j].dtype

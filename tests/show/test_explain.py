@@ -17,7 +17,7 @@ from rich.console import Console
 
 import treebound as tb
 from treebound.data import Column, read_matrix
-from treebound.data.rows import read_row
+from treebound.data.frames import read_row
 from treebound.model import Model
 from treebound.show import explain, to_rules
 from treebound.show.counterfactual import least_change

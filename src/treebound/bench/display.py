@@ -31,7 +31,6 @@ class _Tally:
         for row in rows:
             if row["dataset"] in names[0] and row["model"] in names[1]:
                 self._count(row)
-        self.stored = sum(self.done.values())
         self.began = time.monotonic()
 
     def result(self, row: dict[str, Any]) -> None:
@@ -57,11 +56,6 @@ class _Tally:
         """Number of missing results."""
         return self.study.size - sum(self.done.values())
 
-    @property
-    def speed(self) -> float:
-        """Results per second in this run."""
-        return self.fresh / max(time.monotonic() - self.began, 1e-9)
-
     def mean(self, dataset: str, model: str) -> float | None:
         """Mean test accuracy so far."""
         accuracies = self.accuracies[dataset, model]
@@ -69,21 +63,18 @@ class _Tally:
 
     def best(self, dataset: str) -> tuple[str, float] | None:
         """The model with the best mean so far, oracles excluded."""
-        means = {
-            model.name: self.mean(dataset, model.name)
-            for model in self.study.models
-            if not model.oracle
-        }
-        finished = {name: mean for name, mean in means.items() if mean is not None}
-        return max(finished.items(), key=lambda item: item[1]) if finished else None
+        names = [model.name for model in self.study.models if not model.oracle]
+        means = [(name, mean) for name in names if (mean := self.mean(dataset, name)) is not None]
+        return max(means, key=lambda item: item[1], default=None)
 
     @property
     def status(self) -> str:
         """One line: done, left, speed, time left, errors."""
-        done = sum(self.done.values())
-        line = f"{done:,} of {self.study.size:,} results, {self.left:,} left"
+        left, size = self.left, self.study.size
+        line = f"{size - left:,} of {size:,} results, {left:,} left"
         if self.fresh:
-            line += f", {self.speed:.1f} per second, {_duration(self.left / self.speed)} to go"
+            speed = self.fresh / max(time.monotonic() - self.began, 1e-9)
+            line += f", {speed:.1f} per second, {_duration(left / speed)} to go"
         return line + (f", {self.errors} failed" if self.errors else "")
 
 
@@ -150,7 +141,8 @@ class LiveTable(_Tally):
             best = self.best(dataset)
             cells = [self._cell(dataset, model.name, best) for model in self.study.models]
             if folded:
-                cells = [_leader(best)]
+                leader = "-" if best is None else f"{100 * best[1]:5.1f}  {best[0]}"
+                cells = [Text(leader, style="dim" if best is None else "bold green")]
             bar = ProgressBar(total=self.per_set, completed=self.done[dataset], width=12)
             table.add_row(dataset, bar, str(self.per_set - self.done[dataset]), *cells)
         return table
@@ -182,12 +174,6 @@ class LiveTable(_Tally):
 def _word(name: str) -> int:
     """Width of the longest word of a name, at least that of a number."""
     return max(5, *map(len, name.split()))
-
-
-def _leader(best: tuple[str, float] | None) -> Text:
-    if best is None:
-        return Text("-", style="dim")
-    return Text(f"{100 * best[1]:5.1f}  {best[0]}", style="bold green")
 
 
 def display_for(console: Console) -> AbstractContextManager[LiveTable | Lines]:

@@ -169,6 +169,8 @@ class PrunedTree(Learner):
 
     def fit(self, draw: Draw) -> Fitted:
         """Grow (or reuse the tree of another model of this draw), then prune."""
+        from treebound.tree.smoothing import probabilities
+
         grown_on: Part = "growing" if self.judge == "validation" else "train"
         tree, grow_seconds = draw.grown(self.options, grown_on)
         sample = draw.part(grown_on)
@@ -179,7 +181,7 @@ class PrunedTree(Learner):
             bound = float(result.score) if self.bound else None
         return Fitted(
             predict=lambda X: tree.label[tree.apply(X)],
-            probabilities=partial(_smoothed, tree),
+            probabilities=lambda X: probabilities(tree)[tree.apply(X)],
             grow_seconds=grow_seconds,
             prune_seconds=prune_seconds,
             leaves=tree.n_leaves,
@@ -229,7 +231,9 @@ class Estimator(Learner):
 
         train = draw.part("train")
         form = encoded_frame if self.takes == "frame" else encoded_array
-        estimator = _seeded(clone(self.estimator), draw.seed)
+        estimator = clone(self.estimator)
+        if "random_state" in estimator.get_params():
+            estimator.set_params(random_state=draw.seed)
         if self.takes == "one-hot":
             estimator = _one_hot(estimator, train.columns)
         table = form(train.X)
@@ -303,12 +307,6 @@ def _described(value: Any) -> str:
 
 def _listed(fields: dict[str, str]) -> str:
     return ", ".join(f"{key}={value}" for key, value in sorted(fields.items()))
-
-
-def _seeded(estimator: Any, seed: int) -> Any:
-    if "random_state" in estimator.get_params():
-        estimator.set_params(random_state=seed)
-    return estimator
 
 
 def _one_hot(estimator: Any, columns: tuple[Column, ...]) -> Any:
@@ -386,12 +384,6 @@ def _ask(estimator: Any, method: str, attribute: str) -> int | None:
         return int(getattr(estimator, attribute))
     except (AttributeError, TypeError):
         return None
-
-
-def _smoothed(tree: Tree, X: Matrix) -> Floats:
-    from treebound.tree.smoothing import probabilities
-
-    return probabilities(tree)[tree.apply(X)]
 
 
 def _certified(tree: Tree, sample: Sample) -> float:

@@ -111,15 +111,11 @@ class Results:
 
     def deviations(self, quantity: str) -> Array:
         """Sample standard deviations over draws, as in the paper; 0 for a single draw."""
-        return _over_draws(self.cube(quantity), _deviation)
+        return _over_draws(self.cube(quantity), lambda x: np.std(x, ddof=1) if len(x) > 1 else 0.0)
 
     def counts(self, quantity: str) -> NDArray[np.intp]:
         """Number of draws with a value, (data sets, models)."""
         return np.asarray((~np.isnan(self.cube(quantity))).sum(axis=1))
-
-
-def _deviation(values: Array) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def _over_draws(cube: Array, function: Any) -> Array:

@@ -135,7 +135,7 @@ class Study:
 
     def _tasks(self, done: set[tuple[str, int, str]], timeout: float | None) -> Iterator[Task]:
         """The missing models of each draw; the largest samples first, to balance the load."""
-        for named in sorted(self.samples, key=_size, reverse=True):
+        for named in sorted(self.samples, key=lambda own: own.size, reverse=True):
             parcel = Parcel.of(named)
             for draw, seed in enumerate(self.protocol.seeds):
                 left = tuple(m for m in self.models if (named.name, draw, m.name) not in done)
@@ -214,10 +214,6 @@ def _samples(
     if sets and len(ready) == len(sets):
         return ready
     return load_samples(sets, data=data, inferred=inferred)
-
-
-def _size(named: NamedSample) -> int:
-    return named.sample.n_rows * len(named.sample.columns)
 
 
 def _computed(

@@ -56,6 +56,11 @@ class NamedSample:
         """Number of columns of a kind."""
         return sum(column.kind == kind for column in self.sample.columns)
 
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return self.sample.n_rows * len(self.sample.columns)
+
     @cached_property
     def fingerprint(self) -> str:
         """A short hash of the data."""
@@ -75,30 +80,18 @@ class Parcel:
     """
 
     name: str
-    key: str
     content: bytes
 
     @classmethod
     def of(cls, named: NamedSample) -> Parcel:
         """Pack a sample."""
-        key = f"{named.name}:{named.fingerprint}"
-        return cls(named.name, key, zlib.compress(pickle.dumps(named, 5), 1))
+        return cls(named.name, zlib.compress(pickle.dumps(named, 5), 1))
 
+    @lru_cache(maxsize=4)  # noqa: B019  # a worker unpickles a sample once
     def open(self) -> NamedSample:
-        """The sample; each worker unpickles it once."""
-        return _unpacked(self)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Parcel) and self.key == other.key
-
-
-@lru_cache(maxsize=4)
-def _unpacked(parcel: Parcel) -> NamedSample:
-    named: NamedSample = pickle.loads(zlib.decompress(parcel.content))
-    return named
+        """The sample."""
+        named: NamedSample = pickle.loads(zlib.decompress(self.content))
+        return named
 
 
 def load_samples(
@@ -177,12 +170,7 @@ def _bundled(name: str) -> NamedSample:
         )
     loaded = loader()
     sample = Sample.learn(loaded.data, loaded.target_names[loaded.target])
-    names = [str(feature) for feature in loaded.feature_names]
+    named = zip(sample.columns, loaded.feature_names, strict=True)
+    columns = tuple(replace(column, name=str(feature)) for column, feature in named)
     title = name.removeprefix("sklearn:").replace("_", " ").title()
-    return NamedSample(name, _renamed(sample, names), title)
-
-
-def _renamed(sample: Sample, names: Sequence[str]) -> Sample:
-    pairs = zip(sample.columns, names, strict=True)
-    columns = tuple(replace(column, name=name) for column, name in pairs)
-    return replace(sample, X=replace(sample.X, columns=columns))
+    return NamedSample(name, replace(sample, X=replace(sample.X, columns=columns)), title)

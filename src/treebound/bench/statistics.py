@@ -12,7 +12,7 @@ between all models         Friedman's test on ranks, in Iman and Davenport's for
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +37,7 @@ class Difference:
         return self.low > 0 or self.high < 0
 
 
-def difference_over_draws(
-    first: Array, second: Array, *, test_fraction: float, confidence: float = 0.95
-) -> Difference:
+def difference_over_draws(first: Array, second: Array, *, test_fraction: float) -> Difference:
     """The mean of ``first - second`` over the draws of one data set.
 
     Draws share training examples, so the variance of the mean is
@@ -49,22 +47,22 @@ def difference_over_draws(
     n = len(gaps)
     overlap = test_fraction / (1.0 - test_fraction)
     error = float(np.std(gaps, ddof=1) * np.sqrt(1.0 / n + overlap)) if n > 1 else np.inf
-    return _student(gaps, error, confidence)
+    return _student(gaps, error)
 
 
-def difference_over_sets(first: Array, second: Array, *, confidence: float = 0.95) -> Difference:
+def difference_over_sets(first: Array, second: Array) -> Difference:
     """The mean of ``first - second`` over data sets; the p-value is Wilcoxon's."""
     gaps = _gaps(first, second)
     n = len(gaps)
     error = float(np.std(gaps, ddof=1) / np.sqrt(n)) if n > 1 else np.inf
-    result = _student(gaps, error, confidence)
+    result = _student(gaps, error)
     if not np.any(gaps):
-        return Difference(result.mean, result.low, result.high, 1.0, n)
+        return replace(result, p_value=1.0)
     with warnings.catch_warnings():
         # with few sets or ties SciPy warns that it uses the normal approximation
         warnings.simplefilter("ignore")
         p_value = float(stats.wilcoxon(gaps).pvalue)
-    return Difference(result.mean, result.low, result.high, p_value, n)
+    return replace(result, p_value=p_value)
 
 
 def _gaps(first: Array, second: Array) -> Array:
@@ -72,7 +70,8 @@ def _gaps(first: Array, second: Array) -> Array:
     return gaps[~np.isnan(gaps)]
 
 
-def _student(gaps: Array, error: float, confidence: float) -> Difference:
+def _student(gaps: Array, error: float) -> Difference:
+    """The 95 % interval by Student's t."""
     n = len(gaps)
     if n == 0:
         return Difference(np.nan, np.nan, np.nan, np.nan, 0)
@@ -81,7 +80,7 @@ def _student(gaps: Array, error: float, confidence: float) -> Difference:
         return Difference(mean, -np.inf, np.inf, np.nan, 1)
     if error == 0.0:
         return Difference(mean, mean, mean, 1.0 if mean == 0.0 else 0.0, n)
-    reach = float(stats.t.ppf(0.5 + confidence / 2, n - 1)) * error
+    reach = float(stats.t.ppf(0.975, n - 1)) * error
     p_value = float(2 * stats.t.sf(abs(mean) / error, n - 1))
     return Difference(mean, mean - reach, mean + reach, p_value, n)
 
@@ -107,7 +106,7 @@ class Ranking:
     groups: tuple[tuple[int, ...], ...]
 
 
-def rank(means: Array, *, alpha: float = 0.05) -> Ranking | None:
+def rank(means: Array) -> Ranking | None:
     """Rank models by their means, (data sets, models), higher is better.
 
     None if there are fewer than three models or two data sets.
@@ -118,7 +117,7 @@ def rank(means: Array, *, alpha: float = 0.05) -> Ranking | None:
         return None
     ranks = stats.rankdata(-means, axis=1)
     chi2, f, p_value = _friedman(ranks)
-    spread = float(stats.studentized_range.ppf(1 - alpha, k, np.inf)) / np.sqrt(2)
+    spread = float(stats.studentized_range.ppf(0.95, k, np.inf)) / np.sqrt(2)
     reach = float(spread * np.sqrt(k * (k + 1) / (6 * n)))
     mean_ranks = ranks.mean(axis=0)
     return Ranking(mean_ranks, n, chi2, f, p_value, reach, _groups(mean_ranks, reach))

@@ -141,9 +141,9 @@ def dataset_table(results: Results, name: str) -> Sheet:
 # -- other tables ------------------------------------------------------------------------------
 
 
-def differences_table(results: Results, against: str | None = None) -> Sheet:
-    """Paired differences between one model and each other, over data sets and draws."""
-    model = against or reference_model(results)
+def differences_table(results: Results) -> Sheet:
+    """Paired differences between our model and each other, over data sets and draws."""
+    model = reference_model(results)
     means = results.means("test_accuracy")
     at = results.models.index(model)
     rows = []

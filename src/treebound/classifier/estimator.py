@@ -17,12 +17,12 @@ from treebound._validation import invalid
 from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
 from treebound.classifier.not_in_memory import fit_elsewhere, fit_engine
+from treebound.classifier.progress import Watch
 from treebound.data import Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_stream
 from treebound.edit import Editor
 from treebound.growing import Progress
-from treebound.growing.progress import Watch
 from treebound.model import Model
 from treebound.model_methods import parameters_of
 from treebound.parameters import FitParameters

@@ -24,6 +24,7 @@ from treebound.certificate import (
     learn_apart,
     search_trees,
 )
+from treebound.classifier.progress import Watch
 from treebound.data import Sample
 from treebound.data.findings import warn_of_findings
 from treebound.data.folds import LeftOut, folds
@@ -32,7 +33,6 @@ from treebound.data.sample import group_codes
 from treebound.data.weights import is_whole, row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
-from treebound.growing.progress import Watch
 from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
 from treebound.pruning import BoundPruner, Pruner, PruningResult

@@ -24,6 +24,7 @@ from treebound.classifier.fitting import (
     pruned,
     tested_aside,
 )
+from treebound.classifier.progress import Watch
 from treebound.data import Matrix, Sample
 from treebound.data.findings import warn_of_findings
 from treebound.data.folds import LeftOut
@@ -37,7 +38,6 @@ from treebound.growing._kernels import Bins
 from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.grow import FINE_BINS
-from treebound.growing.progress import Watch
 from treebound.model import Model
 from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner

@@ -12,9 +12,9 @@ from treebound.cli.databases import is_database, refuse_file_options, relation_o
 from treebound.cli.messages import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
-from treebound.growing.rules import rules_in_words
 from treebound.model import Model
 from treebound.model_rows import Tested
+from treebound.show.words import rules_in_words
 
 if TYPE_CHECKING:
     from treebound.cli.options import FileOptions

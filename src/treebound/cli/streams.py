@@ -45,9 +45,9 @@ def fit_files(
 ) -> Model:
     """Fit a tree to files that are read batch by batch; ``tell`` gets a line of progress."""
     from treebound.classifier.not_in_memory import fit_stream
+    from treebound.classifier.progress import ProgressLines, Watch
     from treebound.cli.options import no_target
     from treebound.data.files import Source
-    from treebound.growing.progress import ProgressLines, Watch
 
     schema = options.checked_schema(target)
     source = Source([str(path) for path in paths], schema)

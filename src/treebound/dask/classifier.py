@@ -22,6 +22,7 @@ from treebound.classifier.not_in_memory import (
     fit_parts,
     refuse_groups,
 )
+from treebound.classifier.progress import Watch
 from treebound.dask import tasks
 from treebound.dask.collections import (
     Partitions,
@@ -40,7 +41,6 @@ from treebound.data.parts import PartReader, PartRows
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.options import Progress
-from treebound.growing.progress import Watch
 
 # Values of real columns that bins are chosen from, in all partitions.
 _SAMPLE_ROWS = 1 << 17

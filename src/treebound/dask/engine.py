@@ -18,6 +18,7 @@ from treebound._extras import require
 from treebound.dask.tasks import PartitionError, in_partition
 from treebound.dask.waiting import gathered, waited
 from treebound.data.parts import PartRows
+from treebound.data.spill import SpillFile, ValuesLost
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import ShardEngine
 from treebound.growing.questions import Subtree
@@ -29,7 +30,6 @@ from treebound.growing.shard import (
     grow_subtree,
     make_bundle,
 )
-from treebound.growing.spill import SpillFile, ValuesLost
 
 _WHO = {"extra": "dask", "why": "Growing on Dask"}
 # Results that one task puts together.

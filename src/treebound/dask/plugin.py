@@ -15,8 +15,8 @@ from typing import Any
 from distributed import WorkerPlugin, get_worker
 from distributed.utils import sync
 
+from treebound.data.spill import ValuesLost
 from treebound.growing.shard import Piece
-from treebound.growing.spill import ValuesLost
 
 _MARK = "treebound-"
 

@@ -22,8 +22,8 @@ from treebound.data.raw import RawColumn, some_names
 from treebound.data.schema import Schema, read_schema
 from treebound.data.streams import BATCH_ROWS, Batch, Batches, TypesChanged
 from treebound.data.targets import Labels
-from treebound.data.text_column import TextColumn
 from treebound.data.typed import (
+    TextColumn,
     Values,
     infer_column,
     label_kind,

@@ -177,37 +177,19 @@ def _wrong_by_lookup(
     short: of few categories, or, along a number, of about as many pieces as there are classes.
     """
     rows = len(y)
-    order = np.lexsort((y, values))
-    value, label = values[order], y[order]
-    new_value = np.flatnonzero(_changes(value))
-    new_pair = np.flatnonzero(_changes(value) | _changes(label))
-    count = np.diff(new_pair, append=rows)
-    first_pair = np.searchsorted(new_pair, new_value)
-    wrong = rows - int(np.maximum.reduceat(count, first_pair).sum())
+    distinct, at = np.unique(values, return_inverse=True)
+    pairs, counts = np.unique(at * n_classes + y, return_counts=True)
+    value, label = np.divmod(pairs, n_classes)
+    order = np.lexsort((-counts, value))  # the commonest class of a value first
+    first = order[np.flatnonzero(np.diff(value, prepend=-1))]
+    wrong = rows - int(counts[first].sum())
     least = rows - int(np.bincount(y).max())  # with a constant prediction
     if wrong > min(_TOLD * rows, 0.1 * least):
         return None
     if column.kind != "real":
-        return wrong if len(new_value) <= max(rows // 20, 2) else None
-    # the class of each value: that of its longest run
-    longest = np.repeat(
-        np.maximum.reduceat(count, first_pair), np.diff(first_pair, append=len(count))
-    )
-    at_value = np.repeat(np.arange(len(new_value)), np.diff(first_pair, append=len(count)))
-    is_answer = np.flatnonzero(count == longest)
-    answer = label[new_pair[is_answer[_changes(at_value[is_answer])]]]
-    pieces = int(_changes(answer).sum())
+        return wrong if len(distinct) <= max(rows // 20, 2) else None
+    pieces = 1 + np.count_nonzero(np.diff(label[first]))
     return wrong if pieces <= 2 * n_classes + _TOLD * rows else None
-
-
-def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Mask of the entries of a sorted array that differ from the previous one; the first does."""
-    changed = np.ones(len(values), dtype=bool)
-    same = values[1:] == values[:-1]
-    if values.dtype.kind == "f":
-        same |= np.isnan(values[1:]) & np.isnan(values[:-1])
-    changed[1:] = ~same
-    return changed
 
 
 # -- real columns --------------------------------------------------------------------------------
@@ -226,7 +208,7 @@ def _real_columns(sample: Sample) -> Iterator[Finding]:
     for place in np.flatnonzero(same | spread).tolist():
         column, values = sample.columns[at[place]], sample.X.values[at[place]]
         if same[place]:
-            if _constant(values):
+            if (values == values[0]).all() or np.isnan(values).all():
                 yield Finding(column.name, *_CONSTANT)
         elif _numbers_rows(values):
             yield Finding(column.name, *_NUMBERED)
@@ -277,12 +259,6 @@ def _probe(sample: Sample) -> tuple[list[int], NDArray[np.floating[Any]]]:
     at = [at[place] for place in np.flatnonzero(chosen).tolist()]
     values = sample.X.values
     return at, dense[rows, at] if dense is not None else np.array([values[i][rows] for i in at]).T
-
-
-def _constant(values: NDArray[Any]) -> bool:
-    if np.isnan(values[0]):
-        return bool(np.isnan(values).all())
-    return bool((values == values[0]).all())
 
 
 def _numbers_rows(values: NDArray[Any]) -> bool:
@@ -399,12 +375,9 @@ def _distinct(values: NDArray[Any]) -> int:
 
 def _rows_that_share(values: NDArray[Any], parts: int) -> Any:
     """About one row in ``parts``, chosen by value: all copies of a row, or none."""
-    hashes = _bits(values) * np.uint64(0x9E3779B97F4A7C15)  # its upper bits depend on all bits
-    return np.flatnonzero(hashes < np.uint64(2**64 // parts))
-
-
-def _bits(values: NDArray[Any]) -> NDArray[np.uint64]:
     if values.dtype.kind == "f":
-        plain = np.ascontiguousarray(values, dtype=np.float64) + 0.0  # -0 is 0
-        return plain.view(np.uint64)
-    return values.astype(np.int64).view(np.uint64)
+        bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)  # -0 is 0
+    else:
+        bits = values.astype(np.int64).view(np.uint64)
+    hashes = bits * np.uint64(0x9E3779B97F4A7C15)  # its upper bits depend on all bits
+    return np.flatnonzero(hashes < np.uint64(2**64 // parts))

@@ -19,6 +19,8 @@ from treebound.data.raw import family_of
 from treebound.data.targets import learn_classes
 from treebound.data.weights import check_total, class_factors
 
+_SAMPLE_ROWS = 65536  # to choose bins by
+
 
 def _no_labels() -> NDArray[Any]:
     return np.empty(0)
@@ -59,9 +61,7 @@ class Schema:
         return sum(self.part_rows)
 
 
-def put_together(
-    parts: Sequence[PartFacts], *, class_weight: Any = None, sample_rows: int = 65536
-) -> Schema:
+def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> Schema:
     """What all parts are."""
     full = [part for part in parts if part.n_rows]
     if not full:
@@ -86,7 +86,7 @@ def put_together(
         totals = _totals(classes, full)
     rows = tuple(part.n_rows for part in parts)
     n_rows = sum(rows)
-    sample = _samples(full, n_rows, sample_rows)
+    sample = _samples(full, n_rows)
     total = sum(totals, Fraction(0))
     check_total(float(total))
     scale = None if all(part.whole for part in full) else float(n_rows / total)
@@ -151,11 +151,11 @@ def _all_classes(parts: Sequence[PartFacts]) -> NDArray[Any]:
     return learn_classes(np.concatenate(each))[0]
 
 
-def _samples(parts: Sequence[PartFacts], n_rows: int, most: int) -> tuple[NDArray[Any], ...]:
+def _samples(parts: Sequence[PartFacts], n_rows: int) -> tuple[NDArray[Any], ...]:
     """Values of real columns, from every part in proportion to its rows."""
     chosen = []
     for part in parts:
-        share = int(np.ceil(most * (part.n_rows / n_rows)))
+        share = int(np.ceil(_SAMPLE_ROWS * (part.n_rows / n_rows)))
         at = [np.linspace(0, len(own) - 1, min(share, len(own))).astype(int) for own in part.sample]
         chosen.append([values[rows] for values, rows in zip(part.sample, at, strict=True)])
     return tuple(np.concatenate(values) for values in zip(*chosen, strict=True))

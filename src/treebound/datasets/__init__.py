@@ -5,9 +5,8 @@
 """
 
 from treebound.data.schema import Schema, SchemaError, read_schema
-from treebound.datasets.dataset import Dataset
 from treebound.datasets.loaders import load
-from treebound.datasets.reading import infer_schema, iter_table, read_table
+from treebound.datasets.reading import Dataset, infer_schema, iter_table, read_table
 from treebound.datasets.registry import DatasetInfo, info
 from treebound.datasets.registry import names as _names
 from treebound.datasets.sources import DatasetError, fetch

@@ -13,10 +13,8 @@ from treebound._validation import OneOf, check
 from treebound.data.raw import RawColumn, column_of
 from treebound.data.schema import Schema
 from treebound.data.text import text_tables
-from treebound.data.text_column import TextColumn
-from treebound.data.typed import Values, labels_of, typed_column
-from treebound.datasets.dataset import Dataset
-from treebound.datasets.reading import label_series, typed_series
+from treebound.data.typed import TextColumn, Values, labels_of, typed_column
+from treebound.datasets.reading import Dataset, label_series, typed_series
 from treebound.datasets.registry import DatasetInfo, Typing, info
 from treebound.datasets.sources import DatasetError, file_bytes
 

@@ -15,8 +15,7 @@ from importlib.resources import files
 from typing import Any, Literal, get_args
 
 from treebound._validation import OneOf, check, invalid
-from treebound.data.columns import Column
-from treebound.data.schema import Layout, Schema, layout_of, parse_columns
+from treebound.data.schema import Schema, layout_of, parse_columns
 
 Typing = Literal["paper", "declared"]
 UCI = "https://archive.ics.uci.edu/"
@@ -185,7 +184,7 @@ def info(name: str) -> DatasetInfo:
 def _read(name: str) -> DatasetInfo:
     text = (files("treebound.datasets") / "uci" / f"{name}.toml").read_text(encoding="utf-8")
     document = tomllib.loads(text)
-    source, paper = document["source"], document["paper"]
+    source, paper, shipped = document["source"], document["paper"], document.get("sklearn")
     kept = ("page", "path", "file", "member", "sha256", "recorded", "sheet", "rows")
     counts = {key: paper[key] for key in ("examples", "real", "ordinal", "nominal")}
     return DatasetInfo(
@@ -194,34 +193,29 @@ def _read(name: str) -> DatasetInfo:
         citation=document["citation"],
         size=source["bytes"],
         **{key: source.get(key) for key in kept},
-        shipped=_shipped(document.get("sklearn")),
+        shipped=shipped and Shipped(**{**shipped, "classes": tuple(shipped["classes"])}),
         counts=Counts(**counts, classes=tuple(paper["class_counts"])),
-        declared=_schema(document, document["columns"]),
-        paper=_as_in_paper(document, paper.get("columns", {})),
+        declared=_schema(document, {}),
+        paper=_in_text_order(_schema(document, paper.get("columns", {}))),
         notes=document.get("notes", ""),
     )
 
 
-def _shipped(table: dict[str, Any] | None) -> Shipped | None:
-    if table is None:
-        return None
-    return Shipped(table["loader"], tuple(table["classes"]), table["same"])
-
-
-def _schema(document: dict[str, Any], table: dict[str, Any]) -> Schema:
-    target = document["target"]
+def _schema(document: dict[str, Any], changes: dict[str, Any]) -> Schema:
+    """The columns of a data set, some of them changed."""
+    target, table = document["target"], {**document["columns"], **changes}
     columns, classes, ignored = parse_columns(table, target)
-    layout: Layout = layout_of(document.get("read", {}))
+    layout = layout_of(document.get("read", {}))
     missing = tuple(document.get("missing", ()))
     return Schema(columns, target, classes, ignored, missing, "ignore", layout, tuple(table))
 
 
-def _as_in_paper(document: dict[str, Any], changes: dict[str, Any]) -> Schema:
-    schema = _schema(document, {**document["columns"], **changes})
-    return replace(schema, columns=tuple(_in_text_order(c) for c in schema.columns))
-
-
-def _in_text_order(column: Column) -> Column:
-    if column.kind != "nominal":
-        return column
-    return replace(column, categories=tuple(sorted(column.categories or (), key=str)))
+def _in_text_order(schema: Schema) -> Schema:
+    """Nominal categories in the order of their texts, as the paper's authors found them."""
+    columns = (
+        replace(c, categories=tuple(sorted(c.categories or (), key=str)))
+        if c.kind == "nominal"
+        else c
+        for c in schema.columns
+    )
+    return replace(schema, columns=tuple(columns))

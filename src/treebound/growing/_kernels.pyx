@@ -22,7 +22,7 @@ from libc.string cimport memcpy, memmove, memset, strlen
 from treebound.tree._thresholds cimport OBSERVED, Rule, pick
 
 include "layout.pxi"
-include "pool.pxi"
+include "../_pool.pxi"
 include "scan.pxi"
 include "sorted.pxi"
 include "bins.pxi"

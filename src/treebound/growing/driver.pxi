@@ -33,15 +33,6 @@ cdef struct Node:
     uint64_t groups       # of columns that it may ask; see `Rules`
 
 
-cdef struct FirstSplit:
-    # A split that comes first.
-    Py_ssize_t column
-    double threshold
-    int32_t category      # -1: by the threshold
-    bint missing_left
-    bint missing_known    # whether the side of missing values was asked for
-
-
 cdef double LOG2_E = 1.4426950408889634
 
 cdef enum:
@@ -246,7 +237,7 @@ cdef class Driver:
     cdef long long looked       # for signals, when
     cdef Rules rules
     cdef dict rules_as_given    # keeps the memory of the rules alive
-    cdef FirstSplit* firsts
+    cdef Split* firsts          # splits that come first
     cdef Py_ssize_t n_firsts
 
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, *others):
@@ -280,6 +271,7 @@ cdef class Driver:
 
     cdef int set_rules(self, dict rules) except -1:
         """Take the rules as ``kernel_rules`` gives them."""
+        cdef Split* split
         cdef const int32_t[::1] signs = rules["signs"], order = rules["order"]
         cdef const uint64_t[::1] groups = rules["groups"]
         self.rules_as_given = rules
@@ -290,13 +282,15 @@ cdef class Driver:
             self.rules.order = &order[0]
             self.tree.n_limits = 2 * (order.shape[0] - 1)
         self.n_firsts = len(rules["first"])
-        self.firsts = <FirstSplit*>zeros(self.n_firsts, sizeof(FirstSplit))
+        self.firsts = <Split*>zeros(self.n_firsts, sizeof(Split))
         for i, (column, threshold, category, missing_left) in enumerate(rules["first"]):
-            self.firsts[i].column = column
-            self.firsts[i].threshold = threshold
-            self.firsts[i].category = category
-            self.firsts[i].missing_known = missing_left is not None
-            self.firsts[i].missing_left = bool(missing_left)
+            split = &self.firsts[i]
+            split[0] = no_split(column)
+            split.low = split.high = threshold
+            split.place = category
+            split.misses = missing_left is not None
+            split.missing_left = bool(missing_left)
+            split.known = split.exact = True
         return 0
 
     cdef int set_criterion(self) except -1 nogil:
@@ -376,9 +370,7 @@ cdef class Driver:
     cdef void find_ends(self, const Node* node, Split* split) noexcept nogil:
         """Set the neighbours of a threshold, if they are not known."""
 
-    cdef int part_first(
-        self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
-    ) except -1 nogil:
+    cdef int part_first(self, int32_t index, Split* split, int64_t* left) except -1 nogil:
         """Set where the rows of a node go, and what goes left: class weights, then rows."""
         return 0
 
@@ -387,7 +379,6 @@ cdef class Driver:
     cdef bint takes_first(self, int32_t index) except -1 nogil:
         """Take the next of the splits that come first and part the node, if there is one."""
         cdef Node* node = &self.tree.nodes[index]
-        cdef const FirstSplit* first
         cdef Split split
         cdef int64_t* left
         cdef int64_t rows
@@ -396,18 +387,13 @@ cdef class Driver:
         left = <int64_t*>zeros(self.problem.n_classes + 1, sizeof(int64_t))
         try:
             while node.n_first < self.n_firsts:
-                first = &self.firsts[node.n_first]
+                split = self.firsts[node.n_first]
                 node.n_first += 1
                 memset(left, 0, (self.problem.n_classes + 1) * sizeof(int64_t))
-                split = no_split(first.column)
-                split.missing_left = first.missing_left
-                split.low = split.high = first.threshold
-                split.known = split.exact = True
-                self.part_first(index, first, &split, left)
-                split.misses |= first.missing_known
+                self.part_first(index, &split, left)
                 rows = left[self.problem.n_classes]
                 if self.problem.min_leaf <= rows <= self.tree.rows_in(index) - self.problem.min_leaf:
-                    self.check_first(index, left, first)
+                    self.check_first(index, left, &split)
                     node.split = split
                     node.priority = INFINITY
                     node.state = FOUND
@@ -417,15 +403,15 @@ cdef class Driver:
         return False
 
     cdef int check_first(
-        self, int32_t index, const int64_t* left, const FirstSplit* first
+        self, int32_t index, const int64_t* left, const Split* split
     ) except -1 nogil:
         """Raise a ValueError if a split that comes first breaks an order."""
         cdef Task task
-        cdef bint by_value = first.category < 0 and not isinf(first.threshold)
+        cdef bint by_value = self.sources[split.column].kind != NOMINAL and not isinf(split.low)
         self.set_task(&task, index, True)
-        if not keeps_order(left, first.column, by_value, &task.view):
+        if not keeps_order(left, split.column, by_value, &task.view):
             with gil:
-                name = self.rules_as_given["names"][first.column]
+                name = self.rules_as_given["names"][split.column]
                 raise ValueError(
                     f"A split on {name!r} in 'first' breaks the order that 'monotonic_cst' asks "
                     "for. Hint: leave one of them out."
@@ -466,6 +452,67 @@ cdef class Driver:
             self.tree.limits_of(low)[2 * i + 1] = middle
             self.tree.limits_of(high)[2 * i] = middle
         return 0
+
+    # -- nodes that are known already ---------------------------------------------------------
+
+    cdef int32_t[::1] attach(self, int32_t index, dict arrays):
+        """Put a subtree, as `Nodes.arrays` gives it, in the place of a leaf; the nodes' numbers."""
+        cdef const int32_t[::1] feature = arrays["feature"], category = arrays["category"]
+        cdef const int32_t[::1] left = arrays["left"], right = arrays["right"]
+        cdef const double[::1] threshold = arrays["threshold"]
+        cdef const uint8_t[::1] missing_left = arrays["missing_left"].view(np.uint8)
+        cdef const int64_t[:, ::1] counts = arrays["counts"]
+        cdef const int64_t[::1] rows = arrays["rows"]
+        cdef int32_t[::1] numbers = np.empty(len(feature), dtype=np.int32)
+        cdef Py_ssize_t i
+        cdef Node* node
+        numbers[0] = index
+        for i in range(feature.shape[0]):
+            if feature[i] < 0:
+                continue
+            self.add_children(numbers[i])
+            node = &self.tree.nodes[numbers[i]]
+            numbers[left[i]] = node.left
+            numbers[right[i]] = node.right
+            self.set_counts(node.left, counts[left[i]], rows[left[i]])
+            self.set_counts(node.right, counts[right[i]], rows[right[i]])
+            node.split.column = feature[i]
+            node.split.missing_left = missing_left[i]
+            node.threshold = threshold[i]
+            node.category = category[i]
+            node.split.place = category[i]
+            self.set_known(numbers[i])
+        return numbers
+
+    cdef int set_counts(self, int32_t index, const int64_t[::1] counts, int64_t rows) except -1:
+        cdef Py_ssize_t k
+        self.tree.nodes[index].start = 0
+        self.tree.nodes[index].stop = rows
+        for k in range(self.tree.n_classes):
+            self.tree.counts_of(index)[k] = counts[k]
+        self.settle(index)
+        return 0
+
+    cdef int set_known(self, int32_t index) except -1:
+        """Set the priority of a node whose split and children are known."""
+        cdef Node* node = &self.tree.nodes[index]
+        cdef const Split* first
+        cdef Task task
+        self.set_task(&task, index, True)
+        node.state = FOUND
+        node.priority = self.priority_with(
+            node, score_of(self.tree.counts_of(node.left), &task.view)
+        )
+        # one of those that come first is then used up
+        while node.n_first < self.n_firsts and node.priority < INFINITY:
+            first = &self.firsts[node.n_first]
+            node.n_first += 1
+            if node.split.column == first.column and (
+                node.category == first.place if node.category >= 0
+                else node.threshold == first.low
+            ):
+                node.priority = INFINITY
+        return self.pass_rules_on(index)
 
     # -- leaves ------------------------------------------------------------------------------
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
-from operator import add
+from operator import add, attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Sample
 from treebound.data.parts import PartRows
+from treebound.data.spill import ColumnFile
 from treebound.growing._kernels import Bins
 from treebound.growing.options import Limits
 from treebound.growing.questions import Answer, Question, ShardSplit, Subtree, add_answers
@@ -33,15 +34,14 @@ from treebound.growing.shard import (
     gather_rows,
     grow_subtree,
     join_pieces,
-    last_names,
     look_into,
     make_bundle,
     name_splits,
     recode,
     sum_aside,
 )
-from treebound.growing.spill import ColumnFile
 from treebound.tree.model import Tree
+from treebound.tree.naming import last_names
 from treebound.tree.node_sums import NodeSums, WeightTotals, class_sums, summed_up
 
 # So many are grown in seconds: a checkpoint would not be of use.
@@ -78,12 +78,12 @@ class Engine(Protocol):
     @property
     def sample(self) -> Sample | None:
         """All rows, if they are one sample in memory."""
-        ...
+        return None
 
     @property
     def places(self) -> int:
         """In how many places small nodes are finished at the same time."""
-        ...
+        return 1
 
     def recode(self, bins: Bins) -> None:
         """Code all rows in other bins; only before the first split."""
@@ -126,7 +126,7 @@ class Engine(Protocol):
         ...
 
 
-class ShardEngine:
+class ShardEngine(Engine):
     """An engine whose operations are functions of bundles of shards.
 
     A bundle is what one thread or worker works on. Subclasses override :meth:`broadcast`,
@@ -148,13 +148,11 @@ class ShardEngine:
 
     @property
     def facts(self) -> Facts:
-        """What is known of all rows."""
         self.ready()
         return self._facts
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """The weight of every class, as integers."""
         self.ready()
         return self._counts
 
@@ -163,16 +161,6 @@ class ShardEngine:
         """The rows, as :meth:`map` takes them."""
         self.ready()
         return self._bundles
-
-    @property
-    def sample(self) -> Sample | None:
-        """All rows, if they are one sample in memory."""
-        return None
-
-    @property
-    def places(self) -> int:
-        """In how many places small nodes are finished at the same time."""
-        return 1
 
     def ready(self) -> None:
         """Called before the rows are used."""
@@ -216,24 +204,23 @@ class ShardEngine:
             )[0]
             for group in groups
         ]  # fmt: skip
-        self._counts: NDArray[np.int64] = self.reduce(sum_of, self.map(_counts_of, self._bundles))
+        self._counts: NDArray[np.int64] = self.reduce(
+            sum_of, self.map(attrgetter("counts"), self._bundles)
+        )
 
     def recode(self, bins: Bins) -> None:
-        """Code all rows in other bins; only before the first split."""
         self.bins = bins
         self._bundles = self.keep(self.map(recode, self.bundles, self.broadcast(bins)))
-        facts = self.reduce(_add_facts, self.map(_facts_of, self._bundles))
+        facts = self.reduce(partial(reduce, add), self.map(attrgetter("facts"), self._bundles))
         self._facts = replace(facts, total=self._facts.total, aside=self._facts.aside)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
-        """Count the rows of some nodes, by bin and class; one histogram for each node."""
         wide = self.facts.n_rows >= 2**32
         asked = self.broadcast(slots)
         table: NDArray[Any] = self.reduce(sum_of, self.map(count_rows, self.bundles, asked, wide))
         return table
 
     def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
-        """Count what is inside some intervals of columns, by the number of the column."""
         asked = self.broadcast(dict(questions))
         found: dict[int, Answer] = self.reduce(
             add_answers, self.map(look_into, self.bundles, asked)
@@ -241,12 +228,10 @@ class ShardEngine:
         return found
 
     def divide(self, splits: Sequence[ShardSplit]) -> None:
-        """Split nodes; the slots are now those of the children that are kept."""
         asked = self.broadcast(list(splits))
         self._bundles = self.keep(self.map(divide_rows, self.bundles, asked))
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
-        """Grow all of the tree below some small nodes; the arrays of each subtree."""
         slots = [subtree.slot for subtree in subtrees]
         pieces = self.reduce(join_pieces, self.map(gather_rows, self.bundles, slots))
         return [
@@ -255,18 +240,15 @@ class ShardEngine:
         ]
 
     def name(self, tree: Tree) -> NDArray[np.int64]:
-        """The training row that names the split of each node of a tree, or -1."""
         names = self.map(name_splits, self.bundles, self.broadcast(tree))
         rows: NDArray[np.int64] = self.reduce(last_names, names).rows
         return rows
 
     def class_rows(self, tree: Tree) -> NDArray[np.int64]:
-        """The rows of each class at each node of a tree."""
         counts = self.reduce(sum_of, self.map(count_classes, self.bundles, self.broadcast(tree)))
         return summed_up(tree, counts).astype(np.int64)
 
     def left_out(self, tree: Tree) -> NodeSums | None:
-        """The rows that were left out of growing, at the nodes of a tree; None without any."""
         totals = self.facts.aside
         if not totals.weights.total:
             return None
@@ -275,13 +257,11 @@ class ShardEngine:
         return NodeSums.put_together(tree, sums, totals)
 
     def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
-        """How many of the rows that were left out come to rest at each node, by class."""
         sent = self.broadcast(tree)
         counts = self.reduce(sum_of, self.map(sum_aside, self.bundles, sent, None))
         return np.asarray(counts[0], dtype=np.int64)
 
     def digest(self) -> list[int]:
-        """A number for every column that depends on its values and labels, not on their order."""
         numbers: list[int] = self.reduce(sum_of, self.map(digest_of, self.bundles)).tolist()
         return numbers
 
@@ -290,20 +270,6 @@ def sum_of(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """The sum of arrays; none of them is changed."""
     total: NDArray[Any] = reduce(np.add, tables)
     return total
-
-
-def _counts_of(bundle: Any) -> NDArray[np.int64]:
-    counts: NDArray[np.int64] = bundle.counts
-    return counts
-
-
-def _facts_of(bundle: Any) -> Facts:
-    facts: Facts = bundle.facts
-    return facts
-
-
-def _add_facts(many: Sequence[Facts]) -> Facts:
-    return reduce(add, many)
 
 
 # -- in this process -------------------------------------------------------------------------------
@@ -367,25 +333,21 @@ class LocalEngine(ShardEngine):
         return self._parts[0] if len(self._parts) == 1 else None
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
-        """Grow all of the tree below some small nodes; the arrays of each subtree."""
         pieces = self.map(gather_rows, self.bundles, [subtree.slot for subtree in subtrees])
         tasks = [(parts, one.kernel) for *parts, one in zip(*pieces, subtrees, strict=True)]
         return self.map(lambda task: grow_subtree(*task), tasks)
 
     def class_rows(self, tree: Tree) -> NDArray[np.int64]:
-        """The rows of each class at each node of a tree."""
         ones = WeightTotals()
         counts = [class_sums(tree, part.X, part.y, None, ones)[0] for part in self._parts]
         return summed_up(tree, sum_of(counts)).astype(np.int64)
 
     def left_out(self, tree: Tree) -> NodeSums | None:
-        """The rows that were left out of growing, at the nodes of a tree; None without any."""
         if self._aside is None or not self._aside.n_rows:
             return None
         return NodeSums.of(tree, self._aside)
 
     def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
-        """How many of the rows that were left out come to rest at each node, by class."""
         assert self._aside is not None
         counts = class_sums(tree, self._aside.X, self._aside.y, None, WeightTotals())
         return np.asarray(counts[0], dtype=np.int64)

@@ -131,10 +131,10 @@ def grow(
         crossing=crossing,
         progress=tell,
     )
-    masses_of_nodes = arrays["counts"] * total.unit
-    arrays["counts"] = sample_sums(masses_of_nodes, sample.factors, is_whole(sample.weight))
+    counts = arrays.pop("counts") * total.unit
     tree = Tree(
         **arrays,
+        counts=sample_sums(counts, sample.factors, is_whole(sample.weight)),
         columns=columns,
         classes=sample.classes,
         weighted=masses is not None,
@@ -222,13 +222,13 @@ def grow_on_engine(
         progress=progress,
         checkpoint=kept,
     )
-    arrays["counts"] = sample_sums(arrays["counts"] * facts.total.unit, factors, whole)
-    weighted = factors is not None or not facts.total.ones
+    counts = arrays.pop("counts") * facts.total.unit
     tree = Tree(
         **arrays,
+        counts=sample_sums(counts, factors, whole),
         columns=columns,
         classes=classes,
-        weighted=weighted,
+        weighted=factors is not None or not facts.total.ones,
         factors=factors,
         monotone=monotone,
     )
@@ -279,7 +279,8 @@ def kernel_options(
     options: GrowOptions, whole: int, rules: dict[str, Any] | None = None, *, weighted: bool
 ) -> dict[str, Any]:
     """The options as the kernels take them; ``whole`` is the weight of all rows."""
-    least = _least_weight(options.min_weight_fraction_leaf, whole)
+    # the least whole weight that is a fraction of all; rounding does not make it more
+    least = ceil(options.min_weight_fraction_leaf * whole * (1.0 - 2.0**-45))
     leaf_rows = max(options.min_samples_leaf, 1 if weighted else least)
     return {
         "criterion": _CRITERIA[options.criterion],
@@ -293,8 +294,3 @@ def kernel_options(
         "thresholds": _THRESHOLDS[options.thresholds],
         "rules": rules,
     }
-
-
-def _least_weight(fraction: float, total: int) -> int:
-    """The least whole weight that is a fraction of the total; rounding does not make it more."""
-    return ceil(fraction * total * (1.0 - 2.0**-45))

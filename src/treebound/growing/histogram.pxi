@@ -69,9 +69,7 @@ cdef enum:
     SPARSE = 4           # if the rows of a node are at least this far apart
     CODING_ROWS = 8192   # coded by a thread at a time
     PARTING_ROWS = 8192
-    COUNTING_ROWS = 16384
-    SHARED_ROWS = 65536  # of fewer, threads count a panel of columns each
-    ALONE_ROWS = 1024    # so few are counted by one thread
+    COUNTING_ROWS = 16384   # counted by a thread at a time
     RIGHT = 0
     LEFT = 1
     LOOK = 2             # the side depends on the value
@@ -324,10 +322,11 @@ cdef Py_ssize_t part_binned(
 
 cdef void set_sides(const Binned* data, const Split* split) noexcept nogil:
     """The side of each code."""
-    cdef Py_ssize_t missing = data.columns[split.column].coder.n_bins
+    cdef Py_ssize_t missing = data.columns[split.column].coder.n_bins, code
     memset(data.sides, RIGHT, missing + 1)
     if data.sources[split.column].kind == NOMINAL:
-        data.sides[split.bin] = LEFT
+        for code in range(missing + 1):
+            data.sides[code] = LEFT if takes(split, code) else RIGHT
         return
     memset(data.sides, LEFT, split.bin + 1)
     if split.inside:
@@ -376,7 +375,6 @@ cdef struct Counting:
     const Binned* data
     Py_ssize_t start
     Py_ssize_t stop
-    Py_ssize_t size
     void** histograms   # one per thread
 
 
@@ -385,39 +383,23 @@ cdef void count_node(
 ) noexcept nogil:
     """Count rows into the first histogram; the others, one per further thread, are scratch."""
     cdef Counting counting
-    cdef Py_ssize_t n = stop - start, n_blocks, thread
-    cdef int n_threads = 1
-    if pool.n_threads > 1 and n >= SHARED_ROWS and n * data.n_columns >= (
-        data.counted.n_cells * pool.n_threads
-    ):
-        n_threads = pool.n_threads
-    n_blocks = (n + COUNTING_ROWS - 1) // COUNTING_ROWS
+    cdef Py_ssize_t n = stop - start, n_blocks = (n + COUNTING_ROWS - 1) // COUNTING_ROWS, i
+    # threads save time where rows take longer to count than histograms to add
+    cdef bint shared = n_blocks > 1 and n * data.n_columns >= data.counted.n_cells * pool.n_threads
+    cdef int n_threads = pool.n_threads if shared else 1
     counting.data = data
     counting.start = start
     counting.stop = stop
     counting.histograms = histograms
-    counting.size = COUNTING_ROWS
-    for thread in range(n_threads):
-        memset(histograms[thread], 0, size_of(&data.counted))
-    if n_threads == 1 and pool.n_threads > 1 and n > ALONE_ROWS:
-        pool.run(&count_panel, &counting, data.n_panels)
-        return
-    if n_threads == 1:
-        for thread in range(n_blocks):
-            count_block(&counting, thread, 0)
-        return
-    pool.run(&count_block, &counting, n_blocks)
-    for thread in range(1, n_threads):
-        add_counts(&data.counted, histograms[0], histograms[thread], False)
-
-
-cdef void count_panel(void* context, Py_ssize_t item, int thread) noexcept nogil:
-    cdef Counting* counting = <Counting*>context
-    cdef const Binned* data = counting.data
-    count_rows(
-        &data.panels[item], &data.counted, data.rows + counting.start,
-        counting.stop - counting.start, counting.histograms[0], False,
-    )
+    for i in range(n_threads):
+        memset(histograms[i], 0, size_of(&data.counted))
+    if shared:
+        pool.run(&count_block, &counting, n_blocks)
+    else:
+        for i in range(n_blocks):
+            count_block(&counting, i, 0)
+    for i in range(1, n_threads):
+        add_counts(&data.counted, histograms[0], histograms[i], False)
 
 
 cdef bint discount_node(
@@ -437,8 +419,8 @@ cdef bint discount_node(
 cdef void count_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
     cdef Counting* counting = <Counting*>context
     cdef const Binned* data = counting.data
-    cdef Py_ssize_t start = counting.start + item * counting.size, p
-    cdef Py_ssize_t stop = min(start + counting.size, counting.stop)
+    cdef Py_ssize_t start = counting.start + item * COUNTING_ROWS, p
+    cdef Py_ssize_t stop = min(start + COUNTING_ROWS, counting.stop)
     for p in range(data.n_panels):
         count_rows(
             &data.panels[p], &data.counted, data.rows + start, stop - start,

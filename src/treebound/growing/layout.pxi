@@ -71,10 +71,15 @@ cdef struct Split:
     double low          # the neighbours of a threshold that is bounded
     double high
     # Of nodes with histograms only:
-    Py_ssize_t bin      # the last bin on the left, or the category
+    Py_ssize_t bin      # thresholds: the last bin on the left
     Py_ssize_t follow   # the first bin on the right; -1: only missing rows there
     bint inside         # whether the split lies inside the bin
     bint exact          # whether the threshold is ``low``, as it was asked for
+
+
+cdef inline bint takes(const Split* split, Py_ssize_t category) noexcept nogil:
+    """Whether a category goes left; the one after all others is that of missing values."""
+    return category == split.place
 
 
 cdef struct Rules:
@@ -131,13 +136,16 @@ cdef struct Scratch:
     double floors[2]       # the same for each child of a node that is expanded
 
 
-cdef inline void* allocate(Py_ssize_t count, size_t size) except NULL nogil:
-    """Uninitialised memory for ``count`` items."""
-    cdef void* memory = malloc(max(count, 1) * size)
+cdef inline void* checked(void* memory) except NULL nogil:
     if memory == NULL:
         with gil:
             raise MemoryError
     return memory
+
+
+cdef inline void* allocate(Py_ssize_t count, size_t size) except NULL nogil:
+    """Uninitialised memory for ``count`` items."""
+    return checked(malloc(max(count, 1) * size))
 
 
 cdef extern from *:
@@ -170,29 +178,17 @@ cdef extern from *:
 
 cdef inline void* allocate_long(Py_ssize_t count, size_t size) except NULL nogil:
     """The same for arrays with an item per row."""
-    cdef void* memory = malloc_long(max(count, 1) * size)
-    if memory == NULL:
-        with gil:
-            raise MemoryError
-    return memory
+    return checked(malloc_long(max(count, 1) * size))
 
 
 cdef inline void* zeros(Py_ssize_t count, size_t size) except NULL nogil:
     """Zeroed memory for ``count`` items."""
-    cdef void* memory = calloc(max(count, 1), size)
-    if memory == NULL:
-        with gil:
-            raise MemoryError
-    return memory
+    return checked(calloc(max(count, 1), size))
 
 
 cdef inline void* enlarged(void* memory, size_t size) except NULL nogil:
     """Memory of another size with the same contents."""
-    memory = realloc(memory, size)
-    if memory == NULL:
-        with gil:
-            raise MemoryError
-    return memory
+    return checked(realloc(memory, size))
 
 
 cdef inline bint renew(void** memory, size_t size) noexcept nogil:

@@ -185,22 +185,27 @@ cdef class Grower(Driver):
 
     cdef int search(self, int32_t index) except -1 nogil:
         """Find the split of a leaf, or a tighter bound on its gain."""
-        cdef Node* node = &self.tree.nodes[index]
-        cdef Py_ssize_t n_rows = self.tree.rows_in(index)
+        cdef const Node* node = &self.tree.nodes[index]
         if self.by_category:
             return self.search_categories(index)
         if node.home != NULL:
             return self.search_alone(index)
-        if n_rows >= self.crossing:
+        if self.tree.rows_in(index) >= self.crossing:
             return self.search_histogram(index)
         self.drop_histogram(index)
+        return self.sort_and_search(index, self.binned.rows + node.start)
+
+    cdef int sort_and_search(self, int32_t index, const uint32_t* ids) except -1 nogil:
+        """Sort the rows of a node, NULL are all, and search it."""
+        cdef Node* node = &self.tree.nodes[index]
         node.home = new_sorted(
-            &self.problem, self.sources, self.n_columns, self.binned.rows + node.start, n_rows,
-            self.scratch,
+            &self.problem, self.sources, self.n_columns, ids, self.tree.rows_in(index), self.scratch
         )
+        node.stop -= node.start
         node.start = 0
-        node.stop = n_rows
         node.home.users = 1
+        if ids == NULL:
+            self.set_spans()
         self.search_alone(index)
         leave(node.home)
         return 0
@@ -243,8 +248,10 @@ cdef class Grower(Driver):
         bounds = self.bound_columns(task, node.histogram)
         if index == 0 and node.state == WAITING and self.tells_little(bounds.live_rows):
             if self.problem.n_rows < FINE_ROWS:
-                return self.sort_all()
+                self.forget_codes()
+                return self.sort_and_search(0, NULL)
             self.code(FINE_BINS)
+            self.set_spans()
             bounds = self.bound_columns(task, node.histogram)
         if max(bounds.best, bounds.bound) <= task.least:
             self.drop_histogram(index)
@@ -295,19 +302,6 @@ cdef class Grower(Driver):
         for j in range(self.n_columns):
             work(&self.columns, j, 0)
 
-    cdef int sort_all(self) except -1 nogil:
-        """Switch to sorting all rows, if bins are not informative at the root."""
-        cdef Node* root = &self.tree.nodes[0]
-        self.forget_codes()
-        root.home = new_sorted(
-            &self.problem, self.sources, self.n_columns, NULL, self.problem.n_rows, self.scratch
-        )
-        root.home.users = 1
-        self.set_spans()
-        self.search_alone(0)
-        leave(root.home)
-        return 0
-
     cdef bint tells_little(self, Py_ssize_t live_rows) noexcept nogil:
         """Whether many rows of the root are in bins that may hold its split, as with noise."""
         return (
@@ -326,11 +320,9 @@ cdef class Grower(Driver):
             find_bounds(self.binned, node.start, node.stop, split)
         split.known = True
 
-    cdef int part_first(
-        self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
-    ) except -1 nogil:
+    cdef int part_first(self, int32_t index, Split* split, int64_t* left) except -1 nogil:
         cdef const Node* node = &self.tree.nodes[index]
-        cdef const Source* source = &self.sources[first.column]
+        cdef const Source* source = &self.sources[split.column]
         cdef const Sorted* home = node.home
         cdef Py_ssize_t i, row, place = 0
         cdef double value
@@ -340,21 +332,19 @@ cdef class Grower(Driver):
             if home != NULL and home.ids != NULL:
                 row = home.ids[row]
             value = value_at(source, row)
-            if first.category >= 0:
-                to_left = value == first.category or (
-                    value != value and first.category == source.n_categories
-                )
+            if source.kind == NOMINAL:
+                to_left = takes(split, source.n_categories if value != value else <Py_ssize_t>value)
             else:
-                place += value <= first.threshold
+                place += value <= split.low
                 split.misses |= value != value
-                to_left = first.missing_left if value != value else value <= first.threshold
+                to_left = split.missing_left if value != value else value <= split.low
             left[self.problem.n_classes] += to_left
             left[self.problem.labels[row]] += to_left * weight_of(row, &self.problem)
-        split.place = place if first.category < 0 else first.category
-        split.bin = first.category
-        if home == NULL and first.category < 0:
+        if source.kind != NOMINAL:
+            split.place = place
             split.inside = True
-            split.bin = bin_of(&self.binned.columns[first.column].coder, first.threshold)
+            if home == NULL:
+                split.bin = bin_of(&self.binned.columns[split.column].coder, split.low)
         return 0
 
     # -- expansion ---------------------------------------------------------------------------
@@ -499,14 +489,16 @@ cdef class Grower(Driver):
 
     cdef int search_categories(self, int32_t index) except -1 nogil:
         cdef Task* task = &self.sorted.tasks[0]
-        cdef Py_ssize_t g, code, missing = self.sources[0].n_categories
+        cdef uint32_t code
+        cdef Py_ssize_t g
         self.set_task(task, index, True)
         task.splits[0] = no_split(0)
         for g in range(self.next_code.shape[0] if may_ask(0, &task.view) else 0):
             if self.next_code[g] < self.group_ends[g]:
-                code = self.codes[self.next_code[g]]
-                try_counts(
-                    &task.view, &self.cells[code, 0], code, code == missing, &task.splits[0]
+                code = <uint32_t>self.codes[self.next_code[g]]
+                try_categories(
+                    &self.cells[0, 0], &code, 1, self.sources[0].n_categories, &task.view,
+                    &task.splits[0],
                 )
         self.conclude(task)
         return 0

@@ -98,21 +98,7 @@ class GrowOptions:
 
     @classmethod
     def of(cls, estimator: Any, owner: str | None = None, **others: Any) -> Self:
-        """The options of an estimator.
-
-        Parameters
-        ----------
-        estimator : object
-            Its parameters of these names are used.
-        owner : str, optional
-            Its name in errors; by default its type.
-        **others
-            Options that replace those of the estimator.
-
-        Returns
-        -------
-        GrowOptions
-        """
+        """The options of an estimator, of another name in errors, some of them replaced."""
         values = {item.name: getattr(estimator, item.name) for item in fields(cls)} | others
         check(owner or type(estimator).__name__, values, _CONSTRAINTS)
         made = object.__new__(cls)  # already checked, under the name of the estimator
@@ -144,7 +130,7 @@ class Limits:
 
     gather_rows: int | None = None
     gather_values: int = 1 << 23
-    most_values: int = 1 << 17
+    most_values: int = 1 << 16
     few_values: int = 256
     most_cells: int = 1 << 25
     most_live: float = 0.1

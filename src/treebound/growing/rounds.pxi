@@ -102,7 +102,6 @@ cdef class ShardDriver(Driver):
     cdef list ranges, held, reached, small
     cdef CodedBins coded
     cdef Binned* binned         # the bins; their rows are elsewhere
-    cdef Counted wide           # counts of refined columns: 64 bits, with rows
     cdef int64_t unit
     cdef Finder finder
     cdef Py_ssize_t room        # bins of the profile
@@ -121,9 +120,6 @@ cdef class ShardDriver(Driver):
         self.open, self.small = {}, []
         self.column_bounds = <ColumnBounds*>allocate(n_columns, sizeof(ColumnBounds))
         self.task.splits = <Split*>allocate(n_columns, sizeof(Split))
-        self.wide.weights = &self.unit
-        self.wide.n_classes = n_classes
-        self.wide.stride = n_classes + 1
         self.set_bins()
 
     def __dealloc__(self):
@@ -137,15 +133,13 @@ cdef class ShardDriver(Driver):
         cdef const uint8_t[::1] single
         cdef Py_ssize_t j
         facts = self.engine.facts
-        weighted = not facts.total.ones or facts.n_rows >= 2**32
         free_finder(&self.finder)
         memset(&self.finder, 0, sizeof(Finder))
-        self.coded = CodedBins(bins, self.problem.n_classes, weighted)
+        self.coded = CodedBins(bins, self.problem.n_classes, True)
         self.binned = &self.coded.data
         self.binned.problem = &self.problem
         self.binned.sources = self.sources
-        if weighted:
-            self.binned.counted.weights = &self.unit
+        self.binned.counted.weights = &self.unit
         self.ranges = [key_ranges(bins, facts, j) for j in range(self.n_columns)]
         self.held = [np.append(ranges.single, 0).astype(np.uint8) for ranges in self.ranges]
         for j in range(self.n_columns):
@@ -304,12 +298,16 @@ cdef class ShardDriver(Driver):
         return found
 
     cdef object shard_split(self, Leaf leaf, list kept):
-        """Where the rows of each code go."""
         cdef const Split* split = &self.tree.nodes[leaf.node].split
+        return ShardSplit(
+            leaf.slot, split.column, self.sides(split), split.low, kept[0], kept[1]
+        )
+
+    cdef object sides(self, const Split* split):
+        """Where the rows of each code go."""
         cdef Py_ssize_t n_codes = self.binned.columns[split.column].coder.n_bins + 1
         set_sides(self.binned, split)
-        sides = np.frombuffer((<const char*>self.binned.sides)[:n_codes], dtype=np.uint8)
-        return ShardSplit(leaf.slot, split.column, sides, split.low, kept[0], kept[1])
+        return np.frombuffer((<const char*>self.binned.sides)[:n_codes], dtype=np.uint8)
 
     cdef object all_left(self, slot):
         """All rows to the left, and no right."""
@@ -320,20 +318,26 @@ cdef class ShardDriver(Driver):
 
     cdef int settle_leaves(self, list leaves) except -1:
         """Find the splits of leaves; one that has none, or is never reached, stays a leaf."""
-        cdef list large
+        cdef list large, some
+        cdef Leaf leaf
         most = self.limits.gather_rows
         if most is None:
             most = self.engine.gather_rows
         self.small += [leaf for leaf in leaves if self.tree.rows_in(leaf.node) <= most]
         large = [leaf for leaf in leaves if self.tree.rows_in(leaf.node) > most]
-        self.count(large)
-        if self.finer is not None and large and large[0].node == 0 and self.tells_little(large[0]):
-            self.engine.recode(self.finer())
-            self.passed(large)
-            self.set_bins()
-            (<Leaf>large[0]).table = None
-            self.count(large)
-        self.resolve([leaf for leaf in large if not self.parted_first(leaf)])
+        at_once = max(2, self.limits.most_cells // max(1, self.binned.counted.n_cells))
+        for start in range(0, len(large), at_once):
+            some = large[start : start + at_once]
+            self.count(some)
+            if self.finer is not None and some[0].node == 0 and self.tells_little(some[0]):
+                self.engine.recode(self.finer())
+                self.passed(some)
+                self.set_bins()
+                (<Leaf>some[0]).table = None
+                self.count(some)
+            self.resolve([leaf for leaf in some if not self.parted_first(leaf)])
+            for leaf in some if start else []:  # as many histograms are kept as are asked for
+                leaf.table = None
         return 0
 
     cdef bint parted_first(self, Leaf leaf) except -1:
@@ -344,42 +348,36 @@ cdef class ShardDriver(Driver):
         self.open[leaf.node] = leaf
         return True
 
-    cdef int part_first(
-        self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
-    ) except -1 nogil:
+    cdef int part_first(self, int32_t index, Split* split, int64_t* left) except -1 nogil:
         cdef Py_ssize_t k
         with gil:
-            counts = self.left_of_first(
-                first.column, first.threshold, first.category, first.missing_left, split
-            )
+            counts = self.left_of_first(split)
             self.asked.left = counts
             for k in range(self.problem.n_classes + 1):
                 left[k] = counts[k]
         return 0
 
-    cdef object left_of_first(
-        self, Py_ssize_t j, double threshold, int32_t category, bint missing_left, Split* split
-    ):
+    cdef object left_of_first(self, Split* split):
         """What goes left: class weights, then rows."""
         # Values are looked at in the bin of the threshold, and in the one before it: an engine may
         # have bins that begin a little later.
+        cdef Py_ssize_t j = split.column
         mine = self.intervals(self.asked, j)
-        split.place = category
-        if category >= 0:
-            return mine.table[category].copy()
-        last = self.engine.bins.bin_of(j, threshold)
+        if self.sources[j].kind == NOMINAL:
+            return mine.table[self.sides(split) == LEFT].sum(axis=0)
+        last = self.engine.bins.bin_of(j, split.low)
         inside = [bin for bin in (last - 1, last) if bin >= 0 and not mine.single[bin]]
         if inside:
             group = [(self.asked.slot, mine, inside)]
             question = ask(group, self.ranges[j], 2**62, 2)
             mine = refined(group, len(inside), self.engine.look({j: question})[j])[0]
             self.passed([self.asked])
-        at_most = mine.high <= keys_of(np.array([threshold]))[0]
+        at_most = mine.high <= keys_of(np.array([split.low]))[0]
         below = (mine.code < last - 1) | ((mine.code <= last) & at_most)
         counts = mine.table[:-1][below].sum(axis=0)
         split.place = counts[self.problem.n_classes]
-        split.misses = mine.table[-1, self.problem.n_classes] > 0
-        return counts + mine.table[-1] if missing_left else counts
+        split.misses |= mine.table[-1, self.problem.n_classes] > 0
+        return counts + mine.table[-1] if split.missing_left else counts
 
     cdef bint tells_little(self, Leaf root) except -1:
         """Whether many rows of the root are in bins that may hold its split."""
@@ -407,7 +405,7 @@ cdef class ShardDriver(Driver):
         for start in range(0, len(counted), at_once):
             some = counted[start : start + at_once]
             found = self.engine.count(np.array([one.slot for one in some], dtype=np.int32))
-            tables.update(zip(some, found))
+            tables.update(zip(some, self.with_rows(found)))
             self.passed(leaves)
         for leaf, other in rest:
             tables[leaf] = leaf.table - tables[other]
@@ -415,24 +413,36 @@ cdef class ShardDriver(Driver):
             leaf.table = table
         return 0
 
+    cdef object with_rows(self, tables):
+        """Counts of 64 bits, with the rows of a bin after its classes."""
+        if tables.shape[1] == self.binned.counted.n_cells:
+            return tables
+        cells = tables.reshape(len(tables), -1, self.problem.n_classes)
+        rows = cells.sum(axis=2, keepdims=True, dtype=np.int64)
+        return np.concatenate([cells, rows], axis=2, dtype=np.int64).reshape(len(tables), -1)
+
     cdef int resolve(self, list leaves) except -1:
         """Look into bins until the splits of all leaves that may be reached are known."""
         cdef list pending = self.promising(leaves)
         cdef dict groups
         cdef Leaf leaf
         limits = self.limits
+        most_asked = limits.gather_values // limits.few_values  # intervals of a request, about
         while pending:
-            groups, waiting = {}, []
+            groups, waiting, n = {}, [], 0
             for leaf in pending:
+                if n > most_asked:
+                    waiting.append(leaf)
+                    continue
                 wanted = self.wanted(leaf)
                 for j, ats in wanted.items():
                     groups.setdefault(j, []).append((leaf, ats))
+                    n += len(ats)
                 if wanted:
                     waiting.append(leaf)
             pending = waiting
             if not pending:
                 break
-            n = sum([len(ats) for some in groups.values() for _, ats in some])
             most = max(limits.most_values // n, limits.few_values)
             # slices of an interval: a power of two, fewer where there are many intervals
             bits = min(max(int(8 * limits.most_values // n).bit_length() - 1, 2), 8)
@@ -475,28 +485,13 @@ cdef class ShardDriver(Driver):
 
     # -- the search of one leaf --------------------------------------------------------------
 
-    cdef const void* histogram(self, Leaf leaf) except NULL:
-        """The counts of a leaf; those of 64 bits have rows after the classes."""
-        cdef size_t place
-        table, n_classes = leaf.table, self.problem.n_classes
-        if self.binned.counted.weights != NULL and table.size < self.binned.counted.n_cells:
-            table = table.reshape(-1, n_classes)
-            table = np.column_stack([table, table.sum(axis=1)]).ravel()
-        leaf.table = np.ascontiguousarray(table)
-        place = leaf.table.ctypes.data
-        return <const void*>place
-
     cdef object intervals(self, Leaf leaf, Py_ssize_t j):
         """What the leaf has of a column so far."""
         if j in leaf.refined:
             return leaf.refined[j]
         cdef const CodedColumn* column = &self.binned.columns[j]
         cdef Py_ssize_t stride = self.binned.counted.stride, n = column.coder.n_bins + 1
-        part = leaf.table[column.offset : column.offset + n * stride].reshape(n, stride)
-        table = np.empty((n, self.problem.n_classes + 1), dtype=np.int64)
-        table[:, :stride] = part
-        if stride == self.problem.n_classes:
-            np.sum(part, axis=1, out=table[:, stride], dtype=np.int64)
+        table = leaf.table[column.offset : column.offset + n * stride].reshape(n, stride)
         ranges = self.ranges[j]
         code = np.arange(len(ranges.single), dtype=np.int32)
         return Intervals(table, ranges.single, code, ranges.low, ranges.high)
@@ -519,7 +514,8 @@ cdef class ShardDriver(Driver):
             self.room = 2 * (n_bins + 1)
             init_profile(&self.finder.profile, self.room, self.problem.n_classes)
         read_profile(
-            &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.wide, &self.task.view
+            &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.binned.counted,
+            &self.task.view,
         )
         return 0
 
@@ -530,7 +526,7 @@ cdef class ShardDriver(Driver):
         cdef Py_ssize_t j
         self.set_task(&self.task, leaf.node, True)
         finder.node = &self.task.view
-        finder.histogram = self.histogram(leaf)
+        finder.histogram = <const void*><size_t>leaf.table.ctypes.data
         finder.floor = self.task.least
         for j in range(self.n_columns):
             bounds = &self.column_bounds[j]
@@ -622,7 +618,7 @@ cdef class ShardDriver(Driver):
         bin = bins[j]
         table = self.intervals(leaf, j).table
         if self.sources[j].kind == NOMINAL:
-            leaf.left = table[bin].copy()
+            leaf.left = table[self.sides(&node.split) == LEFT].sum(axis=0)
         else:
             leaf.left = table[: bin + 1].sum(axis=0)
             if node.split.missing_left:
@@ -680,75 +676,6 @@ cdef class ShardDriver(Driver):
         limits = [self.tree.limits_of(leaf.node)[i] for i in range(self.tree.n_limits)]
         return {**self.rules_as_given, "root": (node.n_first, node.groups, limits)}
 
-    cdef int32_t[::1] attach(self, int32_t index, dict arrays):
-        """Put a subtree, as arrays in pre-order, in the place of a leaf; the nodes' numbers."""
-        cdef const int32_t[::1] feature = arrays["feature"], category = arrays["category"]
-        cdef const int32_t[::1] left = arrays["left"], right = arrays["right"]
-        cdef const double[::1] threshold = arrays["threshold"]
-        cdef const uint8_t[::1] missing_left = arrays["missing_left"].view(np.uint8)
-        cdef const int64_t[:, ::1] counts = arrays["counts"]
-        cdef const int64_t[::1] rows = arrays["rows"]
-        cdef int32_t[::1] numbers = np.empty(len(feature), dtype=np.int32)
-        cdef Py_ssize_t i
-        numbers[0] = index
-        for i in range(feature.shape[0]):
-            if feature[i] < 0:
-                continue
-            self.add_children(numbers[i])
-            numbers[left[i]] = self.tree.nodes[numbers[i]].left
-            numbers[right[i]] = self.tree.nodes[numbers[i]].right
-            self.set_counts(numbers[left[i]], counts[left[i]], rows[left[i]])
-            self.set_counts(numbers[right[i]], counts[right[i]], rows[right[i]])
-            self.set_split(
-                numbers[i], feature[i], threshold[i], category[i], missing_left[i], counts[left[i]]
-            )
-        return numbers
-
-    cdef int set_counts(
-        self, int32_t index, const int64_t[::1] counts, Py_ssize_t rows
-    ) except -1:
-        cdef Py_ssize_t k
-        self.tree.nodes[index].start = 0
-        self.tree.nodes[index].stop = rows
-        for k in range(self.tree.n_classes):
-            self.tree.counts_of(index)[k] = counts[k]
-        self.settle(index)
-        return 0
-
-    cdef int set_split(
-        self, int32_t index, Py_ssize_t feature, double threshold, int32_t category,
-        bint missing_left, const int64_t[::1] left,
-    ) except -1:
-        """Set a split that is known, and the priority that its left counts give."""
-        cdef Node* node = &self.tree.nodes[index]
-        cdef Profile* profile = &self.finder.profile
-        self.set_task(&self.task, index, True)
-        node.split.column = feature
-        node.split.missing_left = missing_left
-        node.threshold = threshold
-        node.category = category
-        node.state = FOUND
-        node.priority = self.priority_with(
-            node,
-            score_left(&left[0], profile.none, &self.task.view, profile.scratch),
-        )
-        if self.was_first(node):
-            node.priority = INFINITY
-        return self.pass_rules_on(index)
-
-    cdef bint was_first(self, Node* node) noexcept:
-        """Whether the split of a node is one of those that come first, which are then used up."""
-        cdef const FirstSplit* first
-        while node.n_first < self.n_firsts:
-            first = &self.firsts[node.n_first]
-            node.n_first += 1
-            if node.split.column == first.column and (
-                node.category == first.category if first.category >= 0
-                else node.threshold == first.threshold
-            ):
-                return True
-        return False
-
     # -- checkpoints -------------------------------------------------------------------------
 
     cdef int keep(self, list leaves) except -1:
@@ -764,19 +691,10 @@ cdef class ShardDriver(Driver):
 
     cdef list resume(self, dict arrays, object leaves):
         """Take the nodes of a checkpoint, and divide the rows down to some leaves."""
-        cdef dict parent = {}
         cdef int32_t node
-        cdef list fresh = np.asarray(self.attach(0, arrays))[leaves].tolist()
-        for node in range(self.tree.n_nodes):
-            if self.tree.nodes[node].left >= 0:
-                parent[self.tree.nodes[node].left] = parent[self.tree.nodes[node].right] = node
-        wanted = set(fresh)
-        for child in fresh:
-            while child in parent:
-                child = parent[child]
-                wanted.add(child)
+        fresh = set(np.asarray(self.attach(0, arrays))[leaves].tolist())
         level = [0] if fresh else []
-        while any([node not in fresh for node in level]):
+        while not fresh.issuperset(level):
             splits, below = [], []
             for slot, node in enumerate(level):
                 if node in fresh:
@@ -784,7 +702,7 @@ cdef class ShardDriver(Driver):
                     below.append(node)
                     continue
                 pair = (self.tree.nodes[node].left, self.tree.nodes[node].right)
-                kept = [child in wanted for child in pair]
+                kept = [child in fresh or self.tree.nodes[child].left >= 0 for child in pair]
                 splits.append(self.known_split(slot, node, kept))
                 below += [child for child, keep in zip(pair, kept) if keep]
             self.engine.divide(splits)
@@ -795,13 +713,12 @@ cdef class ShardDriver(Driver):
         """By the values: bins may be others than they were."""
         cdef const Node* node = &self.tree.nodes[index]
         cdef Py_ssize_t j = node.split.column, n_bins = self.engine.bins.n_bins[j]
-        if node.category >= 0:
-            sides = np.arange(n_bins + 1) == node.category
-        elif self.engine.bins.by_code[j]:
-            sides = np.arange(n_bins + 1) <= node.threshold
+        if self.sources[j].kind == NOMINAL:
+            sides = self.sides(&node.split)
         else:
             sides = np.full(n_bins + 1, LOOK)
-        if node.category < 0:
+            if self.engine.bins.by_code[j]:
+                sides = np.arange(n_bins + 1) <= node.threshold
             sides[n_bins] = node.split.missing_left
         return ShardSplit(slot, j, sides.astype(np.uint8), node.threshold, kept[0], kept[1])
 

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from treebound._validation import invalid
 from treebound.data import Column
 from treebound.growing.options import GROWING_RULES, GrowOptions
-from treebound.tree.model import Tree
 from treebound.tree.monotone import Monotone
 from treebound.tree.parsing import SplitTest, parse_split
-from treebound.tree.split import one_line
 
 # The kernel has a bit for each group of columns.
 _MOST_GROUPS = 64
@@ -31,7 +29,9 @@ def kernel_rules(
     # limits are the least and the greatest of each upper sum at the root.
     if monotone is None and not any(vars(options)[name] for name in GROWING_RULES[1:]):
         return None
-    never = {_place(name, columns, "forbidden") for name in _listed(options.forbidden, "forbidden")}
+    never = {
+        place_of(name, columns, "forbidden") for name in _listed(options.forbidden, "forbidden")
+    }
     groups = column_groups(options, columns)
     bits = [
         sum(1 << bit for bit, group in enumerate(groups) if at in group)
@@ -72,7 +72,7 @@ def monotone_of(
 
 def _signs(given: Any, columns: Sequence[Column]) -> tuple[int, ...]:
     if isinstance(given, Mapping):
-        by_place = {_place(name, columns, "monotonic_cst"): sign for name, sign in given.items()}
+        by_place = {place_of(name, columns, "monotonic_cst"): sign for name, sign in given.items()}
         signs = [by_place.get(at, 0) for at in range(len(columns))]
     else:
         signs = np.asarray(given).tolist()
@@ -124,11 +124,13 @@ def first_splits(
 
 def column_groups(options: GrowOptions, columns: Sequence[Column]) -> list[set[int]]:
     """The groups of columns that may be asked on one path, without those never asked."""
-    never = {_place(name, columns, "forbidden") for name in _listed(options.forbidden, "forbidden")}
-    return [group - never for group in _groups(options.interaction_cst, columns)]
+    never = {
+        place_of(name, columns, "forbidden") for name in _listed(options.forbidden, "forbidden")
+    }
+    return [group - never for group in groups_of(options.interaction_cst, columns)]
 
 
-def _groups(given: Any, columns: Sequence[Column]) -> list[set[int]]:
+def groups_of(given: Any, columns: Sequence[Column]) -> list[set[int]]:
     """The groups of columns that may be asked on one path; the last is of those not named."""
     everywhere = range(len(columns))
     if given is None:
@@ -142,7 +144,10 @@ def _groups(given: Any, columns: Sequence[Column]) -> list[set[int]]:
         raise invalid("interaction_cst", "", must, given)
     else:
         groups = [
-            {_place(name, columns, "interaction_cst") for name in _listed(group, "interaction_cst")}
+            {
+                place_of(name, columns, "interaction_cst")
+                for name in _listed(group, "interaction_cst")
+            }
             for group in given
         ]
         others = set(everywhere).difference(*groups)
@@ -161,7 +166,7 @@ def _listed(given: Any, parameter: str) -> list[Any]:
     return list(given)
 
 
-def _place(name: Any, columns: Sequence[Column], parameter: str) -> int:
+def place_of(name: Any, columns: Sequence[Column], parameter: str) -> int:
     """The place of a column that is named, or numbered."""
     names = [column.name for column in columns]
     if name in names:
@@ -170,33 +175,3 @@ def _place(name: Any, columns: Sequence[Column], parameter: str) -> int:
         return int(name)
     shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
     raise invalid(parameter, "", f"name columns of the table: {shown}", name)
-
-
-# -- words -------------------------------------------------------------------------------------
-
-
-def rules_in_words(options: GrowOptions, tree: Tree) -> list[str]:
-    """A sentence for each rule that a tree was grown by."""
-    sentences, order, columns = [], tree.monotone, tree.columns
-    if order is not None:
-        labels = [one_line(label) for label in tree.classes[list(order.order)].tolist()]
-        what = f"class {labels[-1]}" if len(labels) == 2 else f"high classes ({' < '.join(labels)})"
-        for sign, word in ((1, "rises"), (-1, "falls")):
-            names = [columns[at].name for at, own in enumerate(order.signs) if own == sign]
-            if names:
-                sentences.append(f"The probability of {what} only {word} with {_named(names)}.")
-    first = [one_line(text) for text in options.first or ()]
-    never = [columns[_place(name, columns, "forbidden")].name for name in options.forbidden or ()]
-    if first:
-        sentences.append(f"Asked first: {'; '.join(first)}.")
-    if never:
-        sentences.append(f"Never asked: {_named(never)}.")
-    if options.interaction_cst is not None:
-        groups = [sorted(group) for group in _groups(options.interaction_cst, columns)]
-        together = "; ".join(_named([columns[at].name for at in group]) for group in groups)
-        sentences.append(f"A path asks columns of one group only: {together}.")
-    return sentences
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(map(one_line, names))

@@ -208,37 +208,46 @@ cdef Py_ssize_t present_rows(
 cdef void search_categories(
     const Column* column, const NodeView* node, Scratch* scratch, Split* best
 ) noexcept nogil:
-    """``x == category`` for every category that occurs; missing is one more."""
+    """Count the categories of a node's rows, and search them."""
     # The table has, for each category, the weight of each class and then the number of rows.
     cdef const Problem* problem = node.problem
-    cdef Py_ssize_t stride = problem.n_classes + 1, n_rows = node.stop - node.start
-    cdef Py_ssize_t n_codes = column.n_codes + column.has_missing, i, row
+    cdef Py_ssize_t stride = problem.n_classes + 1, n_rows = node.stop - node.start, i, row
+    cdef Py_ssize_t n_codes = column.n_codes + 1
+    cdef uint32_t* codes = <uint32_t*>scratch.keys
     cdef int64_t* table = scratch.table
-    if problem.weights == NULL:
-        for i in range(node.start, node.stop):
-            table[column.cells[node.rows[i]]] += 1
-    else:
-        for i in range(node.start, node.stop):
-            row = node.rows[i]
-            table[column.cells[row]] += problem.weights[row]
-            table[column.cells[row] + problem.n_classes - <Py_ssize_t>problem.labels[row]] += 1
-    # invariant: the cells of categories that were tried are zero again
-    for i in range(min(n_codes, n_rows)):
-        row = i if n_codes <= n_rows else column.cells[node.rows[node.start + i]] // stride
-        try_cell(column, node, table + row * stride, row, best)
+    for i in range(n_rows):
+        row = node.rows[node.start + i]
+        codes[i] = column.cells[row] // <uint32_t>stride
+        table[column.cells[row]] += weight_of(row, problem)
+        table[codes[i] * stride + problem.n_classes] += 1
+    if n_codes <= n_rows:
+        try_categories(table, NULL, n_codes, column.n_codes, node, best)
+        memset(table, 0, n_codes * stride * sizeof(int64_t))
+        return
+    try_categories(table, codes, n_rows, column.n_codes, node, best)
+    for i in range(n_rows):
+        memset(table + codes[i] * stride, 0, stride * sizeof(int64_t))
 
 
-cdef inline void try_cell(
-    const Column* column, const NodeView* node, int64_t* cell, Py_ssize_t code, Split* best
+cdef void try_categories(
+    const int64_t* table, const uint32_t* codes, Py_ssize_t n_codes, Py_ssize_t missing,
+    const NodeView* node, Split* best,
 ) noexcept nogil:
-    cdef const Problem* problem = node.problem
-    cdef Py_ssize_t k
-    if problem.weights == NULL:
-        for k in range(problem.n_classes):
-            cell[problem.n_classes] += cell[k]
-    if cell[problem.n_classes]:
-        try_counts(node, cell, code, code == column.n_codes, best)
-        memset(cell, 0, (problem.n_classes + 1) * sizeof(int64_t))
+    """``x == category`` for every category that occurs, or for some; missing is one more."""
+    cdef Py_ssize_t stride = node.problem.n_classes + 1, i, code
+    cdef const int64_t* counts
+    cdef double score
+    for i in range(n_codes):
+        code = i if codes == NULL else codes[i]
+        counts = table + code * stride
+        if counts[stride - 1] == 0 or not may_stand(counts, NULL, node):
+            continue
+        score = score_of(counts, node)
+        if is_better(score, code, best, node.tolerance):
+            best.score = score
+            best.place = code
+            best.left_weight = weight_in(counts, NULL, stride - 1)
+            best.missing_left = code == missing
 
 
 cdef int64_t weight_in(
@@ -268,21 +277,6 @@ cdef bint may_stand(const int64_t* left, const int64_t* base, const NodeView* no
 cdef double score_of(const int64_t* left, const NodeView* node) noexcept nogil:
     """Purity of the rows counted on the left plus that of all others."""
     return purity_of(left, NULL, node.problem) + purity_of(node.counts, left, node.problem)
-
-
-cdef void try_counts(
-    const NodeView* node, const int64_t* counts, Py_ssize_t code, bint missing, Split* best
-) noexcept nogil:
-    """``x == code``; missing is a code too."""
-    cdef double score
-    if not may_stand(counts, NULL, node):
-        return
-    score = score_of(counts, node)
-    if is_better(score, code, best, node.tolerance):
-        best.score = score
-        best.place = best.bin = code
-        best.left_weight = weight_in(counts, NULL, node.problem.n_classes)
-        best.missing_left = missing
 
 
 # -- scans ---------------------------------------------------------------------------------
@@ -504,44 +498,23 @@ cdef void scan_sums(
 cdef void scan_errors(
     const Segment* segment, const NodeView* node, Scratch* scratch, Split* best
 ) noexcept nogil:
-    """Misclassification: the largest count of each side, the right one in a backward pass."""
+    """Misclassification: the largest count of each side, at every boundary."""
     cdef const Problem* problem = node.problem
     cdef const uint64_t* entries = segment.entries
     cdef Packing packing = problem.packing
-    cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
     cdef int64_t* left = scratch.left
-    cdef int64_t* right = scratch.right
-    cdef int64_t* right_most = <int64_t*>scratch.keys
-    cdef int64_t before = weight_in(left, NULL, problem.n_classes), most = 0, weight
-    cdef double bar = scratch.floor
-    cdef Py_ssize_t i, k
-    # take the present rows out of the right side, then put them back from the last to the first
-    for i in range(segment.present):
-        weight = weight_of(row_of(entries[i], &packing), problem)
-        right[label_of(entries[i], &packing)] -= weight
-    for k in range(problem.n_classes):
-        most = max(most, right[k])
-    for i in range(segment.present - 1, -1, -1):
-        right_most[i] = most
-        k = label_of(entries[i], &packing)
-        right[k] += weight_of(row_of(entries[i], &packing), problem)
-        most = max(most, right[k])
-    most = 0
-    for k in range(problem.n_classes):
-        most = max(most, left[k])
-    i = 0
-    # invariant: ``most`` is the largest count of entries[:i] and the initial left side
-    while i < segment.last:
-        k = label_of(entries[i], &packing)
-        left[k] += weight_of(row_of(entries[i], &packing), problem)
-        most = max(most, left[k])
-        i += 1
-        if i < segment.first or entries[i] ^ entries[i - 1] <= below_rank:
+    cdef int64_t weight = 0, whole
+    cdef double bar = scratch.floor, score
+    cdef Py_ssize_t i
+    for i in range(1, segment.last + 1):
+        whole = weight_of(row_of(entries[i - 1], &packing), problem)
+        left[label_of(entries[i - 1], &packing)] += whole
+        weight += whole
+        if i < segment.first or rank_of(entries[i], &packing) == rank_of(entries[i - 1], &packing):
             continue
-        if <double>(most + right_most[i - 1]) > bar and keeps_order(
-            left, best.column, i < segment.present, node
-        ):
-            best.score = <double>(most + right_most[i - 1])
+        score = score_of(left, node)
+        if score > bar and keeps_order(left, best.column, i < segment.present, node):
+            best.score = score
             best.place = i
-            best.left_weight = weight_in(left, NULL, problem.n_classes) - before
+            best.left_weight = weight
             bar = best.score + node.tolerance

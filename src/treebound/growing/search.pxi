@@ -63,7 +63,6 @@ cdef struct Finder:
     Profile profile
     Scratch* scratch
     uint8_t* wanted        # by code
-    int64_t* counts        # n_classes + 1
     Gathered gathered      # rows of the bins being searched
     Py_ssize_t n_gathered  # capacity
     double floor
@@ -212,25 +211,12 @@ cdef inline int64_t rows_of(const Profile* profile, Py_ssize_t t) noexcept nogil
 cdef double score_left(
     const int64_t* left, const int64_t* base, const NodeView* node, int64_t* total
 ) noexcept nogil:
-    """The score with these counts on the left, with the same arithmetic as the scans."""
-    cdef const Problem* problem = node.problem
-    cdef Pair pair
-    cdef int64_t ones, weight
+    """The score with these counts on the left."""
+    cdef int64_t weight = weight_in(left, base, node.problem.n_classes)
     cdef Py_ssize_t k
-    if problem.n_classes == 2 and problem.criterion != MISCLASSIFICATION:
-        pair = pair_of(node)
-        ones = left[1] + base[1]
-        weight = left[0] + base[0] + ones
-        if not 0 < weight < node.weight:
-            return node.purity
-        return left_and_right(&pair, weight, ones, problem) / scale(&pair, weight, problem)
-    weight = 0
-    for k in range(problem.n_classes):
+    for k in range(node.problem.n_classes):
         total[k] = left[k] + base[k]
-        weight += total[k]
-    if not 0 < weight < node.weight:
-        return node.purity
-    return score_of(total, node)
+    return score_of(total, node) if 0 < weight < node.weight else node.purity
 
 
 cdef void limit_boundaries(Profile* profile, int side) noexcept nogil:
@@ -500,15 +486,20 @@ cdef double bound_errors(
     return <double>(most_left + most_right)
 
 
+cdef ColumnBounds no_bounds() noexcept nogil:
+    cdef ColumnBounds bounds
+    bounds.best = bounds.bound = -INFINITY
+    bounds.live_rows = 0
+    return bounds
+
+
 cdef ColumnBounds bounds_of(
     const Profile* profile, const uint8_t* single, double bar
 ) noexcept nogil:
     """The best boundary of a column, and the bound of its bins above the bar."""
     cdef const Family* family
-    cdef ColumnBounds bounds
+    cdef ColumnBounds bounds = no_bounds()
     cdef int side
-    bounds.best = bounds.bound = -INFINITY
-    bounds.live_rows = 0
     for side in range(profile.n_families):
         family = &profile.families[side]
         if family.first <= family.last:
@@ -526,10 +517,8 @@ cdef ColumnBounds all_bounds(
     const ColumnBounds* columns, Py_ssize_t n_columns, double floor
 ) noexcept nogil:
     """The best boundary of all columns, and the bound of the bins that may hold a better split."""
-    cdef ColumnBounds bounds
+    cdef ColumnBounds bounds = no_bounds()
     cdef Py_ssize_t j
-    bounds.best = bounds.bound = -INFINITY
-    bounds.live_rows = 0
     for j in range(n_columns):
         bounds.best = max(bounds.best, columns[j].best)
         if columns[j].bound > floor:
@@ -583,14 +572,12 @@ cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) excep
     finder.scratch = scratch
     init_profile(&finder.profile, data.most_codes, data.problem.n_classes)
     finder.wanted = <uint8_t*>zeros(data.most_codes + 1, 1)
-    finder.counts = <int64_t*>zeros(data.problem.n_classes + 1, sizeof(int64_t))
     return 0
 
 
 cdef void free_finder(Finder* finder) noexcept nogil:
     free_profile(&finder.profile)
     free(finder.wanted)
-    free(finder.counts)
     free(finder.gathered.rows)
     free(finder.gathered.labels)
     free(finder.gathered.weights)
@@ -606,9 +593,7 @@ cdef void read_column(Finder* finder, Py_ssize_t j) noexcept nogil:
 
 cdef ColumnBounds bounds_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
     """Best boundary and bounds of a column, from its histogram; raises the floor."""
-    cdef ColumnBounds bounds
-    bounds.best = bounds.bound = -INFINITY
-    bounds.live_rows = 0
+    cdef ColumnBounds bounds = no_bounds()
     if not may_ask(j, finder.node):
         return bounds
     if finder.data.sources[j].kind == NOMINAL:
@@ -623,25 +608,24 @@ cdef ColumnBounds bounds_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
 
 
 cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
-    """``x == category`` for every category that occurs; missing is one more."""
+    """The best split of a nominal column."""
     cdef const CodedColumn* column = &finder.data.columns[j]
-    cdef Py_ssize_t n_classes = finder.node.problem.n_classes, code, k
-    cdef const uint32_t* narrow = <const uint32_t*>finder.histogram + column.offset
-    cdef const int64_t* wide = <const int64_t*>finder.histogram + column.offset
-    cdef int64_t* counts = finder.counts
+    cdef Py_ssize_t n_classes = finder.node.problem.n_classes, n_codes = column.coder.n_bins + 1
+    cdef const uint32_t* cell = <const uint32_t*>finder.histogram + column.offset
+    cdef const int64_t* table = <const int64_t*>finder.histogram + column.offset
+    cdef int64_t* counts = finder.profile.left
+    cdef Py_ssize_t code, k
     cdef Split best = no_split(j)
-    for code in range(column.coder.n_bins + 1):
-        if finder.data.counted.weights != NULL:
-            memcpy(counts, wide, (n_classes + 1) * sizeof(int64_t))
-        else:
+    if finder.data.counted.weights == NULL:
+        table = finder.profile.left
+        for code in range(n_codes):
             counts[n_classes] = 0
             for k in range(n_classes):
-                counts[k] = narrow[k]
-                counts[n_classes] += counts[k]
-        narrow += n_classes
-        wide += n_classes + 1
-        if counts[n_classes]:
-            try_counts(finder.node, counts, code, code == column.coder.n_bins, &best)
+                counts[k] = cell[k]
+                counts[n_classes] += cell[k]
+            counts += n_classes + 1
+            cell += n_classes
+    try_categories(table, NULL, n_codes, n_codes - 1, finder.node, &best)
     return best
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
 from treebound.data.parts import PartRows
+from treebound.data.spill import ArrayValues, SpillFile, Values
 from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import (
     Bins,
@@ -30,9 +31,8 @@ from treebound.growing._kernels import (
     take_rows,
 )
 from treebound.growing.questions import Answer, Question, ShardSplit, answer_of
-from treebound.growing.spill import ArrayValues, SpillFile, Values
 from treebound.tree.model import Tree
-from treebound.tree.naming import naming_rows_of_part, row_keys
+from treebound.tree.naming import Names, last_names, names_of_part
 from treebound.tree.node_sums import WeightTotals, class_sums
 
 # -- shards --------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ class Bundle(NamedTuple):
 
 def code_part(part: PartRows, bins: Bins, file: SpillFile) -> Coded:
     """Code some rows whose values are kept in a file, and those that are left out."""
-    coded = code_sample(part.kept, bins, file.write(part.kept, bins))
+    coded = code_sample(part.kept, bins, file.write(part.kept, bins.by_code))
     others = part.aside
     if others is None:
         return coded
@@ -325,35 +325,14 @@ def _matrix(tree: Tree, values: Sequence[NDArray[Any]]) -> Matrix:
     return Matrix(tree.columns, tuple(values))
 
 
-# -- names -------------------------------------------------------------------------------------
-
-
-class Names(NamedTuple):
-    """The row that names each split as far as some rows tell, and its key; or -1."""
-
-    rows: NDArray[np.int64]
-    keys: NDArray[np.int64]
-
-
 def name_splits(bundle: Bundle, tree: Tree) -> Names:
     """The rows of a bundle that may name splits."""
-    none = np.full(tree.n_nodes, -1, dtype=np.int64)
-    found = [Names(none, none)]
-    for shard in bundle.shards:
-        X = _matrix(tree, [shard.column(j, bundle.bins) for j in range(len(tree.columns))])
-        if not X.n_rows:
-            continue
-        keys = row_keys(X)
-        rows = naming_rows_of_part(tree, X, keys)
-        named, at = rows >= 0, np.maximum(rows, 0)
-        found.append(Names(np.where(named, shard.start + at, -1), np.where(named, keys[at], -1)))
-    return last_names(found)
-
-
-def last_names(many: Sequence[Names]) -> Names:
-    """Of the rows that bundles give, in any order, the lowest ones of the greatest keys."""
-    rows = np.array([names.rows for names in many])
-    keys = np.array([names.keys for names in many])
-    greatest = keys.max(axis=0)
-    lowest = np.where(keys == greatest, rows, np.iinfo(np.int64).max).min(axis=0)
-    return Names(lowest, greatest)
+    columns = range(len(tree.columns))
+    return last_names(
+        [
+            names_of_part(
+                tree, _matrix(tree, [shard.column(j, bundle.bins) for j in columns]), shard.start
+            )
+            for shard in bundle.shards
+        ]
+    )

@@ -94,7 +94,6 @@ cdef enum:
     FEW_ROWS = 3072       # fewer rows have
     SHORT_DIGIT_BITS = 8  # shorter digits
     SHORT_RUN = 16
-    FEW_KEYS = 96  # fewer keys use insertion sort: clearing the buckets would take longer
 
 ctypedef fused item_t:
     uint32_t  # a row
@@ -362,9 +361,19 @@ cdef Py_ssize_t mark(
     Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
 ) noexcept nogil:
     """Mark the rows of a node that go left, and count them."""
-    if data.columns[split.column].kind == NOMINAL:
-        return mark_category(data, start, stop, split, left_counts)
-    return mark_sorted(data, start, stop, split, left_counts)
+    cdef const Column* column = &data.columns[split.column]
+    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
+    cdef Py_ssize_t i, row, n_left = 0
+    cdef bint to_left
+    if column.kind != NOMINAL:
+        return mark_sorted(data, start, stop, split, left_counts)
+    for i in range(start, stop):
+        row = data.rows[i]
+        to_left = takes(split, column.cells[row] // stride)
+        data.goes_left[row] = to_left
+        n_left += to_left
+        left_counts[data.problem.labels[row]] += to_left * weight_of(row, &data.problem)
+    return n_left
 
 
 cdef Py_ssize_t mark_sorted(
@@ -383,24 +392,6 @@ cdef Py_ssize_t mark_sorted(
         if i < middle or i >= missing:
             left_counts[label_of(entries[i], &packing)] += weight_of(row, &data.problem)
     return split.place + stop - missing
-
-
-cdef Py_ssize_t mark_category(
-    Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
-) noexcept nogil:
-    """Mark the rows whose cells are those of the category; missing is one more."""
-    cdef const Column* column = &data.columns[split.column]
-    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
-    cdef uint32_t low = <uint32_t>split.place * stride
-    cdef uint8_t to_left
-    cdef Py_ssize_t i, row, n_left = 0
-    for i in range(start, stop):
-        row = data.rows[i]
-        to_left = column.cells[row] - low < stride
-        data.goes_left[row] = to_left
-        n_left += to_left
-        left_counts[data.problem.labels[row]] += to_left * weight_of(row, &data.problem)
-    return n_left
 
 
 cdef inline Py_ssize_t row_in(item_t item, const Packing* packing) noexcept nogil:
@@ -499,8 +490,6 @@ cdef Presorted presort(
     cdef Presorted result
     cdef uint64_t rank
     cdef Py_ssize_t i
-    if n_rows < FEW_KEYS:
-        return insert_keys(keys, n_rows, labels, packing, buffer, other)
     span = key_range(keys, n_rows, packing)
     memset(starts, 0, (<size_t>PASSES << span.digit_bits) * sizeof(uint32_t))
     pack_keys(keys, n_rows, &span, labels, packing, buffer, starts)
@@ -517,36 +506,6 @@ cdef Presorted presort(
     result.entries = buffer
     result.n_values = <Py_ssize_t>rank
     result.n_present = span.present
-    return result
-
-
-cdef Presorted insert_keys(
-    const uint64_t* keys, Py_ssize_t n_rows, const uint32_t* labels, const Packing* packing,
-    uint64_t* buffer, uint64_t* other,
-) noexcept nogil:
-    """Insertion sort of few keys, which are in ``other``, together with the entries."""
-    cdef Presorted result
-    cdef Py_ssize_t i, j
-    cdef uint64_t key, rank = 0
-    result.entries = buffer
-    result.n_present = 0
-    for i in range(n_rows):
-        key = keys[i]
-        result.n_present += key != MISSING_KEY
-        j = i
-        # invariant: other[:i] is sorted, equal keys by row
-        while j > 0 and other[j - 1] > key:
-            other[j] = other[j - 1]
-            buffer[j] = buffer[j - 1]
-            j -= 1
-        other[j] = key
-        buffer[j] = <uint64_t>i << packing.row_shift | labels[i]
-    for i in range(n_rows):
-        rank += i > 0 and other[i] != other[i - 1]
-        buffer[i] |= rank << packing.rank_shift
-    result.n_values = <Py_ssize_t>rank + 1 - (result.n_present < n_rows)
-    if n_rows == 0:
-        result.n_values = 0
     return result
 
 

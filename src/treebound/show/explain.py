@@ -11,9 +11,8 @@ import numpy as np
 
 from treebound.data import Column
 from treebound.data.columns import Unknown
-from treebound.data.frames import Table
+from treebound.data.frames import Table, read_row
 from treebound.data.raw import MISSING, UNKNOWN, RawColumn
-from treebound.data.rows import read_row
 from treebound.model_methods import as_model
 from treebound.show.as_rules import Region
 from treebound.show.counterfactual import Cell, Grid, least_change

@@ -14,13 +14,12 @@ from treebound.certificate import Certificate
 from treebound.certificate.referral import Referral
 from treebound.data import Column, Sample
 from treebound.data.columns import Unknown
-from treebound.growing.rules import rules_in_words
 from treebound.model import Model
 from treebound.parameters import FitParameters
 from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
 from treebound.show.quality import confusion, quality_at, quality_words
-from treebound.show.words import answer, number, typeset
+from treebound.show.words import answer, number, rules_in_words, typeset
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, one_line, plain, splits_of

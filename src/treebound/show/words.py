@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from treebound._validation import Whole, check
+from treebound.growing import GrowOptions
+from treebound.growing.rules import groups_of, place_of
 from treebound.tree.model import Tree
 from treebound.tree.split import Split, one_line
 
@@ -78,3 +81,30 @@ def counted(value: float, what: str) -> str:
     """A count with its noun."""
     many = "leaves" if what == "leaf" else f"{what}s"
     return f"{count(value)} {what if value == 1 else many}"
+
+
+def rules_in_words(options: GrowOptions, tree: Tree) -> list[str]:
+    """A sentence for each rule that a tree was grown by."""
+    sentences, order, columns = [], tree.monotone, tree.columns
+    if order is not None:
+        labels = [one_line(label) for label in tree.classes[list(order.order)].tolist()]
+        what = f"class {labels[-1]}" if len(labels) == 2 else f"high classes ({' < '.join(labels)})"
+        for sign, word in ((1, "rises"), (-1, "falls")):
+            names = [columns[at].name for at, own in enumerate(order.signs) if own == sign]
+            if names:
+                sentences.append(f"The probability of {what} only {word} with {_named(names)}.")
+    first = [one_line(text) for text in options.first or ()]
+    never = [columns[place_of(name, columns, "forbidden")].name for name in options.forbidden or ()]
+    if first:
+        sentences.append(f"Asked first: {'; '.join(first)}.")
+    if never:
+        sentences.append(f"Never asked: {_named(never)}.")
+    if options.interaction_cst is not None:
+        groups = [sorted(group) for group in groups_of(options.interaction_cst, columns)]
+        together = "; ".join(_named([columns[at].name for at in group]) for group in groups)
+        sentences.append(f"A path asks columns of one group only: {together}.")
+    return sentences
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(map(one_line, names))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,15 +35,23 @@ def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
     of missing against present values and of declared columns need no name. There is none if t is
     not a value of the left child: no row determines such a threshold.
     """
-    return naming_rows_of_part(tree, sample.X, row_keys(sample.X))
+    return names_of_part(tree, sample.X).rows
 
 
-def naming_rows_of_part(tree: Tree, X: Matrix, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same for some of the rows; the lowest of the greatest key of all parts names a node."""
+class Names(NamedTuple):
+    """The row that names each split as far as some rows tell, and its key; or -1."""
+
+    rows: NDArray[np.int64]
+    keys: NDArray[np.int64]
+
+
+def names_of_part(tree: Tree, X: Matrix, start: int = 0) -> Names:
+    """The names of splits where only these rows are known, the first of which has a number."""
+    keys = row_keys(X)
     reached = tree.apply(X)
     order = np.argsort(reached, kind="stable")  # the rows of a subtree lie side by side
     ends = np.searchsorted(reached[order], np.arange(tree.n_nodes + 1))
-    names = np.full(tree.n_nodes, -1, dtype=np.int64)
+    names = Names(*np.full((2, tree.n_nodes), -1, dtype=np.int64))
     for node in np.flatnonzero(needs_name(tree)).tolist():
         first = tree.left[node]
         rows = order[ends[first] : ends[first + tree.size[first]]]
@@ -48,5 +59,15 @@ def naming_rows_of_part(tree: Tree, X: Matrix, keys: NDArray[np.int64]) -> NDArr
             values = X.values[tree.feature[node]][rows]
             rows = rows[values == tree.threshold[node]]
         if len(rows):
-            names[node] = rows[np.argmax(keys[rows])]
+            row = rows[np.argmax(keys[rows])]
+            names.rows[node], names.keys[node] = start + row, keys[row]
     return names
+
+
+def last_names(many: Sequence[Names]) -> Names:
+    """Of the rows that parts of a sample give, the lowest ones of the greatest keys."""
+    rows = np.array([names.rows for names in many])
+    keys = np.array([names.keys for names in many])
+    greatest = keys.max(axis=0)
+    lowest = np.where(keys == greatest, rows, np.iinfo(np.int64).max).min(axis=0)
+    return Names(lowest, greatest)

@@ -68,9 +68,11 @@ class ProgressLines:
             self._read(state.phase, state.rows)
 
     def _read(self, what: str, rows: int) -> None:
-        if what != self._what:
-            self._what, self._start = what, self._clock()
-        seconds = max(self._clock() - self._start, 1e-9)
+        now = self._clock()
+        if what != self._what:  # it began when the last thing was told
+            self._what, self._start = what, self._last
+        self._last = now
+        seconds = max(now - self._start, 1e-9)
         line = f"{what}: {rows:,} rows, {rows / seconds:,.0f} rows a second"
         if self._n_rows:
             line += _left(seconds, rows / self._n_rows)
@@ -79,7 +81,7 @@ class ProgressLines:
     def _grown(self, state: Progress) -> None:
         now = self._clock()
         if self._what != "growing":
-            self._what, self._start, self._last = "growing", now, now
+            self._what, self._start = "growing", self._last
         seconds, self._last = max(now - self._last, 1e-9), now
         line = (
             f"growing: pass {state.passes}, {state.rows / seconds:,.0f} rows a second, "

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data import Matrix, Sample
+from treebound.data.matrix import Matrix
 from treebound.data.raw import smallest_ints
-from treebound.growing._kernels import Bins
+from treebound.data.sample import Sample
 
 _ALIGNMENT = 8  # bytes: of the values in a file, as of arrays in memory
 
@@ -98,11 +98,11 @@ class SpillFile:
         self._file = open(self._path, "wb", buffering=0)  # noqa: SIM115 (written more than once)
         self._end = 0
 
-    def write(self, sample: Sample, bins: Bins | None = None) -> FileValues:
-        """Write the values of all columns, or of those whose codes are not their values."""
+    def write(self, sample: Sample, but: Sequence[bool] | None = None) -> FileValues:
+        """Write the values of all columns, or of all but some."""
         places: list[tuple[int, str] | None] = []
         for j, values in enumerate(sample.X.values):
-            if bins is not None and bins.by_code[j]:
+            if but is not None and but[j]:
                 places.append(None)
                 continue
             places.append((self._end, values.dtype.str))

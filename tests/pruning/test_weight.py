@@ -166,11 +166,28 @@ def test_few_rows_and_no_rows_have_the_default_weight_and_say_so():
         assert words in result.explain()
         assert np.isnan(result.choice.loss)
         assert result.tree.n_leaves == BoundPruner(weight=0.6).prune(grown).tree.n_leaves
-    assert BoundPruner(score="log-loss").prune(grown).choice.weight == 0.45
+    assert BoundPruner(score="log-loss").prune(grown).choice.weight == 0.3
     asked = BoundPruner(rule="small").prune(grown, sample, grow=grow)
     assert asked.choice.rule == "small"
     repeated = noisy(600, sample_weight=np.arange(600) % 3 + 1.0)
     assert BoundPruner().prune(grow(repeated), repeated, grow=grow).choice.rule == "balanced"
+
+
+@pytest.mark.parametrize(("cost", "rule"), [(2.0, None), (9.0, "balanced")])
+def test_few_effective_rows_are_cross_validated(cost, rule):
+    plain, weighted = noisy(300), noisy(300, class_weight={0: 1.0, 1: cost})
+    effective = cost_share(plain.counts, [1.0, cost])
+    assert (effective < 0.5) == (rule is not None)
+    for sample, pruner in ((plain, BoundPruner(costs=[1.0, cost])), (weighted, BoundPruner())):
+        assert pruner.prune(grow(sample), sample, grow=grow).choice.rule == rule
+    ranked = BoundPruner(score="log-loss").prune(grow(weighted), weighted, grow=grow)
+    assert (ranked.choice.weight, ranked.choice.rule) == (0.3, None)
+
+
+def cost_share(counts, costs):
+    """The effective rows as a share of all rows."""
+    masses = counts * np.array(costs)
+    return masses.sum() ** 2 / (masses @ np.array(costs)) / counts.sum()
 
 
 def test_validation_rows_replace_the_folds():

@@ -73,7 +73,8 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
     size : {"accurate", "balanced", "small", "detailed"} or None
         Which tree the bound pruner chooses by cross-validation: that of the least error, or the
         smallest within half a standard error of it, or within one, or the largest within one. None:
-        ``"balanced"`` from 1,000 rows on; below, a fixed weight without cross-validation.
+        ``"balanced"`` from 1,000 rows on, or where class weights or costs leave less than half of
+        the rows effective; else a fixed weight without cross-validation.
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
         Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
         categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,

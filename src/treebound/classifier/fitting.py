@@ -251,7 +251,7 @@ def _model(
 def _beside(pruner: Pruner, options: GrowOptions) -> GrowOptions:
     """The options of growing in folds: one thread where the folds have threads themselves."""
     in_threads = isinstance(pruner, BoundPruner) and effective_jobs(pruner.n_jobs) > 1
-    return replace(options, n_jobs=1) if in_threads else options
+    return replace(options, n_jobs=1 if in_threads else effective_jobs(options.n_jobs))
 
 
 class Fold(NamedTuple):

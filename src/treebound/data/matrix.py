@@ -73,8 +73,12 @@ class Matrix:
         rows : index array, slice or mask
             The rows to keep.
         """
+        if isinstance(rows, np.ndarray) and rows.dtype == np.bool_:
+            rows = np.flatnonzero(rows)
         if self.dense is not None:
-            return Matrix(self.columns, dense=self.dense[rows], unknown=self.unknown)
+            # several times faster than an index
+            dense = self.dense[rows] if isinstance(rows, slice) else self.dense.take(rows, axis=0)
+            return Matrix(self.columns, dense=dense, unknown=self.unknown)
         values = tuple(column[rows] for column in self.given)
         return Matrix(self.columns, values, unknown=self.unknown)
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ldexp
 from numbers import Real
 from typing import Any
 
@@ -245,7 +246,7 @@ class WeightTotal:
     @property
     def unit(self) -> float:
         """What an integer of one stands for."""
-        return float(np.ldexp(1.0, -self.shift))
+        return ldexp(1.0, -self.shift)
 
     def integers(self, weight: NDArray[np.float64] | None, rows: int) -> NDArray[np.int64] | None:
         """The weights of some of the rows as integers; None where every weight is one."""

@@ -44,8 +44,10 @@ from treebound.tree.smoothing import probabilities
 
 Floats = NDArray[np.float64]
 
-# Fewer rows are not cross-validated: there it gains nothing over the default weight.
+# Fewer rows are not cross-validated: there it gains nothing over the default weight, unless class
+# weights or costs leave so few effective rows that this weight prunes too much.
 LEAST_ROWS = 1000
+FEW_EFFECTIVE = 0.5  # as a share of the rows
 # Tables of more values are not grown again for each fold: a tenth of the rows is left out instead.
 MOST_VALUES = 10**7
 
@@ -82,13 +84,14 @@ class BoundPruner(BasePruner):
     weight : float or "auto"
         Weight of the tree term in the scores ``"code-length"`` and ``"log-loss"``. ``"auto"``
         chooses it from 1,000 rows on by cross-validation, or on ``validation`` rows; without
-        them, or without a way to grow trees, it is 0.6 (0.45 for log-loss).
+        them, or without a way to grow trees, it is 0.6 (0.3 for log-loss). Where class weights
+        or costs leave less than half of the rows effective, the code length is cross-validated
+        below 1,000 rows too.
     rule : {"accurate", "balanced", "small", "detailed"} or None
         Which weight ``"auto"`` takes: that of the least validated loss, or the largest within half
         a standard error, or within one, or the smallest within one. A tree of one leaf is chosen
-        only if it has the least loss itself. None: ``"balanced"`` from 1,000 rows on
-        (``"detailed"`` for log-loss: more leaves rank better), and the weight of ``"auto"``
-        without rows below.
+        only if it has the least loss itself. None: ``"balanced"`` where ``"auto"`` cross-validates
+        (``"detailed"`` for log-loss: more leaves rank better).
     folds : int or splitter
         Number of folds, which are the same for any order of the rows or names of the classes; or a
         cross-validation splitter of scikit-learn.
@@ -276,7 +279,7 @@ class BoundPruner(BasePruner):
         elif sample is None or grow is None:
             reason = "to choose it takes the rows and a way to grow trees on parts of them"
             return WeightChoice(self._weight, None, reason)
-        elif against := self._reason_against(sizes.tree, sample):
+        elif against := self._reason_against(sizes.tree, costs, sample):
             return WeightChoice(self._weight, None, against)
         else:
             parts = folds(sample, self.folds, self.random_state)
@@ -301,9 +304,10 @@ class BoundPruner(BasePruner):
         )
         return choice or WeightChoice(self._weight, None, "there are too few rows for folds")
 
-    def _reason_against(self, tree: Tree, sample: Sample) -> str:
+    def _reason_against(self, tree: Tree, costs: Costs, sample: Sample) -> str:
         """Why the weight is not cross-validated; empty if it is."""
-        if self.rule is None and sample.total < LEAST_ROWS:
+        enough = costs.m >= FEW_EFFECTIVE * sample.total or self.score == "log-loss"
+        if self.rule is None and sample.total < LEAST_ROWS and enough:
             return f"below {LEAST_ROWS:,} rows it is not chosen by cross-validation"
         return "the grown tree has one leaf" if tree.n_leaves == 1 else ""
 

@@ -28,8 +28,7 @@ def optimal(sizes: BestBySize, objective: Objective) -> PruningResult:
         size, score = _least_by_halves(sizes, objective)
     else:
         cap = whole if whole <= SMALL else _largest_size(sizes, objective)
-        leaves = np.arange(1, cap + 1)
-        scores = objective(leaves, sizes.errors(cap), objective.log_growth_leaves(leaves))
+        scores = objective.by_leaves(sizes.errors(cap))
         size = int(np.argmin(scores)) + 1  # on ties the first, with the fewest leaves
         score = float(scores[size - 1])
     path = OptimalPath(sizes, objective, chosen=whole - size)

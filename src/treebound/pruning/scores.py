@@ -151,6 +151,13 @@ class Objective:
         labels = errors if self.score == "log-loss" else self._code(errors, 0.0, 0.0, weight=0.0)
         return labels + weights[:, None] * tree
 
+    def by_leaves(self, errors: Floats) -> Floats:
+        """The score of trees of 1, 2, ... leaves."""
+        if self.score in ("code-length", "log-loss"):
+            return self.at_weights(errors, np.array([self.weight])).reshape(-1)
+        leaves = np.arange(1, len(errors) + 1)
+        return self(leaves, errors, self.log_growth_leaves(leaves))
+
     def __call__(self, leaves: Ints, errors: Floats, log_tau: Floats) -> Floats:
         """The score, for arrays of leaves, errors and log growth."""
         prior = self.log_prior(leaves)

@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 WEIGHTS = np.array([0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0])
 DEFAULT_WEIGHT = 0.6
-LOG_LOSS_WEIGHT = 0.45  # of the score "log-loss"
+LOG_LOSS_WEIGHT = 0.3  # of the score "log-loss"
 # How many standard errors above the least loss a smaller tree may have; minus: a larger one.
 RULES = {"accurate": 0.0, "balanced": 0.5, "small": 1.0, "detailed": -1.0}
 

@@ -223,7 +223,7 @@ def certify(
 
 def _certify_any(model: Any, X: Any, y: Any, kind: str | None, delta: float | None) -> Certificate:
     """The certificate of any classifier, from held-out rows."""
-    if not callable(getattr(model, "predict", None)):
+    if not hasattr(model, "predict"):
         as_model(model, "certify")
     if X is None or kind != "held-out":
         hint = "give rows that had no part in fitting as X and y."

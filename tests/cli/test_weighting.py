@@ -122,3 +122,13 @@ def test_cross_validation_reports_it_too(table, capsys):
 )
 def test_wrong_options_are_named(table, capsys, options, words):
     assert words in refused(capsys, "fit", table[0], "--target", "y", *options)
+
+
+def test_columns_are_learned_without_the_rows_of_weight_zero(tmp_path, capsys):
+    frame = pd.DataFrame({"a": ["x", "y"] * 20 + ["z"], "w": [2.0, 1.0] * 20 + [0.0]})
+    frame["y"] = ["yes", "no"] * 20 + ["no"]
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    shell, _ = fitted(capsys, (path, frame), "--weight-column", "w")
+    assert [column.categories for column in shell.columns_] == [("x", "y")]
+    assert shell.tree_.weight[0] == 60.0

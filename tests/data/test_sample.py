@@ -92,6 +92,14 @@ def test_reading_keeps_columns_and_classes():
         Sample.read([[3.0, "v"]], [1], columns=learned.columns, classes=learned.classes, named=True)
 
 
+def test_rows_of_weight_zero_are_gone_before_labels_are_read():
+    known = {"columns": NUMBERS, "classes": np.array(["a", "b"]), "named": False}
+    sample = Sample.read([[0.0], [1.0], [2.0]], ["a", "new", "b"], [1.0, 0.0, 2.0], **known)
+    assert (sample.y.tolist(), sample.weights.tolist()) == ([0, 1], [1.0, 2.0])
+    with pytest.raises(ValueError, match="Got 'new' instead"):
+        Sample.read([[0.0], [1.0]], ["a", "new"], [1.0, 0.5], **known)
+
+
 def test_a_part_of_a_sample_is_a_sample():
     whole = Sample.learn([[1.0, "u"], [2.0, "v"], [3.0, "u"]], [5, 7, 5], [1.0, 2.0, 3.0])
     part = whole.part(np.array([2, 0]))

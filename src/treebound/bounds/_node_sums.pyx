@@ -391,7 +391,7 @@ cdef double union_of_chains(
     """The smaller of star and cap, over a power of two."""
     cdef int k
     cdef int64_t here
-    cdef double found, other
+    cdef double result, other
     power[0] = 0
     if not is_plain:
         power[0] = low.power[m]
@@ -399,12 +399,12 @@ cdef double union_of_chains(
             here = low.fall_power[k] + high.power[m - k]
             if here > power[0]:
                 power[0] = here
-    found = star(low, high, count, m, is_plain, power[0])
+    result = star(low, high, count, m, is_plain, power[0])
     if count > m:
         other = capped(low, high, count, m, is_plain, power[0])
-        if other < found:
+        if other < result:
             return other
-    return found
+    return result
 
 
 def chains(

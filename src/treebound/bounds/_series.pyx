@@ -171,13 +171,13 @@ def powers_at(double alpha, double beta, double x, const int64_t[::1] at,
 def power(double alpha, double beta, double x, int64_t j):
     """``W_j`` as a mantissa and a power of two."""
     cdef Powers powers
-    cdef Number found
+    cdef Number result
     with nogil:
         start(&powers, alpha, beta, x)
         while powers.j < j:
             step(&powers)
-        found = value(&powers)
-    return found.mantissa, found.power
+        result = value(&powers)
+    return result.mantissa, result.power
 
 
 # -- polynomials -------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def joined(const double[::1] left, const int64_t[::1] left_power,
     cdef Py_ssize_t a = left.shape[0], b = right.shape[0], k, i, low, high
     cdef int64_t top, here
     cdef double total
-    cdef Number found, other
+    cdef Number result, other
     with nogil:
         out[0], out_power[0] = 0.5, 1
         for k in range(a + b - 1):
@@ -243,15 +243,15 @@ def joined(const double[::1] left, const int64_t[::1] left_power,
             total = 0.0
             for i in range(low, high + 1):
                 total += left[i] * right[k - i] * below(top - left_power[i] - right_power[k - i])
-            found.mantissa, found.power = total, top - equal
+            result.mantissa, result.power = total, top - equal
             if k + 1 < a:
                 other.mantissa, other.power = left[k + 1], left_power[k + 1]
-                add(&found, &other)
+                add(&result, &other)
             if k + 1 < b and not equal:
                 other.mantissa, other.power = right[k + 1], right_power[k + 1]
-                add(&found, &other)
-            times(&found, 1.0)
-            out[k + 1], out_power[k + 1] = found.mantissa, found.power
+                add(&result, &other)
+            times(&result, 1.0)
+            out[k + 1], out_power[k + 1] = result.mantissa, result.power
 
 
 # -- all trees ---------------------------------------------------------------------------------

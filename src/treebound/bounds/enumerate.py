@@ -85,8 +85,7 @@ def realizable_partitions(
     [((0,), (1, 2)), ((0, 1), (2,)), ((0, 2), (1,))]
     """
     where = "realizable_partitions"
-    m, tests = _sample_tests(X, kinds, one_sided, categories, where)
-    check_shape(shape, where)
+    m, tests = _checked(X, kinds, shape, one_sided, categories, where)
     c = check_int("c", c, where)
     if c > min(m, shape.leaves):
         return frozenset()
@@ -119,8 +118,7 @@ def count_realizable(
     7
     """
     where = "count_realizable"
-    m, tests = _sample_tests(X, kinds, one_sided, categories, where)
-    check_shape(shape, where)
+    m, tests = _checked(X, kinds, shape, one_sided, categories, where)
     return count_masks(tests, m, shape, check_int("c", c, where))
 
 
@@ -154,23 +152,23 @@ def realizable_growth(
     6
     """
     where = "realizable_growth"
-    m, tests = _sample_tests(X, kinds, one_sided, categories, where)
-    check_shape(shape, where)
-    n_classes = check_int("n_classes", n_classes, where)
-    return growth_masks(tests, m, shape, n_classes)
+    m, tests = _checked(X, kinds, shape, one_sided, categories, where)
+    return growth_masks(tests, m, shape, check_int("n_classes", n_classes, where))
 
 
 # --- the sample -------------------------------------------------------------------------------
 
 
-def _sample_tests(
+def _checked(
     X: ArrayLike,
     kinds: Sequence[str],
+    shape: TreeShape,
     one_sided: bool,
     categories: Sequence[int | None] | None,
     where: str,
 ) -> tuple[int, frozenset[int]]:
     """Number of rows and the tests of the whole sample."""
+    check_shape(shape, where)
     table = _check_sample(X, kinds, where)
     codes = _declared(table, kinds, one_sided, categories, where)
     columns = zip(table.T, kinds, codes, strict=True)

@@ -112,16 +112,13 @@ def _is_simple(shape: TreeShape, m: int, n_classes: int, features: Features) -> 
     return n_classes == 1 or m == 1 or shape.is_leaf or features.is_empty
 
 
-def _by_size(kind: str) -> Form:
-    def found(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
-        if _is_simple(shape, m, n_classes, features):
-            return log(n_classes)
-        if m > _MOST_SIZES:
-            must = f"at most {_MOST_SIZES:,} for form={kind!r}, which sums over part sizes"
-            raise invalid("m", "log_growth", must, m, "form='best'.")
-        return growth_by_size(shape, m, n_classes, features, kind)
-
-    return found
+def _by_size(shape: TreeShape, m: int, n_classes: int, features: Features, kind: str) -> float:
+    if _is_simple(shape, m, n_classes, features):
+        return log(n_classes)
+    if m > _MOST_SIZES:
+        must = f"at most {_MOST_SIZES:,} for form={kind!r}, which sums over part sizes"
+        raise invalid("m", "log_growth", must, m, "form='best'.")
+    return growth_by_size(shape, m, n_classes, features, kind)
 
 
 def _best(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
@@ -140,8 +137,8 @@ def _best(shape: TreeShape, m: int, n_classes: int, features: Features) -> float
 
 _FORMS: dict[str, Form] = {
     "best": _best,
-    "tight": _by_size("tight"),
-    "chain-sum": _by_size("chain-sum"),
+    "tight": partial(_by_size, kind="tight"),
+    "chain-sum": partial(_by_size, kind="chain-sum"),
     "fast": partial(log_fast_growth, total=False),
     "closed": log_closed_growth,
     "chain": log_chain_growth,

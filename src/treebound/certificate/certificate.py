@@ -359,7 +359,4 @@ def certify_counts(
 
 def _percent(share: float, *, short: bool = False) -> str:
     """A share in percent with one decimal, or in short form."""
-    text = f"{100 * share:.1f}"
-    if short:
-        text = f"{100 * share:.6g}"
-    return f"{text} %"
+    return f"{100 * share:.6g} %" if short else f"{100 * share:.1f} %"

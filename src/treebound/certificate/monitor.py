@@ -360,9 +360,7 @@ def leaf_monitor(
     share, streams = alpha / (4.0 * len(rows)), []
     for leaf, inside in rows.items():
         for side, events in (("in", inside), ("outside", m - inside)):
-            if upper is None:
-                most = upper_limit(m, events, log(share))
-            else:
-                most = upper(leaf, events, log(share))
+            level = log(share)
+            most = upper_limit(m, events, level) if upper is None else upper(leaf, events, level)
             streams.append(Stream(f"the share of rows {side} leaf {leaf}", most, share))
     return Monitor(alpha, streams, leaves=list(rows))

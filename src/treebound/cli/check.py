@@ -65,8 +65,7 @@ def check(
     print_result("\n".join(aligned([HEADINGS, *rows])))
     print_result("" if report.findings else "\nNothing looks suspicious.")
     for finding in report.findings:
-        words = remedy(finding)
-        print_result(f"{finding.subject} {finding.what}.\n    {words[:1].upper()}{words[1:]}.")
+        print_result(finding.told(remedy(finding)))
 
 
 def remedy(finding: Finding) -> str:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 from rich.console import Console
 
-from treebound._files import atomic_write, write_text
+from treebound._files import atomic_write
 from treebound.cli.app import app, console
+from treebound.cli.messages import write_result
+from treebound.cli.options import Force, Output, Switch
 from treebound.cli.overwrite import check_output
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def run_study(
     scheduler: str | None = None,
     timeout: float = 3600.0,
     store: Path = Path("results.sqlite"),
-    retry: Annotated[bool, Parameter(negative=())] = False,
+    retry: Switch = False,
     yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=())] = False,
 ) -> None:
     """Run the study of pruners, or go on with one that was stopped.
@@ -167,8 +169,8 @@ def report(
     form: Annotated[Format, Parameter(name=["--as"])] = "terminal",
     table: Words = None,
     protocol: str | None = None,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    force: Annotated[bool, Parameter(negative=())] = False,
+    output: Output = None,
+    force: Force = False,
 ) -> None:
     """Show the results of a study.
 
@@ -185,8 +187,6 @@ def report(
         Which study, where the store holds several.
     output
         File to write; by default the standard output (the page: report.html).
-    force
-        Write over a file of another kind too.
     """
     from treebound.bench.page import write_page
     from treebound.bench.results import Results
@@ -207,16 +207,8 @@ def report(
             for sheet in sheets:
                 print_sheet(sheet, screen)
         return
-    if form == "latex":
-        text = as_latex(sheets)
-    elif form == "markdown":
-        text = "\n".join(as_markdown(sheet) for sheet in sheets)
-    else:
-        text = "\n".join(as_csv(sheet) for sheet in sheets)
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        write_text(output, text)
+    each = as_markdown if form == "markdown" else as_csv
+    write_result(as_latex(sheets) if form == "latex" else "\n".join(map(each, sheets)), output)
 
 
 @contextmanager

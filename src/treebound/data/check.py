@@ -59,10 +59,7 @@ class TableReport:
 
     def __repr__(self) -> str:
         lines = [f"{self.n_rows:,} rows", "", *aligned([HEADINGS, *self.rows()]), ""]
-        lines += [
-            f"{finding.subject} {finding.what}.\n    {_sentence(finding.remedy)}"
-            for finding in self.findings
-        ]
+        lines += [finding.told(finding.remedy) for finding in self.findings]
         return "\n".join(lines if self.findings else [*lines, "Nothing looks suspicious."])
 
 
@@ -194,7 +191,3 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

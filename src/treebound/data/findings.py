@@ -80,6 +80,10 @@ class Finding:
     def __str__(self) -> str:
         return f"{self.subject} {self.what}. Hint: {self.remedy}."
 
+    def told(self, remedy: str) -> str:
+        """What was found, and in a line below what to do about it."""
+        return f"{self.subject} {self.what}.\n    {remedy[:1].upper()}{remedy[1:]}."
+
 
 def warn_of_findings(sample: Sample, *, stacklevel: int = 2) -> None:
     """Warn of what is suspicious about a training sample, the first few by name."""

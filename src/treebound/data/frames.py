@@ -315,6 +315,8 @@ def _arrow_text(texts: Any, label: str) -> RawColumn:
 
 
 def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
+    import narwhals as nw
+
     native = series.to_native()
     library = series.implementation
     if library.is_pandas_like():
@@ -328,16 +330,13 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
         return coded_column(np.asarray(held.codes), categories, ordered=bool(held.ordered))
     if library.is_pyarrow():
         return _arrow_codes(native, label)
-    categories = tuple(getattr(dtype, "categories", None) or ())
-    if library.is_polars() and categories:
-        return coded_column(_physical(native.to_physical()), categories, ordered=True)
     if library.is_polars():
-        # A Categorical shares its categories with other columns: keep only those found.
         array = native.to_arrow()
-        indices = array.indices.cast("int64").fill_null(MISSING)
-        return _used("text", indices.to_numpy(zero_copy_only=False), array.dictionary)
-    import narwhals as nw
-
+        codes = array.indices.cast("int64").fill_null(MISSING).to_numpy(zero_copy_only=False)
+        if dtype == nw.Enum:
+            return coded_column(codes, tuple(array.dictionary.to_pylist()), ordered=True)
+        # A Categorical shares its categories with other columns: keep only those found.
+        return _used("text", codes, array.dictionary)
     return _text(series.cast(nw.String), label)
 
 
@@ -365,15 +364,6 @@ def _used(family: Family, codes: NDArray[Any], dictionary: Any) -> RawColumn:
     rank = np.full(len(counts) + 1, MISSING)
     rank[used] = np.arange(len(used))
     return found_column(family, rank[codes], dictionary.take(used).to_pylist())
-
-
-def _physical(codes: Any) -> NDArray[np.int64]:
-    """The codes of a polars column, -1 where missing."""
-    import narwhals as nw
-
-    series = nw.from_native(codes, series_only=True).cast(nw.Int64)
-    physical: NDArray[np.int64] = series.fill_null(MISSING).to_numpy()
-    return physical
 
 
 # -- one row -----------------------------------------------------------------------------------

@@ -32,8 +32,8 @@ class RawColumn:
     family: Family  # type of the values
     values: NDArray[Any]
     categories: tuple[Any, ...] | None = None
-    ordered: bool = False  # whether the dtype orders and declares the categories
-    declared: bool = False  # whether the dtype orders and declares the categories
+    ordered: bool = False  # whether the dtype orders the categories
+    declared: bool = False  # whether the dtype declares them
     missing: NDArray[np.bool_] | None = None
 
     def rows(self, keep: NDArray[np.bool_]) -> RawColumn:

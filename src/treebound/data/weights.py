@@ -219,8 +219,8 @@ class WeightTotal:
     """
 
     total: Fraction = Fraction(0)  # the sum of the weights
-    ones: bool = True  # whether every weight is one, and whether every weight is an integer
-    whole: bool = True  # whether every weight is one, and whether every weight is an integer
+    ones: bool = True  # whether every weight is one
+    whole: bool = True  # whether every weight is an integer
 
     @classmethod
     def of(cls, weight: NDArray[np.float64] | None, rows: int) -> WeightTotal:

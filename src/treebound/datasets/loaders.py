@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+from collections import Counter
 from typing import Any
 
 import pyarrow as pa
 
 from treebound._extras import require
 from treebound._validation import OneOf, check
+from treebound.data.columns import KINDS
 from treebound.data.raw import RawColumn, column_of
 from treebound.data.schema import Schema
 from treebound.data.text import text_tables
@@ -144,21 +146,15 @@ def _shipped(entry: DatasetInfo) -> dict[str, Values]:
 def _compare_with_paper(entry: DatasetInfo, dataset: Dataset) -> None:
     """Raise unless the table has the counts of the paper."""
     counts = entry.counts
-    expected: dict[str, Any] = {
-        "examples": counts.examples,
-        "class counts": dict(zip(entry.declared.classes or (), counts.classes, strict=True)),
-    }
-    actual: dict[str, Any] = {
-        "examples": dataset.n_examples,
-        "class counts": dataset.class_counts,
-    }
-    if dataset.schema is entry.paper:
-        for kind in ("real", "ordinal", "nominal"):
-            expected[f"{kind} features"] = getattr(counts, kind)
-            actual[f"{kind} features"] = sum(c.kind == kind for c in dataset.schema.columns)
-    wrong = [
-        f"{actual[k]} {k} instead of {expected[k]}" for k in expected if actual[k] != expected[k]
+    classes = dict(zip(entry.declared.classes or (), counts.classes, strict=True))
+    facts: list[tuple[str, Any, Any]] = [
+        ("examples", dataset.n_examples, counts.examples),
+        ("class counts", dataset.class_counts, classes),
     ]
+    if dataset.schema is entry.paper:
+        kinds = Counter(column.kind for column in dataset.schema.columns)
+        facts += [(f"{kind} features", kinds[kind], getattr(counts, kind)) for kind in KINDS]
+    wrong = [f"{own} {what} instead of {paper}" for what, own, paper in facts if own != paper]
     if wrong:
         raise DatasetError(
             f"{dataset.source}: the data set {entry.name!r} is not as the paper states: "

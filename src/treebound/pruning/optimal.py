@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,65 +134,49 @@ class OptimalPath(PruningPath):
         return self._sizes.errors()[::-1].copy()
 
     @cached_property
-    def log_growth(self) -> Floats:
-        """Log growth function of the trees with that many leaves, at each step."""
-        return self._objective.log_growth_leaves(self.leaves)
-
-    @cached_property
     def scores(self) -> Floats:  # type: ignore[override]
-        return self._objective(self.leaves, self.errors, self.log_growth)
+        return self._scores(self.leaves, self.errors)
+
+    def _scores(self, leaves: Ints, errors: Floats) -> Floats:
+        return self._objective(leaves, errors, self._objective.log_growth_leaves(leaves))
 
     def measured(self, steps: Ints) -> tuple[Floats, Floats]:
         leaves = self.leaves[steps]
         if not len(leaves):
             return np.empty(0), np.empty(0)
-        errors = self._sizes.errors(int(leaves.max(initial=1)))[leaves - 1]
-        return errors, self._objective(leaves, errors, self._objective.log_growth_leaves(leaves))
+        errors = self._sizes.errors(int(leaves.max()))[leaves - 1]
+        return errors, self._scores(leaves, errors)
 
     def cuts(self, step: int) -> NDArray[np.intp]:
         return self._sizes.cuts(len(self) - step)
 
     def explain(self) -> str:
         """Compare the chosen size with the neighbouring ones."""
-        best = self._size(self.chosen)
+        at = self.chosen
+        near = np.array([step for step in (at, at + 1, at - 1) if 0 <= step < len(self)])
+        leaves, (errors, scores) = self.leaves[near], self.measured(near)
         lines = [
-            f"{count(best.leaves, 'leaf')} with {self._loss(best.errors)}: "
-            f"score {number(best.score)}, the least over the best trees of 1 to "
+            f"{count(leaves[0], 'leaf')} with {self._loss(errors[0])}: "
+            f"score {number(scores[0])}, the least over the best trees of 1 to "
             f"{count(min(len(self), self.limit or len(self)), 'leaf')}."
         ]
-        for step in (self.chosen + 1, self.chosen - 1):
-            if 0 <= step < len(self):
-                lines.append(self._compare(self._size(step), best))
+        # what the other errors would cost at the chosen size
+        only_errors = self._scores(np.full(len(near), leaves[0]), errors)
+        for size, change, score, halfway in zip(
+            leaves[1:], errors[1:] - errors[0], scores[1:], only_errors[1:], strict=True
+        ):
+            words = f"the same {self.counted}"
+            if change:
+                words = f"{self._loss(abs(change))} {'more' if change > 0 else 'fewer'} "
+                words += _pays(halfway - scores[0])
+            lines.append(
+                f"{count(size, 'leaf')}: {words}, the tree {_pays(score - halfway)}; "
+                f"score {number(score)}, {signed(score - scores[0])}."
+            )
         return "\n".join(lines)
 
     def _loss(self, value: float) -> str:
         return count(value, self.counted.removesuffix("s"))
-
-    def _size(self, step: int) -> _Size:
-        """A single size, to explain a large tree without computing its whole path."""
-        objective, leaves = self._objective, len(self) - step
-        errors = float(self._sizes.errors(leaves)[-1])
-        log_tau = float(objective.log_growth_leaves(np.array([leaves]))[0])
-        return _Size(leaves, errors, log_tau, objective.one(leaves, errors, log_tau))
-
-    def _compare(self, other: _Size, best: _Size) -> str:
-        """Compare a neighbouring size with the chosen one, by errors and by tree."""
-        only_errors = self._objective.one(best.leaves, other.errors, best.log_growth)
-        change = other.errors - best.errors
-        words = f"{self._loss(abs(change))} {'more' if change > 0 else 'fewer'} "
-        errors = words + _pays(only_errors - best.score) if change else f"the same {self.counted}"
-        size = _pays(other.score - only_errors)
-        return (
-            f"{count(other.leaves, 'leaf')}: {errors}, the tree {size}; "
-            f"score {number(other.score)}, {signed(other.score - best.score)}."
-        )
-
-
-class _Size(NamedTuple):
-    leaves: int
-    errors: float
-    log_growth: float
-    score: float
 
 
 def _pays(change: float) -> str:

@@ -88,12 +88,7 @@ class WeightChoice:
         return int((preferred if len(preferred) else informative)[-1])
 
     def explain(self) -> str:
-        """Describe the choice and its alternatives.
-
-        Returns
-        -------
-        str
-        """
+        """Describe the choice and its alternatives."""
         if self.rule is None:
             return f"Weight {self.weight:g} of the tree: {self.reason}."
         place = self.index

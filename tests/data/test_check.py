@@ -14,7 +14,7 @@ def frame():
     return pd.DataFrame(
         {
             "when": pd.date_range("2024-01-01", periods=N),
-            "share": [f"{i}%" for i in range(N)],
+            "share": ["NA" if i % 9 == 1 else f"{i}%" for i in range(N)],
             "colour": ["?" if i % 6 == 0 else "red" if i % 2 else "blue" for i in range(N)],
             "size": np.linspace(-1.0, 1.0, N),
         }
@@ -33,7 +33,7 @@ def test_a_report_has_columns_classes_and_findings(library):
     assert report.columns[1]["commonest"] == {"red": 30, "blue": 20, "?": 10}
     said = {one.column: one.what for one in report.findings}
     assert said["when"] == "holds dates or durations"
-    assert said["share"].startswith("holds numbers written as text, such as '0%'")
+    assert said["share"] == "holds numbers written as text, such as '0%', and besides 'NA'"
     assert said["colour"].startswith("holds '?' in 10 rows")
     assert said["loan"] == "is 'bad' in only 8.3 % of the rows"
 

@@ -320,17 +320,17 @@ def _text_finding(
         remedy = "make numbers of it, such as days since a date, or month and weekday"
         return Finding(name, f"holds dates as text, such as {example}", remedy)
     what, remedy = "holds numbers written as text, such as ", "convert it to numbers"
-    if example := most(_WRITTEN):
-        return Finding(name, what + example, remedy)
-    # A few plain numbers as text are probably meant as names, if nothing is missing among them.
-    example = most(_PLAIN)
-    if not example or (n_categories <= _SHOWN**2 and not absent):
-        return None
-    zeros = next((text for text in texts if _LEADING_ZERO.fullmatch(text)), None)
-    if zeros is not None:
-        what = f"holds codes with leading zeros, such as {zeros!r}"
-        return Finding(name, what, "keep it as text: numbers would lose them", note=True)
-    others = absent + [text for text in texts if _PLAIN.fullmatch(text) is None]
+    example, others = most(_WRITTEN), absent
+    if not example:
+        # A few plain numbers as text are probably meant as names, if nothing is missing among them.
+        example = most(_PLAIN)
+        if not example or (n_categories <= _SHOWN**2 and not absent):
+            return None
+        zeros = next((text for text in texts if _LEADING_ZERO.fullmatch(text)), None)
+        if zeros is not None:
+            what = f"holds codes with leading zeros, such as {zeros!r}"
+            return Finding(name, what, "keep it as text: numbers would lose them", note=True)
+        others = absent + [text for text in texts if _PLAIN.fullmatch(text) is None]
     if others:
         example += f", and besides {', '.join(map(repr, others[:3]))}"
         remedy += f", and {', '.join(map(repr, others[:3]))} to missing values"

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial, reduce
+from functools import reduce
 from itertools import pairwise
-from operator import add, attrgetter
+from operator import add
 from typing import Any, Protocol
 
 import numpy as np
@@ -204,14 +204,12 @@ class ShardEngine(Engine):
             )[0]
             for group in groups
         ]  # fmt: skip
-        self._counts: NDArray[np.int64] = self.reduce(
-            sum_of, self.map(attrgetter("counts"), self._bundles)
-        )
+        self._counts: NDArray[np.int64] = self.reduce(sum_of, self.map(_counts_of, self._bundles))
 
     def recode(self, bins: Bins) -> None:
         self.bins = bins
         self._bundles = self.keep(self.map(recode, self.bundles, self.broadcast(bins)))
-        facts = self.reduce(partial(reduce, add), self.map(attrgetter("facts"), self._bundles))
+        facts = self.reduce(_add_facts, self.map(_facts_of, self._bundles))
         self._facts = replace(facts, total=self._facts.total, aside=self._facts.aside)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
@@ -270,6 +268,18 @@ def sum_of(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """The sum of arrays; none of them is changed."""
     total: NDArray[Any] = reduce(np.add, tables)
     return total
+
+
+def _counts_of(bundle: Any) -> Any:
+    return bundle.counts
+
+
+def _facts_of(bundle: Any) -> Any:
+    return bundle.facts
+
+
+def _add_facts(many: Sequence[Facts]) -> Facts:
+    return reduce(add, many)
 
 
 # -- in this process -------------------------------------------------------------------------------

@@ -207,27 +207,16 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         partition.
         """
         if plain and self.ordinal_features is None and isinstance(self.categorical_features, str):
+            X, y, weight = given
+            names = [c for c in X.columns if c not in _names(y, weight)]
+            some = np.unique(np.linspace(0, len(raw) - 1, min(len(raw), _SAMPLED)).astype(int))
             with suppress(ValueError, TypeError, PartitionError):
-                return self._learn_rest(client, raw, plain, given, held_out, kept)
+                rest = partitions_of(X, y, weight, [name for name in names if name not in plain])
+                schema = self._put_together(client, rest, held_out)
+                kept[:] = raw.kept(client, some.tolist())
+                values = raw.each(client, partial(tasks.numbers, names=plain), some.tolist())
+                return with_numbers(schema, names, values)
         return self._put_together(client, raw, held_out)
-
-    def _learn_rest(
-        self,
-        client: Any,
-        raw: Partitions,
-        plain: list[str],
-        given: tuple[Any, Any, Any],
-        held_out: LeftOut | None,
-        kept: list[Any],
-    ) -> Schema:
-        X, y, weight = given
-        names = [c for c in X.columns if c not in _names(y, weight)]
-        rest = partitions_of(X, y, weight, [name for name in names if name not in plain])
-        schema = self._put_together(client, rest, held_out)
-        some = np.unique(np.linspace(0, len(raw) - 1, min(len(raw), _SAMPLED)).astype(int)).tolist()
-        kept[:] = raw.kept(client, some)
-        values = raw.each(client, partial(tasks.numbers, names=plain), some)
-        return with_numbers(schema, names, values)
 
     def _put_together(self, client: Any, rows: Partitions, held_out: LeftOut | None) -> Schema:
         """What all partitions tell, without the rows held out."""

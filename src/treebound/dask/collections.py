@@ -26,15 +26,7 @@ def is_array(X: Any) -> bool:
 
 
 class Partitions:
-    """Rows, labels and weights of every partition.
-
-    Parameters
-    ----------
-    pieces : sequence of tuple
-        The delayed objects of each partition.
-    split : callable
-        Makes rows, labels and weights of them, on a worker.
-    """
+    """The delayed objects of every partition; ``split`` makes rows, labels and weights of them."""
 
     def __init__(
         self, pieces: Sequence[tuple[Any, ...]], split: Callable[..., tuple[Any, Any, Any]]
@@ -106,14 +98,7 @@ def _dask() -> Any:
 
 
 def partitions(X: Any, y: Any, weight: Any) -> Partitions:
-    """The partitions of a table, its labels and its weights.
-
-    Parameters
-    ----------
-    X : dask DataFrame or Array
-    y : dask Series or Array, or the name of a column of a DataFrame
-    weight : the same, or None
-    """
+    """The partitions of a table, its labels and its weights, which may be names of columns."""
     if not (is_frame(X) or is_array(X)):
         raise invalid("X", "fit", "a Dask DataFrame or a Dask Array", type(X).__name__)
     for parameter, given in (("y", y), ("sample_weight", weight)):
@@ -213,17 +198,10 @@ def _delayed(collection: Any) -> list[Any]:
 
 
 def map_rows(X: Any, function: Callable[[Any], Any], meta: Any, width: int | None = None) -> Any:
-    """A lazy collection with what a function gives for every partition.
+    """A lazy collection with what a function gives for every partition, as ``meta`` tells.
 
-    Parameters
-    ----------
-    X : dask DataFrame or Array
-    function : callable
-        Takes a data frame or an array.
-    meta : pandas object or dtype
-        What it gives: for a DataFrame an empty Series or DataFrame, for an Array a type.
-    width : int, optional
-        Columns of what it gives, where that is a matrix of an Array.
+    For a DataFrame that is an empty pandas object, for an Array a dtype, and a width if it gives a
+    matrix.
     """
     if is_frame(X):
         return X.map_partitions(function, meta=meta)

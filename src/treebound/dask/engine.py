@@ -147,7 +147,8 @@ class DaskEngine(ShardEngine):
 
     def _key(self, function: Callable[..., Any]) -> str:
         """The name of a task, from which workers know what fit it belongs to."""
-        return f"{function.__name__.strip('_')}-treebound-{self._token}-{next(self._number)}"
+        name = getattr(function, "__name__", type(function).__name__).strip("_")
+        return f"{name}-treebound-{self._token}-{next(self._number)}"
 
     def _submit(self, function: Callable[..., Any], *args: Any, worker: str = "") -> Any:
         """A task, on a worker if it lives."""

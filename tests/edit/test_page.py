@@ -51,6 +51,15 @@ def test_a_step_gives_the_whole_new_state_and_can_be_undone(page, command) -> No
     assert ask(page, do="redo", version=2)["state"]["nodes"] == state["nodes"]
 
 
+def test_surrogates_of_an_inner_node_are_those_of_the_editor(page, case) -> None:
+    clf, X, y = case
+    wanted = clf.edit(X, y).surrogates("")
+    told = ask(page, do="surrogates", node="", version=0)["surrogates"]
+    assert len(told) > 1
+    assert [line["words"] for line in told] == wanted["split"].tolist()
+    assert [line["agreement"] for line in told] == wanted["agreement"].tolist()
+
+
 def test_changed_rows_and_figures_stand_in_the_state(page, case) -> None:
     clf, X, y = case
     state = ask(page, do="collapse", node="", version=0)["state"]

@@ -118,6 +118,20 @@ def test_a_threshold_is_moved_and_split_at(opened) -> None:
     window.says("Undone")
 
 
+def test_surrogates_are_listed_when_they_are_opened(opened) -> None:
+    editor, window, _ = opened
+    window.press("#surrogates summary")
+    shown = (
+        "return [...document.querySelectorAll('#surrogates li')].map((line) => line.textContent)"
+    )
+    until(lambda: window.driver.execute_script(shown))
+    wanted = editor.surrogates("")
+    assert window.driver.execute_script(shown) == [
+        f"{split}, agrees {100 * share:.1f} %"
+        for split, share in zip(wanted["split"], wanted["agreement"], strict=True)
+    ]
+
+
 def test_a_category_and_the_best_split_are_taken_by_keyboard(opened) -> None:
     from selenium.webdriver.common.keys import Keys
 

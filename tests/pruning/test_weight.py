@@ -184,6 +184,19 @@ def test_few_effective_rows_are_cross_validated(cost, rule):
     assert (ranked.choice.weight, ranked.choice.rule) == (0.3, None)
 
 
+def test_few_effective_rows_of_noise_keep_at_least_the_default_weight():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(400, 4)), (rng.random(400) < 0.08).astype(int)
+    sample = Sample.learn(X, y, class_weight="balanced")
+    grown = grow(sample)
+    by_rule, chosen = (
+        BoundPruner(rule=rule).prune(grown, sample, grow=grow) for rule in ("balanced", None)
+    )
+    assert by_rule.choice.losses == chosen.choice.losses
+    assert by_rule.choice.weight < 0.6 == chosen.choice.weight
+    assert chosen.tree.n_leaves == BoundPruner(weight=0.6).prune(grown).tree.n_leaves
+
+
 def cost_share(counts, costs):
     """The effective rows as a share of all rows."""
     masses = counts * np.array(costs)

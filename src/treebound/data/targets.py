@@ -130,7 +130,7 @@ def _checked(labels: NDArray[Any]) -> NDArray[Any]:
 def _coded_texts(labels: NDArray[Any]) -> Labels | None:
     """Texts by distinct label; None if not all are texts, or (in an array of texts) too many."""
     if labels.dtype.kind == "U":
-        ends = np.arange(len(labels) + 1) * labels.itemsize
+        ends = np.arange(0, labels.nbytes + 1, labels.itemsize)
         factorized = factorize_bytes(ends, np.ascontiguousarray(labels).view(np.uint8))
         return None if factorized is None else Labels(labels[factorized[0]], factorized[1])
     coded = factorize_objects(labels)

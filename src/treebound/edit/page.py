@@ -82,6 +82,8 @@ class EditorPage:
             return {"state": self._state(), "error": _ELSEWHERE}
         if command == "node":
             return {"node": self._node(str(request["node"]))}
+        if command == "surrogates":
+            return {"surrogates": self._surrogates(str(request["node"]))}
         if command == "preview":
             return {"preview": self._preview(str(request["node"]), str(request["text"]))}
         if command in ("save", "report"):
@@ -176,6 +178,14 @@ class EditorPage:
             "ends": drawn.ends,
             "edges": drawn.edges,
         }
+
+    def _surrogates(self, path: str) -> list[dict[str, Any]]:
+        """The splits of other columns that part the rows of an inner node most alike."""
+        editor = self._editor
+        return [
+            {"words": candidate.entry()["split"], "agreement": candidate.agreement}
+            for candidate in editor.alike(node_at(editor.tree, path))
+        ]
 
     def _preview(self, path: str, text: str) -> dict[str, Any]:
         """How a split would part the rows of a node."""

@@ -134,8 +134,7 @@ class ShownTree:
             rows than go to the larger side. Rows with missing values go to their sides.
         """
         at = self._inner_node(node, "surrogates", ", without a split to agree with")
-        listed = self._trees.rows_of(self.tree, at).surrogates()
-        return as_frame([candidate.entry() for candidate in listed], ALTERNATIVE)
+        return as_frame([candidate.entry() for candidate in self.alike(at)], ALTERNATIVE)
 
     def plot_alternatives(
         self, node: int | str, *, ax: Axes | None = None, most: int = 12
@@ -155,6 +154,10 @@ class ShownTree:
         listed = [candidate.entry() for candidate in self.candidates(at)]
         title = where(self.tree, at, self._start.unknown)
         return AlternativesDisplay(listed[:most], title).plot(ax=ax)
+
+    def alike(self, node: int) -> list[Candidate]:
+        """The splits of other columns that part the rows of an inner node most alike."""
+        return self._trees.rows_of(self.tree, node).surrogates()
 
     def candidates(self, node: int, threads: int = 1) -> list[Candidate]:
         """The best split of every column at a node, as :meth:`alternatives` lists them."""

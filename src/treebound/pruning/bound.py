@@ -45,7 +45,7 @@ from treebound.tree.smoothing import probabilities
 Floats = NDArray[np.float64]
 
 # Fewer rows are not cross-validated: there it gains nothing over the default weight, unless class
-# weights or costs leave so few effective rows that this weight prunes too much.
+# weights or costs leave so few effective rows that it is often too small.
 LEAST_ROWS = 1000
 FEW_EFFECTIVE = 0.5  # as a share of the rows
 # Tables of more values are not grown again for each fold: a tenth of the rows is left out instead.
@@ -86,7 +86,7 @@ class BoundPruner(BasePruner):
         chooses it from 1,000 rows on by cross-validation, or on ``validation`` rows; without
         them, or without a way to grow trees, it is 0.6 (0.3 for log-loss). Where class weights
         or costs leave less than half of the rows effective, the code length is cross-validated
-        below 1,000 rows too.
+        below 1,000 rows too, for a weight of 0.6 or more.
     rule : {"accurate", "balanced", "small", "detailed"} or None
         Which weight ``"auto"`` takes: that of the least validated loss, or the largest within half
         a standard error, or within one, or the smallest within one. A tree of one leaf is chosen
@@ -302,7 +302,13 @@ class BoundPruner(BasePruner):
             reason="cross-validated" if validation is None else "left-out",
             n_jobs=effective_jobs(self.n_jobs),
         )
-        return choice or WeightChoice(self._weight, None, "there are too few rows for folds")
+        if choice is None:
+            return WeightChoice(self._weight, None, "there are too few rows for folds")
+        if validation is None and self.rule is None and sample is not None:
+            # on few rows a smaller weight may win by chance, with a tree that fits the noise
+            least = self._weight if sample.total < LEAST_ROWS else 0.0
+            choice = replace(choice, weight=max(choice.weight, least))
+        return choice
 
     def _reason_against(self, tree: Tree, costs: Costs, sample: Sample) -> str:
         """Why the weight is not cross-validated; empty if it is."""

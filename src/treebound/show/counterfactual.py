@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from treebound.data.columns import Unknown
+from treebound.data.raw import MISSING, UNKNOWN
 from treebound.show.as_rules import Region, part_of, whole_region
 from treebound.tree import Tree
 from treebound.tree.split import splits_of
@@ -18,7 +19,6 @@ from treebound.tree.split import splits_of
 Cell = float | int
 # Which numbers a column holds: whole ones, or floats of 32 or 64 bits.
 Grid = Literal["whole", "single", "double"]
-MISSING, UNKNOWN = -1, -2
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _FRAME = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:60em"
+_HEADINGS = ("because", "this row", "training rows that went this way")
 _CELL = "text-align:left;padding:1px 14px 1px 0;white-space:nowrap"
 
 
@@ -202,7 +203,7 @@ class Explanation:
     def __str__(self) -> str:
         lines = [f"{self._heading} ({self._support(self.answer)})"]
         if self.path:
-            table = [("because", "this row", "training rows that went this way"), *self._table]
+            table = [_HEADINGS, *self._table]
             wide = [max(len(line[k]) for line in table) for k in (0, 1)]
             lines += [f"  {a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in table]
         return "\n".join(lines + self._sentences)
@@ -217,11 +218,9 @@ class Explanation:
             f"({html.escape(self._support(self.answer))})</div>"
         ]
         if self.path:
-            head = cells(("because", "this row", "training rows that went this way"), "th")
-            body = "".join(cells(line, "td") for line in self._table)
-            parts.append(
-                f'<table style="border-collapse:collapse;font-size:inherit">{head}{body}</table>'
-            )
+            body = cells(_HEADINGS, "th") + "".join(cells(line, "td") for line in self._table)
+            style = "border-collapse:collapse;font-size:inherit"
+            parts.append(f'<table style="{style}">{body}</table>')
         parts += [f"<div>{html.escape(typeset_in(line))}</div>" for line in self._sentences]
         return f'<div class="treebound-explanation" style="{_FRAME}">{"".join(parts)}</div>'
 
@@ -234,7 +233,7 @@ class Explanation:
         parts: list[RenderableType] = [heading]
         if self.path:
             table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-            for name in ("because", "this row", "training rows that went this way"):
+            for name in _HEADINGS:
                 table.add_column(name, overflow="fold")
             for line in self._table:
                 table.add_row(*map(Text, line))

@@ -79,9 +79,9 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
             _column(column, asked=at in store.columns) for at, column in enumerate(tree.columns)
         ],
         "weighted": bool((tree.weight != tree.rows).any()),
-        "stats": store.stats,
+        "stats": list(store.stats),
         "splits": store.splits,
-        "nodes": store.nodes,
+        "nodes": list(store.nodes),
         "steps": steps,
         "start": start,
         "chosen": chosen,
@@ -184,13 +184,13 @@ class _Store:
     """
 
     def __init__(self, unknown: Unknown, smoothing: Smoothing | None) -> None:
-        self.stats: list[list[Any]] = []
+        self.stats: dict[Any, int] = {}
+        self.nodes: dict[tuple[int, ...], int] = {}
         self.splits: list[list[Any]] = []
-        self.nodes: list[list[int]] = []
         self.columns: set[int] = set()  # those that are asked
         self._unknown = unknown
         self._smoothing = smoothing
-        self._known: dict[Any, int] = {}
+        self._known: dict[Any, int] = {}  # the numbers of splits
 
     def add(self, tree: Tree, swapped: Collection[int]) -> int:
         """Add a tree; return the number of its root."""
@@ -200,34 +200,27 @@ class _Store:
         chances = probabilities(tree, self._smoothing).tolist()
         asked = self._splits(tree)
         for node in range(tree.n_nodes - 1, -1, -1):
-            stats = [rows[node], label[node], counts[node], chances[node]]
-            key = ("stats", rows[node], label[node], *counts[node], *chances[node])
-            entry = [self._number(key, self.stats, stats)]
+            stats = (rows[node], label[node], tuple(counts[node]), tuple(chances[node]))
+            entry: tuple[int, ...] = (self.stats.setdefault(stats, len(self.stats)),)
             if left[node] >= 0:
-                entry += [asked[node], numbers[left[node]], numbers[right[node]]]
-                entry += [1] * (node in swapped)
-            numbers[node] = self._number(("node", *entry), self.nodes, entry)
+                entry += (asked[node], numbers[left[node]], numbers[right[node]])
+                entry += (1,) * (node in swapped)
+            numbers[node] = self.nodes.setdefault(entry, len(self.nodes))
         return numbers[0]
-
-    def _number(self, key: Any, pool: list[Any], entry: Any) -> int:
-        number = self._known.get(key)
-        if number is None:
-            number = self._known[key] = len(pool)
-            pool.append(entry)
-        return number
 
     def _splits(self, tree: Tree) -> dict[int, int]:
         """The numbers of the splits of the inner nodes; each split is described once."""
         numbers = {}
         for split in filter(None, splits_of(tree, unknown=self._unknown)):
             # of a threshold the bits, as NaN does not equal itself
-            key = ("split", split.feature, split.threshold.hex(), split.kind, split.codes,
+            key = (split.feature, split.threshold.hex(), split.kind, split.codes,
                    split.missing_left, split.unknown_left)  # fmt: skip
             if key not in self._known:
                 sides = typeset(answer(split, left=True)), answer(split, left=False)
                 self.columns.add(split.feature)
-                entry = [one_line(split.column.name), *sides, split.feature, *_rule(split)]
-                self._number(key, self.splits, entry)
+                self._known[key] = len(self.splits)
+                name = one_line(split.column.name)
+                self.splits.append([name, *sides, split.feature, *_rule(split)])
             numbers[split.node] = self._known[key]
         return numbers
 

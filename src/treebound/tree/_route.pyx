@@ -1,7 +1,7 @@
 """Route rows through a tree, block by block."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t
 
 from treebound.tree._split cimport LEFT, RIGHT, Split, side_of
 
@@ -13,37 +13,13 @@ cdef extern from "_walk.h":
         int32_t child
         int32_t missing
         int32_t id
-    void walk_double(
-        const char* const* rows, Py_ssize_t n, Py_ssize_t stride, const Step* steps, int depth,
-        int32_t* nodes, Py_ssize_t ahead, int lines,
+    ctypedef void (*Walk)(
+        const char* first, Py_ssize_t n, Py_ssize_t across, Py_ssize_t stride, const Step* steps,
+        int32_t* reached,
     ) noexcept nogil
-    void walk_float(
-        const char* const* rows, Py_ssize_t n, Py_ssize_t stride, const Step* steps, int depth,
-        int32_t* nodes, Py_ssize_t ahead, int lines,
-    ) noexcept nogil
-    void walk_codes(
-        const char* const* rows, Py_ssize_t n, Py_ssize_t stride, const Step* steps, int depth,
-        int32_t* nodes, Py_ssize_t ahead, int lines,
-    ) noexcept nogil
-
-    ctypedef struct Plain:
-        double threshold
-        int32_t column
-        uint32_t child
-    void plain_double(
-        const double* values, Py_ssize_t n, Py_ssize_t width, const Plain* plain,
-        const int32_t* ids, int32_t* reached,
-    ) noexcept nogil
-    void plain_float(
-        const float* values, Py_ssize_t n, Py_ssize_t width, const Plain* plain,
-        const int32_t* ids, int32_t* reached,
-    ) noexcept nogil
+    Walk walk_complete_double, walk_complete_float, walk_double, walk_float, walk_codes
 
 cdef enum:
-    BLOCK = 256   # rows routed together, so that their values stay in cache
-    AHEAD = 64    # rows to prefetch ahead
-    MOST_LINES = 8
-    AT_ONCE = 6   # steps between removals of rows that have reached a leaf
     HEAVIER_CHILD = -1  # unknown categories go to the child of more weight
 
 
@@ -61,73 +37,24 @@ ctypedef fused value_t:
     double
 
 
-def walk_plain(
-    const value_t[:, ::1] X, const Plain[::1] steps, const int32_t[::1] ids, int32_t[::1] reached
-):
-    """Write the node that each row reaches; all columns are real and no value is missing."""
-    cdef Py_ssize_t n = X.shape[0]
-    if n == 0:
-        return
-    with nogil:
-        if value_t is double:
-            plain_double(&X[0, 0], n, X.shape[1], &steps[0], &ids[0], &reached[0])
-        else:
-            plain_float(&X[0, 0], n, X.shape[1], &steps[0], &ids[0], &reached[0])
-
-
 def walk(
-    const value_t[:, :] X, const Step[::1] steps, int32_t[::1] reached, bint codes
+    const value_t[:, :] X, const Step[::1] steps, int32_t[::1] reached, bint codes, bint complete
 ):
     """Write the node that each row reaches.
 
     ``codes``: whether there are columns that are not real; unknown categories go right.
+    ``complete``: whether no value is missing, and the values of a row are contiguous.
     """
-    cdef Py_ssize_t n = X.shape[0], start = 0
-    with nogil:
-        while start < n:
-            walk_block(
-                X, start, min(BLOCK, n - start), &steps[0], &reached[start], codes
+    cdef Walk walk_rows
+    if value_t is double:
+        walk_rows = walk_codes if codes else walk_complete_double if complete else walk_double
+    else:
+        walk_rows = walk_complete_float if complete else walk_float
+    if X.shape[0]:
+        with nogil:
+            walk_rows(
+                <const char*>&X[0, 0], X.shape[0], X.strides[0], X.strides[1], &steps[0], &reached[0]
             )
-            start += BLOCK
-
-
-cdef void walk_block(
-    const value_t[:, :] X, Py_ssize_t start, Py_ssize_t n, const Step* steps, int32_t* reached,
-    bint codes,
-) noexcept nogil:
-    cdef const char* rows[BLOCK]
-    cdef int32_t nodes[BLOCK]
-    cdef int32_t who[BLOCK]
-    cdef int32_t node
-    cdef Py_ssize_t i, kept, n_under_way = n, stride = X.strides[1]
-    cdef const char* first = <const char*>&X[start, 0]
-    # prefetch the rows of the next block if rows are contiguous
-    cdef Py_ssize_t ahead = AHEAD * X.strides[0]
-    cdef int lines = 0
-    if X.strides[1] == sizeof(value_t) and start + n + AHEAD <= X.shape[0]:
-        lines = <int>min(X.strides[0] // 64 + 1, MOST_LINES)
-    for i in range(n):
-        rows[i] = first + i * X.strides[0]
-        nodes[i] = 0
-        who[i] = <int32_t>i
-    # invariant: rows, nodes and who hold the unfinished rows; the others have reached their node
-    while n_under_way:
-        if value_t is float:
-            walk_float(rows, n_under_way, stride, steps, AT_ONCE, nodes, ahead, lines)
-        elif codes:
-            walk_codes(rows, n_under_way, stride, steps, AT_ONCE, nodes, ahead, lines)
-        else:
-            walk_double(rows, n_under_way, stride, steps, AT_ONCE, nodes, ahead, lines)
-        lines = 0
-        kept = 0
-        for i in range(n_under_way):
-            node = nodes[i]
-            reached[who[i]] = steps[node].id
-            rows[kept] = rows[i]
-            who[kept] = who[i]
-            nodes[kept] = node
-            kept += steps[node].child != node
-        n_under_way = kept
 
 
 def route(const value_t[:, :] X, const Split[::1] splits, int32_t[::1] reached):

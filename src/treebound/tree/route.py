@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
-from treebound.tree._route import HEAVIER, fill_splits, route, walk, walk_plain
+from treebound.tree._route import HEAVIER, fill_splits, route, walk
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -45,7 +45,6 @@ _STEP = np.dtype(
         ("id", np.int32),
     ]
 )
-_PLAIN = np.dtype([("threshold", np.float64), ("column", np.int32), ("child", np.uint32)])
 _COLUMN = np.dtype([("nominal", np.int32), ("real", np.int32), ("missing", np.int32)])
 _NO_CODE = -1
 # The side of unknown categories: right, the heavier child, none.
@@ -106,22 +105,14 @@ def _walk_rows(tree: Tree, X: Matrix, used: Ints, reached: Ints, start: int, sto
             rows[:, at] = values
             if values.dtype.kind != "f" and values.size and values.min() < 0:
                 rows[values == -1, at] = np.nan
-        walk(rows, steps, reached[first:last], True)
+        walk(rows, steps, reached[first:last], True, False)
 
 
 def _walk_dense(tree: Tree, X: Matrix, reached: Ints, start: int, stop: int) -> None:
     assert X.dense is not None
     rows = X.dense[start:stop]
-    if X.complete and rows.flags.c_contiguous:
-        if "plain" not in tree._splits:
-            steps = _steps(tree)
-            plain = np.empty(tree.n_nodes, dtype=_PLAIN)
-            plain["threshold"], plain["column"] = steps["high"], steps["column"]
-            plain["child"] = steps["child"] * _PLAIN.itemsize
-            tree._splits["plain"], tree._splits["ids"] = plain, steps["id"].copy()
-        walk_plain(rows, tree._splits["plain"], tree._splits["ids"], reached[start:stop])
-    else:
-        walk(rows, _steps(tree), reached[start:stop], False)
+    complete = X.complete and rows.flags.c_contiguous
+    walk(rows, _steps(tree), reached[start:stop], False, complete)
 
 
 def _any_unknown(X: Matrix, used: Ints) -> bool:

@@ -186,6 +186,15 @@ const tellCandidates = (focus = null) => {
   if (focus !== null) at("alternatives").querySelector(`[data-column="${focus}"]`)?.focus();
 };
 
+// The surrogates of an inner node are searched when they are opened.
+at("surrogates").addEventListener("toggle", async () => {
+  if (!at("surrogates").open) return;
+  const key = chosen.key, reply = await ask({ do: "surrogates", node: key });
+  if (chosen.key !== key || !reply.surrogates) return;
+  const lines = reply.surrogates.map(({ words, agreement }) => made("li", {}, `${words}, agrees ${percent(agreement)}`));
+  at("surrogates").querySelector("ol").replaceChildren(...(lines.length ? lines : [made("li", {}, "No column parts them alike.")]));
+});
+
 // Show a node at once, and its alternatives when they come.
 const showNode = async (key) => {
   const id = leafOrInner(key), [rows, label, counts] = statsOf(id);
@@ -195,7 +204,8 @@ const showNode = async (key) => {
   at("where").textContent = `${key || "root"}: ${data.classes[label]}, ${number(counts[label])} of ${number(sum(counts))} (${many(rows, "row")})`;
   at("counts").replaceChildren(classTable(id));
   tellActions(id);
-  at("keeping").hidden = !isInner(id);
+  at("keeping").hidden = at("surrogates").hidden = !isInner(id);
+  at("surrogates").open = false;
   tellCandidates();
   const reply = await ask({ do: "node", node: key });
   if (chosen.key !== key) return; // another node was chosen meanwhile

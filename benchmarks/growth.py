@@ -264,7 +264,7 @@ def shards(rows: list[int]) -> Table:
             {
                 "treebound": kernel(sample),
                 "one shard": on_engine([sample]),
-                "with a checkpoint": on_engine([sample], checkpoint=RESULTS / "checkpoint"),
+                "checkpoint": on_engine([sample], checkpoint=RESULTS / "checkpoint"),
                 "in rounds": on_engine([sample], Limits()),
                 "four shards": on_engine(parts),
             }

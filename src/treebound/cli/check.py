@@ -47,7 +47,7 @@ def check(
 
     table = read_training([data], options, target)
     lost = file_findings(table.raw)
-    report = check_sample(table.sample(), str(table.schema.target), lost)
+    report = check_sample(table.sample(table.raw.table()), str(table.schema.target), lost)
     if json:
         document = {
             "rows": report.n_rows,

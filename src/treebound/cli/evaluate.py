@@ -13,6 +13,7 @@ from treebound.cli.app import app, console
 from treebound.cli.messages import plain_table, print_json, print_message, print_result
 from treebound.cli.options import Data, Delta, FileOptions, Json, Model, More, Target, Threshold
 from treebound.cli.overwrite import check_output
+from treebound.cli.weighting import Numbers
 
 if TYPE_CHECKING:
     from treebound.certificate import Certificate
@@ -127,7 +128,7 @@ def certify(
     target: Target = None,
     kind: Literal["training", "held-out", "prior"] | None = None,
     delta: Delta = None,
-    costs: Annotated[list[str], Parameter(negative="")] = (),  # type: ignore[assignment]
+    costs: Numbers = (),
     json: Json = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:  # fmt: skip

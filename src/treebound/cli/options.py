@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
@@ -14,6 +14,7 @@ from treebound._validation import invalid
 if TYPE_CHECKING:
     from treebound.data import Column, Sample
     from treebound.data.files import RawTable
+    from treebound.data.frames import Table
     from treebound.data.schema import Layout, Schema
 
 _TABLE = "A CSV or Parquet file, or '-' for one on standard input."
@@ -204,13 +205,12 @@ class TrainingTable:
     schema: Schema  # what every column is taken for
     ordered: list[str]  # columns of numbers that are ordinal
 
-    def sample(self) -> Sample:
-        """The rows, encoded."""
+    def sample(self, X: Table, weight: Any = None, class_weight: Any = None) -> Sample:
+        """The rows, encoded; ``X`` has their columns."""
         from treebound.data import Sample
 
-        return Sample.learn(
-            self.raw.table(), self.raw.labels(), ordinal_features=self.ordered or None
-        )
+        labels, ordered = self.raw.labels(), self.ordered or None
+        return Sample.learn(X, labels, weight, class_weight=class_weight, ordinal_features=ordered)
 
 
 def read_training(

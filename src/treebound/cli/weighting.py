@@ -61,13 +61,11 @@ class WeightOptions:
 
     def sample(self, table: TrainingTable, parameters: FitParameters) -> Sample:
         """The weighted rows; the weights and costs of the classes are set in the parameters."""
-        from treebound.data import Sample
         from treebound.data.targets import learn_classes
         from treebound.pruning import BoundPruner
 
         X, weight = self.divided(table.raw.table())
-        labels = table.raw.labels()
-        classes = learn_classes(labels)[0].tolist()
+        classes = learn_classes(table.raw.labels())[0].tolist()
         if self.class_weight and not self.balanced:
             parameters.class_weight = by_class(self.class_weight, classes, "class_weight")
         if self.costs:
@@ -78,13 +76,7 @@ class WeightOptions:
                 )
             costs = by_class(self.costs, classes)
             parameters.pruning = BoundPruner(costs=costs, n_jobs=parameters.n_jobs)
-        return Sample.learn(
-            X,
-            labels,
-            weight,
-            class_weight=parameters.class_weight,
-            ordinal_features=table.ordered or None,
-        )
+        return table.sample(X, weight, parameters.class_weight)
 
     def divided(self, table: Table) -> tuple[Table, NDArray[Any] | None]:
         """The table without the column of weights, and the weights."""

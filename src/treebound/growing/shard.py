@@ -54,6 +54,10 @@ class Shard:
             return self.values.column(j)
         return column_codes(bins, self.codes, j)
 
+    def columns(self, bins: Bins) -> list[NDArray[Any]]:
+        """The values of all columns."""
+        return [self.column(j, bins) for j in range(bins.n_columns)]
+
 
 class Rows(NamedTuple):
     """Which rows each node has: those of slot s from ``starts[s]`` to ``starts[s + 1]``."""
@@ -170,7 +174,7 @@ def recode(bundle: Bundle, bins: Bins) -> Bundle:
     """The bundle in finer bins; values are read again."""
     shards, found = [], []
     for shard in bundle.shards:
-        columns = [shard.column(j, bundle.bins) for j in range(bins.n_columns)]
+        columns = shard.columns(bundle.bins)
         codes, *known = code_shard(bins, columns, len(shard.labels))
         found.append(Facts(len(shard.labels), WeightTotal(), *known))
         shards.append(replace(shard, codes=codes))
@@ -262,7 +266,7 @@ def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
     """The values of the rows of some nodes, as the in-memory growth takes them."""
     found: list[list[Piece]] = [[] for _ in slots]
     for shard, rows in zip(bundle.shards, bundle.rows, strict=True):
-        columns = [shard.column(j, bundle.bins) for j in range(bundle.bins.n_columns)]
+        columns = shard.columns(bundle.bins)
         for pieces, slot in zip(found, slots, strict=True):
             ids = rows.of(slot)
             units = None if shard.units is None else shard.units[ids]
@@ -305,7 +309,7 @@ def count_classes(bundle: Bundle, tree: Tree) -> NDArray[np.float64]:
     ones = WeightTotals()
     tables = [np.zeros((tree.n_nodes, tree.n_classes))]
     for shard in bundle.shards:
-        X = _matrix(tree, [shard.column(j, bundle.bins) for j in range(len(tree.columns))])
+        X = _matrix(tree, shard.columns(bundle.bins))
         tables.append(class_sums(tree, X, shard.labels, None, ones)[0])
     return reduce(add, tables)
 
@@ -327,12 +331,9 @@ def _matrix(tree: Tree, values: Sequence[NDArray[Any]]) -> Matrix:
 
 def name_splits(bundle: Bundle, tree: Tree) -> Names:
     """The rows of a bundle that may name splits."""
-    columns = range(len(tree.columns))
     return last_names(
         [
-            names_of_part(
-                tree, _matrix(tree, [shard.column(j, bundle.bins) for j in columns]), shard.start
-            )
+            names_of_part(tree, _matrix(tree, shard.columns(bundle.bins)), shard.start)
             for shard in bundle.shards
         ]
     )

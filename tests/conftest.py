@@ -1,7 +1,9 @@
 """Make ``support`` importable from every test file, and keep hypothesis calm on busy machines."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,3 +26,12 @@ def raw_files() -> Path:
     if folder is None:
         pytest.skip("needs the raw data files: name their folder with TREEBOUND_DATA")
     return folder
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    """A browser for the tests of a module."""
+    from browser import chromium
+
+    with chromium() as browser:
+        yield browser

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from browser import chromium
 from edit.editor_case import passengers
-from edit.window import Window, served, until
+from edit.window import Window, opened_page, served, until
 
 import treebound as tb
 from treebound.edit import Editor
@@ -23,13 +22,6 @@ HOSTILE = '<img src=x onerror="document.title=1">"\\'
 
 
 @pytest.fixture(scope="module")
-def driver():
-    pytest.importorskip("uvicorn")
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def case():
     return passengers()
 
@@ -38,11 +30,7 @@ def case():
 def opened(driver, case, tmp_path):
     clf, X, y = case
     editor = clf.edit(X, y)
-    with served(editor, tmp_path) as (address, stop):
-        driver.get_log("browser")  # of the tests before
-        driver.get(address)
-        window = Window(driver)
-        window.ready("")
+    with opened_page(driver, editor, tmp_path) as (window, stop):
         yield editor, window, stop
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from browser import chromium
 from edit.editor_case import passengers
-from edit.window import Window, served, until
+from edit.window import Window, opened_page, served, until
 
 import treebound as tb
 
@@ -19,22 +18,11 @@ SCALE = "return view.scale"
 SHOWN = "return shown.length"
 
 
-@pytest.fixture(scope="module")
-def driver():
-    pytest.importorskip("uvicorn")
-    with chromium() as made:
-        yield made
-
-
 @pytest.fixture
 def opened(driver, tmp_path) -> Iterator[tuple[Any, Window]]:
     clf, X, y = passengers(max_leaves=12)
     editor = clf.edit(X, y)
-    with served(editor, tmp_path) as (address, _):
-        driver.get_log("browser")  # of the tests before
-        driver.get(address)
-        window = Window(driver)
-        window.ready("")
+    with opened_page(driver, editor, tmp_path) as (window, _):
         yield editor, window
         assert window.errors() == []
 

@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from treebound.edit import Editor
 from treebound.edit.page import EditorPage
 from treebound.edit.server import application
 from treebound.exchange import save
 
-__all__ = ["Window", "served", "until"]
+__all__ = ["Window", "opened_page", "served", "until"]
 
 RESTS = "return !busy && chosen.node !== null && document.querySelector(arguments[0]) !== null"
 
@@ -23,7 +25,7 @@ RESTS = "return !busy && chosen.node !== null && document.querySelector(argument
 @contextmanager
 def served(editor: Editor, folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
     """The address of the page of an editor, and what stops its server."""
-    import uvicorn
+    uvicorn = pytest.importorskip("uvicorn")
 
     def write(command: str, model: Any) -> str:
         if command == "save":
@@ -106,3 +108,16 @@ class Window:
 
     def errors(self) -> list[str]:
         return [entry["message"] for entry in self.driver.get_log("browser")]
+
+
+@contextmanager
+def opened_page(
+    driver: Any, editor: Editor, folder: Path
+) -> Iterator[tuple[Window, Callable[[], None]]]:
+    """The page of an editor in a browser, ready to be used, and what stops its server."""
+    with served(editor, folder) as (address, stop):
+        driver.get_log("browser")  # of the tests before
+        driver.get(address)
+        window = Window(driver)
+        window.ready("")
+        yield window, stop

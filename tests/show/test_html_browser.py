@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import chromium
 from show.test_html import HOSTILE, FakePath, hostile_tree, on_path
 from sklearn.datasets import load_breast_cancer
 
@@ -14,12 +13,6 @@ import treebound as tb
 from treebound.show import to_html
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def driver():
-    with chromium() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from browser import chromium
 from random_trees import decoded, random_rows, random_tree
 
 import treebound as tb
@@ -18,12 +17,6 @@ from treebound.show import explain, to_html, to_rules
 from treebound.tree.impurity import importances
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def driver():
-    with chromium() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

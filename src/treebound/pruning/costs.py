@@ -56,7 +56,11 @@ class Costs:
         """The cost of each node as a leaf with its label."""
         if not self.given:
             return tree.node_losses
-        cost: Floats = (tree.counts @ self.matrix)[np.arange(tree.n_nodes), tree.label]
+        return self.of_counts(tree.counts, tree.label)
+
+    def of_counts(self, counts: Floats, label: NDArray[np.int32]) -> Floats:
+        """The cost of rows of each class, a line of the table for each label."""
+        cost: Floats = (counts @ self.matrix)[np.arange(len(label)), label]
         return cost
 
     def by_class(self, tree: Tree) -> Floats:

@@ -11,7 +11,11 @@ def fill_splits(
     splits: NDArray[np.void], columns: NDArray[np.void], tree: Tree, unknown: int
 ) -> None: ...
 def route(
-    X: NDArray[np.floating[Any]], splits: NDArray[np.void], reached: NDArray[np.int32]
+    X: NDArray[np.floating[Any]],
+    splits: NDArray[np.void],
+    reached: NDArray[np.int32],
+    rows: NDArray[np.intp] | None = None,
+    start: int = 0,
 ) -> None: ...
 def walk(
     X: NDArray[np.floating[Any]],

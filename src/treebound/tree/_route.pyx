@@ -57,16 +57,20 @@ def walk(
             )
 
 
-def route(const value_t[:, :] X, const Split[::1] splits, int32_t[::1] reached):
-    """The same for any policy for unknown categories."""
-    cdef Py_ssize_t n = X.shape[0], i
+def route(
+    const value_t[:, :] X, const Split[::1] splits, int32_t[::1] reached,
+    const Py_ssize_t[::1] rows=None, int32_t start=0,
+):
+    """The same for any policy for unknown categories; of some rows, from a node on."""
+    cdef Py_ssize_t n = reached.shape[0], i, row
     cdef int32_t node, target
     with nogil:
         for i in range(n):
-            node = 0
+            row = i if rows is None else rows[i]
+            node = start
             while splits[node].column >= 0:
                 target = splits[node].child[
-                    side_of(&splits[node], <double>X[i, splits[node].column])
+                    side_of(&splits[node], <double>X[row, splits[node].column])
                 ]
                 if target == node:
                     break

@@ -162,7 +162,7 @@ def decision_path(tree: Tree, X: Matrix, unknown: str = "other") -> csr_matrix:
     from scipy.sparse import csr_matrix
 
     paths: list[list[int]] = []
-    for node, parent in enumerate(_parents(tree).tolist()):
+    for node, parent in enumerate(parents(tree).tolist()):
         paths.append([*paths[parent], node] if node else [0])
     ends = np.concatenate([[0], np.cumsum(tree.node_depth + 1)])
     nodes = np.concatenate(paths)
@@ -172,13 +172,14 @@ def decision_path(tree: Tree, X: Matrix, unknown: str = "other") -> csr_matrix:
 
 def path_to(tree: Tree, node: int) -> list[int]:
     """The nodes from the root to a node, both included."""
-    parent, way = _parents(tree), [node]
+    parent, way = parents(tree), [node]
     while way[-1]:
         way.append(int(parent[way[-1]]))
     return way[::-1]
 
 
-def _parents(tree: Tree) -> Ints:
+def parents(tree: Tree) -> Ints:
+    """The parent of each node, -1 for the root."""
     parent = np.full(tree.n_nodes, -1, dtype=np.int32)
     inner = np.flatnonzero(~tree.is_leaf)
     parent[tree.left[inner]] = inner

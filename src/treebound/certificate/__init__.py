@@ -8,9 +8,14 @@ from treebound.certificate.certificate import (
     CertificateKind,
     certify_counts,
 )
-from treebound.certificate.folds import best_of_folds, default_folds, draw_folds, draw_tenth
 from treebound.certificate.frontier import Frontier, certify_proof
-from treebound.certificate.held_out import HeldOut, counts_at, learn_apart
+from treebound.certificate.held_out import (
+    HeldOut,
+    best_of_folds,
+    counts_at,
+    draw_apart,
+    learn_apart,
+)
 from treebound.certificate.prior import (
     CertifiedTree,
     Prior,
@@ -41,9 +46,7 @@ __all__ = [
     "certify_proof",
     "certify_tree",
     "counts_at",
-    "default_folds",
-    "draw_folds",
-    "draw_tenth",
+    "draw_apart",
     "learn_apart",
     "reason_against",
     "search_trees",

@@ -18,9 +18,7 @@ from treebound.certificate import (
     PriorOptions,
     RowRecord,
     best_of_folds,
-    default_folds,
-    draw_folds,
-    draw_tenth,
+    draw_apart,
     learn_apart,
     search_trees,
 )
@@ -96,7 +94,7 @@ def _fit_apart(
             f"Got {m} instead."
         )
     several = parameters.certify == "folds"
-    drawn = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
+    drawn = draw_apart(m, seed, several=several)
     folds = [np.flatnonzero(np.isin(place, fold)) for fold in drawn]
     size = len(rows), table.shape[1]
     large = is_large(*size) and not several
@@ -121,7 +119,7 @@ def _fit_apart(
         assert model.held_out is not None
         return model, model.held_out.errors
 
-    model = best_of_folds(fit, folds, parameters.delta).fitted
+    model: Model = best_of_folds(fit, folds, parameters.delta).fitted
     assert model.held_out is not None
     return replace(model, held_out=replace(model.held_out, folds=len(folds)))
 

@@ -46,7 +46,7 @@ class Costs:
     def labels(self, counts: Floats) -> NDArray[np.int32]:
         """The class of least cost of each node, the first on ties."""
         cost = counts @ self.matrix
-        return heaviest(cost.max(axis=1, keepdims=True) - cost)
+        return heaviest(cost.sum(axis=1, keepdims=True) - cost)
 
     def relabelled(self, tree: Tree) -> Tree:
         """The tree with the labels of least cost, if there are costs."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
-from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
+from treebound.pruning.optimal import BestBySize
 from treebound.pruning.path import PruningPath
 from treebound.tree._route import route
 from treebound.tree._structure import add_up
@@ -154,7 +154,10 @@ class Raiser:
         reached = np.empty(len(rows), dtype=np.int32)
         route(self._X, self._splits, reached, rows, top)
         cells = (reached - top).astype(np.int64) * k + self._y[rows]
-        tables = [np.bincount(cells, weight[rows], size * k) for weight in self._weights]
+        tables = [
+            np.asarray(np.bincount(cells, weight[rows], size * k), dtype=np.float64)
+            for weight in self._weights
+        ]
         return reached, [table.reshape(size, k) for table in tables]
 
     def _settle(self, node: int, kept: int, *, relabel: bool) -> None:

@@ -2,8 +2,8 @@
 
 Split the row numbers by a seed into K folds. Tree i is any function of the rows outside fold i.
 Given these rows its errors on the fold are binomial, so that each limit fails with probability at
-most ``delta / K``, and all of them hold together. One held-out tenth is one fold. Other trees on the
-pruning path of the chosen one share a second delta.
+most ``delta / K``, and all of them hold together. One held-out tenth is one fold. Other trees of
+the pruning path share a second delta.
 """
 
 from __future__ import annotations

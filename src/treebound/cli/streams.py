@@ -24,8 +24,8 @@ def must_stream(paths: Sequence[Path], asked: bool) -> bool:
     """Whether files are read batch by batch: if asked for, or too large for the free memory."""
     from treebound.data.formats import files_of, size_in_memory
 
-    limit = _free_memory() / _TIMES_IN_MEMORY
-    return asked or size_in_memory(files_of(paths), limit) >= limit
+    limit, named = _free_memory() / _TIMES_IN_MEMORY, [path for path in paths if str(path) != "-"]
+    return asked or (bool(named) and size_in_memory(files_of(named), limit) >= limit)
 
 
 def _free_memory() -> float:
@@ -53,7 +53,8 @@ def fit_files(
     source = Source([str(path) for path in paths], schema)
     if schema.target is None:
         raise no_target(source.columns)
-    lines = ProgressLines(tell, source.reader.n_rows())
+    fragments = source.reader.fragments
+    lines = ProgressLines(tell, fragments.n_rows() if fragments else None)
     watch = Watch(lines.tell, checkpoint)
     return fit_stream(parameters, source, schema.target, watch=watch)
 

@@ -36,7 +36,7 @@ from treebound.dask.collections import (
 from treebound.dask.engine import DaskEngine
 from treebound.dask.tasks import PartitionError
 from treebound.data.folds import LeftOut
-from treebound.data.learned import PartFacts, LearnedSchema, put_together, with_numbers
+from treebound.data.learned import LearnedSchema, PartFacts, put_together, with_numbers
 from treebound.data.parts import PartReader, PartRows
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
@@ -218,7 +218,9 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
                 return with_numbers(schema, names, values)
         return self._put_together(client, raw, held_out)
 
-    def _put_together(self, client: Any, rows: Partitions, held_out: LeftOut | None) -> LearnedSchema:
+    def _put_together(
+        self, client: Any, rows: Partitions, held_out: LeftOut | None
+    ) -> LearnedSchema:
         """What all partitions tell, without the rows held out."""
         learn = partial(
             tasks.learn,

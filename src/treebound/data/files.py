@@ -246,13 +246,15 @@ class Source(Batches):
 
     def plain_numbers(self) -> list[str]:
         """Columns of Parquet files that are numbers by their type."""
-        plain = self.reader.number_columns()
+        fragments = self.reader.fragments
+        plain = {*(fragments.number_columns() if fragments else ())}
         kinds = {column.name: column.kind for column in self.given.columns}
         return [name for name in self.columns if name in plain and kinds.get(name) in _NUMBERS]
 
     def some_rows(self, columns: list[str]) -> Iterator[Any]:
         """The first rows of some row groups."""
-        return self.reader.some_rows(columns)
+        assert self.reader.fragments is not None
+        return self.reader.fragments.some_rows(columns)
 
     def _tables(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
         if self.files is None:

@@ -13,7 +13,7 @@ from treebound.data.columns import Unknown
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.folds import LeftOut
 from treebound.data.frames import Table, read_table
-from treebound.data.learned import PartFacts, LearnedSchema
+from treebound.data.learned import LearnedSchema, PartFacts
 from treebound.data.matrix import Matrix
 from treebound.data.raw import RawColumn, family_of, smallest_ints
 from treebound.data.sample import Rows, Sample
@@ -100,7 +100,9 @@ class PartReader:
         return PartRows(part(~held, "error"), part(held, self.unknown), table.rows(held))
 
 
-def read_part(X: Any, y: Any, weight: Any, schema: LearnedSchema, *, unknown: Unknown = "error") -> Sample:
+def read_part(
+    X: Any, y: Any, weight: Any, schema: LearnedSchema, *, unknown: Unknown = "error"
+) -> Sample:
     """One part of the rows with the columns and classes of all; it may have no rows."""
     if _is_empty_part(y, weight):
         return empty_sample(schema)

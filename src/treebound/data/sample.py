@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treebound.data.columns import Column, Unknown
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
-from treebound.data.learned import PartFacts, LearnedSchema, put_together
+from treebound.data.learned import LearnedSchema, PartFacts, put_together
 from treebound.data.matrix import Matrix
 from treebound.data.targets import Labels, learn_classes, read_classes
 from treebound.data.weights import (

@@ -14,8 +14,8 @@ from treebound._validation import invalid, said_of
 from treebound.data.folds import LeftOut
 from treebound.data.frames import Table, read_columns
 from treebound.data.learned import (
-    PartFacts,
     LearnedSchema,
+    PartFacts,
     nothing_but_rows,
     put_together,
     some_numbers,
@@ -174,7 +174,9 @@ class TableStream:
         kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
         return until_settled(lambda: self._learn(kinds, class_weight, held_out))
 
-    def _learn(self, kinds: dict[str, Any], class_weight: Any, held_out: LeftOut | None) -> LearnedSchema:
+    def _learn(
+        self, kinds: dict[str, Any], class_weight: Any, held_out: LeftOut | None
+    ) -> LearnedSchema:
         by_type = kinds["ordinal_features"] is None and isinstance(
             kinds["categorical_features"], str
         )

@@ -129,17 +129,24 @@ def _coded_texts(labels: NDArray[Any]) -> Labels | None:
         factorized = factorize_bytes(ends, np.ascontiguousarray(labels).view(np.uint8))
         return None if factorized is None else Labels(labels[factorized[0]], factorized[1])
     coded = factorize_objects(labels) if labels.dtype.kind == "O" and len(labels) else None
-    return None if coded is None else _complete(np.array(coded[0], dtype=object), coded[1])
+    if coded is None:
+        return None
+    return _complete(Labels(np.array(coded[0], dtype=object), coded[1]))
 
 
-def _complete(distinct: NDArray[Any], codes: NDArray[Any], *, all_used: bool = True) -> Labels:
-    """Labels of which those that do not occur are left out; none may be missing."""
-    if len(codes) and int(codes.min()) < 0:
+def _complete(labels: Labels) -> Labels:
+    """The labels; none may be missing."""
+    if len(labels) and int(labels.codes.min()) < 0:
         raise ValueError(_MISSING)
-    used = None if all_used else np.bincount(codes, minlength=len(distinct)) > 0
-    if used is None or used.all():
-        return Labels(distinct, codes)
-    return Labels(distinct[used], (np.cumsum(used) - 1)[codes])
+    return labels
+
+
+def used_labels(
+    distinct: NDArray[Any], codes: NDArray[np.integer[Any]]
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The labels that some rows have, without others, and their codes."""
+    used = np.bincount(codes, minlength=len(distinct)) > 0
+    return distinct[used], (np.cumsum(used, dtype=np.int32) - np.int32(1))[codes]
 
 
 def _values(y: Any) -> Labels | NDArray[Any]:
@@ -179,7 +186,8 @@ def _of_series(series: Any) -> Labels | NDArray[Any]:
     distinct = np.array(raw.categories)
     if raw.family == "text" or distinct.ndim != 1:
         distinct = as_objects(raw.categories)
-    return _complete(distinct, raw.values, all_used=not raw.declared)
+    labels = _complete(Labels(distinct, raw.values))
+    return Labels(*used_labels(distinct, raw.values)) if raw.declared else labels
 
 
 def _flat(labels: NDArray[Any]) -> NDArray[Any]:

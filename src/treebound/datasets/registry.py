@@ -203,9 +203,9 @@ def _read(name: str) -> DatasetInfo:
 
 def _schema(document: dict[str, Any], changes: dict[str, Any]) -> Schema:
     """The columns of a data set, some of them changed."""
-    said = {key: document[key] for key in ("target", "read", "missing") if key in document}
-    columns = {**document["columns"], **changes}
-    return schema_of({"missing": [], "others": "ignore", **said, "columns": columns})
+    said: dict[str, Any] = {"missing": [], "others": "ignore"}
+    said |= {key: document[key] for key in ("target", "read", "missing") if key in document}
+    return schema_of({**said, "columns": {**document["columns"], **changes}})
 
 
 def _in_text_order(schema: Schema) -> Schema:

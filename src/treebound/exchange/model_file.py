@@ -54,22 +54,7 @@ _ANSWERING = ("unknown", "smoothing")
 
 
 def dumps(model: Model, *, pruning_path: bool = True, row_record: bool = True) -> str:
-    """Serialize a model to JSON text.
-
-    Numbers round-trip exactly and keys have a fixed order, so equal models give equal texts.
-
-    Parameters
-    ----------
-    model : Model
-        The model to write.
-    pruning_path, row_record : bool
-        See :func:`save`.
-
-    Raises
-    ------
-    ValueError
-        If a name or category has a character that UTF-8 cannot hold.
-    """
+    """A model as JSON text, with the options of :func:`save`; equal models give equal texts."""
     if not pruning_path:
         model = _without_path(model)
     try:
@@ -151,18 +136,7 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 
 def loads(text: str | bytes) -> Model:
-    """Read and check the text of a model file.
-
-    Parameters
-    ----------
-    text : str or bytes
-        JSON; bytes are UTF-8.
-
-    Raises
-    ------
-    FormatError
-        If the text is not a valid model; the message names the location.
-    """
+    """Read and check the text of a model file; bytes are UTF-8."""
     document = doc.parse(text)
     columns, classes = columns_of(document.columns), classes_of(document.classes)
     tree = tree_of(document.nodes, columns, classes)

@@ -154,7 +154,7 @@ class Training:
             source = Source([str(path) for path in self.paths], schema)
             if schema.target is None:
                 raise no_target(source.columns)
-            lines = ProgressLines(tell, source.reader.n_rows())
+            lines = ProgressLines(tell, source.n_rows())
             watch = Watch(lines.tell, self.checkpoint)
             return fit_stream(parameters, source, schema.target, watch=watch)
 
@@ -221,8 +221,8 @@ def too_large(paths: Sequence[Path]) -> bool:
     """Whether files do not fit in the free memory."""
     from treebound.data.formats import files_of, size_in_memory
 
-    limit = _free_memory() / _TIMES_IN_MEMORY
-    return size_in_memory(files_of(paths), limit) >= limit
+    limit, named = _free_memory() / _TIMES_IN_MEMORY, [path for path in paths if str(path) != "-"]
+    return bool(named) and size_in_memory(files_of(named), limit) >= limit
 
 
 def _free_memory() -> float:

@@ -6,7 +6,7 @@ from json import dumps
 from typing import TYPE_CHECKING
 
 from treebound._validation import as_int, invalid
-from treebound.cli.app import app, console
+from treebound.cli.app import command, console
 from treebound.cli.messages import print_message, print_result
 from treebound.cli.options import Data, FileOptions, Model, Switch
 
@@ -15,16 +15,13 @@ if TYPE_CHECKING:
 
 # Rows read at a time: few, since the first ones are wanted.
 _CHUNK = 1000
-_EXAMPLES = """\
-Examples:
-
-    treebound explain model.json new.csv
-    treebound explain model.json new.csv --row 7
-    treebound explain model.json new.csv --rows 100 --json\
-"""
 
 
-@app.command(help_epilogue=_EXAMPLES)
+@command(
+    "treebound explain model.json new.csv",
+    "treebound explain model.json new.csv --row 7",
+    "treebound explain model.json new.csv --rows 100 --json",
+)
 def explain(
     model: Model,
     data: Data,

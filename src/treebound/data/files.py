@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from treebound.data.typed import (
     stripped,
     typed_column,
 )
+
+if TYPE_CHECKING:
+    from treebound.data.arrow_dataset import Fragments
 
 _NUMBERS = (None, "real")  # kinds of columns that the schema does not make categories
 
@@ -246,13 +249,17 @@ class Source(Batches):
 
     def plain_numbers(self) -> list[str]:
         """Columns of Parquet files that are numbers by their type."""
-        plain = self.reader.number_columns()
+        plain = {*(self._fragments.number_columns() if self._fragments else ())}
         kinds = {column.name: column.kind for column in self.given.columns}
         return [name for name in self.columns if name in plain and kinds.get(name) in _NUMBERS]
 
     def some_rows(self, columns: list[str]) -> Iterator[Any]:
         """The first rows of some row groups."""
-        return self.reader.some_rows(columns)
+        return self._fragments.some_rows(columns) if self._fragments else iter(())
+
+    def n_rows(self) -> int | None:
+        """The number of rows, where the files tell it without being read."""
+        return self._fragments.n_rows() if self._fragments else None
 
     def _tables(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
         if self.files is None:
@@ -262,19 +269,22 @@ class Source(Batches):
                 yield self._chunk("the table", frame[start : start + step], False, start + 1)
             return
         if rows is None and len(self.files) > 1:
-            yield self._chunk(self.name, self.reader.whole(), self.files[0].is_text, 1)
+            yield self._chunk(self.name, self._reader.whole(), self.files[0].is_text, 1)
             return
         first, last = 1, None
-        for file, table in self.reader.tables(rows, columns):
+        for file, table in self._reader.tables(rows, columns):
             first = 1 if file is not last else first
             yield self._chunk(file.name, table, file.is_text, first)
             first, last = first + len(table), file
 
     @cached_property
-    def reader(self) -> FileReader:
-        """What reads the files."""
+    def _reader(self) -> FileReader:
         assert self.files is not None
         return FileReader(self.files, self.given)
+
+    @property
+    def _fragments(self) -> Fragments | None:
+        return self._reader.fragments
 
     def _chunk(self, name: str, rows: Any, from_text: bool, first: int) -> RawTable:
         schema = self.given

@@ -13,7 +13,7 @@ from treebound.data.columns import Unknown
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.folds import LeftOut
 from treebound.data.frames import Table, read_table
-from treebound.data.learned import PartFacts, Schema
+from treebound.data.learned import LearnedSchema, PartFacts
 from treebound.data.matrix import Matrix
 from treebound.data.raw import RawColumn, family_of, smallest_ints
 from treebound.data.sample import Rows, Sample
@@ -34,7 +34,7 @@ def learn_part(
 ) -> PartFacts:
     """Learn from one part of the rows; of those held out only the labels.
 
-    ``kinds`` are as in :func:`treebound.data.learn_matrix`.
+    ``kinds`` are the features of :meth:`Sample.learn`.
     """
     if held_out is not None and len(y):
         held = _left_out(held_out, len(y), weight, first)
@@ -77,7 +77,7 @@ class PartRows(NamedTuple):
 class PartReader:
     """Reads parts of the rows with the columns and classes of all."""
 
-    schema: Schema
+    schema: LearnedSchema
     rows: LeftOut | None = None  # which are left out
     unknown: Unknown = "error"  # how categories are read that only these have
 
@@ -100,7 +100,9 @@ class PartReader:
         return PartRows(part(~held, "error"), part(held, self.unknown), table.rows(held))
 
 
-def read_part(X: Any, y: Any, weight: Any, schema: Schema, *, unknown: Unknown = "error") -> Sample:
+def read_part(
+    X: Any, y: Any, weight: Any, schema: LearnedSchema, *, unknown: Unknown = "error"
+) -> Sample:
     """One part of the rows with the columns and classes of all; it may have no rows."""
     if _is_empty_part(y, weight):
         return empty_sample(schema)
@@ -109,7 +111,7 @@ def read_part(X: Any, y: Any, weight: Any, schema: Schema, *, unknown: Unknown =
     return rows.sample(matrix, schema)
 
 
-def join_samples(samples: Sequence[Sample], schema: Schema) -> Sample:
+def join_samples(samples: Sequence[Sample], schema: LearnedSchema) -> Sample:
     """All rows in memory."""
     weight = None
     if any(sample.weight is not None for sample in samples):
@@ -119,7 +121,7 @@ def join_samples(samples: Sequence[Sample], schema: Schema) -> Sample:
     return Sample(X, y, weight, schema.classes, schema.factors)
 
 
-def as_table(sample: Sample, schema: Schema) -> Table:
+def as_table(sample: Sample, schema: LearnedSchema) -> Table:
     """The rows of a sample as if they were read in memory; its columns can be learned again."""
     columns = [
         RawColumn("number", values)
@@ -136,7 +138,7 @@ def as_table(sample: Sample, schema: Schema) -> Table:
     return Table(schema.names, (sample.n_rows, len(columns)), raw=tuple(columns))
 
 
-def empty_sample(schema: Schema) -> Sample:
+def empty_sample(schema: LearnedSchema) -> Sample:
     """No rows."""
     values = tuple(
         np.empty(

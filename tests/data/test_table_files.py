@@ -116,6 +116,6 @@ def test_a_duration_and_a_huge_number_are_named(tmp_path):
     wide = tmp_path / "t.csv"
     wide.write_text(f"a,y\n{10**400},n\n1,y\n")
     raw = read_raw(wide, target="y")
-    for table in (raw.table(), pd.DataFrame({"a": [10**400, 1]})):
+    for table in (raw.table(), pd.DataFrame({"a": [10**400, 1]}, dtype=object)):
         with pytest.raises(ValueError, match=r"infinity or a value too large.*column 'a', row 0"):
             Sample.learn(table, raw.labels())

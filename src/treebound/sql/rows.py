@@ -17,7 +17,7 @@ from treebound._validation import invalid
 from treebound.certificate import draw_apart
 from treebound.data import Unknown
 from treebound.data.encoding import chosen_columns
-from treebound.data.learned import Schema
+from treebound.data.learned import LearnedSchema
 from treebound.data.raw import some_names
 from treebound.data.targets import learn_classes
 from treebound.data.weights import WeightTotal
@@ -52,7 +52,7 @@ class CodedRows(NamedTuple):
     table: str
     codings: list[Coding]
     classes_of: NDArray[np.int64]  # the class of each stored label
-    schema: Schema
+    schema: LearnedSchema
     total: WeightTotal
 
 
@@ -256,7 +256,7 @@ class RelationRows:
         for j, coding in enumerate(ordered):
             stored += _stored(j, coding, store)
         table = store.keep(f"SELECT {', '.join(stored)} FROM {ROWS} {' '.join(joins)}", native)
-        schema = Schema(
+        schema = LearnedSchema(
             tuple(coding.column for coding in ordered),
             tuple(self.names),
             self.classes,

@@ -34,7 +34,9 @@ import treebound as tb
 from treebound import datasets
 from treebound._files import write_text
 from treebound.bounds.risk import binomial_upper
-from treebound.certificate import Frontier, Prior, best_of_folds, search_trees
+from treebound.certificate import Frontier
+from treebound.certificate.held_out import best_of_folds
+from treebound.certificate.prior import Prior, search_trees
 from treebound.certificate.training import _by_compression, _by_tail_inversion
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, grow

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import check, invalid
-from treebound.certificate import CertifiedTree
 from treebound.certificate.by_class import share_training
 from treebound.certificate.mean_cost import MeanCost, certify_mean_cost
 from treebound.certificate.monitor import Monitor, leaf_monitor
-from treebound.certificate.prior import limit
+from treebound.certificate.prior import CertifiedTree, limit
 from treebound.certificate.referral import (
     CONSTRAINTS,
     Referral,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support import ROOT
 
-from treebound.certificate import best_of_folds, draw_apart
+from treebound.certificate.held_out import best_of_folds, draw_apart
 
 VECTORS = json.loads((ROOT / "tests/vectors/certificates.json").read_text())["folds"]
 

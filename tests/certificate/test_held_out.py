@@ -5,7 +5,7 @@ import pytest
 
 import treebound as tb
 from treebound.bounds.risk import binomial_upper
-from treebound.certificate import draw_apart, learn_apart
+from treebound.certificate.held_out import draw_apart, learn_apart
 from treebound.data import Sample
 from treebound.data.frames import read_table
 from treebound.pruning import BoundPruner

@@ -15,8 +15,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import treebound as tb
 from treebound.bounds.risk import risk_upper
-from treebound.certificate import Prior, draw_apart
+from treebound.certificate.held_out import draw_apart
 from treebound.certificate.monitor import Monitor
+from treebound.certificate.prior import Prior
 from treebound.classifier.referring import ReferringClassifier
 from treebound.promises import refer
 from treebound.show.report_data import report_data

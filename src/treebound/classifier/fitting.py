@@ -11,17 +11,10 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
-from treebound.certificate import (
-    Frontier,
-    HeldOut,
-    Prior,
-    PriorOptions,
-    RowRecord,
-    best_of_folds,
-    draw_apart,
-    learn_apart,
-    search_trees,
-)
+from treebound.certificate import Frontier
+from treebound.certificate.held_out import HeldOut, best_of_folds, draw_apart, learn_apart
+from treebound.certificate.prior import Prior, PriorOptions, search_trees
+from treebound.certificate.row_record import RowRecord
 from treebound.classifier.progress import Watch
 from treebound.data import Sample
 from treebound.data.findings import warn_of_findings

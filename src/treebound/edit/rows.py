@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.certificate import RowRecord, draw_apart
-from treebound.certificate.row_record import Role
+from treebound.certificate.held_out import draw_apart
+from treebound.certificate.row_record import Role, RowRecord
 from treebound.data import Sample, learn_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.sample import same_length

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.certificate import draw_apart
+from treebound.certificate.held_out import draw_apart
 from treebound.data import Unknown
 from treebound.data.encoding import chosen_columns
 from treebound.data.learned import LearnedSchema

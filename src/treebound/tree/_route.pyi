@@ -6,6 +6,9 @@ from numpy.typing import NDArray
 from treebound.tree.model import Tree
 
 HEAVIER: int
+SPLIT: np.dtype[np.void]
+STEP: np.dtype[np.void]
+COLUMN: np.dtype[np.void]
 
 def fill_splits(
     splits: NDArray[np.void], columns: NDArray[np.void], tree: Tree, unknown: int

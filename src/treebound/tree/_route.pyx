@@ -1,5 +1,7 @@
 """Route rows through a tree, block by block."""
 
+import numpy as np
+
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
@@ -30,6 +32,12 @@ cdef packed struct Column:
 
 
 HEAVIER = HEAVIER_CHILD
+cdef Split _split
+cdef Step _step
+cdef Column _column
+SPLIT = np.asarray(<Split[:1]>&_split).dtype
+STEP = np.asarray(<Step[:1]>&_step).dtype
+COLUMN = np.asarray(<Column[:1]>&_column).dtype
 
 
 ctypedef fused value_t:

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_flow
-from theory_support import case, landscapes, samples, vectors
+from theory_support import case, count_realizable, landscapes, samples, vectors
 
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import counting, stumps
-from treebound.bounds import enumerate as oracle
 from treebound.bounds._recursion import features_of
 from treebound.bounds.splits import node_budget, nominal_splits
 
@@ -130,7 +129,7 @@ def test_attribution_never_exceeds_the_theorem_of_a_kind(m, landscape):
 @given(samples(rows=6))
 def test_stump_bound_holds_on_any_sample(sample):
     X, kinds, landscape = sample
-    made = oracle.count_realizable(X, kinds, STUMP, 2)
+    made = count_realizable(X, kinds, STUMP, 2)
     m = len(X)
     assert made <= bounds.stump_partitions(m, landscape)
     if not landscape.nominal:

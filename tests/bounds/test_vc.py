@@ -28,7 +28,7 @@ STUMP = TreeShape.parse("(..)")
 
 
 def shatters(shape: TreeShape, X: np.ndarray, kinds: list[str]) -> bool:
-    return oracle.count_realizable(X, kinds, shape, 2) == 2 ** (len(X) - 1) - 1
+    return oracle.realizable_growth(X, kinds, shape, 2) == 2 ** len(X)
 
 
 def by_trying_every_sample(shape: TreeShape, landscape: Landscape) -> int:

@@ -14,8 +14,7 @@ from theory_support import case, count_realizable, landscapes, samples, vectors
 
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import counting, stumps
-from treebound.bounds._recursion import features_of
-from treebound.bounds.splits import node_budget, nominal_splits
+from treebound.bounds.splits import features_of, node_budget, nominal_splits
 
 STUMP = TreeShape.parse("(..)")
 counts = st.lists(st.integers(1, 8), min_size=1, max_size=6)

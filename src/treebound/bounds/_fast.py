@@ -21,12 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.bounds._closed import log_all_labellings
-from treebound.bounds._recursion import Features, Recursion, children, plan_of
-from treebound.bounds._rules import fast_rule
+from treebound.bounds._recursion import Recursion, fast_rule, plan_of
 from treebound.bounds._scaled import ROUNDING
 from treebound.bounds.counting import log_falling_factorial
-from treebound.bounds.splits import node_budget_table
-from treebound.shapes import TreeShape
+from treebound.bounds.splits import Features, node_budget_table
+from treebound.shapes import TreeShape, children
 
 FloatArray = NDArray[np.float64]
 # Products of integers, over all nodes, up to which ``pi^c`` is followed for every ``c``.

@@ -28,10 +28,9 @@ import numpy as np
 from treebound.bounds import _node_sums
 from treebound.bounds._cache import SizedCache, Table
 from treebound.bounds._closed import pairs_of
-from treebound.bounds._recursion import Features, children
 from treebound.bounds._scaled import Scaled
-from treebound.bounds.splits import node_budget_table, node_split_table
-from treebound.shapes import TreeShape
+from treebound.bounds.splits import Features, node_budget_table, node_split_table
+from treebound.shapes import TreeShape, children
 
 # Entries of the table of splits that are held at once.
 _TABLE = 1 << 20

@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from treebound.bounds import _node_sums
 from treebound.bounds._node import alone, chain_counts, node_budgets, sum_over_sizes
-from treebound.bounds._recursion import (
+from treebound.bounds._scaled import TWO, Scaled
+from treebound.bounds.splits import (
     Features,
-    children,
     distinct_features,
+    feature_split_table,
     shares,
     with_categories,
 )
-from treebound.bounds._scaled import TWO, Scaled
-from treebound.bounds.splits import feature_split_table
-from treebound.shapes import TreeShape
+from treebound.shapes import TreeShape, children
 
 FloatArray = NDArray[np.float64]
 # Raises a sum of counts above its rounding errors.

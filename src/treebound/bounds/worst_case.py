@@ -274,7 +274,7 @@ def _every_sample(features: list[_Feature], most: int) -> Iterator[list[Option]]
     """All samples that matter, or None where they are more than ``most``."""
     if any(feature.size > _MOST_COLUMNS for feature in features):
         return None
-    options = {feature: _maximal(feature, feature.columns()) for feature in set(features)}
+    options = {feature: _maximal(feature, feature.columns()) for feature in dict.fromkeys(features)}
     if not features:
         return iter([[]])
     first = max(options, key=lambda feature: len(options[feature]))

@@ -16,7 +16,7 @@ from libc.math cimport frexp, ldexp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
-from treebound.bounds._scaled cimport NOTHING, below
+from treebound.bounds._scaled cimport NOTHING, below, shrunk
 
 # What is left of a sum may be this share of it before it is replaced by its bound.
 cdef double REST = 1e-18
@@ -252,6 +252,34 @@ def joined(const double[::1] left, const int64_t[::1] left_power,
                 add(&result, &other)
             times(&result, 1.0)
             out[k + 1], out_power[k + 1] = result.mantissa, result.power
+
+
+def product(const double[::1] splits, const int[:, ::1] children, double n):
+    """``G = n + W (G_l G_r - n)`` node by node, children first; the last one's ``G``.
+
+    A leaf, child -1, has ``G = n``.
+    """
+    cdef Py_ssize_t k, count = splits.shape[0]
+    cdef Number here, leaf
+    cdef Number *one
+    cdef Number *other
+    cdef Number* values = <Number*> malloc(count * sizeof(Number))
+    if values == NULL:
+        raise MemoryError
+    with nogil:
+        leaf.mantissa, leaf.power = n, 0
+        times(&leaf, 1.0)
+        for k in range(count):
+            one = &leaf if children[k, 0] < 0 else &values[children[k, 0]]
+            other = &leaf if children[k, 1] < 0 else &values[children[k, 1]]
+            here.power = one.power + other.power
+            here.mantissa = one.mantissa * other.mantissa - shrunk(n, here.power)
+            times(&here, splits[k])
+            add(&here, &leaf)
+            values[k] = here
+        here = values[count - 1]
+    free(values)
+    return here.mantissa, here.power
 
 
 # -- all trees ---------------------------------------------------------------------------------

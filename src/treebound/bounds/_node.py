@@ -57,8 +57,7 @@ def sum_over_sizes(
     every = Scaled.zeros(last + 1)
     inner = Scaled.zeros(last + 1 if budgeted and not features.real else 0)
     low, high = (child.leaves if features.is_real else 1 for child in children(shape))
-    same = np.array([row], dtype=np.int32)
-    arrays = (*sides[0].arrays, *sides[1].arrays, same, same)
+    arrays = (*sides[0].arrays, *sides[1].arrays, np.array([[row, row]], dtype=np.int32))
     while first <= last:
         start, until = rows_at(first) if first < last else (first, last)
         splits = _split_table(features, start, min(until, last))[first - start :]

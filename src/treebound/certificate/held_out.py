@@ -36,6 +36,7 @@ from treebound.data.targets import learn_classes
 from treebound.data.weights import relative_weights, row_weights
 from treebound.pruning import PruningPath
 from treebound.tree.model import Tree, nodes_left
+from treebound.tree.node_sums import summed_up
 
 Rows = NDArray[np.intp]
 Counts = NDArray[np.int64]
@@ -184,11 +185,7 @@ class HeldOut:
         resting = counted(tree)
         right = resting[np.arange(tree.n_nodes), tree.label].sum()
         m = int(resting.sum())
-        # with unknown="stop" rows may rest at inner nodes: sum whole subtrees
-        before = np.zeros((grown.n_nodes + 1, grown.n_classes), dtype=np.int64)
-        np.cumsum(counted(grown), axis=0, out=before[1:])
-        counts = before[np.arange(grown.n_nodes) + grown.size] - before[:-1]
-        return cls(m, m - int(right), counts)
+        return cls(m, m - int(right), summed_up(grown, counted(grown)).astype(np.int64))
 
     def at(self, path: PruningPath | None, step: int | None) -> tuple[Counts | None, int]:
         """The counts at the nodes of a step's tree, if known, and how many trees share delta.

@@ -235,19 +235,24 @@ cdef void try_categories(
 ) noexcept nogil:
     """``x == category`` for every category that occurs, or for some; missing is one more."""
     cdef Py_ssize_t stride = node.problem.n_classes + 1, i, code
-    cdef const int64_t* counts
-    cdef double score
     for i in range(n_codes):
         code = i if codes == NULL else codes[i]
-        counts = table + code * stride
-        if counts[stride - 1] == 0 or not may_stand(counts, NULL, node):
-            continue
-        score = score_of(counts, node)
-        if is_better(score, code, best, node.tolerance):
-            best.score = score
-            best.place = code
-            best.left_weight = weight_in(counts, NULL, stride - 1)
-            best.missing_left = code == missing
+        try_category(table + code * stride, code, missing, node, best)
+
+
+cdef inline void try_category(
+    const int64_t* counts, Py_ssize_t code, Py_ssize_t missing, const NodeView* node, Split* best
+) noexcept nogil:
+    cdef Py_ssize_t n_classes = node.problem.n_classes
+    cdef double score
+    if counts[n_classes] == 0 or not may_stand(counts, NULL, node):
+        return
+    score = score_of(counts, node)
+    if is_better(score, code, best, node.tolerance):
+        best.score = score
+        best.place = code
+        best.left_weight = weight_in(counts, NULL, n_classes)
+        best.missing_left = code == missing
 
 
 cdef int64_t weight_in(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -67,16 +68,17 @@ def learn_matrix(
     nominal, ordinal = chosen_columns(labels, categorical_features, ordinal_features)
     dense = table.floats() if not nominal and not ordinal else None
     if dense is not None:
-        missing = _missing_columns(dense, labels)
-        columns = tuple(
-            Column(name, missing=has) for name, has in zip(labels, missing, strict=True)
-        )
-        return Matrix(columns, dense=dense)
+        return Matrix(_real_columns(labels, _missing_columns(dense, labels)), dense=dense)
     learned = [
         _learn_column(table.column(i), label, i in nominal, i in ordinal, ordinal.get(i))
         for i, label in enumerate(labels)
     ]
     return Matrix(tuple(column for column, _ in learned), tuple(values for _, values in learned))
+
+
+@lru_cache(maxsize=8)  # many tables have the same columns, and making them takes longer than reading
+def _real_columns(labels: tuple[str, ...], missing: tuple[bool, ...]) -> tuple[Column, ...]:
+    return tuple(Column(name, missing=has) for name, has in zip(labels, missing, strict=True))
 
 
 def chosen_columns(
@@ -365,17 +367,17 @@ def _unknown(raw: RawColumn, column: Column, row: int, hint: str) -> str:
 
 def _missing_columns(
     dense: NDArray[Any], labels: Sequence[str], needed: Sequence[bool] | None = None
-) -> list[bool]:
+) -> tuple[bool, ...]:
     """Which of the needed columns have missing values; infinity in these is an error."""
     # Fast check: a sum is finite unless a value is not, or the sum overflows.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(dense.sum()):
-            return [False] * dense.shape[1]
+            return (False,) * dense.shape[1]
         sums = dense.sum(axis=0)
     missing = [False] * len(sums)
     for i in np.flatnonzero(~np.isfinite(sums)).tolist():
         missing[i] = (needed is None or needed[i]) and _check_finite(dense[:, i], labels[i])
-    return missing
+    return tuple(missing)
 
 
 def _check_finite(values: NDArray[Any], label: str) -> bool:

@@ -43,7 +43,7 @@ def learn_matrix(
     return Matrix(tuple(column for column, _ in learned), tuple(values for _, values in learned))
 
 
-@lru_cache(maxsize=8)  # many tables have the same columns, and making them takes longer than reading
+@lru_cache(maxsize=8)  # tables often have the same columns, and making them takes time
 def _real_columns(labels: tuple[str, ...], missing: tuple[bool, ...]) -> tuple[Column, ...]:
     return tuple(Column(name, missing=has) for name, has in zip(labels, missing, strict=True))
 

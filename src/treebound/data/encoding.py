@@ -35,7 +35,9 @@ def learn_matrix(
     nominal, ordinal = chosen_columns(labels, categorical_features, ordinal_features)
     dense = table.floats() if not nominal and not ordinal else None
     if dense is not None:
-        return Matrix(_real_columns(labels, _missing_columns(dense, labels)), dense=dense)
+        return Matrix(
+            _real_columns(labels, tuple(_missing_columns(dense, labels))), dense=dense
+        )
     learned = [
         _learn_column(table.column(i), label, i in nominal, i in ordinal, ordinal.get(i))
         for i, label in enumerate(labels)
@@ -315,17 +317,17 @@ def _unknown(raw: RawColumn, column: Column, row: int, hint: str) -> str:
 
 def _missing_columns(
     dense: NDArray[Any], labels: Sequence[str], needed: Sequence[bool] | None = None
-) -> tuple[bool, ...]:
+) -> list[bool]:
     """Which of the needed columns have missing values; infinity in these is an error."""
     # Fast check: a sum is finite unless a value is not, or the sum overflows.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(dense.sum()):
-            return (False,) * dense.shape[1]
+            return [False] * dense.shape[1]
         sums = dense.sum(axis=0)
     missing = [False] * len(sums)
     for i in np.flatnonzero(~np.isfinite(sums)).tolist():
         missing[i] = (needed is None or needed[i]) and _check_finite(dense[:, i], labels[i])
-    return tuple(missing)
+    return missing
 
 
 def _check_finite(values: NDArray[Any], label: str) -> bool:

@@ -35,9 +35,7 @@ def learn_matrix(
     nominal, ordinal = chosen_columns(labels, categorical_features, ordinal_features)
     dense = table.floats() if not nominal and not ordinal else None
     if dense is not None:
-        return Matrix(
-            _real_columns(labels, tuple(_missing_columns(dense, labels))), dense=dense
-        )
+        return Matrix(_real_columns(labels, tuple(_missing_columns(dense, labels))), dense=dense)
     learned = [
         _learn_column(table.column(i), label, i in nominal, i in ordinal, ordinal.get(i))
         for i, label in enumerate(labels)

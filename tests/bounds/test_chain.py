@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from theory_support import balanced, case, chain, landscapes, samples, shapes, vectors
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds._node import chain_counts
+from treebound.bounds._by_size import chain_counts
 from treebound.bounds._scaled import Scaled
 from treebound.bounds.enumerate import realizable_growth, realizable_partitions
 

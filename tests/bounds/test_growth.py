@@ -21,7 +21,7 @@ from theory_support import (
 )
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import _by_size, _node
+from treebound.bounds import _by_size
 from treebound.bounds import enumerate as oracle
 from treebound.bounds._fast import log_fast_growth
 from treebound.bounds.splits import (
@@ -184,15 +184,15 @@ def own_tables():
     _by_size._kept.clear()
     yield
     _by_size._kept.clear()
-    _node.rows_at.cache_clear()
+    _by_size.rows_at.cache_clear()
 
 
 @pytest.mark.usefixtures("own_tables")
 def test_blocks_of_sample_sizes_give_what_one_block_gives(monkeypatch):
     shape, features = chain(9), features_of(MIXED)
     whole = _by_size.growth_by_size(shape, 120, 3, features, "best")
-    monkeypatch.setattr(_node, "_TABLE", 500)
-    _node.rows_at.cache_clear()
+    monkeypatch.setattr(_by_size, "_TABLE", 500)
+    _by_size.rows_at.cache_clear()
     _by_size._kept.clear()
     found = _by_size.growth_by_size(shape, 120, 3, features, "best")
     assert found == pytest.approx(whole, rel=1e-13)

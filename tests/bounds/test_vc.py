@@ -20,8 +20,7 @@ from treebound.bounds import _vc_growth, counting, stumps, worst_case
 from treebound.bounds import enumerate as oracle
 from treebound.bounds._scaled import Scaled
 from treebound.bounds._stump_samples import stump_shatters
-from treebound.bounds._vc_growth import EXACT, growth_of
-from treebound.bounds._vc_node import Node
+from treebound.bounds._vc_growth import EXACT, Node, growth_of
 from treebound.bounds.splits import features_of
 
 STUMP = TreeShape.parse("(..)")

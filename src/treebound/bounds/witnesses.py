@@ -105,7 +105,7 @@ def witness(m: int, l: int) -> NDArray[np.int64]:  # noqa: E741
 
     Notes
     -----
-    Needs rustworkx (the extra ``theory``) or networkx for the matchings.
+    Needs rustworkx (the extra ``theory``) for the matchings.
 
     Examples
     --------
@@ -263,27 +263,18 @@ def _step(rows: list[_Row], m: int, k: int) -> tuple[list[_Row], list[_Row]]:
 
 
 def _matching(edges: list[Edge]) -> list[Edge]:
-    """A largest matching in a general graph, by the library that is installed.
+    """A largest matching in a general graph.
 
-    Without weights, which of several it finds differs between runs. Random weights make the
+    Without weights, which of several is found differs between runs. Random weights make the
     heaviest one unique with high probability (isolation lemma).
     """
+    rustworkx = require("rustworkx", extra="theory", why="A witness sample")
     weights = np.random.default_rng(0).integers(1, 2**40, size=len(edges)).tolist()
-    weighted = [(i, j, weight) for (i, j), weight in zip(edges, weights, strict=True)]
-    try:
-        rustworkx = require("rustworkx", extra="theory", why="A witness sample")
-    except ModuleNotFoundError as missing:
-        try:
-            networkx = require("networkx", extra="theory", why="A witness sample")
-        except ModuleNotFoundError:
-            raise missing from None
-        graph = networkx.Graph()
-        graph.add_weighted_edges_from(weighted)
-        matching = networkx.max_weight_matching(graph, maxcardinality=True)
-    else:
-        graph = rustworkx.PyGraph(multigraph=False)
-        graph.extend_from_weighted_edge_list(weighted)
-        matching = rustworkx.max_weight_matching(graph, max_cardinality=True, weight_fn=int)
+    graph = rustworkx.PyGraph(multigraph=False)
+    graph.extend_from_weighted_edge_list(
+        [(i, j, weight) for (i, j), weight in zip(edges, weights, strict=True)]
+    )
+    matching = rustworkx.max_weight_matching(graph, max_cardinality=True, weight_fn=int)
     return sorted((min(pair), max(pair)) for pair in matching)
 
 

@@ -58,22 +58,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class WitnessCheck:
-    """How many 2-partitions a stump makes of a sample, next to the most it could.
-
-    Parameters
-    ----------
-    count : int
-        Different 2-partitions realized.
-    bound : int
-        ``1/2 sum_k min(2 l, binom(m, k))``, which no sample exceeds.
-    by_size : tuple of int
-        How many of them have a smaller side of 1, 2, ..., m // 2 rows.
-
-    Examples
-    --------
-    >>> WitnessCheck(count=11, bound=11, by_size=(5, 6)).attained
-    True
-    """
+    """How many 2-partitions a stump makes of a sample, next to the most it could."""
 
     count: int
     bound: int
@@ -131,7 +116,9 @@ def check_witness(X: ArrayLike) -> WitnessCheck:
     Returns
     -------
     WitnessCheck
-        The count, the bound, and whether it is attained.
+        ``count``, the different 2-partitions realized; ``bound``, which no sample exceeds,
+        ``1/2 sum_k min(2 l, binom(m, k))``; ``attained``, whether they are equal; ``by_size``, how
+        many have a smaller side of 1, 2, ..., m // 2 rows.
 
     Raises
     ------

@@ -137,8 +137,9 @@ def _otherwise(
     nearest = least_change(tree, cells, label, unknown=unknown, grids=grids)
     if nearest is None:
         return None
+    node, moves = nearest
     changes = []
-    for at, move in nearest.moves.items():
+    for at, move in moves.items():
         column = tree.columns[at]
         new, region = _decoded(move.value, column), move.region
         if new is not None and grids[at] == "whole" and column.kind == "real" and new == int(new):
@@ -146,8 +147,8 @@ def _otherwise(
         words = _words(region, unknown)
         changes.append(Change(column.name, words, row[column.name], new, move.size))
     return Counterfactual(
-        answer=plain(tree.classes[int(tree.label[nearest.node])]),
-        node=nearest.node,
+        answer=plain(tree.classes[int(tree.label[node])]),
+        node=node,
         changes=tuple(changes),
         row={**row, **{change.column: change.new for change in changes}},
     )

@@ -39,10 +39,7 @@ def least_change(
     unknown: Unknown = "other",
     grids: Sequence[Grid] | None = None,
 ) -> tuple[int, dict[int, Move]] | None:
-    """The smallest change of a row after which the tree does not predict ``label``, if any.
-
-    It is the node that is reached, and the columns to change.
-    """
+    """The end and the moves of the smallest change after which another class is predicted."""
     # Smallest: the fewest columns, then the smallest sum of sizes, then the node of most rows.
     # An end is a box of values, so each column moves on its own to the nearest value inside. Boxes
     # shrink and cost more further down: subtrees that cost more than the best end are skipped.

@@ -17,7 +17,6 @@ from treebound.model_methods import as_model
 from treebound.show.as_rules import Region
 from treebound.show.counterfactual import Cell, Grid, least_change
 from treebound.show.explanation import Change, Counterfactual, Explanation, Step
-from treebound.show.words import number
 from treebound.tree import Tree
 from treebound.tree.route import path_to
 from treebound.tree.split import one_line, plain, split_of
@@ -178,14 +177,8 @@ def _words(region: Region, unknown: Unknown) -> str:
     """The condition for a value to lie in a region, in words, ignoring missing values."""
     name = one_line(region.column.name)
     if region.column.kind == "real":
-        low, high = math.isfinite(region.low), math.isfinite(region.high)
-        if region.low >= region.high:
-            return f"{name} missing"
-        if low and high:
-            return f"{number(region.low)} < {name} <= {number(region.high)}"
-        if low:
-            return f"{name} > {number(region.low)}"
-        return f"{name} <= {number(region.high)}" if high else f"{name} present"
+        empty = region.low >= region.high
+        return f"{name} missing" if empty else region.interval(name) or f"{name} present"
     inside = [one_line(value) for value in region.values()]
     if not inside:
         return f"{name} missing"

@@ -27,7 +27,7 @@ from treebound.pruning import BoundPruner, Pruner, make_pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.weight import RULES
 from treebound.tree.impurity import Criterion
-from treebound.tree.smoothing import SMOOTHINGS, Smoothing
+from treebound.tree.smoothing import ALLOWED, Smoothing
 
 # Parameters of scikit-learn's trees, and what does the same here.
 _ELSEWHERE = {
@@ -60,7 +60,7 @@ class FitParameters(Parameters):
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
     unknown: Unknown = parameter(OneOf(UNKNOWNS), default="other")
-    smoothing: Smoothing | None = parameter(OneOf(SMOOTHINGS), default="shrinkage")
+    smoothing: Smoothing | None = parameter(ALLOWED, default="shrinkage")
     class_weight: ClassWeight = None
     certify: CertificateKind = parameter(OneOf(KINDS), default="training")
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)

@@ -34,10 +34,10 @@ from treebound.pruning.validation import PrunedSums, losses_on
 from treebound.pruning.weight import (
     RULES,
     STRENGTHS,
+    WEIGHTS,
     WeightChoice,
     choose_weight,
     default_weight,
-    tried_weights,
 )
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
@@ -93,9 +93,10 @@ class BoundPruner(BasePruner):
         ``smoothing`` than ``"shrinkage"``.
     rule : {"accurate", "balanced", "small", "detailed"} or None
         Which weight ``"auto"`` takes: that of the least validated loss, or the largest within half
-        a standard error, or within one, or the smallest within half of one. A tree of one leaf is
-        chosen only if it has the least loss itself. None: ``"balanced"`` where ``"auto"``
-        cross-validates (``"detailed"`` for log-loss: more leaves rank better).
+        a standard error, or within one, or the smallest within half of one (from 0.3 on, unless a
+        smaller one has the least loss). A tree of one leaf is chosen only if it has the least loss
+        itself. None: ``"balanced"`` where ``"auto"`` cross-validates (``"detailed"`` for log-loss:
+        more leaves rank better).
     folds : int or splitter
         Number of folds, which are the same for any order of the rows or names of the classes; or a
         cross-validation splitter of scikit-learn.
@@ -297,12 +298,10 @@ class BoundPruner(BasePruner):
             return self._measured(tree, sums, costs, objective)
 
         objective = self._objective(sizes.tree, costs, self._weight)
-        weights = tried_weights(self.score)
         choice = choose_weight(
             parts,
             measure,
-            weights,
-            best_sizes(sizes, objective, weights),
+            best_sizes(sizes, objective, WEIGHTS),
             strengths=STRENGTHS if self.score == "log-loss" else (),
             rule=self.rule or ("detailed" if self.score == "log-loss" else "balanced"),
             unit=self._unit(sizes.tree),
@@ -340,7 +339,7 @@ class BoundPruner(BasePruner):
             losses = [-np.log(probabilities(tree, at)) * costs.worst for at in STRENGTHS]
         sizes = self._sizes(tree, costs)
         m = max(1, round(float(tree.counts[0] @ costs.worst)))
-        leaves = best_sizes(sizes, replace(objective, m=m), tried_weights(self.score))
+        leaves = best_sizes(sizes, replace(objective, m=m), WEIGHTS)
         cuts = {size: sizes.cuts(size) for size in leaves.tolist()}
 
         def at_weights(loss: Floats) -> list[Floats]:

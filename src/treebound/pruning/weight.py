@@ -17,10 +17,9 @@ Ints = NDArray[np.int64]
 
 WEIGHTS = np.array([0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0])
 DEFAULT_WEIGHT = 0.6
-# Of the score "log-loss": smaller weights are not tried, since shrinkage cannot repair such trees.
-LOG_LOSS_WEIGHT = 0.3
+LOG_LOSS_WEIGHT = 0.3  # of the score "log-loss"
 # Strengths of shrinkage that are tried for log-loss.
-STRENGTHS = (10.0, 30.0, 100.0, 300.0)
+STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0)
 # How many standard errors above the least loss a smaller tree may have; minus: a larger one.
 RULES = {"accurate": 0.0, "balanced": 0.5, "small": 1.0, "detailed": -0.5}
 
@@ -28,11 +27,6 @@ RULES = {"accurate": 0.0, "balanced": 0.5, "small": 1.0, "detailed": -0.5}
 def default_weight(score: Any) -> float:
     """The weight where there are no rows to choose it by, or too few."""
     return LOG_LOSS_WEIGHT if score == "log-loss" else DEFAULT_WEIGHT
-
-
-def tried_weights(score: Any) -> Floats:
-    """The weights to choose among."""
-    return WEIGHTS[WEIGHTS >= LOG_LOSS_WEIGHT] if score == "log-loss" else WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -95,7 +89,9 @@ class WeightChoice:
         within = best + abs(RULES[rule]) * self.standard_error + slack
         fitting = np.flatnonzero(np.array(self.losses) <= within)
         if RULES[rule] < 0.0:
-            return int(fitting[0])
+            # trees of smaller weights are large and seldom better, unless they have the least loss
+            usual = fitting[np.array(self.weights)[fitting] >= LOG_LOSS_WEIGHT]
+            return int(min([self.losses.index(best), *usual]))
         informative = np.flatnonzero(np.array(self.leaves) > 1)
         if self.constant <= best + slack or not len(informative):
             return int(fitting[-1])
@@ -132,7 +128,6 @@ class WeightChoice:
 def choose_weight(
     parts: Iterable[Any],
     measure: Callable[[Any], tuple[Floats, float, float]],
-    weights: Floats,
     leaves: Ints,
     *,
     strengths: tuple[float, ...] = (),
@@ -153,13 +148,13 @@ def choose_weight(
     sums = np.sum([moments for moments, _, _ in results], axis=0)
     rows, worst = (float(sum(column)) for column in list(zip(*results, strict=True))[1:])
     least = sums[:, :, 0].argmin(axis=0)
-    sums = sums[least, np.arange(len(weights) + 1)]
+    sums = sums[least, np.arange(len(WEIGHTS) + 1)]
     best = int(np.argmin(sums[:-1, 0]))
     total, squares = sums[best]
     error = float(np.sqrt(max(squares - total**2 / rows, 0.0)))
     losses = sums[:, 0] / worst
     choice = WeightChoice(
-        np.nan, rule, reason, unit, tuple(weights.tolist()), tuple(losses[:-1].tolist()),
+        np.nan, rule, reason, unit, tuple(WEIGHTS.tolist()), tuple(losses[:-1].tolist()),
         tuple(leaves.tolist()), error / worst, float(losses[-1]),
         tuple(strengths[at] for at in least[:-1]) if strengths else (),
     )  # fmt: skip

@@ -61,7 +61,7 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
     sets (8 splits of 85/15, weight 0.6) the log-loss is 0.457, that of the m-estimate 0.470: lower
     by 0.013 with a standard error of 0.006, on 18 of the sets; by 0.062 with seven classes and
     more, not with two. Both constants were chosen on these sets (``benchmarks/smoothing.py``).
-    Large trees need a greater strength: pruning for log-loss chooses among 10, 30, 100 and 300.
+    Large trees need a greater strength: pruning for log-loss chooses 3 to 300.
 
     Examples
     --------

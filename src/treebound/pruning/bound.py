@@ -310,10 +310,10 @@ class BoundPruner(BasePruner):
         )
         if choice is None:
             return WeightChoice(self._weight, None, "there are too few rows for folds")
-        if validation is None and self.rule is None and sample is not None:
-            # on few rows a smaller weight may win by chance, with a tree that fits the noise
-            least = self._weight if sample.total < LEAST_ROWS else 0.0
-            choice = replace(choice, weight=max(choice.weight, least))
+        few = sample is not None and sample.total < LEAST_ROWS and self.score != "log-loss"
+        if few and validation is None and self.rule is None:
+            # a smaller weight may win by chance, with a tree that fits the noise
+            choice = replace(choice, weight=max(choice.weight, self._weight))
         return choice
 
     def _reason_against(self, tree: Tree, costs: Costs, sample: Sample) -> str:

@@ -14,7 +14,7 @@ from shell import refused, run
 
 import treebound as tb
 from treebound.classifier.progress import ProgressLines
-from treebound.cli import streams
+from treebound.cli import training
 from treebound.data.files import Source
 from treebound.data.schema import Schema
 from treebound.growing import Progress
@@ -67,9 +67,9 @@ def test_a_single_csv_file_if_asked_or_large(frame, tmp_path, capsys, monkeypatc
     code, *_ = run(capsys, "fit", path, "--target", "label", "--stream", "-o", model, "--quiet")
     assert code == 0
     assert same_tree(model, frame)
-    assert not streams.must_stream([path], False)
-    monkeypatch.setattr(streams, "_free_memory", lambda: 1000.0)
-    assert streams.must_stream([path], False)
+    assert not training.too_large([path])
+    monkeypatch.setattr(training, "_free_memory", lambda: 1000.0)
+    assert training.too_large([path])
 
 
 def test_a_checkpoint_of_another_table_is_refused(folder, tmp_path, capsys):
@@ -165,9 +165,9 @@ def test_options_of_reading_work_in_memory_and_streamed(tmp_path, capsys):
 def test_a_packed_file_is_streamed_by_the_size_of_its_content(tmp_path, monkeypatch):
     path = tmp_path / "rows.csv.gz"
     path.write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * 100_000))
-    monkeypatch.setattr(streams, "_free_memory", lambda: 1e6)
+    monkeypatch.setattr(training, "_free_memory", lambda: 1e6)
     assert path.stat().st_size < 10_000
-    assert streams.must_stream([path], False)
+    assert training.too_large([path])
 
 
 def test_predict_and_evaluate_take_several_files_and_folders(frame, folder, tmp_path, capsys):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from treebound.classifier.referring import ReferringClassifier
-    from treebound.data.learned import Schema
+    from treebound.data.learned import LearnedSchema
     from treebound.growing.engine import Engine
 
 
@@ -236,7 +236,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
     def fit_engine(
         self,
         engine: Engine,
-        schema: Schema,
+        schema: LearnedSchema,
         *,
         target: str | None = None,
         verbose: int = 0,
@@ -249,7 +249,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ----------
         engine : Engine
             The rows, wherever they are.
-        schema : Schema
+        schema : LearnedSchema
             Columns and classes, as :func:`treebound.data.learned.put_together` makes them.
         target : str, optional
             The name of the target.

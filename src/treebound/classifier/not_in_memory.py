@@ -11,11 +11,8 @@ from typing import Any
 
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
-from treebound.certificate import (
-    HeldOut,
-    Role,
-    RowRecord,
-)
+from treebound.certificate.held_out import HeldOut
+from treebound.certificate.row_record import Role, RowRecord
 from treebound.classifier.fitting import (
     UNWATCHED,
     chooses_on_aside,
@@ -29,7 +26,7 @@ from treebound.data import Matrix, Sample
 from treebound.data.findings import warn_of_findings
 from treebound.data.folds import LeftOut
 from treebound.data.frames import Table
-from treebound.data.learned import Schema
+from treebound.data.learned import LearnedSchema
 from treebound.data.parts import PartReader, PartRows, as_table, join_samples
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.streams import Batches, TableStream, open_stream
@@ -118,7 +115,7 @@ def fit_stream(
     stream = TableStream(batches, y, sample_weight, columns=columns, tell=read)
     threads, sketches = effective_jobs(parameters.n_jobs), dict[Role, RowSketch]()
 
-    def learn(held_out: LeftOut | None) -> Schema:
+    def learn(held_out: LeftOut | None) -> LearnedSchema:
         return stream.learn(held_out=held_out, **parameters.of_columns())
 
     def rows(reader: PartReader) -> Iterator[PartRows]:
@@ -153,7 +150,7 @@ def _noted(
 
 def fit_parts(
     parameters: FitParameters,
-    learn: Callable[[LeftOut | None], Schema],
+    learn: Callable[[LeftOut | None], LearnedSchema],
     rows: Callable[[PartReader], Iterable[PartRows]],
     make_engine: Callable[[PartReader, Bins], Engine],
     *,
@@ -200,7 +197,7 @@ def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
 
 def _fit_joined(
     parameters: FitParameters,
-    schema: Schema,
+    schema: LearnedSchema,
     rows: Callable[[PartReader], Iterable[PartRows]],
     target: str | None,
 ) -> Model:
@@ -263,7 +260,7 @@ def fit_relation(
 def fit_engine(
     parameters: FitParameters,
     engine: Engine,
-    schema: Schema,
+    schema: LearnedSchema,
     target: str | None = None,
     watch: Watch = UNWATCHED,
     limits: Limits | None = None,

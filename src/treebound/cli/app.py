@@ -8,9 +8,10 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from typing import Any, Literal, TypeVar
 
 from cyclopts import App, CycloptsError, Group
 from rich.console import Console
@@ -27,6 +28,7 @@ def _new_app() -> App:
     )
 
 
+F = TypeVar("F", bound=Callable[..., Any])
 app = _new_app()
 console = Console()
 _ISSUES = "https://github.com/treebound/treebound/issues"
@@ -53,7 +55,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("compare", "Show where two models answer differently, and which is right."),
     "prune": ("prune", "Prune the tree of a model again."),
     "show": ("show", "Show the tree of a model as text, rules, a picture, a page, or code."),
-    "completion": ("completion", "Print a script that completes commands and options with Tab."),
+    "completion": ("app", "Print a script that completes commands and options with Tab."),
     "data": ("data", "The 25 data sets of the paper: list, info, fetch, check."),
     "bench": ("study", "Run the study of pruners, or go on with one that was stopped."),
     "report": ("study", "Show the results of a study."),
@@ -72,6 +74,33 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "A sample of real features that a stump splits in as many ways as there can be.",
     ),
 }
+
+
+def examples(*lines: str) -> str:
+    """The end of the help of a command."""
+    return "\n".join(["Examples:", "", *(f"    {line}" for line in lines)])
+
+
+def command(*lines: str) -> Callable[[F], F]:
+    """Register a command, with examples for its help."""
+    return app.command(help_epilogue=examples(*lines))
+
+
+@command(
+    "treebound completion bash > ~/.local/share/bash-completion/completions/treebound",
+    "treebound completion zsh > ~/.zfunc/_treebound",
+    "treebound completion fish > ~/.config/fish/completions/treebound.fish",
+)
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
+    """Print a script that completes commands and options with Tab.
+
+    Parameters
+    ----------
+    shell
+        The shell it is for.
+    """
+    load_all()
+    sys.stdout.write(app.generate_completion(shell=shell))
 
 
 def fail(message: str, code: int = 2) -> int:

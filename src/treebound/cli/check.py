@@ -6,24 +6,22 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from treebound.cli.app import app
+from treebound.cli.app import command
 from treebound.cli.messages import print_json, print_result
-from treebound.cli.options import Data, Json, TableOptions, read_training
+from treebound.cli.options import Data, Json, TableOptions
+from treebound.cli.training import read_training
 
 if TYPE_CHECKING:
     from treebound.data import Sample
     from treebound.data.findings import Finding
 
 _BRIEF = 5
-_EXAMPLES = """\
-Examples:
-
-    treebound check data.csv --target label
-    treebound check export.csv --target y --sep ";" --ignore id --json\
-"""
 
 
-@app.command(help_epilogue=_EXAMPLES)
+@command(
+    "treebound check data.csv --target label",
+    'treebound check export.csv --target y --sep ";" --ignore id --json',
+)
 def check(
     data: Data,
     /,

@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from treebound.cli.app import app
+from treebound.cli.app import command
 from treebound.cli.messages import print_json, print_result
 from treebound.cli.options import Data, FileOptions, Json, Model, Target
 from treebound.cli.overwrite import check_output
 
-_EXAMPLES = """\
-Examples:
 
-    treebound compare old.json new.json data.csv
-    treebound compare old.json new.json data.csv --target label --json\
-"""
-
-
-@app.command(help_epilogue=_EXAMPLES)
+@command(
+    "treebound compare old.json new.json data.csv",
+    "treebound compare old.json new.json data.csv --target label --json",
+)
 def compare(
     a: Model,
     b: Model,

@@ -11,22 +11,19 @@ from cyclopts import App, Parameter
 from rich.table import Table
 
 from treebound import datasets
-from treebound.cli.app import app, console, fail
+from treebound.cli.app import app, console, examples, fail
 from treebound.cli.messages import print_result
 from treebound.datasets import DatasetError, DatasetInfo, sources
 
-_EXAMPLES = """\
-Examples:
-
-    treebound data list
-    treebound data info wine
-    treebound data fetch wine zoo --data folder
-    treebound data check\
-"""
 data_app = App(
     name="data",
     help="The 25 data sets of the paper: list, info, fetch, check.",
-    help_epilogue=_EXAMPLES,
+    help_epilogue=examples(
+        "treebound data list",
+        "treebound data info wine",
+        "treebound data fetch wine zoo --data folder",
+        "treebound data check",
+    ),
 )
 app.command(data_app)
 

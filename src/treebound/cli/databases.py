@@ -11,9 +11,7 @@ from urllib.parse import parse_qs
 from treebound._extras import require
 
 if TYPE_CHECKING:
-    from treebound.cli.options import TableOptions
     from treebound.model import Model
-    from treebound.parameters import FitParameters
 
 _PREFIX = "duckdb:"
 
@@ -41,27 +39,6 @@ def relation_of(path: Path) -> Iterator[Any]:
             yield connection.table(names["table"][0])
         except duckdb.CatalogException as error:
             raise ValueError(f"{place}: {str(error).splitlines()[0]}") from None
-
-
-def fit_database(
-    parameters: FitParameters,
-    path: Path,
-    target: str | None,
-    weight: str | None,
-    options: TableOptions,
-) -> Model:
-    """Fit inside a database."""
-    from treebound.classifier.not_in_memory import fit_relation
-    from treebound.cli.options import no_target
-
-    schema = options.checked_schema(target)
-    refuse_file_options(options, options.nominal, [o for o in options.ordinal if "=" in o])
-    with relation_of(path) as relation:
-        if schema.target not in relation.columns:
-            raise no_target(relation.columns)
-        out = {schema.target, weight, *schema.ignored}
-        columns = [name for name in relation.columns if name not in out]
-        return fit_relation(parameters, relation, schema.target, weight, columns)
 
 
 def nodes_of(model: Model, relation: Any, chunk_rows: int) -> Iterator[tuple[Any, Any]]:

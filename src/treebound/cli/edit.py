@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from treebound._validation import invalid
-from treebound.cli.app import app
+from treebound.cli.app import command
 from treebound.cli.messages import print_message, print_result
 from treebound.cli.options import Data, FileOptions, Force, Model, Output, Switch, Target
 from treebound.cli.overwrite import check_output
@@ -17,16 +17,12 @@ if TYPE_CHECKING:
     from treebound.edit import Editor
     from treebound.model import Model as FittedModel
 
-_EXAMPLES = """\
-Examples:
 
-    treebound edit model.json data.csv
-    treebound edit model.json data.csv --test test.csv -o better.json
-    treebound edit model.json data.csv --recover\
-"""
-
-
-@app.command(help_epilogue=_EXAMPLES)
+@command(
+    "treebound edit model.json data.csv",
+    "treebound edit model.json data.csv --test test.csv -o better.json",
+    "treebound edit model.json data.csv --recover",
+)
 def edit(
     model: Model,
     data: Data,

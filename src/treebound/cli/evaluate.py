@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from treebound.cli.app import app, console
+from treebound.cli.app import command, console
 from treebound.cli.messages import plain_table, print_json, print_message, print_result
 from treebound.cli.options import Data, Delta, FileOptions, Json, Model, More, Target, Threshold
 from treebound.cli.overwrite import check_output
@@ -30,21 +30,11 @@ _TRAINING = (
 )
 _OWN = "These rows took part in fitting, so this is the model's own certificate."
 
-_EVALUATE = """\
-Examples:
 
-    treebound evaluate model.json test.csv
-    treebound evaluate model.json test.csv --target label --json\
-"""
-_CERTIFY = """\
-Examples:
-
-    treebound certify model.json
-    treebound certify model.json test.csv --delta 0.01\
-"""
-
-
-@app.command(help_epilogue=_EVALUATE)
+@command(
+    "treebound evaluate model.json test.csv",
+    "treebound evaluate model.json test.csv --target label --json",
+)
 def evaluate(
     model: Model,
     data: Data,
@@ -114,7 +104,10 @@ def evaluate(
             print_result(line)
 
 
-@app.command(help_epilogue=_CERTIFY)
+@command(
+    "treebound certify model.json",
+    "treebound certify model.json test.csv --delta 0.01",
+)
 def certify(
     model: Model,
     data: Annotated[

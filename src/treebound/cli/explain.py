@@ -6,7 +6,7 @@ from json import dumps
 from typing import TYPE_CHECKING
 
 from treebound._validation import as_int, invalid
-from treebound.cli.app import app, console
+from treebound.cli.app import command, console
 from treebound.cli.messages import print_message, print_result
 from treebound.cli.options import Data, FileOptions, Model, Switch
 
@@ -15,16 +15,13 @@ if TYPE_CHECKING:
 
 # Rows read at a time: few, since the first ones are wanted.
 _CHUNK = 1000
-_EXAMPLES = """\
-Examples:
-
-    treebound explain model.json new.csv
-    treebound explain model.json new.csv --row 7
-    treebound explain model.json new.csv --rows 100 --json\
-"""
 
 
-@app.command(help_epilogue=_EXAMPLES)
+@command(
+    "treebound explain model.json new.csv",
+    "treebound explain model.json new.csv --row 7",
+    "treebound explain model.json new.csv --rows 100 --json",
+)
 def explain(
     model: Model,
     data: Data,
@@ -49,7 +46,7 @@ def explain(
     import numpy as np
 
     from treebound.cli.models import loaded_model, schema_of
-    from treebound.data.files import iter_raw
+    from treebound.data.files import Source
     from treebound.show import explain as explain_row
 
     for name, value in (("row", row), ("rows", rows)):
@@ -58,7 +55,8 @@ def explain(
     loaded = loaded_model(model, data)
     first, last = (0, rows) if row is None else (row - 1, row)
     count = 0
-    for chunk in iter_raw(str(data), schema_of(loaded, options), _CHUNK):
+    source = Source(str(data), schema_of(loaded, options), unknown="keep", complete=False)
+    for chunk in source.chunks(_CHUNK):
         wanted = range(max(first, count), min(last, count + len(chunk)))
         table, places = chunk.table(), count + np.arange(len(chunk))
         for at in wanted:

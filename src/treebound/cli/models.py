@@ -111,14 +111,12 @@ def _labelled(
     )
 
 
-def save_model(model: Model, path: Path) -> None:
-    """Write a model to a file or to standard output."""
-    from treebound.exchange import dumps, save
+def write_model(model: Model, path: Path | None) -> None:
+    """Write a model to a file or to standard output; without a path, print its tree."""
+    from treebound.exchange import dumps
+    from treebound.show import to_text
 
-    if str(path) == "-":
-        write_result(dumps(model), None)
-    else:
-        save(model, path)
+    write_result(to_text(model) if path is None else dumps(model), path)
 
 
 def summary(model: Model) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treebound.cli.app import app
+from treebound.cli.app import command
 from treebound.cli.messages import print_result
 from treebound.cli.options import Data, FileOptions, Model, Target
 from treebound.cli.overwrite import check_output
@@ -15,18 +15,15 @@ if TYPE_CHECKING:
     from treebound.data.frames import Table
     from treebound.model import Model as FittedModel
 
-_EXAMPLES = """\
-Examples:
-
-    treebound monitor model.json monday.csv --state state.json
-    treebound monitor model.json tuesday.csv --state state.json || mail -s "model" me
-    treebound monitor model.json new.csv --no-labels --state leaves.json\
-"""
 ALARM = 3
 _MOST_PARTS = 200  # points of the plot
 
 
-@app.command(help_epilogue=_EXAMPLES)
+@command(
+    "treebound monitor model.json monday.csv --state state.json",
+    'treebound monitor model.json tuesday.csv --state state.json || mail -s "model" me',
+    "treebound monitor model.json new.csv --no-labels --state leaves.json",
+)
 def monitor(
     model: Model,
     data: Data,

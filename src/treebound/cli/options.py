@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Group, Parameter
 
 from treebound._validation import invalid
 
 if TYPE_CHECKING:
-    from treebound.data import Column, Sample
-    from treebound.data.files import RawTable
-    from treebound.data.frames import Table
+    from treebound.data import Column
     from treebound.data.schema import Layout, Schema
 
 _TABLE = "A CSV or Parquet file, or '-' for one on standard input."
@@ -197,77 +195,9 @@ def _columns(texts: Sequence[str], option: str) -> list[tuple[str, tuple[str, ..
     return columns
 
 
-@dataclass(frozen=True)
-class TrainingTable:
-    """A table to learn from."""
-
-    raw: RawTable
-    schema: Schema  # what every column is taken for
-    ordered: list[str]  # columns of numbers that are ordinal
-
-    def sample(self, X: Table, weight: Any = None, class_weight: Any = None) -> Sample:
-        """The rows, encoded; ``X`` has their columns."""
-        from treebound.data import Sample
-
-        labels, ordered = self.raw.labels(), self.ordered or None
-        return Sample.learn(X, labels, weight, class_weight=class_weight, ordinal_features=ordered)
-
-
-def read_training(
-    paths: Sequence[Path], options: TableOptions, target: str | None
-) -> TrainingTable:
-    """Read a table to learn from; a ValueError says what is wrong with it."""
-    from treebound.data.files import read_raw
-
-    raw = read_raw([str(path) for path in paths], options.checked_schema(target))
-    if not len(raw):
-        raise ValueError(f"{raw.name} has no rows, only the names of its columns.")
-    if raw.schema.target is None:
-        raise no_target(raw.schema.names)
-    if not raw.schema.columns:
-        raise ValueError(f"{raw.name} has no column to learn from beside {raw.schema.target!r}.")
-    _check_classes(raw)
-    shown = tuple(
-        _ordered_column(raw, column.name) if column.name in options.ordered else column
-        for column in raw.schema.columns
-    )
-    return TrainingTable(raw, replace(raw.schema, columns=shown), options.ordered)
-
-
 def no_target(names: Sequence[str]) -> ValueError:
     """The error for a table of which it is not said what to predict."""
     listed = ", ".join(map(repr, names[:20]))
     return ValueError(
         f"Which column is to be predicted? Hint: name it with --target, one of {listed}."
     )
-
-
-def _check_classes(raw: RawTable) -> None:
-    labels = raw.labels()
-    if labels is None or labels.distinct.dtype.kind != "f":
-        return
-    odd = labels.distinct[labels.distinct % 1 != 0]
-    if len(odd):
-        raise ValueError(
-            f"The target column {labels.name!r} holds numbers with a fraction, not classes "
-            f"(for example {odd[0]:g}). Hint: name another column with --target, or make classes "
-            "of it."
-        )
-
-
-def _ordered_column(raw: RawTable, name: str) -> Column:
-    import numpy as np
-
-    from treebound.data import Column
-    from treebound.data.typed import numbers
-
-    try:
-        values = numbers(raw.values(name), name, raw.schema)
-    except ValueError:
-        raise ValueError(
-            f"Column {name!r} holds texts, whose order only you know. Hint: list them, least "
-            f"to greatest: --ordinal {name}=A,B,C."
-        ) from None
-    distinct = np.unique(values[~np.isnan(values)])
-    whole = bool((distinct == np.rint(distinct)).all())
-    return Column(name, "ordinal", tuple((distinct.astype(int) if whole else distinct).tolist()))

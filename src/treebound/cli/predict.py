@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treebound._validation import as_int
-from treebound.cli.app import app
+from treebound.cli.app import command
 from treebound.cli.databases import is_database, nodes_of, refuse_file_options, relation_of
 from treebound.cli.messages import progress
 from treebound.cli.options import (
@@ -19,16 +19,12 @@ from treebound.cli.options import (
 )  # fmt: skip
 from treebound.cli.overwrite import check_output
 
-_EXAMPLES = """\
-Examples:
 
-    treebound predict model.json new.csv -o answers.csv --proba
-    treebound predict model.json new.parquet -o answers.parquet --keep
-    cat new.csv | treebound predict model.json - | sort | uniq -c\
-"""
-
-
-@app.command(help_epilogue=_EXAMPLES)
+@command(
+    "treebound predict model.json new.csv -o answers.csv --proba",
+    "treebound predict model.json new.parquet -o answers.parquet --keep",
+    "cat new.csv | treebound predict model.json - | sort | uniq -c",
+)
 def predict(
     model: Model,
     data: Data,

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from treebound.cli.app import app
+from treebound.cli.app import command
 from treebound.cli.fit import Pruner
-from treebound.cli.messages import print_message, write_result
+from treebound.cli.messages import print_message
 from treebound.cli.options import Data, FileOptions, Force, Model, Output, Target
 from treebound.cli.overwrite import check_output
 
-_EXAMPLES = """\
-Examples:
 
-    treebound prune model.json data.csv --leaves 5 -o small.json
-    treebound prune model.json data.csv --pruning cost-complexity
-    treebound prune model.json validation.csv --pruning reduced-error -o pruned.json\
-"""
-
-
-@app.command(help_epilogue=_EXAMPLES)
+@command(
+    "treebound prune model.json data.csv --leaves 5 -o small.json",
+    "treebound prune model.json data.csv --pruning cost-complexity",
+    "treebound prune model.json validation.csv --pruning reduced-error -o pruned.json",
+)
 def prune(
     model: Model,
     data: Data,
@@ -47,8 +43,7 @@ def prune(
     output
         Where to write the pruned model; without it the tree is printed.
     """
-    from treebound.cli.models import labelled_rows, loaded_model, save_model, summary
-    from treebound.show import to_text
+    from treebound.cli.models import labelled_rows, loaded_model, summary, write_model
     from treebound.verbs import prune as prune_model
 
     check_output(output, "model", reads=[model, data, options.schema], force=force)
@@ -68,7 +63,4 @@ def prune(
     if leaves is not None:
         pruned = pruned.prune_to(leaves)
     print_message(summary(pruned))
-    if output is not None:
-        save_model(pruned, output)
-    else:
-        write_result(to_text(pruned), None)
+    write_model(pruned, output)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from treebound.cli.app import app
+from treebound.cli.app import command
 from treebound.cli.messages import write_result
 from treebound.cli.models import loaded_model
 from treebound.cli.options import Force, Model, Output
@@ -27,16 +27,12 @@ _PICTURES = ("svg", "png", "pdf")
 _LIMITED = ("text", "dot", "latex", *_PICTURES)  # those that a depth can limit
 Form: Any = Literal[(*_METHODS, *_PICTURES)]
 
-_EXAMPLES = """\
-Examples:
 
-    treebound show model.json
-    treebound show model.json --as svg -o tree.svg
-    treebound show model.json --as sql > score.sql\
-"""
-
-
-@app.command(help_epilogue=_EXAMPLES)
+@command(
+    "treebound show model.json",
+    "treebound show model.json --as svg -o tree.svg",
+    "treebound show model.json --as sql > score.sql",
+)
 def show(
     model: Model,
     /,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
@@ -13,8 +13,6 @@ from treebound._validation import invalid
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from treebound.cli.options import TrainingTable
-    from treebound.data import Sample
     from treebound.data.frames import Table
     from treebound.model import Model
     from treebound.parameters import FitParameters
@@ -59,24 +57,24 @@ class WeightOptions:
         """Whether the rows must be in memory to apply the options."""
         return bool(self.costs or self.weight_column or (self.class_weight and not self.balanced))
 
-    def sample(self, table: TrainingTable, parameters: FitParameters) -> Sample:
-        """The weighted rows; the weights and costs of the classes are set in the parameters."""
+    def applied(self, parameters: FitParameters, labels: Any) -> FitParameters:
+        """The parameters with the weights and costs of the classes."""
         from treebound.data.targets import learn_classes
         from treebound.pruning import BoundPruner
 
-        X, weight = self.divided(table.raw.table())
-        classes = learn_classes(table.raw.labels())[0].tolist()
+        classes = learn_classes(labels)[0].tolist()
         if self.class_weight and not self.balanced:
-            parameters.class_weight = by_class(self.class_weight, classes, "class_weight")
-        if self.costs:
-            if parameters.pruning != "bound":
-                raise ValueError(
-                    "The option --costs needs --pruning bound. Got --pruning "
-                    f"{parameters.pruning or 'none'} instead. Hint: use --class-weight."
-                )
-            costs = by_class(self.costs, classes)
-            parameters.pruning = BoundPruner(costs=costs, n_jobs=parameters.n_jobs)
-        return table.sample(X, weight, parameters.class_weight)
+            class_weight = by_class(self.class_weight, classes, "class_weight")
+            parameters = replace(parameters, class_weight=class_weight)
+        if not self.costs:
+            return parameters
+        if parameters.pruning != "bound":
+            raise ValueError(
+                "The option --costs needs --pruning bound. Got --pruning "
+                f"{parameters.pruning or 'none'} instead. Hint: use --class-weight."
+            )
+        costs = by_class(self.costs, classes)
+        return replace(parameters, pruning=BoundPruner(costs=costs, n_jobs=parameters.n_jobs))
 
     def divided(self, table: Table) -> tuple[Table, NDArray[Any] | None]:
         """The table without the column of weights, and the weights."""

@@ -36,7 +36,7 @@ from treebound.dask.collections import (
 from treebound.dask.engine import DaskEngine
 from treebound.dask.tasks import PartitionError
 from treebound.data.folds import LeftOut
-from treebound.data.learned import PartFacts, Schema, put_together, with_numbers
+from treebound.data.learned import LearnedSchema, PartFacts, put_together, with_numbers
 from treebound.data.parts import PartReader, PartRows
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
@@ -148,7 +148,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             kept: list[Any] = []
             with ExitStack() as stack:
 
-                def learn(held_out: LeftOut | None) -> Schema:
+                def learn(held_out: LeftOut | None) -> LearnedSchema:
                     return self._learn(client, raw, plain, (X, y, sample_weight), held_out, kept)
 
                 def engine(reader: PartReader, bins: Bins) -> Engine:
@@ -199,7 +199,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         given: tuple[Any, Any, Any],
         held_out: LeftOut | None,
         kept: list[Any],
-    ) -> Schema:
+    ) -> LearnedSchema:
         """What columns and classes are.
 
         Columns of plain numbers are looked at in a few partitions only, which are ``kept`` until
@@ -218,7 +218,9 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
                 return with_numbers(schema, names, values)
         return self._put_together(client, raw, held_out)
 
-    def _put_together(self, client: Any, rows: Partitions, held_out: LeftOut | None) -> Schema:
+    def _put_together(
+        self, client: Any, rows: Partitions, held_out: LeftOut | None
+    ) -> LearnedSchema:
         """What all partitions tell, without the rows held out."""
         learn = partial(
             tasks.learn,
@@ -302,7 +304,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         self.to_local().save(path, pruning_path=pruning_path, row_record=row_record)
 
 
-def _first_rows(client: Any, raw: Partitions, schema: Schema | None = None) -> list[int]:
+def _first_rows(client: Any, raw: Partitions, schema: LearnedSchema | None = None) -> list[int]:
     """The number of the first row of every partition, where columns were not learned in these."""
     learned = schema is not None and not schema.held_out and len(schema.part_rows) == len(raw)
     sizes = schema.part_rows if schema and learned else raw.each(client, tasks.size)

@@ -1,39 +1,108 @@
-"""Datasets of pyarrow, read batch by batch with one type for each column in all files."""
+"""Files that Arrow reads: Parquet, Arrow and what datasets of pyarrow have, batch by batch."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow import csv
+from pyarrow.parquet import ParquetFile
 
 from treebound.data import streams
-from treebound.data.formats import FileStates, file_lacks, numbers_of
+from treebound.data.formats import FileStates, same_columns
 from treebound.data.streams import Batches, TypesChanged
+from treebound.data.text import sliced
 
 # Row groups that values are taken from to choose bins, and values of each.
 _PIECES, _PIECE_ROWS = 16, 4096
 _CSV_ERROR = re.compile(r"In CSV column #(\d+): .*conversion error to ", re.DOTALL)
 
 
+class Fragments:
+    """Fragments of pyarrow by file, read with one type for each column in all of them."""
+
+    def __init__(self, of_file: Mapping[str, Sequence[Any]], schema: pa.Schema) -> None:
+        self.of_file, self.schema = of_file, schema
+        self.each = [piece for pieces in of_file.values() for piece in pieces]
+        self._in_parquet = all(isinstance(own, ds.ParquetFileFragment) for own in self.each)
+
+    def tables(
+        self, file: str, columns: Sequence[str] | None, rows: int | None
+    ) -> Iterator[pa.Table]:
+        """The rows of a file; columns that it lacks are empty."""
+        for piece in self.of_file[file]:
+            yield from _scanned(piece, rows, schema=self.schema, columns=columns)
+
+    def n_rows(self) -> int | None:
+        """The number of rows, where the files tell it without being read."""
+        return sum(own.metadata.num_rows for own in self.each) if self._in_parquet else None
+
+    def number_columns(self) -> list[str]:
+        """Columns inside Parquet files that are floats or integers by their type."""
+        if not self._in_parquet or not self.each:
+            return []
+        inside = self.each[0].physical_schema.names
+        types = zip(self.schema.names, self.schema.types, strict=True)
+        return [name for name, kind in types if _is_plain_number(kind) and name in inside]
+
+    def some_rows(self, columns: list[str]) -> Iterator[pa.Table]:
+        """The first rows of some row groups of Parquet files."""
+        groups = [own for piece in self.each for own in piece.split_by_row_group()]
+        chosen = np.unique(np.linspace(0, len(groups) - 1, min(_PIECES, len(groups))).astype(int))
+        target = pa.schema([self.schema.field(name) for name in columns])
+        for piece in (groups[at] for at in chosen.tolist()):
+            # a scanner would decode the row group to its end
+            with piece.open() as stream, ParquetFile(stream, pre_buffer=False) as file:
+                own = [group.id for group in piece.row_groups]
+                rows = next(file.iter_batches(_PIECE_ROWS, row_groups=own, columns=columns))
+            yield pa.Table.from_batches([rows]).select(columns).cast(target, safe=False)
+
+
+def _scanned(source: Any, rows: int | None, **options: Any) -> Iterator[pa.Table]:
+    """The rows of a fragment or a dataset, in tables of at most so many."""
+    scanner = source.scanner(
+        batch_size=rows or 1 << 20,
+        batch_readahead=1,
+        fragment_readahead=1,
+        fragment_scan_options=_scan_options(getattr(source, "format", None)),
+        **options,
+    )
+    for number, batch in enumerate(scanner.to_batches(), 1):
+        yield pa.Table.from_batches([batch])
+        if number % 16 == 0:
+            pa.default_memory_pool().release_unused()
+    pa.default_memory_pool().release_unused()
+
+
+def _scan_options(form: Any) -> Any:
+    """How files are scanned, where that is not as the dataset says."""
+    if isinstance(form, ds.ParquetFileFormat):  # without whole row groups beside what was decoded
+        return ds.ParquetFragmentScanOptions(pre_buffer=False)
+    if isinstance(form, ds.CsvFileFormat):
+        own, plain = form.default_fragment_scan_options, csv.ConvertOptions()
+        if own is None or own.convert_options.equals(plain):
+            empty_is_missing = csv.ConvertOptions(strings_can_be_null=True)
+            return ds.CsvFragmentScanOptions(convert_options=empty_is_missing)
+    return None
+
+
 class DatasetBatches(Batches):
     """A ``pyarrow.dataset.Dataset``."""
 
     def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
         try:
-            self._fragments = list(dataset.get_fragments())
+            fragments = list(dataset.get_fragments())
         except ValueError:  # a filtered dataset does not tell its files
-            self._fragments = []
-        self._dataset = _with_common_types(dataset, self._fragments)
-        self._states = FileStates(self._files)
-
-    def _files(self) -> dict[str, Any]:
-        """The files, with their size and time."""
-        held = [own for own in self._fragments if getattr(own, "filesystem", None) is not None]
-        states = {own.path: own.filesystem.get_file_info(own.path) for own in held}
-        return {path: (info.size, info.mtime_ns) for path, info in states.items()}
+            fragments = []
+        files = {own.path: own for own in fragments if getattr(own, "path", None)}
+        schema = _common_types(dataset, files) if files else dataset.schema
+        self._fragments = Fragments({"": fragments}, schema)
+        self._states = FileStates(lambda: {name: _state(own) for name, own in files.items()})
 
     @property
     def names(self) -> list[str]:
@@ -42,129 +111,100 @@ class DatasetBatches(Batches):
 
     def read(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Tables of pyarrow; small batches are put together."""
-        import pyarrow
-
-        waiting: list[Any] = []
-        scanner = self._dataset.scanner(
-            columns=columns,
-            batch_size=streams.BATCH_ROWS,
-            batch_readahead=1,
-            fragment_readahead=1,
-            fragment_scan_options=self._reading,
-        )
         with self._states.unchanged():
             try:
-                for number, batch in enumerate(scanner.to_batches()):
-                    waiting.append(batch)
-                    if sum(map(len, waiting)) >= streams.BATCH_ROWS // 2:
-                        yield pyarrow.Table.from_batches(waiting)
-                        waiting = []
-                    if number % 16 == 15:
-                        pyarrow.default_memory_pool().release_unused()
-            except pyarrow.ArrowException as error:
+                yield from sliced(self._tables(columns, streams.BATCH_ROWS), streams.BATCH_ROWS)
+            except pa.ArrowException as error:
                 self._widen(error)
-        if waiting:
-            yield pyarrow.Table.from_batches(waiting)
-        pyarrow.default_memory_pool().release_unused()
+
+    def _tables(self, columns: list[str] | None, rows: int) -> Iterator[pa.Table]:
+        if self._fragments.each:
+            return self._fragments.tables("", columns, rows)
+        return _scanned(self._dataset, rows, columns=columns)
 
     def _widen(self, error: Exception) -> None:
         """Widen the type of a column of CSV files that a later row does not fit."""
-        import pyarrow as pa
-
         match = _CSV_ERROR.search(str(error))
-        schema = self._dataset.schema
-        if match and self._fragments:
-            name = self._fragments[0].physical_schema.names[int(match[1])]
+        schema, pieces = self._fragments.schema, self._fragments.each
+        if match and pieces:
+            name = pieces[0].physical_schema.names[int(match[1])]
             at = schema.get_field_index(name)
             if at >= 0 and not pa.types.is_string(schema.field(at).type):
                 whole = pa.types.is_integer(schema.field(at).type)
                 wider = schema.field(at).with_type(pa.float64() if whole else pa.string())
-                self._dataset = _retyped(self._dataset, self._fragments, schema.set(at, wider))
+                self._fragments = Fragments({"": pieces}, schema.set(at, wider))
                 raise TypesChanged
         raise ValueError(f"Cannot read the dataset: {error}") from None
 
-    @cached_property
-    def _form(self) -> str:
-        """What kind of files it has, by their usual ending."""
-        return str(getattr(getattr(self._dataset, "format", None), "default_extname", ""))
-
-    @cached_property
-    def _reading(self) -> Any:
-        """How files are scanned, where that is not as the dataset says."""
-        from pyarrow import csv, dataset
-
-        if self._form == "parquet":  # without whole row groups beside what was decoded
-            return dataset.ParquetFragmentScanOptions(pre_buffer=False)
-        if self._form == "csv":
-            own = self._dataset.format.default_fragment_scan_options
-            if own is None or own.convert_options.equals(csv.ConvertOptions()):
-                empty_is_missing = csv.ConvertOptions(strings_can_be_null=True)
-                return dataset.CsvFragmentScanOptions(convert_options=empty_is_missing)
-        return None
-
     def plain_numbers(self) -> list[str]:
         """Columns of Parquet files that are floats or integers."""
-        parquet = self._form == "parquet" and self._fragments
-        numbers = numbers_of(self._dataset.schema) if parquet else ()
-        return [name for name in self.names if name in numbers]
+        return self._fragments.number_columns()
 
     def some_rows(self, columns: list[str]) -> Iterator[Any]:
         """The first rows of some row groups."""
-        import pyarrow as pa
-        from pyarrow.parquet import ParquetFile
-
-        pieces = [piece for fragment in self._fragments for piece in fragment.split_by_row_group()]
-        chosen = np.unique(np.linspace(0, len(pieces) - 1, min(_PIECES, len(pieces))).astype(int))
-        target = pa.schema([self._dataset.schema.field(name) for name in columns])
         with self._states.unchanged():
-            for piece in (pieces[at] for at in chosen.tolist()):
-                # a scanner would decode the row group to its end
-                with piece.open() as stream, ParquetFile(stream, pre_buffer=False) as file:
-                    groups = [group.id for group in piece.row_groups]
-                    inside = [name for name in columns if name in file.schema_arrow.names]
-                    rows = next(file.iter_batches(_PIECE_ROWS, row_groups=groups, columns=inside))
-                yield _with_keys(pa.Table.from_batches([rows]), piece, columns).cast(target)
+            yield from self._fragments.some_rows(columns)
 
 
-def _with_keys(table: Any, piece: Any, columns: list[str]) -> Any:
-    """The columns of a table, with the keys that its folder names."""
-    import pyarrow as pa
-    from pyarrow.dataset import get_partition_keys
-
-    for name, value in get_partition_keys(piece.partition_expression).items():
-        if name in columns and name not in table.column_names:
-            table = table.append_column(name, pa.repeat(pa.scalar(value), len(table)))
-    return table.select(columns)
+def _state(fragment: Any) -> tuple[Any, ...]:
+    """Size and time of a file."""
+    info = fragment.filesystem.get_file_info(fragment.path)
+    return info.size, info.mtime_ns
 
 
-def _with_common_types(dataset: Any, fragments: list[Any]) -> Any:
-    """The dataset with types that hold for all its files, unless the user chose its columns."""
-    import pyarrow as pa
-    from pyarrow.dataset import get_partition_keys
-
-    schema = dataset.schema
-    files = [file for file in fragments if getattr(file, "path", None)]
-    if not files or not hasattr(dataset, "filesystem"):
-        return dataset
-    keys = get_partition_keys(files[0].partition_expression)
+def _common_types(dataset: Any, files: Mapping[str, Any]) -> pa.Schema:
+    """Types that hold for all files of a dataset, unless the user chose its columns."""
+    schema, first = dataset.schema, next(iter(files.values()))
+    keys = ds.get_partition_keys(first.partition_expression)
     inside = [name for name in schema.names if name not in keys]
-    if {*inside} != {*files[0].physical_schema.names} - {*keys}:  # not those of the first file
-        return dataset
-    for file in files:
-        own = file.physical_schema
-        file_lacks(file.path, own.names, inside, keys)
-        try:
-            schema = pa.unify_schemas([schema, own], promote_options="permissive")
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise ValueError(
-                f"The files of a table must have columns of one type. {file.path}: {error}. "
-                "Hint: write it again with the types of the others."
-            ) from None
-    return dataset if schema.equals(dataset.schema) else _retyped(dataset, files, schema)
+    if {*inside} != {*first.physical_schema.names} - {*keys}:  # not those of the first file
+        return schema
+    common = common_schema({path: own.physical_schema for path, own in files.items()}, keys)
+    return pa.schema([common.field(own.name) if own.name in inside else own for own in schema])
 
 
-def _retyped(dataset: Any, fragments: list[Any], schema: Any) -> Any:
-    """A dataset of the same files with other types."""
-    from pyarrow.dataset import FileSystemDataset
+# -- one type for each column ------------------------------------------------------------------
 
-    return FileSystemDataset(fragments, schema, dataset.format, dataset.filesystem)
+
+def common_schema(schemas: Mapping[str, pa.Schema], ignored: Collection[str]) -> pa.Schema:
+    """The columns of the first file with types that hold for all; ignored ones do not matter."""
+    names = next(iter(schemas.values())).names
+    for file, own in schemas.items():
+        same_columns(file, own.names, names, ignored)
+    return pa.schema([(name, _common(name, schemas)) for name in names])
+
+
+def _common(name: str, schemas: Mapping[str, pa.Schema]) -> pa.DataType:
+    """The type of a column in all files: whole numbers then fractions, nothing then anything."""
+    types = pa.types
+    kinds = {file: own.field(name).type for file, own in schemas.items() if name in own.names}
+    kinds = {file: kind for file, kind in kinds.items() if not types.is_null(kind)}
+    if len(set(kinds.values())) <= 1:
+        return next(iter(kinds.values()), pa.null())
+    plain = [own.value_type if types.is_dictionary(own) else own for own in kinds.values()]
+    if all(types.is_signed_integer(kind) for kind in plain):
+        return pa.int64()
+    families = [("number" if _is_number(kind) else "text" * _is_text(kind)) for kind in plain]
+    if set(families) == {"number"}:
+        return pa.float64()
+    if set(families) == {"text"}:
+        return pa.string()
+    other = next((at for at, family in enumerate(families) if family != families[0]), 1)
+    (first, kind), (second, other_kind) = (list(kinds.items())[at] for at in (0, other))
+    raise ValueError(
+        f"Column {name!r} must be of one type in every file. It is {kind} in {first} and "
+        f"{other_kind} in {second}. Hint: write one of them again."
+    )
+
+
+def _is_plain_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return _is_plain_number(kind) or bool(pa.types.is_decimal(kind))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))

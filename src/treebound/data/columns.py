@@ -50,13 +50,7 @@ class Column:
         return len(self.categories or ()) + self.unlisted
 
     def with_missing(self, missing: bool) -> Column:
-        """A copy of the column.
-
-        Parameters
-        ----------
-        missing : bool
-            Whether it has missing values in training.
-        """
+        """A copy of the column, with or without missing values in training."""
         return replace(self, missing=missing)
 
 

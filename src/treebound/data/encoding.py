@@ -28,40 +28,7 @@ from treebound.data.raw import (
 def learn_matrix(
     X: Any, *, categorical_features: Any = "from_dtype", ordinal_features: Any = None
 ) -> Matrix:
-    """Learn the columns of a training table and encode its values.
-
-    Ordered categoricals and enums are ordinal, unordered categoricals, text and booleans nominal,
-    numbers real. Categories come from the dtype if it declares them, otherwise from the data,
-    sorted.
-
-    Parameters
-    ----------
-    X : table
-        Any data frame that narwhals supports (pandas, polars, pyarrow), an array, or nested lists.
-        An array of float64 or float32 without categorical columns is not copied.
-    categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
-        Columns to treat as nominal regardless of dtype; the others follow their dtype.
-    ordinal_features : sequence of names or indices, or mapping to ordered categories
-        Columns to treat as ordinal regardless of dtype. A mapping declares the categories in order.
-
-    Raises
-    ------
-    ValueError
-        If a column is named that the table does not have, or in both parameters, or a value is
-        infinite or not among the declared categories.
-
-    Examples
-    --------
-    >>> from treebound.data import learn_matrix
-    >>> matrix = learn_matrix(
-    ...     [[1.5, "red", "low"], [2.5, "blue", "high"]],
-    ...     ordinal_features={"x2": ["low", "high"]},
-    ... )
-    >>> [(c.kind, c.categories) for c in matrix.columns]
-    [('real', None), ('nominal', ('blue', 'red')), ('ordinal', ('low', 'high'))]
-    >>> [column.tolist() for column in matrix.values]
-    [[1.5, 2.5], [1, 0], [0, 1]]
-    """
+    """Learn the columns of a training table and encode its values; see :meth:`Sample.learn`."""
     table = read_table(X)
     labels = table.labels
     nominal, ordinal = chosen_columns(labels, categorical_features, ordinal_features)
@@ -181,28 +148,9 @@ def read_matrix(
     needed: Sequence[bool] | NDArray[np.bool_] | None = None,
     unknown: Unknown = "other",
 ) -> Matrix:
-    """Read a table with the columns of a training table.
+    """Read a table with known columns; see :meth:`Sample.read`.
 
-    Parameters
-    ----------
-    X : table
-        With these columns.
-    columns : sequence of Column
-        As learned by :func:`learn_matrix`. Columns with missing values are marked in the result.
-    named : bool
-        Whether the training table had names. If so, and X has names too, columns are found by
-        name, in any order and among others; otherwise by position.
-    needed : sequence of bool, optional
-        Which columns are read; by default all. The others are filled with missing values, without
-        a mark, and may be absent where columns are found by name.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories: raise an error, read them as missing, or encode them as
-        -2, which routing then handles.
-
-    Raises
-    ------
-    ValueError
-        If a column is absent, their number differs, or a column changed its type.
+    Columns that are not needed are filled with missing values, without a mark.
     """
     table = read_table(X)
     columns = tuple(columns)

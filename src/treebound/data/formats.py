@@ -9,20 +9,23 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import zlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from treebound.data.schema import Schema
 from treebound.data.text import no_duplicates, sliced, text_tables
+
+if TYPE_CHECKING:
+    from treebound.data.arrow_dataset import Fragments
 
 _SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
@@ -64,17 +67,33 @@ class TableFile:
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
-        """The bytes of the file, unpacked."""
+        """The bytes of a text file, unpacked."""
         with ExitStack() as stack:
-            if self.path is None:
-                stream = self.pipe
-                if self.kind != "text":
-                    stream.seek(0)
-            else:
-                stream = stack.enter_context(open(self.path, "rb"))
-            if self.kind == "text" and _peek(stream)[:2] == b"\x1f\x8b":
+            stream = stack.enter_context(open(self.path, "rb")) if self.path else self.pipe
+            if stream.peek(2)[:2] == b"\x1f\x8b":
                 stream = stack.enter_context(gzip.GzipFile(fileobj=stream))
             yield stream
+
+    def fragments(self) -> tuple[pa.Schema, list[Any]]:
+        """The types of a Parquet or Arrow file, and what Arrow reads it by."""
+        import pyarrow.dataset as ds
+        from pyarrow import fs
+
+        is_parquet = self.kind == "parquet"
+        held = self.pipe or str(self.path)
+        try:
+            if not is_parquet:
+                stream = pa.memory_map(held) if self.path else pa.BufferReader(held)
+                if stream.read(6) != b"ARROW1":  # a stream of Arrow
+                    stream.seek(0)
+                    rows = pa.ipc.open_stream(stream).read_all()
+                    return rows.schema, list(ds.InMemoryDataset(rows).get_fragments())
+            form = ds.ParquetFileFormat() if is_parquet else ds.IpcFileFormat()
+            piece = form.make_fragment(held, fs.LocalFileSystem() if self.path else None)
+            return piece.physical_schema, [piece]
+        except (OSError, ValueError) as error:
+            kind = "a Parquet" if is_parquet else "an Arrow"
+            raise ValueError(f"{self.name} is not {kind} file, or is damaged: {error}") from None
 
 
 def files_of(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
@@ -98,15 +117,11 @@ def files_of(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
 
 
 def _piped() -> TableFile:
-    """Standard input; what is not text is kept in a file, as reading it needs seeking."""
+    """Standard input; what is not text is kept in memory, as it is read more than once."""
     source: Any = sys.stdin.buffer
     pipe = source if hasattr(source, "peek") else io.BufferedReader(source)
-    kind = _kind(_peek(pipe), "standard input")
-    if kind != "text":
-        held = tempfile.TemporaryFile()  # noqa: SIM115  # read more than once
-        shutil.copyfileobj(pipe, held)
-        pipe = held
-    return TableFile(None, kind, pipe=pipe)
+    kind = _kind(pipe.peek(8)[:8], "standard input")
+    return TableFile(None, kind, pipe=pipe if kind == "text" else pa.py_buffer(pipe.read()))
 
 
 def _is_table(file: Path) -> bool:
@@ -119,22 +134,16 @@ def _file(path: Path, keys: dict[str, str]) -> TableFile:
             start = stream.read(8)
     except OSError as error:
         raise OSError(f"Cannot read {path}: {error.strerror or error}.") from None
-    kind = _kind(start, str(path))
-    if kind == "text":  # or nothing that is known
-        kind = _SUFFIXES.get(path.suffix.lower(), kind)
-    return TableFile(path, kind, keys)
+    return TableFile(path, _kind(start, str(path), path.suffix.lower()), keys)
 
 
-def _kind(start: bytes, name: str) -> str:
-    """What a file is, by its first bytes."""
-    kind = next((kind for mark, kind in _STARTS.items() if start.startswith(mark)), "text")
-    _refuse(kind, name)
-    return kind
-
-
-def _refuse(kind: str, name: str) -> None:
+def _kind(start: bytes, name: str, suffix: str = "") -> str:
+    """What a file is, by its first bytes, or else by its name."""
+    other = _SUFFIXES.get(suffix, "text")
+    kind = next((kind for mark, kind in _STARTS.items() if start.startswith(mark)), other)
     if kind in _REFUSED:
         raise ValueError(f"{name} {_REFUSED[kind]}.")
+    return kind
 
 
 def _keys(path: Path) -> dict[str, str]:
@@ -142,31 +151,27 @@ def _keys(path: Path) -> dict[str, str]:
     return {unquote(name): unquote(value) for name, _, value in pairs}
 
 
-def _peek(stream: Any) -> bytes:
-    if hasattr(stream, "peek"):
-        return bytes(stream.peek(8)[:8])
-    start: bytes = stream.read(8)
-    stream.seek(0)
-    return start
-
-
 def size_in_memory(files: Sequence[TableFile], limit: float) -> float:
     """About how many bytes the unpacked files have; counted to ``limit`` only."""
     total = 0.0
     for file in files:
-        if file.path is None:
-            continue
         if file.kind == "parquet":
-            with _opened(file) as opened:
-                total += 8.0 * opened.metadata.num_rows * opened.metadata.num_columns
-            continue
-        with file.opened() as stream:
-            if not isinstance(stream, gzip.GzipFile):
-                total += file.path.stat().st_size
-                continue
-            while total < limit and (piece := stream.read(1 << 24)):
-                total += len(piece)
+            metadata = file.fragments()[1][0].metadata
+            total += 8.0 * metadata.num_rows * metadata.num_columns
+        elif file.path is not None:
+            with file.opened() as stream:
+                packed = isinstance(stream, gzip.GzipFile)
+                rest = limit - total
+                total += _unpacked_size(stream, rest) if packed else file.path.stat().st_size
     return total
+
+
+def _unpacked_size(stream: IO[bytes], limit: float) -> int:
+    size = 0
+    with suppress(EOFError, OSError, zlib.error):  # a damaged file is named when it is read
+        while size < limit and (piece := stream.read(1 << 24)):
+            size += len(piece)
+    return size
 
 
 class FileStates:
@@ -195,17 +200,18 @@ class FileStates:
                 )
 
 
-def file_lacks(
-    path: str, names: Sequence[str], expected: Sequence[str], ignored: Collection[str]
+def same_columns(
+    file: str, names: Sequence[str], expected: Sequence[str], ignored: Collection[str]
 ) -> None:
     """Raise a ValueError if a file does not have the columns of the others."""
+    no_duplicates(names, file)
     own, common = set(names), set(expected)
     lacks = [name for name in expected if name not in own and name not in ignored]
     more = [name for name in names if name not in common and name not in ignored]
     if lacks or more:
         what = f"lacks {lacks[0]!r}" if lacks else f"has {more[0]!r} besides"
         raise ValueError(
-            f"The files of a table must have the same columns. {path} {what}. "
+            f"The files of a table must have the same columns. {file} {what}. "
             "Hint: leave the column out, or write the file again with the columns of the others."
         )
 
@@ -218,19 +224,15 @@ class FileReader:
 
     def __init__(self, files: Sequence[TableFile], schema: Schema) -> None:
         self.files, self.schema = files, schema
-        for file in files:
-            _refuse(file.kind, file.name)
-        self._names: list[str] = []
-        self._types: dict[str, pa.DataType] = {}
+        self._names: list[str] = []  # of the columns inside the files
+        self.fragments: Fragments | None = None
         if not files[0].is_text:
-            held: dict[str, list[tuple[TableFile, pa.DataType]]] = {}
-            for file in files:
-                with _opened(file) as opened:
-                    own = opened.schema_arrow if file.kind == "parquet" else opened.schema
-                self._check_names(file, own.names)
-                for name, kind in zip(own.names, own.types, strict=True):
-                    held.setdefault(name, []).append((file, kind))
-            self._types = {name: _common(held[name], name) for name in self._names}
+            from treebound.data.arrow_dataset import Fragments, common_schema
+
+            held = {file.name: file.fragments() for file in files}
+            types = common_schema({name: own for name, (own, _) in held.items()}, schema.ignored)
+            self.fragments = Fragments({name: each for name, (_, each) in held.items()}, types)
+            self._names = self.fragments.schema.names
         keys = {name for file in files for name in file.keys}
         self._keys = {name: self._key_type(name) for name in sorted(keys)}
         self._states = FileStates(lambda: {file.name: _state(file) for file in files})
@@ -240,53 +242,45 @@ class FileReader:
         whole = all(value.lstrip("-").isdigit() for value in values if value != _NO_KEY)
         return pa.int64() if whole and not self.files[0].is_text else pa.string()
 
-    def _check_names(self, file: TableFile, names: Sequence[str]) -> None:
-        """Every file must have the columns of the first; ignored ones do not matter."""
-        no_duplicates(names, file.name)
-        self._names = self._names or list(names)
-        file_lacks(file.name, names, self._names, self.schema.ignored)
-
     def tables(
         self, rows: int | None, columns: Sequence[str] | None = None
     ) -> Iterator[tuple[TableFile, pa.Table]]:
         """Tables of ``rows`` rows (the last of a file may have fewer), each with its file."""
         with self._states.unchanged():
             for file in self.files:
-                for table in self._tables_of(file, rows, columns):
+                read = self._texts if self.fragments is None else partial(self._typed, columns)
+                for table in read(file, rows):
                     yield file, self._with_keys(file, table)
 
-    def _tables_of(
-        self, file: TableFile, rows: int | None, columns: Sequence[str] | None
-    ) -> Iterator[pa.Table]:
-        if file.is_text:
-            with file.opened() as stream:
-                for table in text_tables(stream, self._layout(file), rows, file.name):
-                    self._check_names(file, table.column_names)
-                    yield _filled(table, self._names)
-            return
-        wanted = set(columns or self._names)
-        if not wanted <= {*self._names, *self._keys}:  # an error should list all columns
-            wanted = set(self._names)
-        names = [name for name in self._names if name in wanted] or self._names[:1]
-        target = self._schema(names)
-        some = False
-        try:
-            for table in sliced(_tables(file, names, rows), rows):
-                some = True
-                yield _filled(table, names).cast(target, safe=False)
-        except (OSError, pa.ArrowException) as error:
-            raise ValueError(f"Cannot read {file.name}: {error}") from None
-        if not some:
-            yield target.empty_table()
-
-    def _schema(self, names: Sequence[str]) -> pa.Schema:
-        return pa.schema([(name, self._types[name]) for name in names])
-
-    def _layout(self, file: TableFile) -> Schema:
+    def _texts(self, file: TableFile, rows: int | None) -> Iterator[pa.Table]:
         layout = self.schema.layout
         if layout.separator is None and file.path is not None and ".tsv" in file.path.suffixes:
             layout = replace(layout, separator="\t")
-        return replace(self.schema, layout=layout)
+        with file.opened() as stream:
+            for table in text_tables(stream, replace(self.schema, layout=layout), rows, file.name):
+                self._names = self._names or table.column_names
+                same_columns(file.name, table.column_names, self._names, self.schema.ignored)
+                for name in {*self._names} - {*table.column_names}:
+                    table = table.append_column(name, pa.nulls(len(table), pa.string()))
+                yield table.select(self._names)
+
+    def _typed(
+        self, columns: Sequence[str] | None, file: TableFile, rows: int | None
+    ) -> Iterator[pa.Table]:
+        assert self.fragments is not None
+        wanted = {*(columns or self._names)}
+        if not wanted <= {*self._names, *self._keys}:  # an error should list all columns
+            wanted = {*self._names}
+        names = [name for name in self._names if name in wanted] or self._names[:1]
+        some = False
+        try:
+            for table in sliced(self.fragments.tables(file.name, names, rows), rows):
+                some = True
+                yield table
+        except (OSError, pa.ArrowException) as error:
+            raise ValueError(f"Cannot read {file.name}: {error}") from None
+        if not some:
+            yield self.fragments.schema.empty_table().select(names)
 
     def _with_keys(self, file: TableFile, table: pa.Table) -> pa.Table:
         for name, kind in self._keys.items():
@@ -296,45 +290,9 @@ class FileReader:
                 table = table.append_column(name, pa.repeat(pa.scalar(held, kind), len(table)))
         return table
 
-    def n_rows(self) -> int | None:
-        """The number of rows, where the files tell it without being read."""
-        if self.files[0].kind != "parquet":
-            return None
-        return sum(int(metadata.num_rows) for _, metadata in self._metadata())
-
-    def _metadata(self) -> Iterator[tuple[TableFile, Any]]:
-        """What Parquet files tell of themselves."""
-        for file in self.files:
-            with _opened(file) as opened:
-                yield file, opened.metadata
-
-    def number_columns(self) -> set[str]:
-        """Columns of Parquet files that are floats or integers by their type."""
-        return numbers_of(self._schema(self._names)) if self.files[0].kind == "parquet" else set()
-
-    def some_rows(self, columns: list[str], groups: int = 16, rows: int = 4096) -> Iterator[Any]:
-        """The first rows of some row groups of Parquet files."""
-        target = self._schema(columns)
-        every = [(file, at) for file, own in self._metadata() for at in range(own.num_row_groups)]
-        step = max(1, -(-len(every) // groups))
-        for file, at in every[::step]:
-            with _opened(file) as opened:
-                batches = opened.iter_batches(batch_size=rows, row_groups=[at], columns=columns)
-                table = pa.Table.from_batches([next(batches)])
-            yield table.select(columns).cast(target, safe=False)
-
     def whole(self) -> pa.Table:
         """All rows in one table."""
         return pa.concat_tables([table for _, table in self.tables(None)])
-
-
-def _filled(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """These columns, empty where a file lacks some that are ignored."""
-    has = set(table.column_names)
-    for name in names:
-        if name not in has:
-            table = table.append_column(name, pa.nulls(len(table), pa.string()))
-    return table.select(names)
 
 
 def _state(file: TableFile) -> Any:
@@ -343,76 +301,3 @@ def _state(file: TableFile) -> Any:
         return None
     state = file.path.stat()
     return state.st_size, state.st_mtime_ns
-
-
-@contextmanager
-def _opened(file: TableFile) -> Iterator[Any]:
-    """A Parquet file, or an Arrow file or stream."""
-    from pyarrow import parquet
-
-    with file.opened() as stream:
-        try:
-            if file.kind == "parquet":
-                # without whole row groups in memory beside what was decoded
-                opened: Any = parquet.ParquetFile(stream, pre_buffer=False)
-            elif _peek(stream).startswith(b"ARROW1"):
-                opened = pa.ipc.open_file(stream)
-            else:
-                opened = pa.ipc.open_stream(stream)
-        except (OSError, ValueError) as error:
-            kind = "a Parquet" if file.kind == "parquet" else "an Arrow"
-            raise ValueError(f"{file.name} is not {kind} file, or is damaged: {error}") from None
-        with opened:
-            yield opened
-
-
-def _tables(file: TableFile, names: list[str], rows: int | None) -> Iterator[pa.Table]:
-    """The rows of a file as it has them, in pieces."""
-    with _opened(file) as opened:
-        batches: Iterable[Any] = opened
-        if file.kind == "parquet":
-            size = rows or max(opened.metadata.num_rows, 1)
-            batches = opened.iter_batches(batch_size=size, columns=names)
-        elif hasattr(opened, "num_record_batches"):
-            batches = map(opened.get_batch, range(opened.num_record_batches))
-        for batch in batches:
-            yield pa.Table.from_batches([batch])
-
-
-def numbers_of(schema: pa.Schema) -> set[str]:
-    """Columns that are floats or integers by their type."""
-    types = pa.types
-    return {own.name for own in schema if types.is_floating(own.type) or types.is_integer(own.type)}
-
-
-def _common(held: Sequence[tuple[TableFile, pa.DataType]], name: str) -> pa.DataType:
-    """The type of a column in all files: whole numbers then fractions, nothing then anything."""
-    types = pa.types
-    telling = [(file, kind) for file, kind in held if not types.is_null(kind)]
-    kinds = [kind for _, kind in telling]
-    if len(set(kinds)) <= 1:
-        return kinds[0] if kinds else pa.null()
-    plain = [kind.value_type if types.is_dictionary(kind) else kind for kind in kinds]
-    if all(types.is_signed_integer(kind) for kind in plain):
-        return pa.int64()
-    if all(map(_is_number, plain)):
-        return pa.float64()
-    if all(map(_is_text, plain)):
-        return pa.string()
-    families = [(_is_number(kind), _is_text(kind)) for kind in plain]
-    other = next((at for at, family in enumerate(families) if family != families[0]), 1)
-    (first, kind), (second, other_kind) = telling[0], telling[other]
-    raise ValueError(
-        f"Column {name!r} must be of one type in every file. It is {kind} in {first.name} and "
-        f"{other_kind} in {second.name}. Hint: write one of them again."
-    )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))

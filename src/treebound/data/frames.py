@@ -381,9 +381,10 @@ def read_row(row: Any, names: Sequence[str], needed: Collection[str] | None = No
     if isinstance(row, Mapping):
         lacking = [name for name in names if name not in row and name in needed]
         if lacking:
+            every = some_names(name for name in names if name in needed)
             raise ValueError(
                 f"The row has no value for column {lacking[0]!r}. Hint: give a value, or None "
-                f"where it is missing, for each of {some_names(needed)}."
+                f"where it is missing, for each of {every}."
             )
         values = [row.get(name) for name in names]
     elif isinstance(row, list | tuple | np.ndarray) and not any(map(_has_many, row)):

@@ -43,7 +43,7 @@ class PartFacts:
 
 
 @dataclass(frozen=True)
-class Schema:
+class LearnedSchema:
     """What all parts together are."""
 
     columns: tuple[Column, ...]
@@ -61,7 +61,7 @@ class Schema:
         return sum(self.part_rows)
 
 
-def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> Schema:
+def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> LearnedSchema:
     """What all parts are."""
     full = [part for part in parts if part.n_rows]
     if not full:
@@ -92,7 +92,7 @@ def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> Sch
     scale = None if all(part.whole for part in full) else float(n_rows / total)
     factors = class_factors(class_weight, classes, totals)
     held_out = sum(part.held_out for part in parts)
-    return Schema(columns, first.names, classes, factors, scale, sample, rows, held_out)
+    return LearnedSchema(columns, first.names, classes, factors, scale, sample, rows, held_out)
 
 
 def _one_column(found: Sequence[tuple[int, Column]]) -> Column:
@@ -191,10 +191,10 @@ def some_numbers(
 
 
 def with_numbers(
-    schema: Schema,
+    schema: LearnedSchema,
     names: Sequence[str],
     samples: Sequence[Mapping[str, NDArray[np.float64]]],
-) -> Schema:
+) -> LearnedSchema:
     """A schema of other columns, and columns of numbers that nothing must be learned of."""
     plain = samples[0].keys()
     rest = [name for name in names if name not in plain]

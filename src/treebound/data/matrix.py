@@ -19,8 +19,7 @@ class Matrix:
     """The columns of a table, encoded and checked.
 
     Real values are float64 or float32, NaN where missing, never infinite. Categories are codes of
-    the smallest integer type: -1 is missing, -2 an unknown category. Made by
-    :func:`treebound.data.learn_matrix` and :func:`treebound.data.read_matrix`.
+    the smallest integer type: -1 is missing, -2 an unknown category.
 
     Attributes
     ----------
@@ -66,13 +65,7 @@ class Matrix:
         return Matrix(columns, tuple(self.given[at] for at in places))
 
     def part(self, rows: NDArray[Any] | slice) -> Matrix:
-        """Select rows.
-
-        Parameters
-        ----------
-        rows : index array, slice or mask
-            The rows to keep.
-        """
+        """Select rows by an index array, a slice or a mask."""
         if isinstance(rows, np.ndarray) and rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)
         if self.dense is not None:
@@ -83,13 +76,7 @@ class Matrix:
         return Matrix(self.columns, values, unknown=self.unknown)
 
     def check_codes(self) -> None:
-        """Check that the codes of categories are in range.
-
-        Raises
-        ------
-        ValueError
-            If one is not; the message names the column.
-        """
+        """Raise a ValueError if a code of a category is out of range."""
         if self.dense is not None:
             return
         for column, values in zip(self.columns, self.given, strict=True):
@@ -105,13 +92,7 @@ class Matrix:
 
     @staticmethod
     def stacked(parts: Sequence[Matrix]) -> Matrix:
-        """Join matrices with the same columns by rows.
-
-        Parameters
-        ----------
-        parts : sequence of Matrix
-            The matrices, in the order of the rows.
-        """
+        """Join matrices with the same columns by rows."""
         columns = tuple(
             same[0].with_missing(any(column.missing for column in same))
             for same in zip(*(part.columns for part in parts), strict=True)

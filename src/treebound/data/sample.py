@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from treebound.data.columns import Column, Unknown
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
-from treebound.data.learned import PartFacts, Schema, put_together
+from treebound.data.learned import LearnedSchema, PartFacts, put_together
 from treebound.data.matrix import Matrix
-from treebound.data.targets import Labels, learn_classes, read_classes
+from treebound.data.targets import Labels, learn_classes, read_classes, used_labels
 from treebound.data.weights import (
     class_totals,
     is_whole,
@@ -162,8 +162,13 @@ class Sample:
             Multiplies the sample weights; only the ratios matter.
         groups : array-like of shape (n_rows,), optional
             The group of each row, such as a patient.
-        categorical_features, ordinal_features
-            See :func:`treebound.data.learn_matrix`.
+        categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
+            Columns to treat as nominal regardless of dtype; the others follow their dtype: ordered
+            categoricals and enums are ordinal, other categoricals, text and booleans nominal,
+            numbers real. Categories come from the dtype if it declares them, otherwise from the
+            data, sorted.
+        ordinal_features : sequence of names or indices, or mapping to ordered categories
+            Columns to treat as ordinal regardless of dtype. A mapping declares the categories.
 
         Examples
         --------
@@ -204,8 +209,15 @@ class Sample:
             The weight of each row, or of every row.
         columns, classes
             Those of a tree, a model or another sample.
-        named, needed, unknown
-            See :func:`treebound.data.read_matrix`.
+        named : bool
+            Whether the training table had names. If so, and X has names too, columns are found by
+            name, in any order and among others; otherwise by position.
+        needed : sequence of bool, optional
+            Which columns are read; by default all. The others may be absent where columns are
+            found by name.
+        unknown : {"other", "majority", "stop", "missing", "error"}
+            How to handle unknown categories: raise an error, read them as missing, or encode them
+            as -2, which routing then handles.
         factors : ndarray of float, optional
             What the weights of each class are multiplied by.
         """
@@ -233,13 +245,16 @@ class Rows(NamedTuple):
         classes, codes = learn_classes(y)
         same_length(table.shape[0], len(codes))
         weight = row_weights(sample_weight, len(codes), part=part)
-        members = group_codes(groups, len(codes))
-        if weight is not None and not weight.all():
-            keep = weight > 0
-            table, weight = table.rows(keep), row_weights(weight[keep], keep.sum(), part=True)
-            classes, codes = learn_classes(classes[codes[keep]])
-            members = None if members is None else members[keep]
-        return cls(table, classes, codes, weight, members)
+        rows = cls(table, classes, codes, weight, group_codes(groups, len(codes)))
+        return rows if weight is None or weight.all() else rows.part(weight > 0)
+
+    def part(self, keep: NDArray[np.bool_]) -> Rows:
+        """Some of the rows, with the labels that occur in them."""
+        classes, codes = used_labels(self.classes, self.codes[keep])
+        weight = None if self.weight is None or not len(codes) else self.weight[keep]
+        weight = row_weights(weight, len(codes), part=True)
+        groups = None if self.groups is None else self.groups[keep]
+        return Rows(self.table.rows(keep), classes, codes, weight, groups)
 
     def facts(self, matrix: Matrix, number: int = 0, sample_rows: int = 0) -> PartFacts:
         """What the rows tell, with values of some of them."""
@@ -255,7 +270,7 @@ class Rows(NamedTuple):
         names, whole = self.table.names, is_whole(self.weight)
         return PartFacts(number, n, names, matrix.columns, self.classes, totals, whole, sample)
 
-    def sample(self, matrix: Matrix, schema: Schema) -> Sample:
+    def sample(self, matrix: Matrix, schema: LearnedSchema) -> Sample:
         """The rows with the columns, classes and weights of all parts."""
         codes, weight = self.codes, self.weight
         if schema.classes is not self.classes:

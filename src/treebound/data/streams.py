@@ -14,8 +14,8 @@ from treebound._validation import invalid, said_of
 from treebound.data.folds import LeftOut
 from treebound.data.frames import Table, read_columns
 from treebound.data.learned import (
+    LearnedSchema,
     PartFacts,
-    Schema,
     nothing_but_rows,
     put_together,
     some_numbers,
@@ -169,12 +169,14 @@ class TableStream:
         ordinal_features: Any = None,
         class_weight: Any = None,
         held_out: LeftOut | None = None,
-    ) -> Schema:
+    ) -> LearnedSchema:
         """What the table is without the rows held out; see :meth:`Sample.learn`."""
         kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
         return until_settled(lambda: self._learn(kinds, class_weight, held_out))
 
-    def _learn(self, kinds: dict[str, Any], class_weight: Any, held_out: LeftOut | None) -> Schema:
+    def _learn(
+        self, kinds: dict[str, Any], class_weight: Any, held_out: LeftOut | None
+    ) -> LearnedSchema:
         by_type = kinds["ordinal_features"] is None and isinstance(
             kinds["categorical_features"], str
         )
@@ -194,7 +196,7 @@ class TableStream:
         schema = put_together(facts, class_weight=class_weight)
         return self._with_plain(schema, plain) if plain else schema
 
-    def _with_plain(self, schema: Schema, plain: list[str]) -> Schema:
+    def _with_plain(self, schema: LearnedSchema, plain: list[str]) -> LearnedSchema:
         """A schema with columns of numbers, which are known by their type."""
         wanted = [*plain, *([self.weight] if self.weight else [])]
         samples = []

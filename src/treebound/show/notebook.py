@@ -26,32 +26,7 @@ def to_notebook(
     target: str | None = None,
     swapped: Collection[int] = (),
 ) -> str:
-    """The tree as lines of HTML, one for each node, with a bar of class proportions.
-
-    Parameters
-    ----------
-    tree
-        See :func:`treebound.show.to_text`.
-    max_depth : int
-        Deeper nodes are omitted and counted.
-    max_lines : int
-        Maximum number of lines; the remaining nodes are counted.
-    unknown
-        See :func:`treebound.show.to_text`.
-    target : str, optional
-        The name of the target.
-    swapped : collection of int
-        Nodes whose right branch is shown first.
-
-    Examples
-    --------
-    >>> import numpy as np, treebound as tb
-    >>> tree = tb.Tree(
-    ...     feature=[-1], threshold=[np.nan], category=[-1], missing_left=[False], left=[-1],
-    ...     right=[-1], counts=[[3, 4]], rows=[7], columns=(), classes=["no", "yes"])
-    >>> to_notebook(tree).startswith("<div")
-    True
-    """
+    """The tree as lines of HTML, one for each node, with a bar of class proportions."""
     lines: list[str] = []
     skipped = 0
     stack = [(0, "")]

@@ -59,20 +59,6 @@ class PruningPathDisplay(Display):
     axes_: list[Axes] = field(init=False)
 
     @classmethod
-    def from_path(cls, path: PruningPath, *, ax: Axes | None = None) -> PruningPathDisplay:
-        """Draw a pruning path.
-
-        Parameters
-        ----------
-        path : PruningPath
-            The path of a pruning result.
-        ax
-            See :meth:`plot`.
-        """
-        display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=path.counted)
-        return display.plot(ax=ax)
-
-    @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> PruningPathDisplay:
         """Draw the path along which a fitted classifier was pruned.
 
@@ -83,7 +69,9 @@ class PruningPathDisplay(Display):
         ax
             See :meth:`plot`.
         """
-        return cls.from_path(_path_of(estimator, "PruningPathDisplay")[1], ax=ax)
+        path = _path_of(estimator, "PruningPathDisplay")[1]
+        display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=path.counted)
+        return display.plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> PruningPathDisplay:
         """Draw the three curves, one above the other.

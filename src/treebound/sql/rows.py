@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.certificate import draw_tenth
+from treebound.certificate.held_out import draw_apart
 from treebound.data import Unknown
 from treebound.data.encoding import chosen_columns
-from treebound.data.learned import Schema
+from treebound.data.learned import LearnedSchema
 from treebound.data.raw import some_names
 from treebound.data.targets import learn_classes
 from treebound.data.weights import WeightTotal
@@ -52,7 +52,7 @@ class CodedRows(NamedTuple):
     table: str
     codings: list[Coding]
     classes_of: NDArray[np.int64]  # the class of each stored label
-    schema: Schema
+    schema: LearnedSchema
     total: WeightTotal
 
 
@@ -163,7 +163,7 @@ class RelationRows:
             return
         table, m, native = self._numbered(), self.n_rows, self._frame.to_native()
         order = np.random.default_rng(seed).permutation(m)
-        sizes = {"held-out": len(draw_tenth(m, seed)[0]) if certify else 0}
+        sizes = {"held-out": len(draw_apart(m, seed, several=False)[0]) if certify else 0}
         sizes["left-out"] = (m - sizes["held-out"]) // 10 if choose else 0
         start = 0
         for kind, size in sizes.items():
@@ -256,7 +256,7 @@ class RelationRows:
         for j, coding in enumerate(ordered):
             stored += _stored(j, coding, store)
         table = store.keep(f"SELECT {', '.join(stored)} FROM {ROWS} {' '.join(joins)}", native)
-        schema = Schema(
+        schema = LearnedSchema(
             tuple(coding.column for coding in ordered),
             tuple(self.names),
             self.classes,

@@ -1,0 +1,232 @@
+"""Tables to fit to: read into memory, batch by batch, or left in their database."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treebound._validation import invalid
+from treebound.cli.databases import is_database, refuse_file_options, relation_of
+from treebound.cli.messages import errors, plain_table, print_message, progress
+from treebound.cli.options import TableOptions, no_target
+from treebound.cli.weighting import WeightOptions
+
+if TYPE_CHECKING:
+    from treebound.data import Column, Sample
+    from treebound.data.files import RawTable
+    from treebound.data.frames import Table
+    from treebound.data.schema import Schema
+    from treebound.model import Model
+    from treebound.parameters import FitParameters
+
+# A table in memory takes a few times the size of its file.
+_TIMES_IN_MEMORY = 6
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """A table to learn from."""
+
+    raw: RawTable
+    schema: Schema  # what every column is taken for
+    ordered: list[str]  # columns of numbers that are ordinal
+
+    def sample(self, X: Table, weight: Any = None, class_weight: Any = None) -> Sample:
+        """The rows, encoded; ``X`` has their columns."""
+        from treebound.data import Sample
+
+        labels, ordered = self.raw.labels(), self.ordered or None
+        return Sample.learn(X, labels, weight, class_weight=class_weight, ordinal_features=ordered)
+
+
+def read_training(
+    paths: Sequence[Path], options: TableOptions, target: str | None
+) -> TrainingTable:
+    """Read a table to learn from; a ValueError says what is wrong with it."""
+    from treebound.data.files import read_raw
+
+    raw = read_raw([str(path) for path in paths], options.checked_schema(target))
+    if not len(raw):
+        raise ValueError(f"{raw.name} has no rows, only the names of its columns.")
+    if raw.schema.target is None:
+        raise no_target(raw.schema.names)
+    if not raw.schema.columns:
+        raise ValueError(f"{raw.name} has no column to learn from beside {raw.schema.target!r}.")
+    _check_classes(raw)
+    shown = tuple(
+        _ordered_column(raw, column.name) if column.name in options.ordered else column
+        for column in raw.schema.columns
+    )
+    return TrainingTable(raw, replace(raw.schema, columns=shown), options.ordered)
+
+
+def _check_classes(raw: RawTable) -> None:
+    labels = raw.labels()
+    if labels is None or labels.distinct.dtype.kind != "f":
+        return
+    odd = labels.distinct[labels.distinct % 1 != 0]
+    if len(odd):
+        raise ValueError(
+            f"The target column {labels.name!r} holds numbers with a fraction, not classes "
+            f"(for example {odd[0]:g}). Hint: name another column with --target, or make classes "
+            "of it."
+        )
+
+
+def _ordered_column(raw: RawTable, name: str) -> Column:
+    import numpy as np
+
+    from treebound.data import Column
+    from treebound.data.typed import numbers
+
+    try:
+        values = numbers(raw.values(name), name, raw.schema)
+    except ValueError:
+        raise ValueError(
+            f"Column {name!r} holds texts, whose order only you know. Hint: list them, least "
+            f"to greatest: --ordinal {name}=A,B,C."
+        ) from None
+    distinct = np.unique(values[~np.isnan(values)])
+    whole = bool((distinct == np.rint(distinct)).all())
+    return Column(name, "ordinal", tuple((distinct.astype(int) if whole else distinct).tolist()))
+
+
+@dataclass(frozen=True)
+class Training:
+    """Where the rows to fit to are, and what the options say of them."""
+
+    paths: list[Path]
+    target: str | None
+    options: TableOptions
+    weights: WeightOptions
+    quiet: bool
+    stream: bool = False
+    checkpoint: Path | None = None
+    folds: int | None = None  # of a cross-validation
+    verbose: bool = False
+
+    def fit(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample | None]:
+        """The model, with the parameters that the labels complete, and the rows in memory."""
+        if is_database(self.paths[0]):
+            return self._in_database(parameters), parameters, None
+        if self.stream or self.checkpoint or too_large(self.paths):
+            return self._in_batches(parameters), parameters, None
+        return self._in_memory(parameters)
+
+    def _in_database(self, parameters: FitParameters) -> Model:
+        from treebound.classifier.not_in_memory import fit_relation
+
+        weights, options = self.weights, self.options
+        by_label = weights.costs or (weights.class_weight and not weights.balanced)
+        if self.paths[1:] or self.folds or self.stream or self.checkpoint or by_label:
+            raise ValueError(
+                "A table of a database takes none of further files, --cv, --stream, --checkpoint, "
+                "--costs and --class-weight LABEL=WEIGHT."
+            )
+        with self._telling(), relation_of(self.paths[0]) as relation:
+            schema = options.checked_schema(self.target)
+            refuse_file_options(options, options.nominal, [o for o in options.ordinal if "=" in o])
+            if schema.target not in relation.columns:
+                raise no_target(relation.columns)
+            out = {schema.target, weights.weight_column, *schema.ignored}
+            columns = [name for name in relation.columns if name not in out]
+            return fit_relation(parameters, relation, schema.target, weights.weight_column, columns)
+
+    def _in_batches(self, parameters: FitParameters) -> Model:
+        from treebound.classifier.not_in_memory import fit_stream
+        from treebound.classifier.progress import ProgressLines, Watch
+        from treebound.data.files import Source
+
+        if self.folds is not None:
+            raise ValueError("A table that is read batch by batch cannot be cross-validated.")
+        if self.weights.needs_labels:
+            raise ValueError(
+                "A table that is read batch by batch takes neither --costs, --weight-column nor "
+                "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced."
+            )
+        with self._telling() as tell:
+            schema = self.options.checked_schema(self.target)
+            source = Source([str(path) for path in self.paths], schema)
+            if schema.target is None:
+                raise no_target(source.columns)
+            lines = ProgressLines(tell, source.n_rows())
+            watch = Watch(lines.tell, self.checkpoint)
+            return fit_stream(parameters, source, schema.target, watch=watch)
+
+    @contextmanager
+    def _telling(self) -> Iterator[Any]:
+        """A line of progress; warnings of the block as one plain line each, or not at all."""
+        with (
+            progress(f"fitting {self.paths[0]}", self.quiet) as tell,
+            warnings.catch_warnings(record=True) as caught,
+        ):
+            warnings.simplefilter("always", UserWarning)
+            yield tell
+        for warning in () if self.quiet else caught:
+            print_message(f"Warning: {warning.message}")
+
+    def _in_memory(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample]:
+        """Read the whole table, print what is suspicious, and fit."""
+        from treebound.certificate.row_record import RowRecord
+        from treebound.classifier.fitting import fit_sample, fit_table
+
+        with progress(f"reading {self.paths[0]}", self.quiet):
+            table = read_training(self.paths, self.options, self.target)
+            X, row_weights = self.weights.divided(table.raw.table())
+            parameters = self.weights.applied(parameters, table.raw.labels())
+            sample = table.sample(X, row_weights, parameters.class_weight)
+        if self.folds is not None and self.folds > sample.n_rows:
+            raise invalid("cv", "", f"at most {sample.n_rows}, the number of rows", self.folds)
+        self._describe(table, sample)
+        name = table.schema.target
+        with progress(f"fitting {sample.n_rows:,} rows", self.quiet), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is suspicious was printed above
+            if parameters.certify in ("held-out", "folds"):  # columns are learned without some rows
+                model = fit_table(parameters, X, table.raw.labels(), row_weights)
+                return replace(model, target=name), parameters, sample
+            rows = RowRecord.of(sample, named=True)
+            return fit_sample(parameters, sample, target=name, rows=rows), parameters, sample
+
+    def _describe(self, table: TrainingTable, sample: Sample) -> None:
+        """Print what the table is, and what is suspicious."""
+        from treebound.cli.check import brief_lines
+
+        if self.verbose:
+            columns = plain_table(("column", "kind", "categories"), table.schema.rows())
+            errors.print(columns, soft_wrap=not errors.is_terminal)
+        if self.quiet:
+            return
+        names = f"{len(sample.columns):,} column{'s' * (len(sample.columns) != 1)}"
+        print_message(
+            f"{self.paths[0]}: {sample.n_rows:,} rows, {names}, target {table.schema.target!r} "
+            f"with {sample.n_classes:,} classes."
+        )
+        named = self.options.checked_schema(self.target).ignored
+        for column in table.raw.schema.ignored:
+            if column not in named:
+                print_message(
+                    f"Warning: Column {column!r} is left out: a tree cannot split on its type "
+                    "(a date, a list, a map). Hint: make columns of the parts that matter."
+                )
+        for line in brief_lines(sample, str(table.schema.target)):
+            print_message(line)
+
+
+def too_large(paths: Sequence[Path]) -> bool:
+    """Whether files do not fit in the free memory."""
+    from treebound.data.formats import files_of, size_in_memory
+
+    limit, named = _free_memory() / _TIMES_IN_MEMORY, [path for path in paths if str(path) != "-"]
+    return bool(named) and size_in_memory(files_of(named), limit) >= limit
+
+
+def _free_memory() -> float:
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):  # not known on this system
+        return float("inf")

@@ -1,31 +1,4 @@
-"""Schema files: kinds and categories of the columns of a table, in TOML.
-
-The format; every entry is optional::
-
-    target = "label"                  # the column to predict
-    missing = ["", "NA", "?"]         # texts that stand for a missing value
-    others = "infer"                  # columns not named below: "infer" or "ignore"
-
-    [read]                            # how a text file is laid out
-    separator = ";"                   # or "whitespace"
-    decimal = ","
-    encoding = "latin-1"
-    header = true                     # false: [columns] lists every column, in order
-    skip_rows = 0                     # lines before the header
-
-    [columns]
-    age = "real"
-    id = "ignore"
-    size = { kind = "ordinal", categories = ["small", "medium", "large"] }
-
-    [columns.colour]
-    kind = "nominal"
-    categories = ["red", "green", "blue"]
-
-Categories are texts, numbers or booleans; ordinal ones are listed from lowest to highest. A
-category of a column is never missing, even if it is listed in ``missing``. Listing the target
-under ``[columns]`` as nominal declares its classes.
-"""
+"""Schema files: kinds and categories of the columns of a table, in TOML; see docs/schema.rst."""
 
 from __future__ import annotations
 

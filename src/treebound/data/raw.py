@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -251,3 +252,13 @@ def some_names(names: Iterable[Any]) -> str:
     """The first few names or values, for an error message."""
     names = list(names)
     return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+
+
+def no_duplicates(names: Iterable[Any], table: str) -> None:
+    """Raise if a column name occurs twice."""
+    twice = sorted(repr(name) for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise ValueError(
+            f"{table} has more than one column named {', '.join(twice)}. "
+            "Hint: give each column a unique name."
+        )

@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -208,10 +208,19 @@ class Schema:
         return lines
 
     def __str__(self) -> str:
-        rows = [("column", "kind", "categories"), *self.rows()]
-        first = max(len(row[0]) for row in rows)
-        second = max(len(row[1]) for row in rows)
-        return "\n".join(f"{a:<{first}}  {b:<{second}}  {c}".rstrip() for a, b, c in rows)
+        return "\n".join(lines_of([("column", "kind", "categories"), *self.rows()]))
+
+
+def lines_of(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Rows of text as lines of aligned columns; some stand to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            text.rjust(width) if at in right else text.ljust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:

@@ -62,8 +62,8 @@ class Model:
         The options of growing.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How categories that were not seen in training are handled.
-    smoothing : {"shrinkage", "m-estimate", "laplace"} or None
-        How counts become probabilities.
+    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
+        How counts become probabilities; a number is the strength of shrinkage.
     target : str or None
         The name of the target.
     named : bool or None
@@ -299,6 +299,7 @@ class Model:
         return self.with_tree(
             result.tree,
             pruning=result,
+            smoothing=smoothing_after(result, self.parameters.get("smoothing", self.smoothing)),
             row_counts=row_counts(result.path.first, sample),
             rows=rows,
             no_certificate=reason or self.no_certificate * (sample is None),
@@ -451,6 +452,13 @@ class Model:
         return certify_tree(
             counted, errors=errors, landscape=landscape, delta=delta, unknown=self.unknown
         )
+
+
+def smoothing_after(result: PruningResult | None, smoothing: Smoothing | None) -> Smoothing | None:
+    """The smoothing of a pruned tree: pruning for log-loss chooses the strength of shrinkage."""
+    choice = None if result is None else result.choice
+    chosen = None if choice is None else choice.strength
+    return smoothing if chosen is None or smoothing != "shrinkage" else chosen
 
 
 def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:

@@ -214,7 +214,7 @@ def simulated(
 def noise(draws: int, most: int) -> Iterator[Case]:
     """Noise with a little signal."""
     for rows in SIZES:
-        for seed in range(min(draws, 1_000_000 // rows) if rows <= most else 0):
+        for seed in range(min(draws, 4_000_000 // rows) if rows <= most else 0):
             yield simulated("noise", rows, seed, None)
 
 
@@ -223,7 +223,7 @@ def unbalanced(draws: int, most: int) -> Iterator[Case]:
     for signal in list(SIGNALS)[1:]:
         for rows in (2_000, 10_000, 50_000):
             for weight in ("balanced", None):
-                for seed in range(min(draws, 500_000 // rows) if rows <= most else 0):
+                for seed in range(min(draws, 1_000_000 // rows) if rows <= most else 0):
                     yield simulated(signal, rows, seed, weight, tested=20_000)
 
 

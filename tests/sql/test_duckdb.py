@@ -35,7 +35,7 @@ def test_200_random_tables_give_the_tree_of_memory(connection, monkeypatch, part
     for seed in range(50 * part, 50 * part + 50):
         rng = np.random.default_rng(seed)
         cells = int(rng.choice([2, 5, 255]))
-        for module in (relation, engine):
+        for module in (relation,):
             monkeypatch.setattr(module, "CELLS", cells)
         table, parameters = random_table(rng), random_parameters(rng)
         most = int(rng.choice([0, 0, 0, 10]))

@@ -102,7 +102,7 @@ def test_random_tables_give_the_tree_of_memory(database, monkeypatch):
     for seed in range(40 if isinstance(database, Postgres) else 12):
         rng = np.random.default_rng(seed)
         cells = int(rng.choice([2, 5, 255]))
-        for module in (relation, engine):
+        for module in (relation,):
             monkeypatch.setattr(module, "CELLS", cells)
         table, parameters = random_table(rng), random_parameters(rng)
         most = int(rng.choice([0, 10]))

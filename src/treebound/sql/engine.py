@@ -197,20 +197,16 @@ class SqlEngine:
         rates[(question.shift == EXACT) | ~np.isfinite(rates)] = 0.0  # by value
         coding = self._rows.codings[j]
         places = numbers * coding.width + cells.codes[bins]
-        number = self._store.number
-        intervals = ", ".join(
-            f"({i}, {place}, {number(least)}, {number(most)}, {number(rate)})"
-            for i, (place, least, most, rate) in enumerate(
-                zip(places.tolist(), *(a.tolist() for a in (*ends, rates)), strict=True)
-            )
+        intervals = self._store.table_of(
+            i=np.arange(len(places)), place=places, least=ends[0], most=ends[1], rate=rates
         )
         units = ", t.units AS units" if self._weighted else ""
         part = f"CASE WHEN q.rate = 0 THEN t.v{j} ELSE FLOOR((t.v{j} - q.least) * q.rate) END"
         return (
             f"SELECT {j} AS j, i, part, label, {', '.join(self._sums)}, MIN(value) AS low, "
             f"MAX(value) AS high FROM (SELECT q.i AS i, {part} AS part, t.label AS label, t.v{j} "
-            f"AS value{units} FROM {self._table} AS t JOIN (VALUES {intervals}) AS q(i, place, "
-            f"least, most, rate) ON CAST(t.slot AS BIGINT) * {coding.width} + "
+            f"AS value{units} FROM {self._table} AS t JOIN {intervals} "
+            f"AS q ON CAST(t.slot AS BIGINT) * {coding.width} + "
             f"{coding.code(self._store)} = q.place "
             f"AND t.v{j} BETWEEN q.least AND q.most) AS s GROUP BY i, part, label"
         )

@@ -59,6 +59,15 @@ class Store:
         """Remove a table that was kept."""
         self.run(f"DROP TABLE {table}")
 
+    def table_of(self, **columns: NDArray[Any]) -> str:
+        """SQL of a table of whole numbers and floats."""
+        values = [
+            map(self.number if array.dtype.kind == "f" else str, array.tolist())
+            for array in columns.values()
+        ]
+        rows = ", ".join(f"({', '.join(row)})" for row in zip(*values, strict=True))
+        return f"(SELECT * FROM (VALUES {rows}) AS v({', '.join(columns)}))"
+
     def bits(self, number: str, shift: int, n: int) -> str:
         """SQL of some bits of a whole number."""
         return f"(({number} >> {shift}) & {2**n - 1})"
@@ -85,6 +94,15 @@ class DuckStore(Store):
         name = _new_name()
         self.run(f"CREATE TEMP TABLE {name} AS {text}", native)
         return f"temp.{name}"
+
+    def table_of(self, **columns: NDArray[Any]) -> str:
+        # one text for each column is planned in no time, many numbers are not
+        types = {"f": "DOUBLE[]", "i": "BIGINT[]"}
+        lists = [
+            f"UNNEST(CAST('{array.tolist()}' AS {types[array.dtype.kind]})) AS {name}"
+            for name, array in columns.items()
+        ]
+        return f"(SELECT {', '.join(lists)})"
 
     def update(self, table: str, case: str, slots: Sequence[int], others: Sequence[str]) -> str:
         # a column is changed where it is: the others are not written again while most rows stay

@@ -13,24 +13,19 @@ from numpy.typing import NDArray
 
 from treebound._validation import Number, check, invalid
 from treebound._versions import checked_state, state_with_version
-from treebound.certificate import (
+from treebound.certificate.by_class import by_class_on_rows
+from treebound.certificate.certificate import (
     Assumption,
     Certificate,
     CertificateKind,
-    Frontier,
-    HeldOut,
-    Prior,
-    PriorOptions,
-    PriorProof,
-    RowRecord,
     certify_counts,
-    certify_proof,
-    certify_tree,
-    counts_at,
-    reason_against,
 )
-from treebound.certificate.by_class import by_class_on_rows
+from treebound.certificate.frontier import Frontier, certify_proof
+from treebound.certificate.held_out import HeldOut, counts_at
+from treebound.certificate.prior import Prior, PriorOptions, PriorProof
 from treebound.certificate.referral import Promised, Referral
+from treebound.certificate.row_record import RowRecord
+from treebound.certificate.training import certify_tree, reason_against
 from treebound.data import Column, Matrix, Sample, Unknown
 from treebound.data.streams import is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes

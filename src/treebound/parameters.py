@@ -17,7 +17,7 @@ from treebound._validation import (
     parameter,
     with_parameters,
 )
-from treebound.certificate import KINDS, CertificateKind
+from treebound.certificate.certificate import KINDS, CertificateKind
 from treebound.data import Unknown
 from treebound.data.columns import UNKNOWNS
 from treebound.data.sample import ClassWeight

@@ -274,6 +274,14 @@ class TreeShape:
         return self
 
 
+def children(shape: TreeShape) -> tuple[TreeShape, TreeShape]:
+    """Both subtrees of a shape that is not a leaf."""
+    left, right = shape.left, shape.right
+    if left is None or right is None:
+        raise ValueError("A leaf has no children.")
+    return left, right
+
+
 def _comes_first(first: TreeShape, second: TreeShape) -> bool:
     """Whether ``first`` is the left child of the canonical form."""
     if first.leaves != second.leaves:

@@ -24,8 +24,8 @@ from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import _by_size, _node
 from treebound.bounds import enumerate as oracle
 from treebound.bounds._fast import log_fast_growth
-from treebound.bounds._recursion import features_of
 from treebound.bounds.splits import (
+    features_of,
     node_budget,
     node_budget_table,
     node_split_table,

@@ -18,17 +18,17 @@ from theory_support import balanced, case, chain, landscapes, shapes, vectors
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import _vc_growth, counting, stumps, worst_case
 from treebound.bounds import enumerate as oracle
-from treebound.bounds._recursion import features_of
 from treebound.bounds._scaled import Scaled
 from treebound.bounds._stump_samples import stump_shatters
 from treebound.bounds._vc_growth import EXACT, growth_of
 from treebound.bounds._vc_node import Node
+from treebound.bounds.splits import features_of
 
 STUMP = TreeShape.parse("(..)")
 
 
 def shatters(shape: TreeShape, X: np.ndarray, kinds: list[str]) -> bool:
-    return oracle.count_realizable(X, kinds, shape, 2) == 2 ** (len(X) - 1) - 1
+    return oracle.realizable_growth(X, kinds, shape, 2) == 2 ** len(X)
 
 
 def by_trying_every_sample(shape: TreeShape, landscape: Landscape) -> int:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from theory_support import count_realizable
 
 from treebound import TreeShape
 from treebound.bounds import check_witness, witness, witnesses
-from treebound.bounds.enumerate import count_realizable
 
 
 def stump_partitions_of(X: np.ndarray) -> set[frozenset[frozenset[int]]]:

@@ -391,7 +391,7 @@ def _certified(tree: Tree, sample: Sample) -> float:
 
     They are recounted: a subtree may have been raised without a sample.
     """
-    from treebound.certificate import certify_tree
+    from treebound.certificate.training import certify_tree
 
     errors = int(np.sum(tree.label[tree.apply(sample.X)] != sample.y))
     return float(certify_tree(tree.recounted(sample), errors=errors).risk)

@@ -31,9 +31,10 @@ import numpy as np
 from treebound.bounds._cache import SizedCache, from_below
 from treebound.bounds._closed import log_closed_growth
 from treebound.bounds._node import alone, chain_sums, rows_at, sum_over_sizes
-from treebound.bounds._recursion import Features, children, merge_ways
+from treebound.bounds._recursion import merge_ways
 from treebound.bounds._scaled import ONE, ROUNDING, Scaled, log_above
-from treebound.shapes import TreeShape
+from treebound.bounds.splits import Features
+from treebound.shapes import TreeShape, children
 
 # Multiplications up to which the parts of a shape are followed one by one: a tenth of a second.
 _PARTS_WORK = 2e7

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._recursion import Features, children, shares
 from treebound.bounds._stump_samples import stump_sample, stump_shatters
-from treebound.shapes import TreeShape
+from treebound.bounds.splits import Features, shares
+from treebound.shapes import TreeShape, children
 
 IntArray = NDArray[np.int64]
 # Deeper shapes are not built.

@@ -33,11 +33,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._recursion import children
 from treebound.bounds._stored_samples import STORED, StoredSample
 from treebound.bounds.counting import largest_central
 from treebound.bounds.witnesses import prefix_orders, shattering_ranks
-from treebound.shapes import TreeShape
+from treebound.shapes import TreeShape, children
 
 Counts = tuple[int, ...]
 Sets = tuple[tuple[int, ...], ...]

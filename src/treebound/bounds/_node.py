@@ -28,10 +28,9 @@ import numpy as np
 from treebound.bounds import _node_sums
 from treebound.bounds._cache import SizedCache, Table
 from treebound.bounds._closed import pairs_of
-from treebound.bounds._recursion import Features, children
 from treebound.bounds._scaled import Scaled
-from treebound.bounds.splits import node_budget_table, node_split_table
-from treebound.shapes import TreeShape
+from treebound.bounds.splits import Features, node_budget_table, node_split_table
+from treebound.shapes import TreeShape, children
 
 # Entries of the table of splits that are held at once.
 _TABLE = 1 << 20
@@ -58,8 +57,7 @@ def sum_over_sizes(
     every = Scaled.zeros(last + 1)
     inner = Scaled.zeros(last + 1 if budgeted and not features.real else 0)
     low, high = (child.leaves if features.is_real else 1 for child in children(shape))
-    same = np.array([row], dtype=np.int32)
-    arrays = (*sides[0].arrays, *sides[1].arrays, same, same)
+    arrays = (*sides[0].arrays, *sides[1].arrays, np.array([[row, row]], dtype=np.int32))
     while first <= last:
         start, until = rows_at(first) if first < last else (first, last)
         splits = _split_table(features, start, min(until, last))[first - start :]

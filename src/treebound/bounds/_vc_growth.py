@@ -12,13 +12,13 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._recursion import Features, children
 from treebound.bounds._scaled import Scaled
 from treebound.bounds._vc_node import Node, merged, tests_of
 from treebound.bounds.counting import sauer_shelah
 from treebound.bounds.partitioning import one_feature_partitions
+from treebound.bounds.splits import Features
 from treebound.bounds.stumps import best_attribution
-from treebound.shapes import TreeShape
+from treebound.shapes import TreeShape, children
 
 _lock = Lock()
 # VC dimensions known by exhaustive search over all samples, for every shape of that many leaves on

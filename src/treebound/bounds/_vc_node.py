@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from treebound.bounds import _node_sums
 from treebound.bounds._node import alone, chain_counts, node_budgets, sum_over_sizes
-from treebound.bounds._recursion import (
+from treebound.bounds._scaled import TWO, Scaled
+from treebound.bounds.splits import (
     Features,
-    children,
     distinct_features,
+    feature_split_table,
     shares,
     with_categories,
 )
-from treebound.bounds._scaled import TWO, Scaled
-from treebound.bounds.splits import feature_split_table
-from treebound.shapes import TreeShape
+from treebound.shapes import TreeShape, children
 
 FloatArray = NDArray[np.float64]
 # Raises a sum of counts above its rounding errors.
@@ -202,7 +201,7 @@ class Node:
         rooms = feature_split_table("ordinal", self.size + 1, self.size)
         every = Scaled.zeros(len(self.landscapes), self.size + 1)
         for row in range(len(self.landscapes)):
-            self._fill([row], [row], rooms, every[row], Scaled.zeros(0))
+            self._fill([[row, row]], rooms, every[row], Scaled.zeros(0))
         return every * float(self.real)
 
     def _categorical_splits(self) -> _Splits:
@@ -211,10 +210,8 @@ class Node:
         inner = Scaled.zeros(len(self.tests), 0 if self.real else self.size + 1)
         for at, (_, test) in enumerate(self.tests):
             rooms = feature_split_table(test.kind, test.categories, self.size)
-            small, large = (
-                [self.index[side] for side in part] for part in zip(*test.sides, strict=True)
-            )
-            self._fill(small, large, rooms, every[at], inner[at])
+            ways = [[self.index[side] for side in pair] for pair in test.sides]
+            self._fill(ways, rooms, every[at], inner[at])
         owner = np.array([row for row, _ in self.tests])
         times = np.array([[float(test.times)] for _, test in self.tests])
         return _Splits(
@@ -228,17 +225,13 @@ class Node:
 
     def _fill(
         self,
-        small: list[int],
-        large: list[int],
+        ways: list[list[int]],
         rooms: tuple[FloatArray, FloatArray],
         every: Scaled,
         inner: Scaled,
     ) -> None:
-        left, right = self.sides
-        ways = (np.array(small, dtype=np.int32), np.array(large, dtype=np.int32))
-        _node_sums.by_size(
-            *left.arrays, *right.arrays, *ways, *rooms, 2.0, 1, 1, *every.arrays, *inner.arrays, 2
-        )
+        sides = (*self.sides[0].arrays, *self.sides[1].arrays, np.array(ways, dtype=np.int32))
+        _node_sums.by_size(*sides, *rooms, 2.0, 1, 1, *every.arrays, *inner.arrays, 2)
 
 
 class _Splits(NamedTuple):

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from treebound.bounds._category_clusters import CategoryClusters, TooMany, binary_clusters
 from treebound.bounds._checks import check_landscape, check_shape
 from treebound.bounds._clusters import clusters
-from treebound.bounds._recursion import UNBOUNDED, Features, features_of
 from treebound.bounds._stump_samples import stump_sample, stump_shatters
+from treebound.bounds.splits import UNBOUNDED, Features, features_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
-from treebound.bounds._bitmasks import column_tests
 from treebound.bounds._checks import check_int
+from treebound.bounds.enumerate import column_tests, rows_of
 from treebound.bounds.stumps import real_stump_partitions
 
 Edge = tuple[int, int]
@@ -50,8 +50,8 @@ class _Row:
 
     def permutation(self, m: int) -> list[int]:
         """The whole order; what was never placed goes outermost, in any order."""
-        left = _elements(self.prefix) + self.inner_left[::-1]
-        right = self.inner_right + _elements(self.suffix)
+        left = rows_of(self.prefix) + self.inner_left[::-1]
+        right = self.inner_right + rows_of(self.suffix)
         middle = sorted(set(range(m)) - set(left) - set(right))
         return left + middle + right
 
@@ -293,8 +293,4 @@ def _subsets(m: int, k: int) -> list[int]:
 
 def _smaller_by_one(mask: int) -> Iterator[int]:
     """The subsets with one element fewer."""
-    return (mask ^ (1 << i) for i in _elements(mask))
-
-
-def _elements(mask: int) -> list[int]:
-    return [i for i in range(mask.bit_length()) if mask >> i & 1]
+    return (mask ^ (1 << i) for i in rows_of(mask))

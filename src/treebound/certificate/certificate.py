@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from treebound._validation import Constraint, Number, Whole, check
 from treebound.bounds.risk import binomial_upper
 from treebound.pruning.path import count
-from treebound.tree.model import Tree
+from treebound.tree.model import Tree, rows_at_rest
 
 if TYPE_CHECKING:
     from treebound.certificate.by_class import ClassLimit
@@ -313,13 +313,6 @@ def errors_by_class(
     wrong = tree.label[:, None] != np.arange(tree.n_classes)
     errors = (rows_at_rest(tree, own) * wrong).sum(axis=0)
     return own[0].round().astype(np.int64), errors.round().astype(np.int64)
-
-
-def rows_at_rest(tree: Tree, counts: NDArray[Any]) -> NDArray[Any]:
-    """The rows that end at each node, of those that come to it."""
-    rest, inner = np.array(counts), ~tree.is_leaf
-    rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
-    return rest
 
 
 def certify_counts(

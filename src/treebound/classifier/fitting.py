@@ -11,19 +11,10 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
-from treebound.certificate import (
-    Frontier,
-    HeldOut,
-    Prior,
-    PriorOptions,
-    RowRecord,
-    best_of_folds,
-    default_folds,
-    draw_folds,
-    draw_tenth,
-    learn_apart,
-    search_trees,
-)
+from treebound.certificate import Frontier
+from treebound.certificate.held_out import HeldOut, best_of_folds, draw_apart, learn_apart
+from treebound.certificate.prior import Prior, PriorOptions, search_trees
+from treebound.certificate.row_record import RowRecord
 from treebound.classifier.progress import Watch
 from treebound.data import Sample
 from treebound.data.findings import warn_of_findings
@@ -96,7 +87,7 @@ def _fit_apart(
             f"Got {m} instead."
         )
     several = parameters.certify == "folds"
-    drawn = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
+    drawn = draw_apart(m, seed, several=several)
     folds = [np.flatnonzero(np.isin(place, fold)) for fold in drawn]
     size = len(rows), table.shape[1]
     large = is_large(*size) and not several
@@ -121,7 +112,7 @@ def _fit_apart(
         assert model.held_out is not None
         return model, model.held_out.errors
 
-    model = best_of_folds(fit, folds, parameters.delta).fitted
+    model: Model = best_of_folds(fit, folds, parameters.delta).fitted
     assert model.held_out is not None
     return replace(model, held_out=replace(model.held_out, folds=len(folds)))
 

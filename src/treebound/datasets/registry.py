@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any, Literal, get_args
 
 from treebound._validation import OneOf, check, invalid
-from treebound.data.schema import Schema, layout_of, parse_columns
+from treebound.data.schema import Schema, schema_of
 
 Typing = Literal["paper", "declared"]
 UCI = "https://archive.ics.uci.edu/"
@@ -203,11 +203,9 @@ def _read(name: str) -> DatasetInfo:
 
 def _schema(document: dict[str, Any], changes: dict[str, Any]) -> Schema:
     """The columns of a data set, some of them changed."""
-    target, table = document["target"], {**document["columns"], **changes}
-    columns, classes, ignored = parse_columns(table, target)
-    layout = layout_of(document.get("read", {}))
-    missing = tuple(document.get("missing", ()))
-    return Schema(columns, target, classes, ignored, missing, "ignore", layout, tuple(table))
+    said: dict[str, Any] = {"missing": [], "others": "ignore"}
+    said |= {key: document[key] for key in ("target", "read", "missing") if key in document}
+    return schema_of({**said, "columns": {**document["columns"], **changes}})
 
 
 def _in_text_order(schema: Schema) -> Schema:

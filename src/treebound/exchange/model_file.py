@@ -17,15 +17,11 @@ from numpy.typing import NDArray
 
 from treebound._files import write_text
 from treebound._versions import installed_version
-from treebound.certificate import (
-    CertifiedTree,
-    Frontier,
-    HeldOut,
-    PriorProof,
-    RowRecord,
-    counts_at,
-)
+from treebound.certificate import Frontier
+from treebound.certificate.held_out import HeldOut, counts_at
+from treebound.certificate.prior import CertifiedTree, PriorProof
 from treebound.certificate.referral import Promise, Promised, Referral
+from treebound.certificate.row_record import RowRecord
 from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc

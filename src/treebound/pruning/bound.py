@@ -25,10 +25,9 @@ from treebound._validation import (
 from treebound.data import Sample, landscape_of
 from treebound.data.folds import LeftOut, Splitter, folds
 from treebound.pruning.base import BasePruner, PruningResult, Rows
-from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
 from treebound.pruning.greedy import greedy
-from treebound.pruning.optimal import best_sizes, optimal
+from treebound.pruning.optimal import BestBySize, best_sizes, optimal
 from treebound.pruning.scores import GROWTHS, SCORES, SIZE_PRIORS, Objective, leaf_code
 from treebound.pruning.validation import PrunedSums, losses_on
 from treebound.pruning.weight import (

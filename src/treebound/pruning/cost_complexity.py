@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from math import inf
 from typing import ClassVar
 
@@ -54,11 +53,9 @@ class CostComplexityPath(NestedPath):
 
     def choose(self, alpha: float, validated: Floats | None = None) -> CostComplexityPath:
         """The path with the best step for an alpha chosen, perhaps by cross-validated errors."""
-        chosen = copy(self)
-        chosen.alpha = min(alpha, float(self.alphas[-1]))  # a larger alpha gives the same tree
-        chosen.scores = self.risks + chosen.alpha * self.leaves
-        chosen.chosen, chosen.validated = self.at(alpha), validated
-        return chosen
+        own = min(alpha, float(self.alphas[-1]))  # a larger alpha gives the same tree
+        scores = self.risks + own * self.leaves
+        return self._choosing(self.at(alpha), alpha=own, scores=scores, validated=validated)
 
     def explain(self) -> str:
         """Describe the interval of alpha for which the chosen tree is best."""

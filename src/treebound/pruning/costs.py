@@ -46,7 +46,7 @@ class Costs:
     def labels(self, counts: Floats) -> NDArray[np.int32]:
         """The class of least cost of each node, the first on ties."""
         cost = counts @ self.matrix
-        return heaviest(cost.max(axis=1, keepdims=True) - cost)
+        return heaviest(cost.sum(axis=1, keepdims=True) - cost)
 
     def relabelled(self, tree: Tree) -> Tree:
         """The tree with the labels of least cost, if there are costs."""
@@ -56,7 +56,11 @@ class Costs:
         """The cost of each node as a leaf with its label."""
         if not self.given:
             return tree.node_losses
-        cost: Floats = (tree.counts @ self.matrix)[np.arange(tree.n_nodes), tree.label]
+        return self.of_counts(tree.counts, tree.label)
+
+    def of_counts(self, counts: Floats, label: NDArray[np.int32]) -> Floats:
+        """The cost of rows of each class, a line of the table for each label."""
+        cost: Floats = (counts @ self.matrix)[np.arange(len(label)), label]
         return cost
 
     def by_class(self, tree: Tree) -> Floats:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +49,17 @@ class PruningPath(ABC):
     leaves: Ints
     errors: Floats
     scores: Floats
-    limit: int | None = None
 
-    def __init__(self, first: Tree, *, chosen: int = 0, unit: str = "errors") -> None:
-        self.first, self.chosen, self.unit = first, chosen, unit
+    def __init__(
+        self, first: Tree, *, chosen: int = 0, unit: str = "errors", limit: int | None = None
+    ) -> None:
+        self.first, self.chosen, self.unit, self.limit = first, chosen, unit, limit
+
+    def _choosing(self, chosen: int, **changes: Any) -> Self:
+        """A copy with another chosen step."""
+        other = copy(self)
+        vars(other).update(changes, chosen=chosen)
+        return other
 
     @property
     def counted(self) -> str:
@@ -170,8 +177,7 @@ class PruningPath(ABC):
         if bool((self.leaves <= leaves).any()):
             return self, self.step_with(leaves)
         longer = self._extended(leaves)
-        longer.chosen, longer.limit = self.chosen, self.limit
-        return longer, len(longer) - 1
+        return longer._choosing(self.chosen, limit=self.limit), len(longer) - 1
 
     def within(self, leaves: int) -> PruningPath:
         """The path with its best step of at most ``leaves`` leaves chosen.
@@ -188,18 +194,15 @@ class PruningPath(ABC):
             errors; its score is NaN if unknown.
         """
         fitting = np.flatnonzero(self.leaves <= leaves)
-        if len(fitting):
-            stopped = copy(self)
-            scores = self.measured(fitting)[1][::-1]  # on ties the last, the smallest tree
-            stopped.chosen = int(fitting[len(fitting) - 1 - int(np.argmin(scores))])
-        else:
-            stopped = self._extended(leaves)
-        stopped.limit = leaves
-        return stopped
+        if not len(fitting):
+            longer = self._extended(leaves)
+            return longer._choosing(longer.chosen, limit=leaves)
+        scores = self.measured(fitting)[1][::-1]  # on ties the last, the smallest tree
+        return self._choosing(int(fitting[::-1][np.argmin(scores)]), limit=leaves)
 
     def _extended(self, leaves: int) -> PruningPath:
         """The path with one more step, of at most ``leaves`` leaves."""
-        from treebound.pruning.by_size import BestBySize
+        from treebound.pruning.optimal import BestBySize
 
         sizes = BestBySize(self.first, self._errors_of_nodes())
         size = int(np.argmin(sizes.errors(leaves))) + 1

@@ -440,6 +440,13 @@ def nodes_left(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.intp]:
     return collapsed(tree.left, tree.right, tree.size, cuts)[0]
 
 
+def rows_at_rest(tree: Tree, counts: NDArray[Any]) -> NDArray[Any]:
+    """The counts of the rows that end at each node, of those that come to it."""
+    rest, inner = np.array(counts), ~tree.is_leaf
+    rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
+    return rest
+
+
 def arranged(
     tree: Tree, nodes: NDArray[Any], left: NDArray[Any], right: NDArray[Any], **changed: Any
 ) -> Tree:

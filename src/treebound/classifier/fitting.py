@@ -51,7 +51,7 @@ def fit_table(
     if groups is not None and parameters.certify == "prior":
         must = "'held-out', 'folds' or 'training' with groups"
         raise invalid("certify", "BoundTreeClassifier", must, parameters.certify, _GROUPED)
-    parameters.checked()
+    checked = parameters.checked()
     table = read_table(X)
     name = y.name if hasattr(y, "name") else None
     target = name if isinstance(name, str) and name else None
@@ -61,7 +61,9 @@ def fit_table(
     warn_of_findings(sample, stacklevel=4)
     named = table.names is not None
     rows = RowRecord.of(sample, named)
-    return fit_sample(parameters, sample, target=target, named=named, rows=rows, watch=watch)
+    return fit_sample(
+        parameters, sample, checked=checked, target=target, named=named, rows=rows, watch=watch
+    )
 
 
 def _fit_apart(
@@ -135,13 +137,14 @@ def fit_sample(
     aside: Sample | None = None,
     validation: Sample | None = None,
     *,
+    checked: tuple[Pruner | None, GrowOptions] | None = None,
     target: str | None = None,
     named: bool = True,
     rows: RowRecord | None = None,
     watch: Watch = UNWATCHED,
 ) -> Model:
     """Grow a tree on a sample and prune it; rows set aside are counted."""
-    pruner, options = parameters.checked()
+    pruner, options = checked or parameters.checked()
     warn_of_common_factor(sample.weight, stacklevel=5)
     if parameters.certify == "prior":
         costs = pruner.costs if isinstance(pruner, BoundPruner) else None

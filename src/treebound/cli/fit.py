@@ -233,13 +233,13 @@ def _names(path: Path | None, risks: Sequence[float]) -> list[Path | None]:
 
 def _signs(texts: Sequence[str]) -> dict[str, int]:
     """The columns of --monotone."""
-    found = {}
+    signs = {}
     for text in texts:
         name, _, sign = text.rpartition("=")
         if not name or sign not in ("+", "-"):
             raise invalid("monotone", "", "NAME=+ or NAME=-", text)
-        found[name] = 1 if sign == "+" else -1
-    return found
+        signs[name] = 1 if sign == "+" else -1
+    return signs
 
 
 def _check_files(more: Sequence[Path]) -> None:

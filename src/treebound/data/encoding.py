@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,16 +35,17 @@ def learn_matrix(
     nominal, ordinal = chosen_columns(labels, categorical_features, ordinal_features)
     dense = table.floats() if not nominal and not ordinal else None
     if dense is not None:
-        missing = _missing_columns(dense, labels)
-        columns = tuple(
-            Column(name, missing=has) for name, has in zip(labels, missing, strict=True)
-        )
-        return Matrix(columns, dense=dense)
+        return Matrix(_real_columns(labels, tuple(_missing_columns(dense, labels))), dense=dense)
     learned = [
         _learn_column(table.column(i), label, i in nominal, i in ordinal, ordinal.get(i))
         for i, label in enumerate(labels)
     ]
     return Matrix(tuple(column for column, _ in learned), tuple(values for _, values in learned))
+
+
+@lru_cache(maxsize=8)  # tables often have the same columns, and making them takes time
+def _real_columns(labels: tuple[str, ...], missing: tuple[bool, ...]) -> tuple[Column, ...]:
+    return tuple(Column(name, missing=has) for name, has in zip(labels, missing, strict=True))
 
 
 def chosen_columns(

@@ -172,12 +172,15 @@ class _Reader:
             return None
         if not block.strip(_ENDS):
             return pa.table({f"f{at}": pa.array([], pa.string()) for at in range(width)})
-        block = block if block[-1:] in (b"\n", b"\r") else block + b"\n"
+        # A copy: a thread of Arrow that is the last to let go of memory of Python's, when the
+        # interpreter has ended, would abort the process.
+        owned = pa.BufferOutputStream()
+        owned.write(block if block[-1:] in (b"\n", b"\r") else block + b"\n")
         try:
             table = csv_reader.read_csv(
-                pa.py_buffer(block),
+                owned.getvalue(),
                 read_options=csv_reader.ReadOptions(
-                    autogenerate_column_names=True, block_size=len(block) + 1
+                    autogenerate_column_names=True, block_size=len(block) + 2
                 ),
                 parse_options=csv_reader.ParseOptions(
                     delimiter=self._separator, newlines_in_values=True

@@ -139,9 +139,9 @@ def calibration_plot(figures: dict[str, Any]) -> Figure:
     figure: Figure = pyplot.figure(layout="constrained", figsize=(5.0, 5.0))
     ax = figure.subplots()
     parts = figures["calibration"]
-    given, right = ([part[name] for part in parts] for name in ("probability", "right"))
+    chances, right = ([part[name] for part in parts] for name in ("probability", "right"))
     ax.plot([0, 1], [0, 1], color=CHOSEN, ls=":", label="as right as it says")
-    ax.plot(given, right, marker="o", color=LINE, label="this tree")
+    ax.plot(chances, right, marker="o", color=LINE, label="this tree")
     for part in parts:
         place = (part["probability"], part["right"])
         ax.annotate(f"{part['rows']:,}", place, (4, -12), textcoords="offset points", fontsize=8)

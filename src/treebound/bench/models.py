@@ -250,17 +250,6 @@ class SklearnCostComplexity(Learner):
     ``GridSearchCV``; the final refit counts as growing, the rest as pruning. A path longer than
     ``most_alphas`` is thinned evenly, ends kept: a full one takes scikit-learn half a minute on two
     thousand rows.
-
-    Parameters
-    ----------
-    name : str
-        Name of the model in the results.
-    criterion : str
-        The criterion of ``DecisionTreeClassifier``.
-    folds : int
-        Number of folds of the cross-validation.
-    most_alphas : int
-        Maximum number of alphas to try.
     """
 
     name: str

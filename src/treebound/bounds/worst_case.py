@@ -227,10 +227,9 @@ class _Search:
         self.tried = 0
 
     def run(self, landscape: Landscape, m: int) -> WorstSample:
-        shown = landscape.at(m)
-        features = [_Feature("real", m, m)] * shown.real
-        features += [_Feature("ordinal", m, o) for o in shown.ordinal]
-        features += [_Feature("nominal", m, n or m) for n in shown.nominal]
+        features = [_Feature("real", m, m)] * landscape.real
+        features += [_Feature("ordinal", m, min(o, m)) for o in landscape.ordinal]
+        features += [_Feature("nominal", m, min(n or m, m)) for n in landscape.nominal]
         every = _every_sample(features, self.max_samples)
         if every is None:
             self._climb(features)

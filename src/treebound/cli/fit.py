@@ -47,7 +47,7 @@ class TreeOptions:
     size
         The tree of the least cross-validated error (accurate), or the smallest within half a
         standard error of it (balanced; the default from 1,000 rows on), or within one (small), or
-        the largest within one (detailed).
+        the largest within half (detailed).
     criterion
         What a split should decrease.
     max_leaves

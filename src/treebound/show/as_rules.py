@@ -238,8 +238,8 @@ def to_rules(
     ----------
     tree : Tree or BoundTreeClassifier
         For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
-    smoothing : {"shrinkage", "m-estimate", "laplace", None}
-        How counts become probabilities.
+    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
+        How counts become probabilities; a number is the strength of shrinkage.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories. With ``"stop"`` there is one more rule for each node
         where rows may stop; with ``"error"`` no rule matches a row with an unknown category in a

@@ -241,20 +241,10 @@ class Tree:
     @cached_property
     def shape(self) -> TreeShape:
         """The unordered shape of the tree."""
-        return self.subtree_shapes()[0]
-
-    def subtree_shapes(self) -> list[TreeShape]:
-        """The shape of the subtree at each node.
-
-        Returns
-        -------
-        list of TreeShape
-            One for each node.
-        """
         shapes = [TreeShape.leaf()] * self.n_nodes
         for node in np.flatnonzero(~self.is_leaf)[::-1].tolist():
             shapes[node] = TreeShape.node(shapes[self.left[node]], shapes[self.right[node]])
-        return shapes
+        return shapes[0]
 
     @cached_property
     def landscape(self) -> Landscape:

@@ -430,6 +430,12 @@ def nodes_left(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.intp]:
     return collapsed(tree.left, tree.right, tree.size, cuts)[0]
 
 
+def topmost(tree: Tree, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Those of some nodes that are below none of the others, in pre-order."""
+    left = nodes_left(tree, nodes)
+    return left[np.isin(left, nodes)]
+
+
 def rows_at_rest(tree: Tree, counts: NDArray[Any]) -> NDArray[Any]:
     """The counts of the rows that end at each node, of those that come to it."""
     rest, inner = np.array(counts), ~tree.is_leaf

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Constraint, Number, check
+from treebound._validation import Number, check
+from treebound.certificate.certificate import DELTA
 from treebound.certificate.monitor import Monitor, error_monitor
 from treebound.certificate.prior import CertifiedTree, PriorProof, limit, log_labels
 from treebound.certificate.row_record import same_rows
@@ -31,10 +32,7 @@ from treebound.tree.model import Tree, rows_at_rest
 
 # Share of the label probability that ``refer`` has in the prior.
 REFER = 0.2
-CONSTRAINTS: dict[str, Constraint] = {
-    "max_risk": Number(0.0, 1.0, open=True),
-    "delta": Number(0.0, 1.0, open=True),
-}
+CONSTRAINTS = {**DELTA, "max_risk": Number(0.0, 1.0, open=True)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,9 +25,9 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import OneOf, check, invalid
+from treebound._validation import OneOf, as_int, check, invalid
 from treebound.bounds._by_size import growth_by_size
-from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
+from treebound.bounds._checks import check_landscape, check_shape, check_size
 from treebound.bounds._closed import (
     log_all_labellings,
     log_chain_growth,
@@ -220,7 +220,7 @@ _LEAVES_FORMS: dict[str, Callable[[NDArray[np.int64], int, int, Features], Float
 
 def _check_leaves(leaves: object) -> NDArray[np.int64]:
     if not isinstance(leaves, np.ndarray):
-        return np.asarray(check_int("leaves", leaves, "log_growth_leaves"), dtype=np.int64)
+        return np.asarray(as_int("leaves", "log_growth_leaves", leaves, 1), dtype=np.int64)
     if leaves.dtype.kind not in "iu" or (leaves.size and leaves.min() < 1):
         must = "an int >= 1 or an array of such"
         raise invalid("leaves", "log_growth_leaves", must, leaves)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-from treebound.bounds._checks import check_at_most, check_int, check_landscape
+from treebound._validation import as_int
+from treebound.bounds._checks import check_landscape, check_size
 from treebound.bounds.counting import splits_of_size
 from treebound.bounds.splits import (
     Features,
@@ -51,7 +52,7 @@ def stump_partitions(m: int, landscape: Landscape) -> int:
     >>> stump_partitions(5, tb.Landscape(real=1, ordinal=(3,), nominal=(4,)))
     10
     """
-    m = check_int("m", m, "stump_partitions")
+    m = as_int("m", "stump_partitions", m, 1)
     features = features_of(check_landscape(landscape, "stump_partitions"))
     if features.is_real:
         return real_stump_partitions(m, features.real)
@@ -147,7 +148,7 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
     >>> attribution.per_size, attribution.conjugate
     ((6, 15, 8), (9, 7, 7, 7, 4))
     """
-    m = check_at_most("m", m, "ordinal_attribution", 10**6)
+    m = check_size("m", m, "ordinal_attribution", 10**6)
     counts = sorted(Landscape(ordinal=tuple(ordinal)).ordinal, reverse=True)
     rows = [o - 1 for o in counts]
     cells = [[0] * length for length in rows]

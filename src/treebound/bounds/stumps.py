@@ -90,26 +90,7 @@ def _nominal_stump_partitions(m: int, nominal: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class OrdinalAttribution:
-    """The greedy Ferrers attribution of an ordinal stump, ready to be drawn.
-
-    Made by :func:`ordinal_attribution`, drawn by :class:`treebound.show.FerrersDisplay`.
-
-    Attributes
-    ----------
-    m : int
-        Number of examples.
-    ordinal, per_size : tuple of int
-        Category counts, largest first: the rows of the Ferrers diagram; and ``R_k`` for
-        ``k = 1 .. m // 2``.
-    cells : tuple of tuple of int
-        ``cells[i][j]`` is the part size that the ``j``-th cell of row ``i`` went to, 0 if unused.
-
-    Examples
-    --------
-    >>> attribution = ordinal_attribution(4, (3, 2))
-    >>> attribution.cells, attribution.total
-    (((1, 1), (1,)), 3)
-    """
+    """The greedy Ferrers attribution of an ordinal stump, ready to be drawn."""
 
     m: int
     ordinal: tuple[int, ...]
@@ -141,6 +122,14 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
         Number of examples, at most ``10**6``: the result has an entry for every part size.
     ordinal : sequence of int
         Number of categories of each feature.
+
+    Returns
+    -------
+    OrdinalAttribution
+        ``ordinal``, the category counts, largest first: the rows of the diagram; ``per_size``,
+        ``R_k`` for ``k = 1 .. m // 2``; ``total``, their sum, the bound; ``cells[i][j]``, the part
+        size that the ``j``-th cell of row ``i`` went to, 0 if unused; ``conjugate``, the cells in
+        each column. :class:`treebound.show.FerrersDisplay` draws it.
 
     Examples
     --------

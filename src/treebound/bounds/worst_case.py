@@ -38,29 +38,7 @@ _MOST_COLUMNS = 50_000
 
 @dataclass(frozen=True)
 class WorstSample:
-    """A sample on which a shape realizes many partitions or labellings.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, d)
-        The sample; categories are codes from 0.
-    kinds : tuple of str
-        The kind of each column, as in
-        :func:`treebound.bounds.realizable_partitions`.
-    count : int
-        What was found on it: a lower bound on the worst case.
-    exact : bool
-        Whether no sample of this size does better: all were tried, or nothing larger exists.
-    tried : int
-        Samples counted during the search.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> worst = worst_sample(tb.TreeShape.parse("(..)"), 2, 3, tb.Landscape(real=1))
-    >>> worst.X.tolist(), worst.kinds, worst.count, worst.exact
-    ([[0.0], [1.0], [2.0]], ('real',), 2, True)
-    """
+    """A sample on which a shape realizes many partitions or labellings."""
 
     X: NDArray[np.float64]
     kinds: tuple[str, ...]
@@ -148,7 +126,10 @@ def worst_sample(
     Returns
     -------
     WorstSample
-        The best sample found, its count, and whether that is the exact value.
+        ``X``, a sample with many partitions, categories as codes from 0; ``kinds``, the kind of
+        each column, as :func:`treebound.bounds.realizable_partitions` takes it; ``count``, its
+        partitions; ``exact``, whether no sample of this size has more: all were tried, or nothing
+        larger exists; ``tried``, the samples counted during the search.
 
     Examples
     --------

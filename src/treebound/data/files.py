@@ -50,7 +50,6 @@ class RawTable:
     first_row: int = 1  # the number of the first row, for errors
     unknown: str = "error"  # what to do with a value that is not a declared category
     labels_are: str | None = None  # the label_kind of the whole table, if it is a text file
-    asked: Schema = field(default_factory=Schema)  # as it was given
     _read: dict[str, Values] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -81,10 +80,11 @@ class RawTable:
 
         return read_series(nw.from_native(self.rows[name], series_only=True), f"Column {name!r}")
 
-    def columns(self) -> dict[str, RawColumn]:
-        """The typed columns of the schema."""
-        need(self.names, self.schema.names, self.name)
-        return {column.name: self._typed(column) for column in self.schema.columns}
+    def columns(self, names: Collection[str] | None = None) -> dict[str, RawColumn]:
+        """The typed columns of the schema, or some of them."""
+        chosen = [c for c in self.schema.columns if names is None or c.name in names]
+        need(self.names, [column.name for column in chosen], self.name)
+        return {column.name: self._typed(column) for column in chosen}
 
     def _typed(self, column: Column) -> RawColumn:
         values = self.values(column.name)
@@ -93,14 +93,14 @@ class RawTable:
                 values, column, self.schema, first_row=self.first_row, unknown=self.unknown
             )
 
-    def table(self) -> Table:
+    def table(self, names: Collection[str] | None = None) -> Table:
         """The typed columns, for ``fit`` and ``predict``."""
-        columns = self.columns()
-        shape, names = (len(self), len(columns)), tuple(columns)
-        if columns and all(column.kind == "real" for column in self.schema.columns):
-            matrix = np.stack([column.values for column in columns.values()]).T
-            return Table(names, shape, matrix)
-        return Table(names, shape, raw=tuple(columns.values()))
+        columns = self.columns(names)
+        shape, own_names = (len(self), len(columns)), tuple(columns)
+        if columns and all(column.categories is None for column in columns.values()):
+            matrix = np.stack([column.floats() for column in columns.values()]).T
+            return Table(own_names, shape, matrix)
+        return Table(own_names, shape, raw=tuple(columns.values()))
 
     def native(self) -> Any:
         """All columns as the file has them, as a table of pyarrow."""
@@ -117,12 +117,6 @@ class RawTable:
                 values = numbers(self.values(name), name, self.schema, self.first_row)
                 table = table.set_column(at, name, pa.array(values, from_pandas=True))
         return table
-
-    def only(self, names: Sequence[str]) -> RawTable:
-        """The same rows with some of the columns to learn from."""
-        wanted = set(names)
-        columns = tuple(column for column in self.schema.columns if column.name in wanted)
-        return replace(self, schema=replace(self.schema, columns=columns))
 
     def labels(self) -> Labels | None:
         """The target; None if the schema has none."""
@@ -230,7 +224,7 @@ class Source(Batches):
         self, batch: RawTable, columns: list[str], target: str | None, weight: str | None
     ) -> Batch:
         """The columns of a batch, its labels, and no weights."""
-        X = batch.only(columns).table() if len(batch) and columns else None
+        X = batch.table(set(columns)) if len(batch) and columns else None
         return X, None if target is None else batch.labels(), None
 
     def plain_numbers(self) -> list[str]:
@@ -273,8 +267,7 @@ class Source(Batches):
         return self._reader.fragments
 
     def _chunk(self, name: str, rows: Any, from_text: bool, first: int) -> RawTable:
-        schema = self.given
-        return RawTable(name, rows, from_text, schema, first, self.unknown, asked=schema)
+        return RawTable(name, rows, from_text, self.given, first, self.unknown)
 
     # -- types ---------------------------------------------------------------------------------
 

@@ -62,20 +62,23 @@ cdef object ask(list groups, ranges, most, bits):
 
 cdef list refined(list groups, n_asked, answer):
     """The intervals of each node, with the answer in place of those that were asked for."""
+    cdef list found = []
     bounds = np.searchsorted(answer.intervals, np.arange(n_asked + 1))
-    cdef list found = [], pieces
-    i = 0
+    first = 0
     for _, mine, ats in groups:
-        pieces, start = [], 0
-        for at in ats:
-            inside = slice(bounds[i], bounds[i + 1])
-            counts, low, high = answer.counts[inside], answer.low[inside], answer.high[inside]
-            code = np.full(len(low), mine.code[at], dtype=np.int32)
-            pieces.append([array[start:at] for array in mine])
-            pieces.append((counts, (low == high).astype(np.uint8), code, low, high))
-            start, i = at + 1, i + 1
-        pieces.append([array[start:] for array in mine])  # with missing rows
-        found.append(Intervals(*[np.concatenate(arrays) for arrays in zip(*pieces)]))
+        inside = slice(bounds[first], bounds[first + len(ats)])
+        low, high = answer.low[inside], answer.high[inside]
+        at = np.asarray(ats)[answer.intervals[inside] - first]
+        first += len(ats)
+        rest = np.delete(np.arange(len(mine.code)), ats)
+        order = np.argsort(np.concatenate([rest, at]), kind="stable")
+        missing = mine.table[-1:]
+        table = np.concatenate([mine.table[rest], answer.counts[inside], missing])
+        others = [
+            np.concatenate([own[rest], new])[order]
+            for own, new in zip(mine[1:], ((low == high).astype(np.uint8), mine.code[at], low, high))
+        ]
+        found.append(Intervals(table[np.append(order, len(order))], *others))
     return found
 
 
@@ -86,11 +89,12 @@ cdef class Leaf:
     cdef public Py_ssize_t slot
     cdef object table
     cdef dict refined
+    cdef dict bounds        # of columns, as far as they are known
     cdef object left        # class weights and rows on the left of its split
 
     def __init__(self, node, slot, table=None):
         self.node, self.slot, self.table = node, slot, table
-        self.refined = {}
+        self.refined, self.bounds = {}, {}
 
 
 cdef class ShardDriver(Driver):
@@ -333,7 +337,7 @@ cdef class ShardDriver(Driver):
                 self.engine.recode(self.finer())
                 self.passed(some)
                 self.set_bins()
-                (<Leaf>some[0]).table = None
+                (<Leaf>some[0]).table, (<Leaf>some[0]).bounds = None, {}
                 self.count(some)
             self.resolve([leaf for leaf in some if not self.parted_first(leaf)])
             for leaf in some if start else []:  # as many histograms are kept as are asked for
@@ -445,7 +449,7 @@ cdef class ShardDriver(Driver):
                 break
             most = max(limits.most_values // n, limits.few_values)
             # slices of an interval: a power of two, fewer where there are many intervals
-            bits = min(max(int(8 * limits.most_values // n).bit_length() - 1, 2), 8)
+            bits = min(max(int(8 * limits.most_values // n).bit_length() - 1, 2), 6)
             asked = {
                 j: [(leaf.slot, self.intervals(leaf, j), ats) for leaf, ats in some]
                 for j, some in groups.items()
@@ -456,6 +460,7 @@ cdef class ShardDriver(Driver):
                 found = refined(asked[j], len(questions[j].low), answers[j])
                 for (leaf, _), intervals in zip(some, found):
                     leaf.refined[j] = intervals
+                    del leaf.bounds[j]
             self.passed(pending)
         return 0
 
@@ -530,11 +535,14 @@ cdef class ShardDriver(Driver):
         finder.floor = self.task.least
         for j in range(self.n_columns):
             bounds = &self.column_bounds[j]
-            if j not in leaf.refined:
+            if j in leaf.bounds:  # the floor was at most what it is now
+                bounds[0] = leaf.bounds[j]
+            elif j not in leaf.refined:
                 bounds[0] = bounds_of_column(finder, j)
-                continue
-            self.read(leaf, j)
-            bounds[0] = bounds_of(&finder.profile, self.single, finder.floor)
+            else:
+                self.read(leaf, j)
+                bounds[0] = bounds_of(&finder.profile, self.single, finder.floor)
+            leaf.bounds[j] = bounds[0]
             finder.floor = max(finder.floor, bounds.best - 4.0 * self.task.view.tolerance)
         return all_bounds(self.column_bounds, self.n_columns, finder.floor)
 
@@ -544,7 +552,7 @@ cdef class ShardDriver(Driver):
         cdef Split[2] found
         cdef Py_ssize_t t
         cdef int side
-        if not may_ask(j, &self.task.view):
+        if not self.column_bounds[j].best > self.finder.floor:
             return no_split(j)
         if self.sources[j].kind == NOMINAL:
             return best_category(&self.finder, j)

@@ -336,7 +336,7 @@ def tasks_of_a_fit(sample, n_workers, monkeypatch):
 
 def test_tasks_grow_with_the_workers_not_with_their_pairs(sample, monkeypatch):
     one, two, four = (tasks_of_a_fit(sample, n, monkeypatch) for n in (1, 2, 4))
-    assert four - two == pytest.approx(2 * (two - one), abs=two // 10)
+    assert four - two <= 2 * (two - one)
 
 
 @pytest.mark.heavy

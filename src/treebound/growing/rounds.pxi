@@ -107,6 +107,8 @@ cdef class ShardDriver(Driver):
     cdef CodedBins coded
     cdef Binned* binned         # the bins; their rows are elsewhere
     cdef int64_t unit
+    cdef bint narrow            # whether counts of bins have 32 bits
+    cdef Counted by_value       # how intervals that were refined are counted
     cdef Finder finder
     cdef Py_ssize_t room        # bins of the profile
     cdef const uint8_t* single  # of the column that was read last
@@ -139,11 +141,15 @@ cdef class ShardDriver(Driver):
         facts = self.engine.facts
         free_finder(&self.finder)
         memset(&self.finder, 0, sizeof(Finder))
-        self.coded = CodedBins(bins, self.problem.n_classes, True)
+        # as engines count: 32 bits, or 64 with the rows of a bin after its classes
+        self.narrow = facts.total.ones and facts.n_rows < 2**32
+        self.coded = CodedBins(bins, self.problem.n_classes, not self.narrow)
         self.binned = &self.coded.data
         self.binned.problem = &self.problem
         self.binned.sources = self.sources
-        self.binned.counted.weights = &self.unit
+        self.by_value = self.binned.counted
+        self.by_value.weights = &self.unit
+        self.binned.counted.weights = NULL if self.narrow else &self.unit
         self.ranges = [key_ranges(bins, facts, j) for j in range(self.n_columns)]
         self.held = [np.append(ranges.single, 0).astype(np.uint8) for ranges in self.ranges]
         for j in range(self.n_columns):
@@ -409,7 +415,9 @@ cdef class ShardDriver(Driver):
         for start in range(0, len(counted), at_once):
             some = counted[start : start + at_once]
             found = self.engine.count(np.array([one.slot for one in some], dtype=np.int32))
-            tables.update(zip(some, self.with_rows(found)))
+            if found.shape[1] < self.binned.counted.n_cells:  # so many rows, of weight 1
+                found = self.with_rows(found.reshape(-1, self.problem.n_classes))
+            tables.update(zip(some, found.reshape(len(some), -1)))
             self.passed(leaves)
         for leaf, other in rest:
             tables[leaf] = leaf.table - tables[other]
@@ -417,13 +425,12 @@ cdef class ShardDriver(Driver):
             leaf.table = table
         return 0
 
-    cdef object with_rows(self, tables):
-        """Counts of 64 bits, with the rows of a bin after its classes."""
-        if tables.shape[1] == self.binned.counted.n_cells:
-            return tables
-        cells = tables.reshape(len(tables), -1, self.problem.n_classes)
-        rows = cells.sum(axis=2, keepdims=True, dtype=np.int64)
-        return np.concatenate([cells, rows], axis=2, dtype=np.int64).reshape(len(tables), -1)
+    cdef object with_rows(self, cells):
+        """Counts of 64 bits by class, with the rows of each bin after them."""
+        found = np.empty((len(cells), self.problem.n_classes + 1), dtype=np.int64)
+        found[:, :-1] = cells
+        found[:, :-1].sum(axis=1, out=found[:, -1])
+        return found
 
     cdef int resolve(self, list leaves) except -1:
         """Look into bins until the splits of all leaves that may be reached are known."""
@@ -497,6 +504,8 @@ cdef class ShardDriver(Driver):
         cdef const CodedColumn* column = &self.binned.columns[j]
         cdef Py_ssize_t stride = self.binned.counted.stride, n = column.coder.n_bins + 1
         table = leaf.table[column.offset : column.offset + n * stride].reshape(n, stride)
+        if self.narrow:
+            table = self.with_rows(table)
         ranges = self.ranges[j]
         code = np.arange(len(ranges.single), dtype=np.int32)
         return Intervals(table, ranges.single, code, ranges.low, ranges.high)
@@ -519,8 +528,7 @@ cdef class ShardDriver(Driver):
             self.room = 2 * (n_bins + 1)
             init_profile(&self.finder.profile, self.room, self.problem.n_classes)
         read_profile(
-            &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.binned.counted,
-            &self.task.view,
+            &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.by_value, &self.task.view,
         )
         return 0
 

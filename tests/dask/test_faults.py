@@ -342,6 +342,7 @@ def test_tasks_grow_with_the_workers_not_with_their_pairs(sample, monkeypatch):
 @pytest.mark.heavy
 def test_scattered_rows_that_are_lost_are_named(sample):
     with (
+        dask.config.set({"distributed.scheduler.work-stealing": False}),  # which copies rows
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,

@@ -34,7 +34,9 @@ import treebound as tb
 from treebound import datasets
 from treebound._files import write_text
 from treebound.bounds.risk import binomial_upper
-from treebound.certificate import Frontier, Prior, best_of_folds, draw_folds, search_trees
+from treebound.certificate import Frontier
+from treebound.certificate.held_out import best_of_folds
+from treebound.certificate.prior import Prior, search_trees
 from treebound.certificate.training import _by_compression, _by_tail_inversion
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, grow
@@ -330,10 +332,10 @@ def _newer(
         judge = sample.part(fold)
         return tree, int((tree.label[tree.apply(judge.X)] != judge.y).sum())
 
-    drawn = draw_folds(sample.n_rows, 3, seed)
+    drawn = np.array_split(np.random.default_rng(seed).permutation(sample.n_rows), 3)
     for kind, level in (("folds", delta), ("folds, delta for each", 3 * delta)):
         best = best_of_folds(fit, drawn, level)
-        yield "none", kind, best.limit.risk, world.risk(best.fitted)
+        yield "none", kind, min(best.limits), world.risk(best.fitted)
     trees = search_trees(Prior(sample, seed), delta, restarts=1)
     frontier = Frontier.of(trees)
     least, shipped = min(trees, key=lambda one: one.risk), frontier[frontier.chosen]

@@ -18,7 +18,6 @@ import numpy as np
 import treebound as tb
 from treebound._files import write_text
 from treebound.bounds import witnesses
-from treebound.bounds.enumerate import count_realizable
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -54,12 +53,12 @@ def jobs() -> dict[str, tuple[Callable[[], Any], int]]:
         5,
     )
     found["witnesses for every m up to 12"] = (every_witness, 1)
-    X = np.random.default_rng(0).random((10, 3))
+    X, kinds = np.random.default_rng(0).random((10, 3)), ["real"] * 3
     for text in ("((..)(..))", "(((..).)(..))"):
         shape = tb.TreeShape.parse(text)
         for c in (2, 3):
             found[f"{c}-partitions of 10 rows, 3 real features, {text}"] = (
-                lambda shape=shape, c=c: count_realizable(X, ["real"] * 3, shape, c),
+                lambda shape=shape, c=c: tb.bounds.realizable_partitions(X, kinds, shape, c),
                 3,
             )
     stump = tb.TreeShape.parse("(..)")

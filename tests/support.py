@@ -91,3 +91,8 @@ def grow_coded(X, y, columns, classes, *, sample_weight=None, **options):
     from treebound.growing import GrowOptions, grow
 
     return grow(coded_sample(X, y, columns, classes, sample_weight), GrowOptions(**options))
+
+
+def column_of(schema, name: str):
+    """The column of a schema with this name."""
+    return next(column for column in schema.columns if column.name == name)

@@ -48,6 +48,11 @@ def case(row: dict[str, Any]) -> tuple[TreeShape, Landscape]:
     return TreeShape.parse(row["shape"]), landscape
 
 
+def count_realizable(X: Any, kinds: list[str], shape: TreeShape, c: int) -> int:
+    """Number of c-partitions of a sample that a shape makes."""
+    return len(bounds.realizable_partitions(X, kinds, shape, c))
+
+
 def applies(name: str, landscape: Landscape) -> bool:
     """Whether a named theorem is for this landscape."""
     kinds = {

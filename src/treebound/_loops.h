@@ -59,7 +59,7 @@ static void gini_of_pairs(
     double all = all_a + all_b;
     for (ptrdiff_t t = 0; t < n; t++) {
         double a0 = a[t], b0 = b[t], a1 = a[t + 1], b1 = b[t + 1];
-        double x, z, za, zb, s, u, v, pure;
+        double x, z, za, zb, s, u, v, p, q, pure;
         x = a1 + b1;
         z = all - x;
         za = all_a - a1;
@@ -72,21 +72,43 @@ static void gini_of_pairs(
         z = all - x;
         zb = all_b - b0;
         u = (a1 * a1 + b0 * b0) * z + (za * za + zb * zb) * x;
-        x = x > 1.0 ? x : 1.0;
-        z = z > 1.0 ? z : 1.0;
-        u = u / (x * z);
+        p = (x > 1.0 ? x : 1.0) * (z > 1.0 ? z : 1.0);
         x = a0 + b1;
         z = all - x;
         za = all_a - a0;
         zb = all_b - b1;
         v = (a0 * a0 + b1 * b1) * z + (za * za + zb * zb) * x;
-        x = x > 1.0 ? x : 1.0;
-        z = z > 1.0 ? z : 1.0;
-        v = v / (x * z);
-        u = u > v ? u : v;
+        q = (x > 1.0 ? x : 1.0) * (z > 1.0 ? z : 1.0);
+        u *= q; /* the greater of u / p and v / q, by one division */
+        v *= p;
+        u = (u > v ? u : v) / (p * q);
         pure = (a1 - a0) * (b1 - b0);
         bounds[t] = pure == 0.0 ? -1.0 : u;
     }
+}
+
+/* The same for up to SCREENED rows sorted by value, one by one, whose label is the lowest bit: whether
+   a score is above the bar. Counts the rows of class 1. */
+#define SCREENED 64
+
+FOR_THIS_PROCESSOR
+static int rows_above(
+    const uint64_t *restrict entries, int n, double left, double ones, double all, double all_ones,
+    double bar, int64_t *restrict n_ones)
+{
+    int32_t before[SCREENED], total = 0;
+    int64_t above = 0; /* as wide as a double, so that masks need no packing */
+    for (int i = 0; i < n; i++) {
+        total += (int32_t)(entries[i] & 1);
+        before[i] = total;
+    }
+    *n_ones = total;
+    for (int i = 0; i < n; i++) {
+        double x = left + (double)(i + 1), b = ones + (double)before[i], a = x - b;
+        double z = all - x, zb = all_ones - b, za = z - zb;
+        above |= (a * a + b * b) * z + (za * za + zb * zb) * x > bar * (x * z);
+    }
+    return above != 0;
 }
 
 FOR_THIS_PROCESSOR

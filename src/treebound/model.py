@@ -13,24 +13,19 @@ from numpy.typing import NDArray
 
 from treebound._validation import Number, check, invalid
 from treebound._versions import checked_state, state_with_version
-from treebound.certificate import (
+from treebound.certificate.by_class import by_class_on_rows
+from treebound.certificate.certificate import (
     Assumption,
     Certificate,
     CertificateKind,
-    Frontier,
-    HeldOut,
-    Prior,
-    PriorOptions,
-    PriorProof,
-    RowRecord,
     certify_counts,
-    certify_proof,
-    certify_tree,
-    counts_at,
-    reason_against,
 )
-from treebound.certificate.by_class import by_class_on_rows
+from treebound.certificate.frontier import Frontier, certify_proof
+from treebound.certificate.held_out import HeldOut, counts_at
+from treebound.certificate.prior import Prior, PriorOptions, PriorProof
 from treebound.certificate.referral import Promised, Referral
+from treebound.certificate.row_record import RowRecord
+from treebound.certificate.training import certify_tree, reason_against
 from treebound.data import Column, Matrix, Sample, Unknown
 from treebound.data.streams import is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
@@ -67,8 +62,8 @@ class Model:
         The options of growing.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How categories that were not seen in training are handled.
-    smoothing : {"shrinkage", "m-estimate", "laplace"} or None
-        How counts become probabilities.
+    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
+        How counts become probabilities; a number is the strength of shrinkage.
     target : str or None
         The name of the target.
     named : bool or None
@@ -304,6 +299,7 @@ class Model:
         return self.with_tree(
             result.tree,
             pruning=result,
+            smoothing=smoothing_after(result, self.parameters.get("smoothing", self.smoothing)),
             row_counts=row_counts(result.path.first, sample),
             rows=rows,
             no_certificate=reason or self.no_certificate * (sample is None),
@@ -321,13 +317,10 @@ class Model:
             return certify_proof(self.tree, self.proof, delta, self.unknown)
         if self.held_out is None:
             return None if self._reason else self._by_training(delta)
-        path = self.path
-        if self.edits:
-            certificate = self.held_out.certificate(delta, self.tree, None)
-            return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
-        if path is None or self.step in (None, path.chosen):
-            return self.held_out.certificate(delta, self.tree, path)
-        return self.held_out.certificate_at(path, self.step, delta)
+        certificate = self.held_out.certificate(delta, self.tree, self.path, self.step)
+        if certificate is None or not self.edits:
+            return certificate
+        return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
 
     def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
         return certify_tree(
@@ -434,14 +427,9 @@ class Model:
 
     def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
         """The rows that fit held out, at each node, and how many trees share their delta."""
-        held_out, path = self.held_out, self.path
-        if held_out is None:
+        if self.held_out is None:
             return None
-        if path is None:
-            return held_out.counts, held_out.folds
-        step = path.chosen if self.step is None else self.step
-        shares = held_out.folds * (held_out.choices if step == path.chosen else path.n_considered)
-        counts = counts_at(path, step, held_out.counts)
+        counts, shares = self.held_out.at(self.path, self.step)
         return None if counts is None else (counts, shares)
 
     def prior(self, sample: Sample) -> Prior:
@@ -464,6 +452,13 @@ class Model:
         return certify_tree(
             counted, errors=errors, landscape=landscape, delta=delta, unknown=self.unknown
         )
+
+
+def smoothing_after(result: PruningResult | None, smoothing: Smoothing | None) -> Smoothing | None:
+    """The smoothing of a pruned tree: pruning for log-loss chooses the strength of shrinkage."""
+    choice = None if result is None else result.choice
+    chosen = None if choice is None else choice.strength
+    return smoothing if chosen is None or smoothing != "shrinkage" else chosen
 
 
 def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.certificate import RowRecord, RowsSeen
+from treebound.certificate.row_record import RowRecord, RowsSeen
 from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.raw import some_names

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import check, invalid
-from treebound.certificate import CertifiedTree
 from treebound.certificate.by_class import share_training
-from treebound.certificate.certificate import rows_at_rest
 from treebound.certificate.mean_cost import MeanCost, certify_mean_cost
 from treebound.certificate.monitor import Monitor, leaf_monitor
-from treebound.certificate.prior import limit
+from treebound.certificate.prior import CertifiedTree, limit
 from treebound.certificate.referral import (
     CONSTRAINTS,
     Referral,
@@ -31,6 +29,7 @@ from treebound.model import Model
 from treebound.model_methods import as_model
 from treebound.model_rows import Tested
 from treebound.pruning.costs import cost_matrix
+from treebound.tree.model import rows_at_rest
 
 _RAISED = (
     "The held-out rows were counted on the grown tree; this tree has raised subtrees. Hint: give "

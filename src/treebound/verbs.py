@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treebound._validation import invalid
-from treebound.certificate import Certificate, CertificateKind, certify_counts
+from treebound.certificate.certificate import Certificate, CertificateKind, certify_counts
 from treebound.data import Sample
 from treebound.data.sample import same_length
 from treebound.data.streams import in_database

@@ -30,8 +30,7 @@ def by_feature(left: Scaled, right: Scaled, small: list[int], large: list[int]) 
     _node_sums.by_size(
         *left.arrays,
         *right.arrays,
-        np.array(small, dtype=np.int32),
-        np.array(large, dtype=np.int32),
+        np.array(list(zip(small, large, strict=True)), dtype=np.int32),
         *feature_split_table("nominal", 4, LAST),
         0.0,
         1,

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from theory_support import count_realizable
 
 from treebound import TreeShape
-from treebound.bounds import _bitmasks as bits
+from treebound.bounds import enumerate as oracle
 from treebound.bounds import realizable_partitions
 from treebound.bounds.counting import stirling
-from treebound.bounds.enumerate import count_realizable, realizable_growth
+from treebound.bounds.enumerate import realizable_growth
 
 TEXTS = (".", "(..)", "((..).)", "((..)(..))", "(((..).).)")
 SHAPES = [TreeShape.parse(text) for text in TEXTS]
@@ -29,15 +30,15 @@ def samples(draw, rows=5, columns=2):
     return np.array(X, dtype=float), kinds
 
 
-def by_rules(X, kinds, shape, c, *, one_sided=True, categories=None):
-    """The definition itself: a rule and a sign for each node, a label for each leaf."""
+def by_rules(X, kinds, shape, c, *, categories=None):
+    """The definition itself: a rule and a sign for each node, a label for each leaf.
+
+    With the number of declared categories exactly the rule sets of the paper; without them a node
+    may also send all rows to one side.
+    """
     table = np.asarray(X)
-    codes = [
-        None if one_sided or kind == "real" else k
-        for kind, k in zip(kinds, categories or kinds, strict=True)
-    ]
-    rules = {tuple(rule) for rule in answers(table, kinds, codes)}
-    if one_sided:
+    rules = {tuple(rule) for rule in answers(table, kinds, categories or [None] * len(kinds))}
+    if categories is None:
         rules.add((True,) * len(table))
     signed = sorted(rules | {tuple(not yes for yes in rule) for rule in rules})
     reached = {
@@ -87,21 +88,17 @@ def leaves_reached(shape, chosen, m):
 
 
 @settings(max_examples=60)
-@given(samples(rows=4), st.sampled_from(SHAPES[:4]), st.integers(1, 4), st.booleans())
-def test_both_ways_find_the_same_partitions(sample, shape, c, one_sided):
+@given(samples(rows=4), st.sampled_from(SHAPES[:4]), st.integers(1, 4))
+def test_both_ways_find_the_same_partitions(sample, shape, c):
     X, kinds = sample
-    options = {} if one_sided else {"one_sided": False, "categories": [4] * len(kinds)}
-    recursive = realizable_partitions(X, kinds, shape, c, **options)
-    assert recursive == by_rules(X, kinds, shape, c, **options)
+    assert realizable_partitions(X, kinds, shape, c) == by_rules(X, kinds, shape, c)
 
 
 @settings(max_examples=40)
-@given(samples(rows=5, columns=1), st.integers(2, 4), st.booleans())
-def test_both_ways_agree_on_a_chain_of_four_leaves(sample, c, one_sided):
+@given(samples(rows=5, columns=1), st.integers(2, 4))
+def test_both_ways_agree_on_a_chain_of_four_leaves(sample, c):
     X, kinds = sample
-    options = {} if one_sided else {"one_sided": False, "categories": [4] * len(kinds)}
-    recursive = realizable_partitions(X, kinds, SHAPES[4], c, **options)
-    assert recursive == by_rules(X, kinds, SHAPES[4], c, **options)
+    assert realizable_partitions(X, kinds, SHAPES[4], c) == by_rules(X, kinds, SHAPES[4], c)
 
 
 @given(samples(rows=7, columns=3), st.sampled_from(SHAPES), st.integers(1, 5))
@@ -116,24 +113,26 @@ def test_what_is_found_are_partitions(sample, shape, c):
 @given(samples(rows=7, columns=3), st.sampled_from(SHAPES), st.integers(1, 5))
 def test_counting_is_the_size_of_the_set(sample, shape, c):
     X, kinds = sample
-    found = realizable_partitions(X, kinds, shape, c)
-    assert count_realizable(X, kinds, shape, c) == len(found) <= stirling(len(X), c)
+    columns = zip(X.T, kinds, strict=True)
+    tests = {0}.union(*(oracle.column_tests(x, kind) for x, kind in columns))
+    count = count_realizable(X, kinds, shape, c)
+    assert oracle.count_masks(tests, len(X), shape, c) == count <= stirling(len(X), c)
 
 
 @given(samples(rows=6, columns=3), st.sampled_from(SHAPES))
 def test_two_parts_agree_with_the_general_recursion(sample, shape):
     X, kinds = sample
     m = len(X)
-    tests = {0}.union(*(bits.column_tests(x, k) for x, k in zip(X.T, kinds, strict=True)))
-    general = bits._Partitions(tests, 2).of(shape, (1 << m) - 1)
-    assert bits.partition_masks(tests, m, shape, 2) == {p for p in general if len(p) == 2}
+    tests = {0}.union(*(oracle.column_tests(x, k) for x, k in zip(X.T, kinds, strict=True)))
+    general = oracle._Partitions(tests, 2).of(shape, (1 << m) - 1)
+    assert oracle.partition_masks(tests, m, shape, 2) == {p for p in general if len(p) == 2}
 
 
 @given(samples(rows=6, columns=2), st.sampled_from(SHAPES[1:4]))
 def test_many_rows_are_enumerated_without_tables(sample, shape):
     X, kinds = sample
     copies = np.vstack([X] * 5)  # identical rows are never separated
-    if len(copies) > bits._TABLE_ROWS:
+    if len(copies) > oracle._TABLE_ROWS:
         assert count_realizable(copies, kinds, shape, 2) == count_realizable(X, kinds, shape, 2)
 
 
@@ -171,16 +170,10 @@ def test_erratum_10_one_sided_root_tests_realize_more_than_proper_splits():
     shape = TreeShape.parse("(((..)(..)).)")
     kinds = ["nominal"] * 3
     true = [count_realizable(X, kinds, shape, c) for c in (2, 3, 4)]
-    letter = [
-        count_realizable(X, kinds, shape, c, one_sided=False, categories=[2, 2, 2])
-        for c in (2, 3, 4)
-    ]
+    letter = [len(by_rules(X, kinds, shape, c, categories=[2, 2, 2])) for c in (2, 3, 4)]
     assert true == letter == [7, 6, 1]
     # Without the third column every test is a proper split of these rows.
-    proper = [
-        count_realizable(X[:, :2], kinds[:2], shape, c, one_sided=False, categories=[2, 2])
-        for c in (2, 3, 4)
-    ]
+    proper = [len(by_rules(X[:, :2], kinds[:2], shape, c, categories=[2, 2])) for c in (2, 3, 4)]
     assert proper == [6, 4, 0]
 
 
@@ -194,7 +187,6 @@ def test_without_columns_only_the_whole_sample_remains():
     X = np.empty((3, 0))
     assert realizable_partitions(X, [], SHAPES[2], 1) == {((0, 1, 2),)}
     assert count_realizable(X, [], SHAPES[2], 2) == 0
-    assert count_realizable(X, [], SHAPES[2], 2, one_sided=False) == 0
 
 
 @pytest.mark.parametrize(
@@ -207,8 +199,6 @@ def test_without_columns_only_the_whole_sample_remains():
         ({"kinds": "r"}, r"'kinds' .* each of the 1 columns"),
         ({"kinds": ["binary"]}, r"'kinds' .* Got 'binary' for column 0"),
         ({"c": 0}, r"'c' .* int >= 1"),
-        ({"kinds": ["nominal"], "one_sided": False, "categories": [1]}, r"codes 0, ..., 0 .* col"),
-        ({"one_sided": False, "categories": [1, 2]}, r"'categories' .* one entry per column"),
     ],
 )
 def test_wrong_arguments_are_named(change, message):

@@ -14,7 +14,7 @@ from theory_support import balanced, chain
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import _by_size, counting, risk, splits, stumps
 from treebound.bounds._cache import SizedCache
-from treebound.bounds._recursion import UNBOUNDED
+from treebound.bounds.splits import UNBOUNDED
 
 MIXED = Landscape(10, (3, 5), (2, 4))
 

@@ -10,13 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_flow
-from theory_support import case, landscapes, samples, vectors
+from theory_support import case, count_realizable, landscapes, samples, vectors
 
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import counting, stumps
-from treebound.bounds import enumerate as oracle
-from treebound.bounds._recursion import features_of
-from treebound.bounds.splits import node_budget, nominal_splits
+from treebound.bounds.splits import features_of, node_budget, nominal_splits
 
 STUMP = TreeShape.parse("(..)")
 counts = st.lists(st.integers(1, 8), min_size=1, max_size=6)
@@ -130,7 +128,7 @@ def test_attribution_never_exceeds_the_theorem_of_a_kind(m, landscape):
 @given(samples(rows=6))
 def test_stump_bound_holds_on_any_sample(sample):
     X, kinds, landscape = sample
-    made = oracle.count_realizable(X, kinds, STUMP, 2)
+    made = count_realizable(X, kinds, STUMP, 2)
     m = len(X)
     assert made <= bounds.stump_partitions(m, landscape)
     if not landscape.nominal:

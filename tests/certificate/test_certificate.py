@@ -10,7 +10,8 @@ import treebound as tb
 from treebound import certify
 from treebound.bounds.compression import log_message_weight
 from treebound.bounds.risk import binomial_upper, log_leaves_prior, risk_upper, tail_inversion
-from treebound.certificate import certify_counts, certify_tree, reason_against
+from treebound.certificate.certificate import certify_counts
+from treebound.certificate.training import certify_tree, reason_against
 from treebound.data import Column
 from treebound.growing import GrowOptions, grow
 from treebound.pruning import BoundPruner, merge_equal_leaves

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import ROOT
 
 import treebound as tb
-from treebound.certificate import certify_counts
+from treebound.certificate.certificate import certify_counts
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support import ROOT
 
-from treebound.certificate.folds import best_of_folds, default_folds, draw_folds, draw_tenth
+from treebound.certificate.held_out import best_of_folds, draw_apart
 
 VECTORS = json.loads((ROOT / "tests/vectors/certificates.json").read_text())["folds"]
 
@@ -20,9 +20,9 @@ def test_vectors_of_the_folds(case):
     best = best_of_folds(lambda fold: (len(fold), next(errors)), folds, case["delta"])
     assert best.chosen == case["chosen"]
     assert best.fitted == sizes[case["chosen"]]
-    assert [one.risk for one in best.limits] == pytest.approx(case["limits"], abs=2e-9)
-    assert best.limit.risk == pytest.approx(case["risk"], abs=2e-9)
-    tail = exact_tail(best.limit.m, best.limit.errors, best.limit.risk)
+    assert best.limits == pytest.approx(case["limits"], abs=2e-9)
+    assert best.limits[best.chosen] == pytest.approx(case["risk"], abs=2e-9)
+    tail = exact_tail(best.fitted, case["errors"][best.chosen], best.limits[best.chosen])
     assert tail <= Fraction(case["delta"]) / len(sizes)
 
 
@@ -32,19 +32,27 @@ def exact_tail(m, errors, p):
 
 
 def test_folds_are_drawn_by_number_and_partition_the_rows():
-    folds = draw_folds(103, 4, 7)
-    assert sorted(np.concatenate(folds).tolist()) == list(range(103))
-    assert {len(fold) for fold in folds} == {25, 26}
-    assert default_folds(499) == 3
-    assert default_folds(500) == 4
+    folds = draw_apart(503, 7, several=True)
+    assert sorted(np.concatenate(folds).tolist()) == list(range(503))
+    assert {len(fold) for fold in folds} == {125, 126}
+    assert [len(draw_apart(m, 0, several=True)) for m in (2, 499, 500)] == [2, 3, 4]
+
+
+def folds_of(m, n_folds, seed):
+    return np.array_split(np.random.default_rng(seed).permutation(m), n_folds)
 
 
 def test_a_tenth_is_one_fold_of_at_least_150_rows_and_at_most_30_percent():
-    assert [len(draw_tenth(m, 0)[0]) for m in (100, 400, 1000, 5000)] == [30, 120, 150, 500]
-    (fold,) = draw_tenth(300, 5)
+    assert [len(draw_apart(m, 0, several=False)[0]) for m in (100, 400, 1000, 5000)] == [
+        30,
+        120,
+        150,
+        500,
+    ]
+    (fold,) = draw_apart(300, 5, several=False)
     assert len(set(fold.tolist())) == len(fold)
     best = best_of_folds(lambda fold: (None, 2), [fold], 0.05)
-    assert exact_tail(90, 2, best.limit.risk) <= Fraction(0.05)
+    assert exact_tail(90, 2, min(best.limits)) <= Fraction(0.05)
 
 
 def constant_learner(rng, m, rates):
@@ -58,7 +66,7 @@ def best_fold_of(errors, rates, *, n_folds, delta, seed, share=True):
         return chosen, int(errors[fold, chosen].sum())
 
     level = delta if share else delta * n_folds
-    return best_of_folds(fit, draw_folds(len(errors), n_folds, seed), level)
+    return best_of_folds(fit, folds_of(len(errors), n_folds, seed), level)
 
 
 @pytest.mark.parametrize("draws", [600, pytest.param(3000, marks=pytest.mark.heavy)])
@@ -70,7 +78,7 @@ def test_the_least_of_k_limits_is_wrong_at_most_delta_and_without_sharing_more_o
         errors = constant_learner(rng, 60, rates)
         for share in wrong:
             best = best_fold_of(errors, rates, n_folds=5, delta=0.1, seed=seed, share=share)
-            wrong[share] += rates[best.fitted] > best.limit.risk
+            wrong[share] += rates[best.fitted] > min(best.limits)
     allowed = 0.1 * draws + 3 * np.sqrt(0.09 * draws)
     assert wrong[True] <= allowed
     assert wrong[False] > 1.5 * allowed
@@ -92,8 +100,8 @@ def test_refitting_on_all_rows_is_not_certified(draws):
             chosen = learn(m - len(fold))
             return chosen, int(errors[fold, chosen].sum())
 
-        best = best_of_folds(fit, draw_folds(m, 4, seed), delta)
-        wrong += rates[learn(m)] > best.limit.risk
+        best = best_of_folds(fit, folds_of(m, 4, seed), delta)
+        wrong += rates[learn(m)] > min(best.limits)
     assert wrong > 0.9 * draws
 
 
@@ -121,7 +129,7 @@ def test_equal_trees_of_all_folds_are_no_certificate_of_the_tree_of_all_rows(dra
             same.append(found == whole >= 0 and not errors[fold, found].any())
             return found, int(errors[fold, found].sum())
 
-        best_of_folds(fit, draw_folds(m, n_folds, seed), delta)
+        best_of_folds(fit, folds_of(m, n_folds, seed), delta)
         wrong += all(same)
     expected = clean / (clean + n_folds * (1 - clean))  # of the proposition: about 1 / 6
     assert wrong / draws == pytest.approx(expected, abs=4 * np.sqrt(expected / draws))

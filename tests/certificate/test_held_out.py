@@ -5,7 +5,7 @@ import pytest
 
 import treebound as tb
 from treebound.bounds.risk import binomial_upper
-from treebound.certificate import draw_tenth, learn_apart
+from treebound.certificate.held_out import draw_apart, learn_apart
 from treebound.data import Sample
 from treebound.data.frames import read_table
 from treebound.pruning import BoundPruner
@@ -22,7 +22,7 @@ def table(seed, rows=400):
 
 def apart(X, y, weight=None, seed=0, unknown="other"):
     rows = len(y) if weight is None else int(np.count_nonzero(weight))
-    (fold,) = draw_tenth(rows, seed)
+    (fold,) = draw_apart(rows, seed, several=False)
     return learn_apart(Sample.learn, read_table(X), y, weight, fold, unknown)[:2]
 
 

@@ -15,8 +15,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import treebound as tb
 from treebound.bounds.risk import risk_upper
-from treebound.certificate import Prior, draw_folds
+from treebound.certificate.held_out import draw_apart
 from treebound.certificate.monitor import Monitor
+from treebound.certificate.prior import Prior
 from treebound.classifier.referring import ReferringClassifier
 from treebound.promises import refer
 from treebound.show.report_data import report_data
@@ -40,7 +41,7 @@ def test_folds_keep_the_tree_of_the_least_limit(cancer):
     X, y = cancer
     clf = tb.BoundTreeClassifier(certify="folds", random_state=3).fit(X, y)
     limits = []
-    for fold in draw_folds(len(y), 4, 3):
+    for fold in draw_apart(len(y), 3, several=True):
         outside = np.setdiff1d(np.arange(len(y)), fold)
         alone = tb.BoundTreeClassifier().fit(X.iloc[outside], y.iloc[outside])
         errors = int((alone.predict(X.iloc[fold]) != y.iloc[fold]).sum())

@@ -256,13 +256,12 @@ def test_missing_values_and_categories_that_a_has_not_are_routed_by_a():
     y = np.array([0, 1, 1, 0, 1, 1, 0, 1, 0, 1], dtype=np.int32)
     sample = Sample(Matrix(columns, (x, c)), y, None, np.arange(2))
     prior = Prior(sample, rows_a=np.arange(6))
-    feature, threshold, category, missing_left, *_ = prior.kernel.candidates(
-        np.ones(6, dtype=np.uint8), 0
-    )
-    assert threshold[feature == 0].tolist() == [1.5, 2.5]
-    assert missing_left[feature == 0].tolist() == [False, True]  # the child with more rows of A
+    splits = prior.kernel.candidates(np.ones(6, dtype=np.uint8), 0)[0]
+    of_x, of_c = (splits[splits["column"] == at] for at in (0, 1))
+    assert of_x["threshold"].tolist() == [1.5, 2.5]
+    assert of_x["missing_left"].tolist() == [False, True]  # the child with more rows of A
     # neither the third one nor missing, and the second is the first with the children swapped
-    assert category[feature == 1].tolist() == [0]
+    assert of_c["category"].tolist() == [0]
     for one in search_trees(prior):
         counts, _ = one.tree.counts_on(sample)
         np.testing.assert_array_equal(counts, one.tree.counts)
@@ -275,8 +274,9 @@ def test_where_the_first_missing_value_goes_is_part_of_a_tree():
     x, c = rng.normal(size=60), rng.integers(0, 2, 60).astype(np.int8)
     sample = Sample(Matrix(columns, (x, c)), (x > 0).astype(np.int32), None, np.arange(2))
     prior = Prior(sample, rows_a=np.arange(20))
-    feature, threshold, *_ = prior.kernel.candidates(np.ones(20, dtype=np.uint8), 0)
-    for at, rule in ((0, ("<=", threshold[feature == 0][0], False)), (1, ("==", 0.0))):
+    splits = prior.kernel.candidates(np.ones(20, dtype=np.uint8), 0)[0]
+    first = splits["threshold"][splits["column"] == 0][0]
+    for at, rule in ((0, ("<=", first, False)), (1, ("==", 0.0))):
         tree = tree_of((at, rule, 0, 1), sample)
         sides = [replace(tree, missing_left=np.array([side, False, False])) for side in (0, 1)]
         chances = sorted(prior.log_probability(one) for one in sides)
@@ -288,8 +288,8 @@ def test_a_category_between_two_of_a_does_not_move_a_threshold():
     codes = np.array([0, 2, 0, 2, 1, 1], dtype=np.int8)
     sample = Sample(Matrix((Column("o", "ordinal", names),), (codes,)),
                     np.array([0, 1, 0, 1, 1, 0], np.int32), None, np.arange(2))  # fmt: skip
-    threshold = Prior(sample, rows_a=np.arange(4)).kernel.candidates(np.ones(4, np.uint8), 0)[1]
-    assert threshold.tolist() == [0.0]  # as if the column had no middle
+    splits = Prior(sample, rows_a=np.arange(4)).kernel.candidates(np.ones(4, np.uint8), 0)[0]
+    assert splits["threshold"].tolist() == [0.0]  # as if the column had no middle
 
 
 def test_every_edited_split_has_a_limit():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import treebound as tb
-from treebound.certificate import RowRecord
+from treebound.certificate.row_record import RowRecord
 from treebound.pruning import ReducedErrorPruner
 
 

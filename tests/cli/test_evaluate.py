@@ -9,7 +9,7 @@ from shell import refused, run
 from sklearn.metrics import confusion_matrix, log_loss, precision_recall_fscore_support
 
 import treebound as tb
-from treebound.certificate import certify_counts
+from treebound.certificate.certificate import certify_counts
 from treebound.data import Sample
 from treebound.data.folds import folds
 

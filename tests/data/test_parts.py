@@ -11,7 +11,7 @@ import pytest
 
 from treebound.data import Sample
 from treebound.data.learned import put_together
-from treebound.data.parts import learn_part, read_part
+from treebound.data.parts import PartReader, learn_part
 from treebound.data.weights import exact_sum
 
 
@@ -24,7 +24,7 @@ def learned(frames, labels, weights=None, **options):
     ]
     schema = put_together(facts, class_weight=class_weight)
     return schema, [
-        read_part(frame, label, weight, schema)
+        PartReader(schema).read(frame, label, weight).kept
         for frame, label, weight in zip(frames, labels, weights, strict=True)
     ]
 

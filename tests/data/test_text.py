@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from slow_reader import slow_column, slow_columns
+from support import column_of
 
 from treebound import datasets
 from treebound.data import text
@@ -103,7 +104,7 @@ def test_types_are_inferred_as_one_value_at_a_time(text, beside, tmp_path):
     expected = slow_column(values)
     table = read_table(path)
     found = table.frame["v"]
-    kind = table.schema.column("v").kind
+    kind = column_of(table.schema, "v").kind
     assert kind == ("nominal" if any(isinstance(one, str) for one in expected) else "real")
     assert [None if pd.isna(one) else one for one in found] == expected
 

@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 
 import treebound as tb
 from treebound.data import Sample
-from treebound.data.weights import effective_rows, row_weights
+from treebound.data.weights import row_weights
 from treebound.tree.smoothing import probabilities
 
 
@@ -55,12 +55,6 @@ def test_whole_weights_are_repeated_rows_and_a_common_factor_is_warned_of():
     np.testing.assert_array_equal(weighted.counts, repeated.counts)
     with pytest.warns(UserWarning, match=r"300 for 150. All are multiples of 2. Hint: divide"):
         tb.BoundTreeClassifier().fit(X, y, sample_weight=np.full(150, 2.0))
-
-
-def test_effective_rows_are_kishs():
-    assert effective_rows(None, 7) == 7
-    assert effective_rows(np.array([2.0, 3.0]), 2) == 5
-    assert effective_rows(np.array([0.5, 1.5]), 2) == pytest.approx(4 / 2.5)
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 7.0}, {0: 3.0, 1: 21.0}])

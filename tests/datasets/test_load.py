@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
+from support import column_of
 
 from treebound import Landscape, datasets
 from treebound.datasets import loaders
@@ -104,9 +105,9 @@ def test_question_marks_are_a_category_in_the_paper_and_missing_as_declared(raw_
 
 def test_orderings_are_those_of_the_authors_where_they_gave_one(raw_files: Path):
     schema = read("statlog_german", raw_files).schema
-    assert schema.column("checking_status").categories == ("A14", "A11", "A12", "A13")
-    assert schema.column("savings").categories == ("A65", "A61", "A62", "A63", "A64")
-    assert read("zoo", raw_files).schema.column("legs").categories == (0, 2, 4, 5, 6, 8)
+    assert column_of(schema, "checking_status").categories == ("A14", "A11", "A12", "A13")
+    assert column_of(schema, "savings").categories == ("A65", "A61", "A62", "A63", "A64")
+    assert column_of(read("zoo", raw_files).schema, "legs").categories == (0, 2, 4, 5, 6, 8)
 
 
 def test_rows_stand_in_the_order_of_the_file(raw_files: Path):

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import column_of
 
 from treebound.data import Column
 from treebound.datasets import Schema, infer_schema, iter_table, read_table
@@ -59,7 +60,7 @@ def test_a_csv_file_with_a_schema(path):
     assert table.target.tolist() == ["no", "yes", "no"]
     assert table.name == "table"
     assert table.schema.names == ["age", "size", "colour"]
-    assert table.schema.column("colour").declared is False
+    assert column_of(table.schema, "colour").declared is False
     # Missing values and categories that were only found count as they must in a certificate.
     assert (table.landscape.real, table.landscape.ordinal) == (2, (4, 4))
     assert table.landscape.nominal == (None,)
@@ -106,7 +107,7 @@ def test_parquet_and_frames_read_like_csv(path, tmp_path):
     for table in (whole, tmp_path / "table.parquet", pa.Table.from_pandas(whole)):
         read = read_table(table, target="label")
         pd.testing.assert_frame_equal(read.frame, FRAME)
-        assert read.schema.column("size").declared
+        assert column_of(read.schema, "size").declared
         assert read.target.tolist() == ["no", "yes", "no"]
 
 
@@ -116,8 +117,8 @@ def test_polars_enums_are_declared_categories():
         schema_overrides={"size": pl.Enum(["a", "b", "c"])},
     )
     read = read_table(frame, target="y")
-    assert read.schema.column("size").categories == ("a", "b", "c")
-    assert read.schema.column("size").declared
+    assert column_of(read.schema, "size").categories == ("a", "b", "c")
+    assert column_of(read.schema, "size").declared
     assert read.frame["n"].dtype == np.float64
 
 

@@ -15,7 +15,7 @@ import pytest
 from scipy.stats import binom
 
 import treebound as tb
-from treebound.certificate import certify_tree
+from treebound.certificate.training import certify_tree
 from treebound.edit import Editor
 from treebound.exchange import dumps, loads
 

@@ -313,7 +313,7 @@ def test_a_file_gives_back_columns_of_any_type_and_length(tmp_path):
         y = np.zeros(n, dtype=np.int32)
         kept = file.write(Sample(Matrix(columns, values), y, None, np.arange(2)), bins.by_code)
         for j in (0, 2):
-            found = kept.column(j)
+            found = kept[j]
             assert found.dtype == values[j].dtype
             np.testing.assert_array_equal(found, values[j])
     file.close()

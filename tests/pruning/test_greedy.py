@@ -74,13 +74,13 @@ def test_answers_stay_as_they_were_grown_where_that_is_asked(growth, seed, r):
 @given(seed=st.integers(0, 10**6))
 def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed):
     from treebound.pruning.greedy import BoundScorer, _candidate_shapes
-    from treebound.pruning.raising import raiser_for
+    from treebound.pruning.raising import Raiser
 
     tree, X, y = grown_tree(
         np.random.default_rng(seed), rows, n_classes=n_classes, max_leaves=25, noise=0.5
     )
     objective = BoundPruner(**OURS, growth="fast").objective(tree)
-    state = raiser_for(tree, sample_of(tree, X, y))
+    state = Raiser(tree, sample_of(tree, X, y))
     scorer = BoundScorer(state, objective, tree.depth)
     for _ in range(3):
         nodes = state.inner()

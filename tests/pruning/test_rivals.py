@@ -184,7 +184,7 @@ def test_kearns_mansour_takes_the_constant_with_the_least_validated_errors():
 
 @given(errors=st.integers(0, 20), more=st.integers(1, 50), confidence=st.floats(0.01, 0.9))
 def test_pessimistic_rate_leaves_so_few_errors_that_probability(errors, more, confidence):
-    from treebound.pruning.pessimistic import upper_errors
+    from treebound.pruning.bottom_up import upper_errors
 
     n = errors + more
     rate = upper_errors(np.array([float(errors)]), np.array([float(n)]), confidence)[0] / n
@@ -192,7 +192,7 @@ def test_pessimistic_rate_leaves_so_few_errors_that_probability(errors, more, co
 
 
 def test_pessimistic_matches_the_figures_of_quinlan():
-    from treebound.pruning.pessimistic import upper_errors
+    from treebound.pruning.bottom_up import upper_errors
 
     # Quinlan (1993), section 4.2: U_25%(0, 6), U_25%(0, 9) and U_25%(0, 1).
     found = upper_errors(np.zeros(3), np.array([6.0, 9, 1]), 0.25)
@@ -201,7 +201,7 @@ def test_pessimistic_matches_the_figures_of_quinlan():
 
 @given(seed=seeds, leaves=st.integers(1, 8))
 def test_mdl_pruning_has_the_fewest_bits(seed, leaves):
-    from treebound.pruning.mdl import label_bits, test_bits
+    from treebound.pruning.bottom_up import label_bits, test_bits
 
     tree = random_tree(np.random.default_rng(seed), leaves)
     as_leaf, as_node = 1 + label_bits(tree.counts), 1 + test_bits(tree)

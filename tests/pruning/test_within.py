@@ -14,17 +14,19 @@ from treebound.pruning import (
     MDLPruner,
     PessimisticPruner,
     ReducedErrorPruner,
-    mdl,
+    bottom_up,
 )
+from treebound.pruning.bottom_up import upper_errors
 from treebound.pruning.path import ListedPath
-from treebound.pruning.pessimistic import upper_errors
 
 seeds = st.integers(0, 10**6)
 
 
 def mdl_score(tree):
     inner = ~tree.is_leaf
-    return (1 + mdl.label_bits(tree.counts))[~inner].sum() + (1 + mdl.test_bits(tree))[inner].sum()
+    return (1 + bottom_up.label_bits(tree.counts))[~inner].sum() + (1 + bottom_up.test_bits(tree))[
+        inner
+    ].sum()
 
 
 def pessimistic_score(tree):

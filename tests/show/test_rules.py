@@ -121,7 +121,7 @@ def test_exactly_one_rule_matches_and_it_is_the_node_reached(unknown: str, case:
 @given(case=cases())
 @settings(max_examples=60)
 def test_text_read_by_a_parser_answers_as_the_tree(unknown: str, case: Case) -> None:
-    lines = to_rules(case.tree, unknown=unknown).to_text().split("\n")
+    lines = str(to_rules(case.tree, unknown=unknown)).split("\n")
     parsed = [Parser(line).rule() for line in lines]
     for row, label in zip(case.rows, case.labels(nodes_reached(case, unknown)), strict=True):
         answers = [answer for tests, answer in parsed if all(test(row) for test in tests)]
@@ -133,14 +133,14 @@ def test_text_read_by_a_parser_answers_as_the_tree(unknown: str, case: Case) -> 
 def test_text_is_one_line_a_leaf_even_for_names_with_newlines(case: Case) -> None:
     made = to_rules(case.tree)
     assert len(made) == case.tree.n_leaves
-    assert len(made.to_text().splitlines()) == case.tree.n_leaves
+    assert len(str(made).splitlines()) == case.tree.n_leaves
 
 
 @given(case=cases())
 @settings(max_examples=30)
 def test_unseen_categories_match_no_rule_when_they_are_an_error(case: Case) -> None:
     rules = to_rules(case.tree, unknown="error")
-    parsed = [Parser(line).rule() for line in rules.to_text().split("\n")]
+    parsed = [Parser(line).rule() for line in str(rules).split("\n")]
     refused = (case.X[:, asked_categories(case.tree)] == -1).any(axis=1)
     for row, gone, node in zip(case.rows, refused, nodes_reached(case, "other"), strict=True):
         assert [rule.node for rule in rules if rule.matches(row)] == ([] if gone else [node])

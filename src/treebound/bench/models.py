@@ -250,17 +250,6 @@ class SklearnCostComplexity(Learner):
     ``GridSearchCV``; the final refit counts as growing, the rest as pruning. A path longer than
     ``most_alphas`` is thinned evenly, ends kept: a full one takes scikit-learn half a minute on two
     thousand rows.
-
-    Parameters
-    ----------
-    name : str
-        Name of the model in the results.
-    criterion : str
-        The criterion of ``DecisionTreeClassifier``.
-    folds : int
-        Number of folds of the cross-validation.
-    most_alphas : int
-        Maximum number of alphas to try.
     """
 
     name: str
@@ -391,7 +380,7 @@ def _certified(tree: Tree, sample: Sample) -> float:
 
     They are recounted: a subtree may have been raised without a sample.
     """
-    from treebound.certificate import certify_tree
+    from treebound.certificate.training import certify_tree
 
     errors = int(np.sum(tree.label[tree.apply(sample.X)] != sample.y))
     return float(certify_tree(tree.recounted(sample), errors=errors).risk)

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._recursion import Features, children, shares
 from treebound.bounds._stump_samples import stump_sample, stump_shatters
-from treebound.shapes import TreeShape
+from treebound.bounds.splits import Features, shares
+from treebound.shapes import TreeShape, children
 
 IntArray = NDArray[np.int64]
 # Deeper shapes are not built.
@@ -34,60 +34,44 @@ _MOST_STATES = 3000
 _MOST_SETS = 60
 
 
-class BinaryClusters:
-    """Cluster lemma on features of two categories: points shattered with a number of features.
+@lru_cache(maxsize=1 << 18)
+def binary_plan(shape: TreeShape, features: int) -> tuple[int, int]:
+    """Cluster lemma on features of two categories: points shattered, and the ``j`` that gives them.
 
     With ``2^j - 1`` features in E the cluster has ``j + 1`` points; other numbers help no more.
     """
+    if shape.is_leaf or not features or shape.depth > _DEEPEST:
+        return 1, 0
+    left, right = children(shape)
+    # A one-sided root test leaves the tree what its larger child can do.
+    plan = binary_plan(left, features)[0], 0
+    for j in range(1, (features + 1).bit_length()):
+        rest = features + 1 - (1 << j)
+        points = binary_plan(left, rest)[0] + binary_plan(right, rest)[0] - 1 + j
+        plan = max(plan, (points, j))
+    return plan
 
-    def __init__(self, features: int) -> None:
-        self.features = features
-        self.plans: dict[tuple[TreeShape, int], tuple[int, int]] = {}
 
-    def size(self, shape: TreeShape) -> int:
-        """Points that are shattered."""
-        return 1 if shape.depth > _DEEPEST else self._at(shape, self.features)[0]
-
-    def _at(self, shape: TreeShape, features: int) -> tuple[int, int]:
-        """Most points, and the ``j`` that gives them."""
-        if shape.is_leaf or not features:
-            return 1, 0
-        plan = self.plans.get((shape, features))
-        if plan is None:
-            left, right = children(shape)
-            # A one-sided root test leaves the tree what its larger child can do.
-            plan = self._at(left, features)[0], 0
-            for j in range(1, (features + 1).bit_length()):
-                rest = features + 1 - (1 << j)
-                points = self._at(left, rest)[0] + self._at(right, rest)[0] - 1 + j
-                plan = max(plan, (points, j))
-            self.plans[shape, features] = plan
-        return plan
-
-    def sample_of(self, shape: TreeShape) -> IntArray:
-        """The sample: a row of bits for each point."""
-        return self._sample(shape, self.features)
-
-    def _sample(self, shape: TreeShape, features: int) -> IntArray:
-        points, j = self._at(shape, features)
-        if points == 1:
-            return np.zeros((1, features), dtype=np.int64)
-        left, right = children(shape)
-        if j == 0:
-            return self._sample(left, features)
-        own = (1 << j) - 1
-        first, second = self._sample(left, features - own), self._sample(right, features - own)
-        second ^= second[0] ^ first[0]
-        P = np.concatenate(
-            [
-                np.arange(1, own + 1) >> np.arange(j + 1)[:, None] & 1,
-                np.repeat(first[:1], j + 1, 0),
-            ],
-            1,
-        )
-        below = np.concatenate([np.zeros((len(first) - 1, own), dtype=np.int64), first[1:]], 1)
-        above = np.concatenate([np.ones((len(second) - 1, own), dtype=np.int64), second[1:]], 1)
-        return np.concatenate([P, below, above])
+def binary_sample(shape: TreeShape, features: int) -> IntArray:
+    """The sample of :func:`binary_plan`: a row of bits for each point."""
+    points, j = binary_plan(shape, features)
+    if points == 1:
+        return np.zeros((1, features), dtype=np.int64)
+    left, right = children(shape)
+    if j == 0:
+        return binary_sample(left, features)
+    own = (1 << j) - 1
+    first, second = binary_sample(left, features - own), binary_sample(right, features - own)
+    second ^= second[0] ^ first[0]
+    bits = np.arange(1, own + 1) >> np.arange(j + 1)[:, None] & 1
+    sample: IntArray = np.block(
+        [
+            [bits, np.repeat(first[:1], j + 1, 0)],
+            [np.zeros((len(first) - 1, own), dtype=np.int64), first[1:]],
+            [np.ones((len(second) - 1, own), dtype=np.int64), second[1:]],
+        ]
+    )
+    return sample
 
 
 class TooMany(Exception):
@@ -117,8 +101,7 @@ class _Choice(NamedTuple):
 class CategoryClusters:
     """The largest samples that sharing and clusters give, without real features."""
 
-    def __init__(self, most: int = _MOST_STATES) -> None:
-        self.most = most
+    def __init__(self) -> None:
         self.plans: dict[tuple[TreeShape, Features], tuple[int, _Choice]] = {}
 
     def size(self, shape: TreeShape, features: Features) -> int:
@@ -134,7 +117,7 @@ class CategoryClusters:
             return stump_shatters(features), _Choice("stump")
         result = self.plans.get((shape, features))
         if result is None:
-            if len(self.plans) >= self.most:
+            if len(self.plans) >= _MOST_STATES:
                 raise TooMany
             result = self.plans[shape, features] = self._best(shape, features)
         return result
@@ -254,9 +237,3 @@ def _own_features(columns: tuple[_Column, ...], at_leaf: bool) -> list[_Choice]:
             choice = _Choice("cluster", (_sorted(rest), _sorted(rest)), own=_sorted(own))
             result[_features(choice.own), _features(choice.columns[0])] = choice
     return list(result.values())
-
-
-@lru_cache(maxsize=64)
-def binary_clusters(features: int) -> BinaryClusters:
-    """The shared table for a number of features."""
-    return BinaryClusters(features)

@@ -36,7 +36,6 @@ No value is rounded below its formula.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
@@ -45,8 +44,8 @@ from numpy.typing import NDArray
 
 from treebound.bounds import _series
 from treebound.bounds._cache import SizedCache, from_below
-from treebound.bounds._recursion import UNBOUNDED, Features
 from treebound.bounds._scaled import ONE, ROUNDING, Scaled, log_above, logs_above
+from treebound.bounds.splits import Features, categorical_tests
 from treebound.shapes import TreeShape
 
 IntArray = NDArray[np.int64]
@@ -68,23 +67,7 @@ class Pairs(NamedTuple):
 
 def pairs_of(features: Features, m: int) -> Pairs:
     """``A`` and ``B`` at ``m`` examples."""
-    tests, undeclared, most = _summary(features)
-    if m < most:
-        tests = _declared_tests(features, m)
-    return Pairs(2 * features.real, 2 * (tests + undeclared * m))
-
-
-@lru_cache(maxsize=1024)
-def _summary(features: Features) -> tuple[int, int, int]:
-    """Declared tests, undeclared columns, and from how many examples on all categories show."""
-    declared = [n for n in features.nominal if n < UNBOUNDED]
-    most = max([*features.ordinal, *declared], default=0)
-    return _declared_tests(features, most), len(features.nominal) - len(declared), most
-
-
-def _declared_tests(features: Features, m: int) -> int:
-    nominal = sum(1 if n == 2 else min(n, m) for n in features.nominal if n < UNBOUNDED)
-    return sum(min(o, m) - 1 for o in features.ordinal) + nominal
+    return Pairs(2 * features.real, 2 * categorical_tests(features, m))
 
 
 def log_all_labellings(m: int, n_classes: int) -> float:

@@ -15,18 +15,18 @@ happens in small samples, they are summed as exact integers.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import exp, inf, log, log1p, perm
+from math import inf, log, perm
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.bounds import _series
 from treebound.bounds._closed import log_all_labellings
-from treebound.bounds._recursion import Features, Recursion, children, plan_of
-from treebound.bounds._rules import fast_rule
-from treebound.bounds._scaled import ROUNDING
+from treebound.bounds._recursion import Recursion, fast_rule, plan_of
+from treebound.bounds._scaled import ROUNDING, log_above
 from treebound.bounds.counting import log_falling_factorial
-from treebound.bounds.splits import node_budget_table
-from treebound.shapes import TreeShape
+from treebound.bounds.splits import Features, node_budget_table
+from treebound.shapes import TreeShape, children
 
 FloatArray = NDArray[np.float64]
 # Products of integers, over all nodes, up to which ``pi^c`` is followed for every ``c``.
@@ -42,8 +42,7 @@ def log_fast_growth(
     value = _log_product(shape, m, n_classes, features, total=total) if m > shape.leaves else inf
     if value > _least_cap(shape, m, n_classes):
         value = min(value, _log_sum(shape, m, n_classes, features, total=total))
-    # A logarithm for each node, each with an error of a few roundings of the largest.
-    return value + ROUNDING * (8 * shape.leaves + 8) * (abs(value) + 1.0)
+    return value
 
 
 def _log_sum(shape: TreeShape, m: int, n_classes: int, features: Features, *, total: bool) -> float:
@@ -54,7 +53,8 @@ def _log_sum(shape: TreeShape, m: int, n_classes: int, features: Features, *, to
     recursion = Recursion(fast_rule(within_budget=total), parts)
     recursion.prepare(shape, m, features, fast=True)
     counts = recursion(shape, m, features)
-    return log(sum(perm(n_classes, c) * count for c, count in enumerate(counts, start=1)))
+    value = log(sum(perm(n_classes, c) * count for c, count in enumerate(counts, start=1)))
+    return value * (1.0 + 4.0 * ROUNDING)
 
 
 @lru_cache(maxsize=512)
@@ -82,18 +82,22 @@ def _least_cap(shape: TreeShape, m: int, n_classes: int) -> float:
 @lru_cache(maxsize=512)
 def _plan_arrays(
     shape: TreeShape, by_leaves: bool
-) -> tuple[FloatArray, FloatArray, FloatArray, list[tuple[int, int]]]:
+) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.int32]]:
+    """Of each node: examples it lacks, leaves, one over its directions, and where its children are.
+
+    A leaf is at -1.
+    """
     plan = plan_of(shape, by_leaves)
     at = {step: place for place, step in enumerate(plan)}
-    smaller = np.array([float(fewer) for _, fewer in plan])
-    leaves = np.array([float(part.leaves) for part, _ in plan])
-    halved = np.array([0.5 if part.left is part.right else 1.0 for part, _ in plan])
     places = []
     for part, fewer in plan:
         left, right = children(part)
         of_left, of_right = (right.leaves, left.leaves) if by_leaves else (1, 1)
         places.append((at.get((left, fewer + of_left), -1), at.get((right, fewer + of_right), -1)))
-    return smaller, leaves, halved, places
+    smaller, leaves, halved = np.array(
+        [(fewer, part.leaves, 0.5 if part.left is part.right else 1.0) for part, fewer in plan]
+    ).T
+    return smaller, leaves, halved, np.array(places, dtype=np.int32)
 
 
 def _log_product(
@@ -101,7 +105,7 @@ def _log_product(
 ) -> float:
     """``ln G`` by ``G = n + W (G_l G_r - n)`` at every node: O(1) per node for any ``n``."""
     by_leaves = total and features.is_real
-    smaller, leaves, halved, children = _plan_arrays(shape, by_leaves)
+    smaller, leaves, halved, places = _plan_arrays(shape, by_leaves)
     here = m - smaller
     if not total:
         thresholds = 2.0 * (features.real + len(features.ordinal))
@@ -110,21 +114,5 @@ def _log_product(
         splits = 2.0 * features.real * (here - leaves + 1.0)
     else:
         splits = 2.0 * node_budget_table(features, np.maximum(here, 1.0))
-    splits = np.maximum(splits, 0.0) * halved
-    with np.errstate(divide="ignore"):
-        logs = np.log(splits).tolist()
-    ln_n = log(n_classes)
-    far = ln_n + 40.0
-    values = [0.0] * len(children) + [ln_n]  # index -1 is a leaf
-    for at, (left, right) in enumerate(children):
-        value = values[left] + values[right]
-        if value < far:
-            # G = W P (1 - (1 - 1/W) n / P) with P = G_l G_r; for W = 0 it is n.
-            w = splits[at]
-            value = (
-                ln_n if w == 0 else value + log1p((1.0 / w - 1.0) * exp(ln_n - value)) + logs[at]
-            )
-        else:
-            value += logs[at]
-        values[at] = value
-    return values[-2]
+    mantissa, power = _series.product(np.maximum(splits, 0.0) * halved, places, float(n_classes))
+    return log_above(mantissa, power, 16 * shape.leaves)

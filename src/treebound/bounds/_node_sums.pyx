@@ -6,11 +6,11 @@ not used. Sums of a row are taken at the row's own largest power of two, which k
 whole numbers below 2**53 come out exact.
 """
 
-from libc.math cimport INFINITY, fma, frexp, ldexp
+from libc.math cimport INFINITY, fma, ldexp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc, qsort
 
-from treebound.bounds._scaled cimport NOTHING, ROUNDING, below, dot, shrunk, store
+from treebound.bounds._scaled cimport NOTHING, ROUNDING, Number, below, plain, scaled, shrunk, store
 
 # -- sums over part sizes (convolutions) -------------------------------------------------------
 
@@ -33,20 +33,16 @@ cdef double plain_sum(Size* sizes, int first, int count) noexcept nogil:
     return total
 
 
-cdef inline double take(Size* sizes, int k, double* budget) noexcept nogil:
-    cdef double taken = sizes[k].room if sizes[k].room < budget[0] else budget[0]
-    budget[0] -= taken
-    return taken * sizes[k].weight
-
-
 cdef double fill(Size* sizes, int first, int count, double budget, Size* spare) noexcept nogil:
     """Most that ``budget`` splits weigh, heaviest sizes first.
 
     Weights mostly rise then fall, or fall then rise, with the size: then the heaviest left is at
     one of two places and no sorting is needed.
     """
-    cdef double room = 0.0, total = 0.0
-    cdef int k, low, high, turns = 0, last = 0, step, top = first
+    cdef double room = 0.0, total = 0.0, taken
+    cdef int k, turns = 0, last = 0, step, top = first
+    # The two places, and where they go; a peak is left on both sides, a valley entered from both.
+    cdef int low = first, high = count - 1, low_step = 1
     if budget == INFINITY:
         return plain_sum(sizes, first, count)
     for k in range(first, count):
@@ -55,43 +51,31 @@ cdef double fill(Size* sizes, int first, int count, double budget, Size* spare) 
             top = k
         if k > first:
             step = (sizes[k].weight > sizes[k - 1].weight) - (sizes[k].weight < sizes[k - 1].weight)
-            if step and last and step != last:
-                turns += 1
-            if step:
-                last = step
+            turns += step * last < 0
+            last = step if step else last
     if room <= budget:
         return plain_sum(sizes, first, count)
-    if turns == 0 or (turns == 1 and last < 0):
-        low, high = top, top + 1
-        while budget > 0:
-            if high >= count or (low >= first and sizes[low].weight >= sizes[high].weight):
-                total += take(sizes, low, &budget)
-                low -= 1
-            else:
-                total += take(sizes, high, &budget)
-                high += 1
-        return total
-    if turns == 1:
-        low, high = first, count - 1
-        while budget > 0:
-            if sizes[low].weight >= sizes[high].weight:
-                total += take(sizes, low, &budget)
-                low += 1
-            else:
-                total += take(sizes, high, &budget)
-                high -= 1
-        return total
-    for k in range(first, count):
-        spare[k - first] = sizes[k]
-    qsort(spare, count - first, sizeof(Size), &heavier)
-    k = 0
+    if turns > 1:
+        for k in range(first, count):
+            spare[k] = sizes[k]
+        qsort(spare + first, count - first, sizeof(Size), &heavier)
+        sizes, top, turns = spare, first, 0
+    if turns == 0 or last < 0:
+        low, high, low_step = top, top + 1, -1
     while budget > 0:
-        total += take(spare, k, &budget)
-        k += 1
+        if high >= count or (low >= first and sizes[low].weight >= sizes[high].weight):
+            k = low
+            low += low_step
+        else:
+            k = high
+            high -= low_step
+        taken = sizes[k].room if sizes[k].room < budget else budget
+        budget -= taken
+        total += taken * sizes[k].weight
     return total
 
 
-cdef bint plain(
+cdef bint as_doubles(
     const double* mantissa, const int64_t* power, int last, double most, double* out,
 ) noexcept nogil:
     """The first numbers as doubles; whether ``most`` times the product of two is in range."""
@@ -140,23 +124,23 @@ cdef void weigh(Size* sizes, const Ways* ways, int m, double n) noexcept nogil:
 
 cdef int64_t weigh_scaled(
     Size* sizes, const double[:, ::1] left, const int64_t[:, ::1] left_power,
-    const double[:, ::1] right, const int64_t[:, ::1] right_power,
-    const int[::1] small, const int[::1] large, int low, int high, int m, double n,
+    const double[:, ::1] right, const int64_t[:, ::1] right_power, const int[:, ::1] ways,
+    int low, int high, int m, double n,
 ) noexcept nogil:
     """The same for numbers of any magnitude, over a power of two that is returned."""
     cdef int j, k, some, rest
     cdef int64_t power = NOTHING
     cdef double total, n_here
-    for j in range(small.shape[0]):
-        some, rest = small[j], large[j]
+    for j in range(ways.shape[0]):
+        some, rest = ways[j, 0], ways[j, 1]
         for k in range(1, m // 2 + 1):
             if k >= low and m - k >= high:
                 power = max(power, left_power[some, k] + right_power[rest, m - k])
             if m - k >= low and k >= high:
                 power = max(power, left_power[rest, m - k] + right_power[some, k])
     n_here = shrunk(n, power)
-    for j in range(small.shape[0]):
-        some, rest = small[j], large[j]
+    for j in range(ways.shape[0]):
+        some, rest = ways[j, 0], ways[j, 1]
         for k in range(1, m // 2 + 1):
             total = 0.0
             if k >= low and m - k >= high:
@@ -171,28 +155,24 @@ cdef int64_t weigh_scaled(
 
 def by_size(
     const double[:, ::1] left, const int64_t[:, ::1] left_power,
-    const double[:, ::1] right, const int64_t[:, ::1] right_power,
-    const int[::1] small, const int[::1] large,
-    const double[:, ::1] room, const double[::1] budget,
-    double n, int least_left, int least_right,
-    double[::1] every, int64_t[::1] every_power,
-    double[::1] inner, int64_t[::1] inner_power, int first,
+    const double[:, ::1] right, const int64_t[:, ::1] right_power, const int[:, ::1] ways,
+    const double[:, ::1] room, const double[::1] budget, double n, int least_left, int least_right,
+    double[::1] every, int64_t[::1] every_power, double[::1] inner, int64_t[::1] inner_power, int first,
 ):
     """``sum over splits of (G_l G_r - n)``, both directions, at most ``budget`` splits, heaviest first.
 
     Row ``r`` of ``room`` and ``budget`` belongs to sample size ``first + r``: how many splits have
-    a smaller part of ``k`` examples, and how many there are in all. In way ``j`` to share the
-    categories the smaller part has landscape ``small[j]``, a row of ``left`` and ``right``, and the
-    other part ``large[j]``; the heaviest way counts. ``every`` takes all sizes, ``inner``, if not
-    empty, those that isolate no single example. Parts have at least ``least_left`` and
-    ``least_right`` examples.
+    a smaller part of ``k`` examples, and how many there are in all. In each of the ``ways`` to share
+    the categories the smaller part has one landscape, a row of ``left`` and ``right``, and the other
+    part another; the heaviest way counts. ``every`` takes all sizes, ``inner``, if not empty, those
+    that isolate no single example. Parts have at least ``least_left`` and ``least_right`` examples.
     """
-    cdef int rows = room.shape[0], count = small.shape[0], r, m, j, k, half
+    cdef int rows = room.shape[0], count = ways.shape[0], r, m, j, k, half, low, high
     cdef int last = first + rows - 1, stride = last + 1
     cdef int64_t power
     cdef double most = 0.0
     cdef bint in_range = True
-    cdef Ways ways
+    cdef Ways doubles
     cdef Size* sizes = <Size*> malloc((last + 2) * sizeof(Size))
     cdef Size* spare = <Size*> malloc((last + 2) * sizeof(Size))
     cdef double* block = <double*> malloc(4 * count * stride * sizeof(double))
@@ -202,19 +182,21 @@ def by_size(
         free(block)
         raise MemoryError
     with nogil:
-        ways.left_small, ways.left_large = block, block + count * stride
-        ways.right_small, ways.right_large = block + 2 * count * stride, block + 3 * count * stride
-        ways.count, ways.stride, ways.least_left, ways.least_right = count, stride, least_left, least_right
+        doubles.left_small, doubles.left_large = block, block + count * stride
+        doubles.right_small = block + 2 * count * stride
+        doubles.right_large = block + 3 * count * stride
+        doubles.count, doubles.stride = count, stride
+        doubles.least_left, doubles.least_right = least_left, least_right
         for k in range(1, last // 2 + 1):
             most = max(most, room[rows - 1, k])
         for j in range(count):
-            k = j * stride
+            k, low, high = j * stride, ways[j, 0], ways[j, 1]
             in_range = (
                 in_range
-                and plain(&left[small[j], 0], &left_power[small[j], 0], last - 1, most, ways.left_small + k)
-                and plain(&left[large[j], 0], &left_power[large[j], 0], last - 1, most, ways.left_large + k)
-                and plain(&right[small[j], 0], &right_power[small[j], 0], last - 1, most, ways.right_small + k)
-                and plain(&right[large[j], 0], &right_power[large[j], 0], last - 1, most, ways.right_large + k)
+                and as_doubles(&left[low, 0], &left_power[low, 0], last - 1, most, doubles.left_small + k)
+                and as_doubles(&left[high, 0], &left_power[high, 0], last - 1, most, doubles.left_large + k)
+                and as_doubles(&right[low, 0], &right_power[low, 0], last - 1, most, doubles.right_small + k)
+                and as_doubles(&right[high, 0], &right_power[high, 0], last - 1, most, doubles.right_large + k)
             )
         for r in range(rows):
             m = first + r
@@ -224,11 +206,10 @@ def by_size(
                 sizes[k].weight = 0.0
                 sizes[k].room = room[r, k]
             if in_range:
-                weigh(sizes, &ways, m, n)
+                weigh(sizes, &doubles, m, n)
             elif least_left + least_right <= m:
                 power = weigh_scaled(
-                    sizes, left, left_power, right, right_power, small, large,
-                    least_left, least_right, m, n,
+                    sizes, left, left_power, right, right_power, ways, least_left, least_right, m, n
                 )
             store(every, every_power, m, fill(sizes, 1, half + 1, budget[r], spare), power)
             if inner.shape[0]:
@@ -238,18 +219,16 @@ def by_size(
     free(block)
 
 
-# -- the chain lemma (see :mod:`treebound.bounds._node`) ---------------------------------------
+# -- the chain lemma (see :mod:`treebound.bounds._by_size`) ---------------------------------------
 #
 # ``q_s = G_l(m) + sum_{k>=s} d_k G_r(m-k)`` with ``d_k = G_l(k) - G_l(k+1) / n`` is a sum of positive
 # terms, each with a relative error of a few roundings; every result is raised above their sum.
 
 cdef struct Side:
     # One child: a bound G on its growth function that never falls and at most grows n-fold.
-    double* value
-    int64_t* power
+    Number* value
     # d_k = G(k) - G(k+1) / n.
-    double* fall
-    int64_t* fall_power
+    Number* fall
     # Both as plain doubles, G from the last sample size down.
     double* plain_down
     double* plain_fall
@@ -260,51 +239,49 @@ cdef struct Side:
 
 
 cdef void prepare(
-    Side* side, double* block, int64_t* powers, const double[::1] value, const int64_t[::1] power,
+    Side* side, double* block, Number* numbers, const double[::1] value, const int64_t[::1] power,
     double n, double count, int last,
 ) noexcept nogil:
     """Fill a side from the bound on a child."""
     cdef int k, size = last + 2
-    side.value, side.fall, side.plain_down = block, block + size, block + 2 * size
-    side.plain_fall, side.sums = block + 3 * size, block + 4 * size
-    side.power, side.fall_power, side.last = powers, powers + size, last
+    side.plain_down, side.plain_fall, side.sums = block, block + size, block + 2 * size
+    side.value, side.fall, side.last = numbers, numbers + size, last
     for k in range(1, last + 1):
-        side.value[k], side.power[k] = value[k], power[k]
-    cut_and_raise(side.value, side.power, n, last)
+        side.value[k].mantissa, side.value[k].power = value[k], power[k]
+        if k > 1:
+            side.value[k] = steadied(side.value[k], side.value[k - 1], n)
     for k in range(1, last):
-        set_fall(side, n, k)
+        side.fall[k] = fall_of(side.value[k], side.value[k + 1], n)
     side.start = star_start(side, count, last)
 
 
-cdef void cut_and_raise(double* value, int64_t* power, double n, int last) noexcept nogil:
-    """Cut each number to ``n`` times the one before, and raise it to the one before if below."""
-    cdef int k, more = 0
-    cdef double top
-    cdef int64_t top_power
-    for k in range(2, last + 1):
-        top = frexp(value[k - 1] * n, &more)
-        top_power = power[k - 1] + more
-        if power[k] > top_power or (power[k] == top_power and value[k] > top):
-            value[k], power[k] = top, top_power
-        elif power[k] < power[k - 1] or (power[k] == power[k - 1] and value[k] < value[k - 1]):
-            value[k], power[k] = value[k - 1], power[k - 1]
+cdef inline bint less(Number one, Number other) noexcept nogil:
+    return one.power < other.power or (one.power == other.power and one.mantissa < other.mantissa)
+
+
+cdef Number steadied(Number here, Number before, double n) noexcept nogil:
+    """A number at least the one before and at most ``n`` times it."""
+    cdef Number top = scaled(before.mantissa * n, before.power)
+    if less(top, here):
+        return top
+    return before if less(here, before) else here
 
 
 def steady(double[::1] value, int64_t[::1] power, double n):
     """In place: each number at least the one before and at most ``n`` times it."""
-    cut_and_raise(&value[0], &power[0], n, <int> value.shape[0] - 1)
+    cdef int k
+    cdef Number here, before
+    before.mantissa, before.power = value[1], power[1]
+    for k in range(2, value.shape[0]):
+        here.mantissa, here.power = value[k], power[k]
+        before = steadied(here, before, n)
+        value[k], power[k] = before.mantissa, before.power
 
 
-cdef void set_fall(Side* side, double n, int k) noexcept nogil:
+cdef Number fall_of(Number here, Number after, double n) noexcept nogil:
     """``d_k``; one rounding for the difference, so that its relative error is small."""
-    cdef int more = 0
-    cdef double after = ldexp(side.value[k + 1], <int> (side.power[k + 1] - side.power[k]))
-    cdef double rest = fma(n, side.value[k], -after) / n
-    if rest <= 0.0:
-        side.fall[k], side.fall_power[k] = 0.0, NOTHING
-        return
-    side.fall[k] = frexp(rest, &more)
-    side.fall_power[k] = side.power[k] + more
+    cdef double rest = fma(n, here.mantissa, -ldexp(after.mantissa, <int> (after.power - here.power)))
+    return scaled(max(rest / n, 0.0), here.power)
 
 
 cdef int star_start(Side* side, double count, int last) noexcept nogil:
@@ -312,10 +289,9 @@ cdef int star_start(Side* side, double count, int last) noexcept nogil:
     cdef int k
     cdef double total = 0.0
     for k in range(1, last):
-        if side.fall_power[k] > (900 if count < 1e9 else 600):
+        if side.fall[k].power > (900 if count < 1e9 else 600):
             return 0
-        if side.fall[k] != 0.0:
-            total += ldexp(side.fall[k], <int> side.fall_power[k])
+        total += plain(side.fall[k])
         side.sums[k] = total * (1.0 + (k + 4) * ROUNDING)
         if count * total >= count - 1.0:
             return k
@@ -326,11 +302,34 @@ cdef void set_plain(Side* side, int last) noexcept nogil:
     """The numbers of a side as plain doubles."""
     cdef int k
     for k in range(1, last + 1):
-        side.plain_down[last - k] = ldexp(side.value[k], <int> side.power[k])
+        side.plain_down[last - k] = plain(side.value[k])
     for k in range(1, last):
-        side.plain_fall[k] = 0.0
-        if side.fall[k] != 0.0:
-            side.plain_fall[k] = ldexp(side.fall[k], <int> side.fall_power[k])
+        side.plain_fall[k] = plain(side.fall[k])
+
+
+cdef inline double dot(const double* one, const double* other, int count) noexcept nogil:
+    """Inner product, in eight sums that do not wait for each other."""
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0, e = 0.0, f = 0.0, g = 0.0, h = 0.0
+    cdef int k = 0
+    while k + 7 < count:
+        a += one[k] * other[k]
+        b += one[k + 1] * other[k + 1]
+        c += one[k + 2] * other[k + 2]
+        d += one[k + 3] * other[k + 3]
+        e += one[k + 4] * other[k + 4]
+        f += one[k + 5] * other[k + 5]
+        g += one[k + 6] * other[k + 6]
+        h += one[k + 7] * other[k + 7]
+        k += 8
+    while k < count:
+        a += one[k] * other[k]
+        k += 1
+    return ((a + e) + (b + f)) + ((c + g) + (d + h))
+
+
+cdef inline double over(Number one, Number other, int64_t power) noexcept nogil:
+    """The product of two numbers over a power of two that is not below its own."""
+    return one.mantissa * other.mantissa * below(power - one.power - other.power)
 
 
 cdef double from_prefix(Side* low, Side* high, int s, int m, bint is_plain, int64_t power) noexcept nogil:
@@ -341,9 +340,9 @@ cdef double from_prefix(Side* low, Side* high, int s, int m, bint is_plain, int6
         # G_r(m-k) is at last - m + k.
         total = dot(low.plain_fall + s, high.plain_down + high.last - m + s, m - s)
         return low.plain_down[low.last - m] + total
-    total = low.value[m] * below(power - low.power[m])
+    total = low.value[m].mantissa * below(power - low.value[m].power)
     for k in range(s, m):
-        total += low.fall[k] * high.value[m - k] * below(power - low.fall_power[k] - high.power[m - k])
+        total += over(low.fall[k], high.value[m - k], power)
     return total
 
 
@@ -359,7 +358,7 @@ cdef double star(
     # Where m <= start the head is negative, and not rounded below.
     head = count * low.sums[s] * (1.0 + 4.0 * ROUNDING) - (count - 1.0)
     head *= raised if head > 0.0 else 1.0 - 4.0 * ROUNDING
-    return total + head * shrunk(high.value[m - s], power - high.power[m - s])
+    return total + head * shrunk(high.value[m - s].mantissa, power - high.value[m - s].power)
 
 
 cdef double capped(
@@ -380,31 +379,24 @@ cdef double capped(
         if is_plain:
             q += low.plain_fall[k] * high.plain_down[high.last - m + k]
         else:
-            q += low.fall[k] * high.value[m - k] * below(power - low.fall_power[k] - high.power[m - k])
+            q += over(low.fall[k], high.value[m - k], power)
         total += levels * q
     return total * (1.0 + (m + 16) * 2.0 * ROUNDING)
 
 
-cdef double union_of_chains(
-    Side* low, Side* high, double count, int m, bint is_plain, int64_t* power,
-) noexcept nogil:
-    """The smaller of star and cap, over a power of two."""
+cdef Number union_of_chains(Side* low, Side* high, double count, int m, bint is_plain) noexcept nogil:
+    """The smaller of star and cap."""
     cdef int k
-    cdef int64_t here
-    cdef double result, other
-    power[0] = 0
+    cdef int64_t power = 0
+    cdef double result
     if not is_plain:
-        power[0] = low.power[m]
+        power = low.value[m].power
         for k in range(1, m):
-            here = low.fall_power[k] + high.power[m - k]
-            if here > power[0]:
-                power[0] = here
-    result = star(low, high, count, m, is_plain, power[0])
+            power = max(power, low.fall[k].power + high.value[m - k].power)
+    result = star(low, high, count, m, is_plain, power)
     if count > m:
-        other = capped(low, high, count, m, is_plain, power[0])
-        if other < result:
-            return other
-    return result
+        result = min(result, capped(low, high, count, m, is_plain, power))
+    return scaled(result, power)
 
 
 def chains(
@@ -417,34 +409,32 @@ def chains(
 
     The least of star and cap with the children in either role, never rounded below.
     """
-    cdef int m, more = 0, size = last + 2
-    cdef double value, other
-    cdef int64_t power, other_power
+    cdef int m, size = last + 2
+    cdef Number least, other
     cdef bint is_plain
     cdef Side one, two
-    cdef double* block = <double*> malloc(10 * size * sizeof(double))
-    cdef int64_t* powers = <int64_t*> malloc(4 * size * sizeof(int64_t))
-    if block == NULL or powers == NULL:
+    cdef double* block = <double*> malloc(6 * size * sizeof(double))
+    cdef Number* numbers = <Number*> malloc(4 * size * sizeof(Number))
+    if block == NULL or numbers == NULL:
         free(block)
-        free(powers)
+        free(numbers)
         raise MemoryError
     with nogil:
-        prepare(&one, block, powers, left, left_power, n, count, last)
-        prepare(&two, block + 5 * size, powers + 2 * size, right, right_power, n, count, last)
+        prepare(&one, block, numbers, left, left_power, n, count, last)
+        prepare(&two, block + 3 * size, numbers + 2 * size, right, right_power, n, count, last)
         # Bounds never fall: the last is the largest.
-        is_plain = one.power[last] + two.power[last] <= (960 if count < 1e9 else 640)
+        is_plain = one.value[last].power + two.value[last].power <= (960 if count < 1e9 else 640)
         if is_plain:
             set_plain(&one, last)
             set_plain(&two, last)
         for m in range(first, last + 1):
-            value = union_of_chains(&one, &two, count, m, is_plain, &power)
+            least = union_of_chains(&one, &two, count, m, is_plain)
             if not equal:
-                other = union_of_chains(&two, &one, count, m, is_plain, &other_power)
-                if shrunk(other, power - other_power) < value:
-                    value, power = other, other_power
-            store(out, out_power, m, value, power)
+                other = union_of_chains(&two, &one, count, m, is_plain)
+                least = other if less(other, least) else least
+            out[m], out_power[m] = least.mantissa, least.power
     free(block)
-    free(powers)
+    free(numbers)
 
 
 def heaviest(
@@ -455,7 +445,7 @@ def heaviest(
     """``max_k G_l(k) G_r(m-k)``, ``1 <= k < m``, for sample sizes ``first`` to ``last``."""
     cdef int m, k
     cdef int64_t power, here
-    cdef double best, one
+    cdef double best, product
     with nogil:
         for m in range(first, last + 1):
             power, best = NOTHING, 0.0
@@ -463,12 +453,11 @@ def heaviest(
                 here = left_power[k] + right_power[m - k]
                 if here < power - 1:
                     continue
-                one = left[k] * right[m - k]
+                product = left[k] * right[m - k]
                 if here > power:
-                    best = best * below(here - power)
+                    best *= below(here - power)
                     power = here
-                else:
-                    one = one * below(power - here)
-                if one > best:
-                    best = one
+                elif here < power:
+                    product *= 0.5
+                best = max(best, product)
             store(out, out_power, m, best, power)

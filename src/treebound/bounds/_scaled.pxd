@@ -15,6 +15,21 @@ cdef extern from *:
     double ROUNDING
 
 
+cdef struct Number:
+    # In [1/2, 1), or 0.
+    double mantissa
+    int64_t power
+
+
+cdef inline Number scaled(double value, int64_t power) noexcept nogil:
+    """``value * 2**power``."""
+    cdef Number result
+    cdef int more = 0
+    result.mantissa = frexp(value, &more)
+    result.power = power + more if value != 0.0 else NOTHING
+    return result
+
+
 cdef inline double below(int64_t by) noexcept nogil:
     """2**-by for by >= 0, by its bits; 0 where it is far below rounding."""
     cdef uint64_t bits
@@ -35,26 +50,10 @@ cdef inline void store(
     double[::1] mantissa, int64_t[::1] exponent, int m, double value, int64_t power,
 ) noexcept nogil:
     """Set entry ``m`` to ``value * 2**power``."""
-    cdef int more = 0
-    mantissa[m] = frexp(value, &more)
-    exponent[m] = power + more if value != 0.0 else NOTHING
+    cdef Number number = scaled(value, power)
+    mantissa[m], exponent[m] = number.mantissa, number.power
 
 
-cdef inline double dot(const double* one, const double* other, int count) noexcept nogil:
-    """Inner product, in eight sums that do not wait for each other."""
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0, e = 0.0, f = 0.0, g = 0.0, h = 0.0
-    cdef int k = 0
-    while k + 7 < count:
-        a += one[k] * other[k]
-        b += one[k + 1] * other[k + 1]
-        c += one[k + 2] * other[k + 2]
-        d += one[k + 3] * other[k + 3]
-        e += one[k + 4] * other[k + 4]
-        f += one[k + 5] * other[k + 5]
-        g += one[k + 6] * other[k + 6]
-        h += one[k + 7] * other[k + 7]
-        k += 8
-    while k < count:
-        a += one[k] * other[k]
-        k += 1
-    return ((a + e) + (b + f)) + ((c + g) + (d + h))
+cdef inline double plain(Number number) noexcept nogil:
+    """The number as a double."""
+    return ldexp(number.mantissa, <int> number.power) if number.mantissa != 0.0 else 0.0

@@ -12,26 +12,20 @@ The terms are log-concave in ``i``, and so is ``W_j`` in ``j``. A sum starts at 
 ends where the rest is below rounding; the rest, bounded by a geometric series, is added.
 """
 
-from libc.math cimport frexp, ldexp
+from libc.math cimport ldexp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
-from treebound.bounds._scaled cimport NOTHING, below
+from treebound.bounds._scaled cimport NOTHING, Number, below, scaled, shrunk
 
 # What is left of a sum may be this share of it before it is replaced by its bound.
 cdef double REST = 1e-18
 # Ratios alpha / beta up to which powers are made by a recurrence.
 cdef double MILD = 1e8
 
-cdef struct Number:
-    double mantissa
-    int64_t power
-
 
 cdef inline void times(Number* number, double factor) noexcept nogil:
-    cdef int more = 0
-    number.mantissa = frexp(number.mantissa * factor, &more)
-    number.power = number.power + more if number.mantissa != 0.0 else NOTHING
+    number[0] = scaled(number.mantissa * factor, number.power)
 
 
 cdef inline bint is_rest(double term, double ratio, double total) noexcept nogil:
@@ -82,7 +76,7 @@ cdef struct Powers:
 cdef void start(Powers* powers, double alpha, double beta, double x) noexcept nogil:
     powers.alpha, powers.beta, powers.x = alpha, beta, x
     powers.j = powers.i = 0
-    powers.top.mantissa, powers.top.power = 0.5, 1
+    powers.top = scaled(1.0, 0)
 
 
 cdef double next_power(const void* terms, int64_t i) noexcept nogil:
@@ -159,7 +153,7 @@ def powers_at(double alpha, double beta, double x, const int64_t[::1] at,
         raise MemoryError
     with nogil:
         rises(alpha, beta, x, most, rise)
-        here.mantissa, here.power = 0.5, 1
+        here = scaled(1.0, 0)
         for k in range(at.shape[0]):
             while j < at[k]:
                 times(&here, rise[j])
@@ -186,37 +180,32 @@ def polynomial(double alpha, double beta, double x,
                const double[::1] coefficient, const int64_t[::1] coefficient_power):
     """``sum_j c_j W_j`` as a mantissa and a power of two."""
     cdef Py_ssize_t j, count = coefficient.shape[0]
-    cdef Number here, term, total
+    cdef Number here, total
     cdef double* rise = <double*> malloc(count * sizeof(double))
     if rise == NULL:
         raise MemoryError
     with nogil:
         rises(alpha, beta, x, count - 1, rise)
-        here.mantissa, here.power = 0.5, 1
-        total.mantissa, total.power = 0.0, NOTHING
+        here = scaled(1.0, 0)
+        total = scaled(0.0, 0)
         for j in range(count):
             if j:
                 times(&here, rise[j - 1])
             if here.mantissa == 0.0:
                 break
-            term.mantissa = here.mantissa * coefficient[j]
-            term.power = here.power + coefficient_power[j]
-            add(&total, &term)
+            add(&total, here.mantissa * coefficient[j], here.power + coefficient_power[j])
     free(rise)
     return total.mantissa, total.power
 
 
-cdef inline void add(Number* total, const Number* other) noexcept nogil:
-    cdef double sum_of_both
-    if other.mantissa == 0.0:
+cdef inline void add(Number* total, double value, int64_t power) noexcept nogil:
+    """Add ``value * 2**power``."""
+    if value == 0.0:
         return
-    if other.power > total.power:
-        sum_of_both = other.mantissa + total.mantissa * below(other.power - total.power)
-        total.power = other.power
+    if power > total.power:
+        total[0] = scaled(value + total.mantissa * below(power - total.power), power)
     else:
-        sum_of_both = total.mantissa + other.mantissa * below(total.power - other.power)
-    total.mantissa = sum_of_both
-    times(total, 1.0)
+        total[0] = scaled(total.mantissa + value * below(total.power - power), total.power)
 
 
 def joined(const double[::1] left, const int64_t[::1] left_power,
@@ -227,9 +216,9 @@ def joined(const double[::1] left, const int64_t[::1] left_power,
     The constants of ``P`` and ``Q`` are 1.
     """
     cdef Py_ssize_t a = left.shape[0], b = right.shape[0], k, i, low, high
-    cdef int64_t top, here
+    cdef int64_t top
     cdef double total
-    cdef Number result, other
+    cdef Number result
     with nogil:
         out[0], out_power[0] = 0.5, 1
         for k in range(a + b - 1):
@@ -237,21 +226,44 @@ def joined(const double[::1] left, const int64_t[::1] left_power,
             high = k if k < a else a - 1
             top = NOTHING
             for i in range(low, high + 1):
-                here = left_power[i] + right_power[k - i]
-                if here > top:
-                    top = here
+                top = max(top, left_power[i] + right_power[k - i])
             total = 0.0
             for i in range(low, high + 1):
                 total += left[i] * right[k - i] * below(top - left_power[i] - right_power[k - i])
-            result.mantissa, result.power = total, top - equal
+            result = scaled(total, top - equal)
             if k + 1 < a:
-                other.mantissa, other.power = left[k + 1], left_power[k + 1]
-                add(&result, &other)
+                add(&result, left[k + 1], left_power[k + 1])
             if k + 1 < b and not equal:
-                other.mantissa, other.power = right[k + 1], right_power[k + 1]
-                add(&result, &other)
-            times(&result, 1.0)
+                add(&result, right[k + 1], right_power[k + 1])
             out[k + 1], out_power[k + 1] = result.mantissa, result.power
+
+
+def product(const double[::1] splits, const int[:, ::1] children, double n):
+    """``G = n + W (G_l G_r - n)`` node by node, children first; the last one's ``G``.
+
+    A leaf, child -1, has ``G = n``.
+    """
+    cdef Py_ssize_t k, count = splits.shape[0]
+    cdef int64_t power
+    cdef double total
+    cdef Number leaf, root
+    cdef Number *one
+    cdef Number *other
+    cdef Number* values = <Number*> malloc(count * sizeof(Number))
+    if values == NULL:
+        raise MemoryError
+    with nogil:
+        leaf = scaled(n, 0)
+        for k in range(count):
+            one = &leaf if children[k, 0] < 0 else &values[children[k, 0]]
+            other = &leaf if children[k, 1] < 0 else &values[children[k, 1]]
+            power = one.power + other.power
+            total = one.mantissa * other.mantissa - shrunk(n, power)
+            values[k] = scaled(total * splits[k], power)
+            add(&values[k], n, 0)
+        root = values[count - 1]
+    free(values)
+    return root.mantissa, root.power
 
 
 # -- all trees ---------------------------------------------------------------------------------
@@ -283,7 +295,7 @@ def all_trees(double alpha, double beta, double x, const int64_t[::1] nodes,
     with nogil:
         rises(alpha, beta, x, most, rise)
         trees.rise, trees.n = rise, 0
-        top.mantissa, top.power = 0.5, 1
+        top = scaled(1.0, 0)
         for k in range(count):
             while trees.n < nodes[k]:
                 trees.n += 1
@@ -306,7 +318,7 @@ def catalans(const int64_t[::1] nodes, double[::1] out, int64_t[::1] out_power):
     cdef int64_t n = 0
     cdef Number here
     with nogil:
-        here.mantissa, here.power = 0.5, 1
+        here = scaled(1.0, 0)
         for k in range(nodes.shape[0]):
             while n < nodes[k]:
                 times(&here, 2.0 * (2.0 * n + 1.0) / (n + 2.0))

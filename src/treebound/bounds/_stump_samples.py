@@ -14,7 +14,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._recursion import Features
+from treebound.bounds.splits import Features
 from treebound.bounds.stumps import real_stump_partitions
 from treebound.bounds.witnesses import shattering_ranks
 

@@ -36,7 +36,7 @@ from treebound.bounds._closed import (
     log_closed_growth_leaves,
 )
 from treebound.bounds._fast import log_fast_growth
-from treebound.bounds._recursion import Features, features_of
+from treebound.bounds.splits import Features, features_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 

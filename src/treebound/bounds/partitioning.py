@@ -36,8 +36,9 @@ from typing import NamedTuple
 
 from treebound._validation import OneOf, check, invalid
 from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
-from treebound.bounds._recursion import Features, Recursion, Rule, features_of
-from treebound.bounds._rules import (
+from treebound.bounds._recursion import (
+    Recursion,
+    Rule,
     budget_rule,
     fast_rule,
     feature_rule,
@@ -45,7 +46,7 @@ from treebound.bounds._rules import (
     sum_over_sizes,
 )
 from treebound.bounds.counting import stirling
-from treebound.bounds.splits import binomial_at_most, node_splits_of_size
+from treebound.bounds.splits import Features, binomial_at_most, features_of, node_splits_of_size
 from treebound.bounds.stumps import best_attribution
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape

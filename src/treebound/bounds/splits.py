@@ -17,16 +17,100 @@ The tables hold, for many sample sizes at once, what the exact functions beside 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
-from math import comb
+from math import comb, prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._recursion import Features
+from treebound.landscape import Landscape
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+# More categories than any sample shows: an undeclared nominal column.
+UNBOUNDED = 1 << 400
+
+
+class Features(NamedTuple):
+    """An informative landscape in canonical order, light enough to be a dictionary key."""
+
+    real: int
+    ordinal: tuple[int, ...]
+    nominal: tuple[int, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.real or self.ordinal or self.nominal)
+
+    @property
+    def is_real(self) -> bool:
+        return self.real > 0 and not self.ordinal and not self.nominal
+
+    @property
+    def is_one_threshold(self) -> bool:
+        """Whether a single feature is tested, and by thresholds."""
+        return self.real + len(self.ordinal) == 1 and not self.nominal
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return self.real + len(self.ordinal) + len(self.nominal)
+
+    def combinations(self, limit: int) -> int:
+        """Distinct examples there can be, or ``limit`` when there are more."""
+        if self.real:
+            return limit
+        return min(limit, prod(min(count, limit) for count in self.ordinal + self.nominal))
+
+
+def features_of(landscape: Landscape) -> Features:
+    """The informative features of a landscape; undeclared columns as unbounded."""
+    informative = landscape.informative
+    nominal = (UNBOUNDED if n is None else n for n in informative.nominal)
+    return _canonical(informative.real, informative.ordinal, tuple(nominal))
+
+
+def _canonical(real: int, ordinal: Iterable[int], nominal: Iterable[int]) -> Features:
+    return Features(
+        real,
+        tuple(sorted((o for o in ordinal if o > 1), reverse=True)),
+        tuple(sorted((n for n in nominal if n > 1), reverse=True)),
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def cut(features: Features, m: int) -> Features:
+    """``(O^m, N^m)``: the features as ``m`` examples can show them."""
+    real, ordinal, nominal = features
+    if (not ordinal or ordinal[0] <= m) and (not nominal or nominal[0] <= m):
+        return features
+    return _canonical(real, (min(o, m) for o in ordinal), (min(n, m) for n in nominal))
+
+
+def with_categories(features: Features, kind: str, at: int, categories: int) -> Features:
+    """The features with another number of categories in one of them."""
+    counts = list(getattr(features, kind))
+    counts[at] = categories
+    if kind == "ordinal":
+        return _canonical(features.real, counts, features.nominal)
+    return _canonical(features.real, features.ordinal, counts)
+
+
+def distinct_features(features: Features) -> Iterable[tuple[str, int, int]]:
+    """Each kind of categorical feature once: its name, where one stands, how many there are."""
+    for kind in ("ordinal", "nominal"):
+        counts = getattr(features, kind)
+        for categories in dict.fromkeys(counts):
+            yield kind, counts.index(categories), counts.count(categories)
+
+
+def shares(kind: str, categories: int) -> list[tuple[int, int]]:
+    """How the two parts of a split on a feature can share its categories."""
+    if kind == "ordinal":
+        return [(theta, categories - theta) for theta in range(1, categories)]
+    return list(dict.fromkeys([(1, categories - 1), (categories - 1, 1)]))
 
 
 # -- one feature -------------------------------------------------------------------------------
@@ -154,11 +238,30 @@ def node_budget(m: int, features: Features) -> int:
 
     ``min( 2^(m-1) - 1, ell (m-1) + sum_i (min(O_i, m) - 1) + sum_i R(N_i) )``.
     """
-    splits = features.real * (m - 1)
-    splits += sum(min(o, m) - 1 for o in features.ordinal)
-    splits += sum(nominal_splits(n, m) for n in features.nominal)
+    splits = features.real * (m - 1) + categorical_tests(features, m)
     # 2^(m-1) is only computed where it is smaller.
     return splits if splits.bit_length() < m else (1 << (m - 1)) - 1
+
+
+def categorical_tests(features: Features, m: int) -> int:
+    """``sum_i (min(O_i, m) - 1) + sum_i R(N_i)``: tests on categorical features."""
+    tests, undeclared, most = _summary(features)
+    if m < most:
+        tests = _declared_tests(features, m)
+    return tests + undeclared * m
+
+
+@lru_cache(maxsize=1024)
+def _summary(features: Features) -> tuple[int, int, int]:
+    """Declared tests, undeclared columns, and from how many examples on all categories show."""
+    declared = [n for n in features.nominal if n < UNBOUNDED]
+    most = max([*features.ordinal, *declared], default=0)
+    return _declared_tests(features, most), len(features.nominal) - len(declared), most
+
+
+def _declared_tests(features: Features, m: int) -> int:
+    nominal = sum(nominal_splits(n, m) for n in features.nominal if n < UNBOUNDED)
+    return sum(min(o, m) - 1 for o in features.ordinal) + nominal
 
 
 def node_budget_table(features: Features, m: FloatArray | IntArray) -> FloatArray:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from math import comb
 
 from treebound.bounds._checks import check_at_most, check_int, check_landscape
-from treebound.bounds._recursion import Features, features_of
 from treebound.bounds.counting import splits_of_size
 from treebound.bounds.splits import (
+    Features,
     binomial_at_most,
+    features_of,
     nominal_splits,
     nominal_splits_beyond,
     nominal_splits_of_size,

@@ -35,9 +35,9 @@ import numpy as np
 
 from treebound.bounds._checks import check_landscape, check_shape
 from treebound.bounds._closed import log_closed_growth
-from treebound.bounds._recursion import Features, features_of
 from treebound.bounds._vc_growth import EXACT, growth_of
 from treebound.bounds.shattered import shattered_at_least
+from treebound.bounds.splits import Features, features_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 

@@ -22,9 +22,9 @@ from itertools import chain, combinations_with_replacement, permutations, produc
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._bitmasks import column_tests, count_masks, growth_masks
 from treebound.bounds._checks import check_int, check_landscape, check_shape
 from treebound.bounds.counting import stirling
+from treebound.bounds.enumerate import column_tests, count_masks, growth_masks
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
@@ -75,11 +75,9 @@ class _Feature:
     kind: str
     m: int
     codes: int
-    exact_codes: bool
 
     def tests(self, column: Column) -> Tests:
-        codes = self.codes if self.exact_codes and self.kind != "real" else None
-        return column_tests(np.asarray(column), self.kind, codes)
+        return column_tests(np.asarray(column), self.kind)
 
     def option(self, column: Column) -> Option:
         return column, self.tests(column)
@@ -126,7 +124,6 @@ def worst_sample(
     m: int,
     landscape: Landscape,
     *,
-    one_sided: bool = True,
     max_samples: int = 20_000,
     stop_at: int | None = None,
     random_state: int = 0,
@@ -139,9 +136,6 @@ def worst_sample(
         As in :func:`treebound.bounds.partitions`.
     landscape : Landscape
         The features of the sample.
-    one_sided : bool
-        Whether a one-sided test is free at every node; see
-        :func:`treebound.bounds.realizable_partitions`.
     max_samples : int
         How many samples to count at most. If no more than these have to be compared, all are
         tried; else the search climbs from random starts.
@@ -167,10 +161,9 @@ def worst_sample(
     shape, landscape = check_shape(shape, where), check_landscape(landscape, where)
     c, m = check_int("c", c, where), check_int("m", m, where)
     most = stirling(m, c) if c <= min(m, shape.leaves) else 0
-    search = _Search(
+    return _Search(
         lambda tests: count_masks(tests, m, shape, c), most, max_samples, stop_at, random_state
-    )
-    return search.run(_features(landscape, m, one_sided), m, one_sided)
+    ).run(landscape, m)
 
 
 def worst_growth(
@@ -179,7 +172,6 @@ def worst_growth(
     n_classes: int,
     landscape: Landscape,
     *,
-    one_sided: bool = True,
     max_samples: int = 20_000,
     stop_at: int | None = None,
     random_state: int = 0,
@@ -192,7 +184,7 @@ def worst_growth(
         As in :func:`treebound.bounds.worst_sample`.
     n_classes : int
         Number of classes ``n``.
-    landscape, one_sided, max_samples, stop_at, random_state
+    landscape, max_samples, stop_at, random_state
         As in :func:`treebound.bounds.worst_sample`.
 
     Examples
@@ -205,24 +197,13 @@ def worst_growth(
     where = "worst_growth"
     shape, landscape = check_shape(shape, where), check_landscape(landscape, where)
     m, n_classes = check_int("m", m, where), check_int("n_classes", n_classes, where)
-    search = _Search(
+    return _Search(
         lambda tests: growth_masks(tests, m, shape, n_classes),
         n_classes**m,
         max_samples,
         stop_at,
         random_state,
-    )
-    return search.run(_features(landscape, m, one_sided), m, one_sided)
-
-
-def _features(landscape: Landscape, m: int, one_sided: bool) -> list[_Feature]:
-    # In the paper's rule sets, a category that no row shows is a one-sided test: one more code.
-    shown = landscape.at(m if one_sided else m + 1)
-    exact_codes = not one_sided
-    features = [_Feature("real", m, m, exact_codes)] * shown.real
-    features += [_Feature("ordinal", m, o, exact_codes) for o in shown.ordinal]
-    features += [_Feature("nominal", m, n or m, exact_codes) for n in shown.nominal]
-    return features
+    ).run(landscape, m)
 
 
 class _Search:
@@ -245,9 +226,10 @@ class _Search:
         self.columns: tuple[Column, ...] = ()
         self.tried = 0
 
-    def run(self, features: list[_Feature], m: int, one_sided: bool) -> WorstSample:
-        # Without any test a tree is one leaf: the same as the one-sided test.
-        self.always: Tests = frozenset({0} if one_sided or not features else ())
+    def run(self, landscape: Landscape, m: int) -> WorstSample:
+        features = [_Feature("real", m, m)] * landscape.real
+        features += [_Feature("ordinal", m, min(o, m)) for o in landscape.ordinal]
+        features += [_Feature("nominal", m, min(n or m, m)) for n in landscape.nominal]
         every = _every_sample(features, self.max_samples)
         if every is None:
             self._climb(features)
@@ -264,7 +246,7 @@ class _Search:
     def _offer(self, options: Sequence[Option]) -> int:
         """Count a sample and keep it if it is the best so far."""
         self.tried += 1
-        count = self.value(self.always.union(*(tests for _, tests in options)))
+        count = self.value(frozenset({0}).union(*(tests for _, tests in options)))
         if count > self.best:
             self.best = count
             self.columns = tuple(column for column, _ in options)
@@ -291,7 +273,7 @@ def _every_sample(features: list[_Feature], most: int) -> Iterator[list[Option]]
     """All samples that matter, or None where they are more than ``most``."""
     if any(feature.size > _MOST_COLUMNS for feature in features):
         return None
-    options = {feature: _maximal(feature, feature.columns()) for feature in set(features)}
+    options = {feature: _maximal(feature, feature.columns()) for feature in dict.fromkeys(features)}
     if not features:
         return iter([[]])
     first = max(options, key=lambda feature: len(options[feature]))

@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.certificate.prior import PriorOptions
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
@@ -18,24 +20,13 @@ class PriorSearch:
         sizes: Codes,
         costs: Floats,
         weight: Floats | None,
-        *,
-        n_classes: int,
-        rule: int,
-        tilt: float,
-        uniform: float,
-        clip: float,
-        cap: int,
-        label_power: float,
-        depth: int,
-        hand: float,
+        options: PriorOptions,
         kept: int,
     ) -> None: ...
     def candidates(
         self, inside: NDArray[np.uint8], depth: int
-    ) -> tuple[Codes, Floats, Codes, NDArray[np.bool_], Floats, float, float]: ...
+    ) -> tuple[NDArray[np.void], float, float]: ...
     def run(self, trust: float, noise: float, seed: int, most_an_error: float) -> None: ...
     def least(self, an_error: float) -> dict[str, Any]: ...
     @property
     def work(self) -> int: ...
-    @property
-    def visited(self) -> int: ...

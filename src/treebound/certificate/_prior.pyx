@@ -13,6 +13,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from treebound.tree._thresholds import RULES
+
 from treebound.tree._thresholds cimport Rule, pick
 
 cdef enum:
@@ -27,9 +29,9 @@ cdef struct Candidate:
     double threshold     # NaN for a category
     double gain          # log evidence on the rows A
     double log_share     # ln mu: the same for all splits of one column
+    int64_t missing_left
     int32_t column
     int32_t category     # -1 for a threshold; the number of categories means missing
-    int32_t missing_left
     int32_t left         # the children, -1 if not visited
     int32_t right
 
@@ -40,6 +42,15 @@ cdef struct Node:
     int64_t first        # its candidates in the pool
     int32_t kept         # how many; -1 before the node is evaluated
     int32_t depth
+
+
+cdef Candidate _blank
+CANDIDATE = np.asarray(<Candidate[:1]>&_blank).dtype
+
+
+cdef candidates_at(Candidate* first, Py_ssize_t n):
+    """Candidates as a structured array, not copied."""
+    return np.asarray(<Candidate[:n]>first) if n else np.empty(0, CANDIDATE)
 
 
 cdef void* grown(void* block, size_t size) except NULL:
@@ -66,6 +77,7 @@ cdef class PriorSearch:
     ``a`` and ``b`` have one row for each column: floats, NaN where missing, codes for categories.
     ``order`` sorts each row of ``a``, missing values last. ``costs`` are what each true class
     costs if it is answered as each class, ``weight`` what each row of B counts; None: all the same.
+    ``options`` are the constants of the prior; the search keeps ``kept`` candidates of a node.
     """
 
     cdef const double[:, ::1] a, b
@@ -86,7 +98,6 @@ cdef class PriorSearch:
     cdef Py_ssize_t n_scratch, room
     cdef int64_t* left_a     # class counts left of a candidate, on A and B
     cdef int64_t* left_b
-    cdef Py_ssize_t n_counts
     cdef int64_t[::1] node_a, node_b, none_a, none_b
     cdef double[::1] cuts
     cdef int32_t[::1] place
@@ -100,15 +111,15 @@ cdef class PriorSearch:
     cdef Py_ssize_t n_nodes, room_nodes, n_pool, room_pool
     cdef readonly int64_t work  # values looked at by all runs
 
-    def __cinit__(self, a, b, order, y_a, y_b, kinds, sizes, costs, weight, *, n_classes, rule,
-                  tilt, uniform, clip, cap, label_power, depth, hand, kept):
+    def __cinit__(self, a, b, order, y_a, y_b, kinds, sizes, costs, weight, options, kept):
         self.costs, self.weight = costs, weight
         self.a, self.b, self.order = a, b, order
         self.y_a, self.y_b, self.kinds, self.sizes = y_a, y_b, kinds, sizes
         self.d, self.m_a, self.m_b = a.shape[0], a.shape[1], b.shape[1]
-        self.n, self.rule, self.tilt, self.share_uniform = n_classes, rule, tilt, uniform
-        self.clip, self.cap, self.label_power = clip, cap, label_power
-        self.depth, self.hand, self.top = depth, hand, kept
+        self.n, self.top, self.rule = len(costs), kept, RULES[options.thresholds]
+        self.tilt, self.share_uniform, self.clip = options.tilt, options.uniform, options.clip
+        self.cap, self.label_power = options.cap, options.label_power
+        self.depth, self.hand = options.depth, options.hand
         logs = np.log(np.maximum(np.arange(self.m_a + self.m_b + self.n + 1), 1.0))
         self.log_factorial = np.cumsum(logs)
         self.rows_a = np.empty((self.d, self.m_a), dtype=np.int32)
@@ -117,7 +128,7 @@ cdef class PriorSearch:
         self.goes_left = np.zeros(max(self.m_a, self.m_b, 1), dtype=np.uint8)
         self.node_a, self.node_b = np.zeros(self.n, np.int64), np.zeros(self.n, np.int64)
         self.none_a, self.none_b = np.zeros(self.n, np.int64), np.zeros(self.n, np.int64)
-        self.cuts = np.empty(max(self.m_a, cap) + 1)
+        self.cuts = np.empty(max(self.m_a, self.cap) + 1)
         self.place = np.full(max(sizes, default=0) + 1, -1, dtype=np.int32)
 
     def __dealloc__(self):
@@ -136,8 +147,7 @@ cdef class PriorSearch:
     def candidates(self, const unsigned char[::1] inside, int depth):
         """The splits of the node that the rows ``inside`` of A reach, and its prior.
 
-        Returns columns, thresholds, categories, sides of missing values, log probabilities, and
-        the log probabilities to split and to stop.
+        Returns the candidates, and the log probabilities to split and to stop.
         """
         cdef Py_ssize_t f, i, n = 0
         cdef double go, stop
@@ -150,17 +160,7 @@ cdef class PriorSearch:
         self.count_node(0, n, 0, 0)
         self.collect(0, n, 0, 0, depth)
         go, stop = self.weigh()
-        found = self.scratch
-        several = range(self.n_scratch)
-        return (
-            np.array([found[i].column for i in several], dtype=np.int32),
-            np.array([found[i].threshold for i in several], dtype=np.float64),
-            np.array([found[i].category for i in several], dtype=np.int32),
-            np.array([found[i].missing_left for i in several], dtype=np.bool_),
-            np.array([-found[i].price for i in several], dtype=np.float64),
-            -go,
-            -stop,
-        )
+        return candidates_at(self.scratch, self.n_scratch).copy(), -go, -stop
 
     cdef void count_node(self, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1) noexcept:
         cdef Py_ssize_t i
@@ -617,62 +617,44 @@ cdef class PriorSearch:
                 below += cost[self.pool[i].left] + cost[self.pool[i].right]
                 if below < cost[node]:
                     cost[node], choice[node] = below, i
-        return self.arrays(choice, labels)
+        return self.arrays(choice_array, label_array)
 
-    cdef dict arrays(self, int64_t[::1] choice, int32_t[::1] labels):
+    cdef dict arrays(self, choice, label):
         """The chosen tree in pre-order."""
-        cdef Py_ssize_t k, n = self.n, node
-        cdef double price = 0.0
-        cdef Candidate* split
+        splits = candidates_at(self.pool, self.n_pool)
         stack, chosen, left, right = [(0, -1)], [], [], []
         while stack:
             node, parent = stack.pop()
             at = len(chosen)
             if parent >= 0:
                 right[parent] = at
-            chosen.append(node)
             inner = choice[node] >= 0
+            chosen.append(node)
             left.append(at + 1 if inner else -1)
             right.append(-1)
-            if not inner:
-                price += self.nodes[node].stop + self.labels[node * n + labels[node]]
-                continue
-            split = &self.pool[choice[node]]
-            price += self.nodes[node].go + split.price
-            stack.append((split.right, at))
-            stack.append((split.left, -1))
-        size = len(chosen)
-        feature, category = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
-        threshold, missing_left = np.full(size, np.nan), np.zeros(size, dtype=np.bool_)
-        counts_a = np.empty((size, n), dtype=np.int64)
-        counts_b = np.empty((size, n), dtype=np.int64)
-        label = np.empty(size, dtype=np.int32)
-        log_splits, log_stops = np.zeros(size), np.empty(size)
-        for at in range(size):
-            node = chosen[at]
-            label[at] = labels[node]
-            log_stops[at] = -self.nodes[node].stop
-            for k in range(n):
-                counts_a[at, k] = self.count_a[node * n + k]
-                counts_b[at, k] = self.count_b[node * n + k]
-            if choice[node] >= 0:
-                split = &self.pool[choice[node]]
-                feature[at], category[at] = split.column, split.category
-                threshold[at], missing_left[at] = split.threshold, split.missing_left
-                log_splits[at] = -self.nodes[node].go - split.price
-        return {
-            "feature": feature, "threshold": threshold, "category": category,
-            "missing_left": missing_left, "left": np.array(left, np.int32),
-            "right": np.array(right, np.int32), "label": label, "counts_a": counts_a,
-            "counts_b": counts_b, "log_prior": -price, "log_splits": log_splits,
-            "log_stops": log_stops,
+            if inner:
+                split = splits[choice[node]]
+                stack += [(split["right"], at), (split["left"], -1)]
+        size, inner, label = len(chosen), choice[chosen] >= 0, label[chosen]
+        split, nodes = splits[choice[chosen][inner]], np.asarray(<Node[:self.n_nodes]>self.nodes)[chosen]
+        labels = np.asarray(<double[:self.n_nodes, :self.n]>self.labels)[chosen, label]
+        log_splits, log_stops = np.zeros(size), -nodes["stop"]
+        log_splits[inner] = -nodes["go"][inner] - split["price"]
+        arrays = {
+            name: np.full(size, blank)
+            for name, blank in (("column", -1), ("threshold", np.nan), ("category", -1),
+                                ("missing_left", False))
         }
-
-    @property
-    def visited(self):
-        """Number of nodes that the search has visited."""
-        return self.n_nodes
-
+        for name, values in arrays.items():
+            values[inner] = split[name]
+        return {
+            "feature": arrays.pop("column"), **arrays, "left": np.array(left, np.int32),
+            "right": np.array(right, np.int32), "label": label,
+            "counts_a": np.asarray(<int64_t[:self.n_nodes, :self.n]>self.count_a)[chosen],
+            "counts_b": np.asarray(<int64_t[:self.n_nodes, :self.n]>self.count_b)[chosen],
+            "log_prior": float(log_splits.sum() + (log_stops - labels)[~inner].sum()),
+            "log_splits": log_splits, "log_stops": log_stops,
+        }
 
 cdef inline bint goes_left(const Candidate* split, double value) noexcept nogil:
     if isnan(value):

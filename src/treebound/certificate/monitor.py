@@ -12,7 +12,7 @@ not yet spent is again a nonnegative supermartingale that starts at 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf, log
 from typing import Any
 
@@ -169,8 +169,7 @@ class Alarm:
         )
 
 
-@dataclass
-class Monitor:
+class Monitor(msgspec.Struct, forbid_unknown_fields=True):
     """Watches rates against their limits; alpha is shared by all of them.
 
     Made by :meth:`Certificate.monitor`. The false alarm probability is at most ``alpha`` over
@@ -194,10 +193,10 @@ class Monitor:
 
     alpha: float
     streams: list[Stream]
-    classes: list[Any] = field(default_factory=list)
-    leaves: list[int] = field(default_factory=list)
+    classes: list[Any] = []
+    leaves: list[int] = []
     refers: Any = None
-    alarms: list[Alarm] = field(default_factory=list)
+    alarms: list[Alarm] = []
 
     @property
     def alarm(self) -> Alarm | None:
@@ -286,7 +285,7 @@ class Monitor:
 
     def to_json(self) -> str:
         """The state as JSON, to continue with later."""
-        return msgspec.json.encode(_State(**vars(self))).decode()
+        return msgspec.json.encode(self).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Monitor:
@@ -303,7 +302,7 @@ class Monitor:
             If it is not the state of a monitor.
         """
         try:
-            state = msgspec.json.decode(text, type=_State)
+            state = msgspec.json.decode(text, type=cls)
         except msgspec.DecodeError as error:
             raise ValueError(f"This is not the state of a monitor: {error}") from None
         sizes = {len(values) for stream in state.streams for values in stream.sizes()}
@@ -311,18 +310,7 @@ class Monitor:
             raise ValueError("This is not the state of a monitor: the number of bets differs.")
         if len(state.streams) != (2 * len(state.leaves) or 1 + len(state.classes)):
             raise ValueError("This is not the state of a monitor: the number of streams differs.")
-        return cls(**{name: getattr(state, name) for name in state.__struct_fields__})
-
-
-class _State(msgspec.Struct, forbid_unknown_fields=True):
-    """What is saved of a monitor."""
-
-    alpha: float
-    streams: list[Stream]
-    classes: list[Any]
-    leaves: list[int]
-    refers: Any
-    alarms: list[Alarm]
+        return state
 
 
 def error_monitor(

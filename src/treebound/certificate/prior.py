@@ -43,7 +43,6 @@ from treebound.pruning.costs import Costs, cost_matrix
 from treebound.tree.model import Tree
 
 _KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
-_RULES = {"decimal": 0, "midpoint": 1, "observed": 2}
 # Log probabilities are sums of at most 10^5 terms, each off by less than 10^-14.
 _SLACK = 1e-9
 
@@ -177,8 +176,9 @@ class Prior:
         log_splits, log_stops = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
         for node in range(tree.n_nodes):
             inside = (reached >= node) & (reached < node + tree.size[node])
-            found = self.kernel.candidates(inside.view(np.uint8), int(tree.node_depth[node]))
-            *splits, log_go, log_stops[node] = found
+            splits, log_go, log_stops[node] = self.kernel.candidates(
+                inside.view(np.uint8), int(tree.node_depth[node])
+            )
             if tree.left[node] < 0:
                 counts = np.bincount(self.a.y[inside], minlength=self.a.n_classes)
                 label = log_labels(counts, self.options.label_power)[tree.label[node]]
@@ -188,19 +188,21 @@ class Prior:
                 total += float(log_splits[node])
         return total, log_splits, log_stops
 
-    def _log_split(self, tree: Tree, node: int, splits: list[Any], log_go: float) -> float:
-        feature, threshold, category, missing_left, log_p = splits
-        same = (feature == tree.feature[node]) & (category == tree.category[node])
+    def _log_split(self, tree: Tree, node: int, splits: NDArray[np.void], log_go: float) -> float:
+        same = splits["column"] == tree.feature[node]
+        same &= splits["category"] == tree.category[node]
         if tree.category[node] < 0:
-            same &= threshold == tree.threshold[node]
-        beside = missing_left == _missing_goes_left(tree, node)
-        if (same & beside).any():
-            return log_go + float(log_p[same & beside][0])
+            same &= splits["threshold"] == tree.threshold[node]
+        beside = same & (splits["missing_left"] == _missing_goes_left(tree, node))
+        if beside.any():
+            return log_go - float(splits["price"][beside][0])
         options = self.options
         share = log(options.hand / 2.0) if options.hand else -inf
         share += log(options.clip) if isinf(log_go) else log_go
         # half of the share is for candidates with missing values on the other side
-        return share + (float(log_p[same][0]) if same.any() else _edited(tree, node, self.a))
+        return share + (
+            -float(splits["price"][same][0]) if same.any() else _edited(tree, node, self.a)
+        )
 
     def certify(self, tree: Tree, delta: float) -> CertifiedTree:
         """The limit of any tree in the columns and classes of the sample, for all trees at once."""
@@ -321,16 +323,8 @@ def _kernel(a: Sample, b: Sample, options: PriorOptions, costs: Any) -> PriorSea
         np.array([_KINDS[column.kind] for column in columns], dtype=np.int32),
         np.array([len(column.categories or ()) for column in columns], dtype=np.int32),
         *_losses(b, costs),
-        n_classes=a.n_classes,
-        rule=_RULES[options.thresholds],
-        tilt=options.tilt,
-        uniform=options.uniform,
-        clip=options.clip,
-        cap=options.cap,
-        label_power=options.label_power,
-        depth=options.depth,
-        hand=options.hand,
-        kept=KEPT,
+        options,
+        KEPT,
     )
 
 

@@ -22,12 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import Constraint, Number, check
-from treebound.certificate.certificate import rows_at_rest
 from treebound.certificate.monitor import Monitor, error_monitor
 from treebound.certificate.prior import CertifiedTree, PriorProof, limit, log_labels
 from treebound.certificate.row_record import same_rows
 from treebound.data.row_hashes import RowSketch
-from treebound.tree.model import Tree
+from treebound.tree.model import Tree, rows_at_rest
 
 # Share of the label probability that ``refer`` has in the prior.
 REFER = 0.2

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import copy
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, overload
@@ -36,96 +35,13 @@ if TYPE_CHECKING:
     from treebound.growing.engine import Engine
 
 
+@parameters_of(FitParameters)
 class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstimator, FitParameters):
     """A decision tree that prunes itself with a generalization bound.
 
     One readable tree, grown best-first on real, ordinal and nominal columns as they are. It is
     pruned by a score from learning theory, with a weight that is chosen by five folds from 1,000
     rows on and fixed below.
-
-    Parameters
-    ----------
-    criterion : {"entropy", "gini", "misclassification"}
-        The impurity measure.
-    growth_order : {"gain", "impurity"}
-        Which leaf to expand next: the one whose split gains most, or, as in the paper, the one
-        whose children are purest.
-    max_leaves : int or None
-        Maximum number of leaves; None means no limit. With pruning it does not limit growing: the
-        best tree on the pruning path with at most this many leaves is chosen.
-    max_grown_leaves : int or None
-        Maximum number of leaves of the tree before it is pruned; None means no limit, or 2^16
-        where the rows are not in memory.
-    max_depth : int or None
-        Maximum depth of the grown tree; None means no limit.
-    min_samples_leaf, min_samples_split : int
-        Minimum number of rows in a leaf, and in a node to split.
-    min_weight_fraction_leaf : float
-        Minimum share of the total weight in a leaf, from 0 to 0.5.
-    min_gain : float
-        Minimum gain of a split.
-    thresholds : {"decimal", "midpoint", "observed"}
-        Position of a threshold between two neighbouring training values: the decimal with the
-        fewest digits, the midpoint, or the lower value. All three route the training rows alike.
-    pruning : {"bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", \
-            "mdl"}, Pruner or None
-        How to prune the grown tree; None does not prune.
-    size : {"accurate", "balanced", "small", "detailed"} or None
-        Which tree the bound pruner chooses by cross-validation: that of the least error, or the
-        smallest within half a standard error of it, or within one, or the largest within one. None:
-        ``"balanced"`` from 1,000 rows on, or where class weights or costs leave less than half of
-        the rows effective; else a fixed weight without cross-validation.
-    categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
-        Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
-        categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,
-        numbers real.
-    ordinal_features : sequence of names or indices, or mapping to ordered categories, or None
-        Columns to treat as ordinal regardless of dtype; a mapping declares their categories.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle a category that was not seen in training: ``"other"`` treats it as any
-        category that the splits do not name; ``"majority"`` sends it to the child with more
-        training examples; ``"stop"`` predicts at the node that splits on it; ``"missing"`` treats
-        it as missing; ``"error"`` raises an error.
-    smoothing : {"shrinkage", "m-estimate", "laplace"} or None
-        How counts become probabilities, see :func:`treebound.tree.smoothing.probabilities`. The
-        default has the lowest log-loss on the paper's 25 data sets.
-    class_weight : "balanced", mapping of class to weight, or None
-        Multiplies the sample weights; only the ratios matter. Pruning counts the effective number
-        of examples, ``(sum n c)^2 / sum n c^2`` for n rows of each class weight c.
-    certify : {"training", "held-out", "folds", "prior"}
-        What the certificate is computed from: the training rows; rows that ``fit`` holds out (a
-        tenth, but at least 150 and at most 30 %); the best of 3 folds (4 from 500 rows on), each of
-        which tests a tree that was fitted without it; or a prior over trees that a fifth of the
-        rows defines, where the tree is searched for with all rows to have a small limit (columns,
-        thresholds, ``max_leaves`` and ``max_depth`` are as set; the other options of growing and
-        pruning do not matter). The last three limits are much smaller; see :ref:`certificate`.
-    delta : float
-        The certificate holds with probability ``1 - delta``.
-    target_risk : float or None
-        With ``certify="prior"``: fit the most accurate tree that is certified at this risk or
-        below; an error if there is none. None chooses the most accurate of the trees whose limit
-        is within 3 points of the least.
-    random_state : int or None
-        Seed of the folds, of the held-out rows, or of the rows of the prior. None chooses others
-        at each fit.
-    n_jobs : int or None
-        Number of threads; the tree does not depend on it.
-    monotonic_cst : array-like of int, mapping of column to int, or None
-        Columns in which the probability of the second class, in all that ``predict_proba``
-        returns, only rises (1) or only falls (-1); 0 for no constraint. With more classes
-        ``class_order`` is needed, and the probability of class k or above is meant, for every k.
-        Missing values are not constrained. See :ref:`rules`.
-    class_order : sequence of classes, or None
-        All classes from low to high, for ``monotonic_cst``.
-    first : sequence of str, or None
-        Splits that come first, written as they are printed, such as ``["age <= 18"]``: the first
-        one at the root, the next at both of its children, and so on. One that leaves a side
-        without rows is left out there.
-    forbidden : sequence of names or indices, or None
-        Columns that are never asked.
-    interaction_cst : {"no_interactions", "pairwise"}, sequence of groups of columns, or None
-        A path from the root to a leaf asks columns of one group only; the columns that are in no
-        group are one more.
 
     Attributes
     ----------
@@ -217,20 +133,17 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             A file in which the unfinished tree is saved after every round. If it exists, ``fit`` on
             the same rows goes on from it; it is removed when the tree is grown.
         """
-        with self._unchanged_on_error():
-            watch = Watch.of(verbose, callback, checkpoint)
-            if is_stream(X) or in_database(X):
-                model = fit_elsewhere(self, X, y, sample_weight, groups, columns, watch)
-            else:
-                if columns is not None:
-                    hint = "choose them before: X[columns]."
-                    raise invalid("columns", "fit", "None for a table in memory", columns, hint)
-                rows = read_table(X)
-                if type(X) is not np.ndarray or y is None:  # an array has no names to look for
-                    validate_data(self, X, y, skip_check_array=True)
-                model = fit_table(self, rows, y, sample_weight, groups, watch)
-            self._set_model(model)
-        return self
+        watch = Watch.of(verbose, callback, checkpoint)
+        if is_stream(X) or in_database(X):
+            return self._set_model(fit_elsewhere(self, X, y, sample_weight, groups, columns, watch))
+        if columns is not None:
+            hint = "choose them before: X[columns]."
+            raise invalid("columns", "fit", "None for a table in memory", columns, hint)
+        rows = read_table(X)
+        if type(X) is not np.ndarray or y is None:  # an array has no names to look for
+            # a copy: what was fitted before stays if fitting fails
+            validate_data(copy(self), X, y, skip_check_array=True)
+        return self._set_model(fit_table(self, rows, y, sample_weight, groups, watch))
 
     def fit_engine(
         self,
@@ -255,12 +168,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         verbose, callback, checkpoint
             See :meth:`fit`.
         """
-        with self._unchanged_on_error():
-            watch = Watch.of(verbose, callback, checkpoint)
-            self._set_model(fit_engine(self, engine, schema, target, watch))
-        return self
+        watch = Watch.of(verbose, callback, checkpoint)
+        return self._set_model(fit_engine(self, engine, schema, target, watch))
 
-    def _set_model(self, model: Model) -> None:
+    def _set_model(self, model: Model) -> Self:
         """Set what ``fit`` learned: the model, and the names of its columns."""
         self.model_ = model
         self.n_features_in_ = len(model.columns)
@@ -268,6 +179,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         if model.named:
             names = [column.name for column in model.columns]
             self.feature_names_in_ = np.array(names, dtype=object)
+        return self
 
     @classmethod
     def _of_model(cls, model: Model) -> Self:
@@ -281,20 +193,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     def _with_model(self, model: Model) -> Self:
         """A fitted copy with another model."""
-        other = copy(self)
-        other._set_model(model)
-        return other
-
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Restore the state if fitting fails."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        return copy(self)._set_model(model)
 
     # -- prediction ------------------------------------------------------------------------
 

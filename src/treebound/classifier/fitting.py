@@ -11,19 +11,10 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
-from treebound.certificate import (
-    Frontier,
-    HeldOut,
-    Prior,
-    PriorOptions,
-    RowRecord,
-    best_of_folds,
-    default_folds,
-    draw_folds,
-    draw_tenth,
-    learn_apart,
-    search_trees,
-)
+from treebound.certificate import Frontier
+from treebound.certificate.held_out import HeldOut, best_of_folds, draw_apart, learn_apart
+from treebound.certificate.prior import Prior, PriorOptions, search_trees
+from treebound.certificate.row_record import RowRecord
 from treebound.classifier.progress import Watch
 from treebound.data import Sample
 from treebound.data.findings import warn_of_findings
@@ -33,7 +24,7 @@ from treebound.data.sample import group_codes
 from treebound.data.weights import is_whole, row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
-from treebound.model import Model, row_counts
+from treebound.model import Model, row_counts, smoothing_after
 from treebound.parameters import FitParameters
 from treebound.pruning import BoundPruner, Pruner, PruningResult
 from treebound.pruning.base import BasePruner
@@ -60,7 +51,7 @@ def fit_table(
     if groups is not None and parameters.certify == "prior":
         must = "'held-out', 'folds' or 'training' with groups"
         raise invalid("certify", "BoundTreeClassifier", must, parameters.certify, _GROUPED)
-    parameters.checked()
+    checked = parameters.checked()
     table = read_table(X)
     name = y.name if hasattr(y, "name") else None
     target = name if isinstance(name, str) and name else None
@@ -70,7 +61,9 @@ def fit_table(
     warn_of_findings(sample, stacklevel=4)
     named = table.names is not None
     rows = RowRecord.of(sample, named)
-    return fit_sample(parameters, sample, target=target, named=named, rows=rows, watch=watch)
+    return fit_sample(
+        parameters, sample, checked=checked, target=target, named=named, rows=rows, watch=watch
+    )
 
 
 def _fit_apart(
@@ -96,7 +89,7 @@ def _fit_apart(
             f"Got {m} instead."
         )
     several = parameters.certify == "folds"
-    drawn = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
+    drawn = draw_apart(m, seed, several=several)
     folds = [np.flatnonzero(np.isin(place, fold)) for fold in drawn]
     size = len(rows), table.shape[1]
     large = is_large(*size) and not several
@@ -121,7 +114,7 @@ def _fit_apart(
         assert model.held_out is not None
         return model, model.held_out.errors
 
-    model = best_of_folds(fit, folds, parameters.delta).fitted
+    model: Model = best_of_folds(fit, folds, parameters.delta).fitted
     assert model.held_out is not None
     return replace(model, held_out=replace(model.held_out, folds=len(folds)))
 
@@ -144,13 +137,14 @@ def fit_sample(
     aside: Sample | None = None,
     validation: Sample | None = None,
     *,
+    checked: tuple[Pruner | None, GrowOptions] | None = None,
     target: str | None = None,
     named: bool = True,
     rows: RowRecord | None = None,
     watch: Watch = UNWATCHED,
 ) -> Model:
     """Grow a tree on a sample and prune it; rows set aside are counted."""
-    pruner, options = parameters.checked()
+    pruner, options = checked or parameters.checked()
     warn_of_common_factor(sample.weight, stacklevel=5)
     if parameters.certify == "prior":
         costs = pruner.costs if isinstance(pruner, BoundPruner) else None
@@ -242,7 +236,7 @@ def _model(
         pruning=result,
         options=options,
         unknown=parameters.unknown,
-        smoothing=parameters.smoothing,
+        smoothing=smoothing_after(result, parameters.smoothing),
         delta=parameters.delta,
         parameters=parameters.values(),
     )

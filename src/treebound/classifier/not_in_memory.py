@@ -11,11 +11,8 @@ from typing import Any
 
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
-from treebound.certificate import (
-    HeldOut,
-    Role,
-    RowRecord,
-)
+from treebound.certificate.held_out import HeldOut
+from treebound.certificate.row_record import Role, RowRecord
 from treebound.classifier.fitting import (
     UNWATCHED,
     chooses_on_aside,

@@ -38,17 +38,7 @@ class Watch(NamedTuple):
 
 
 class ProgressLines:
-    """One line after every batch and every pass: what is done, how fast, how long still.
-
-    Parameters
-    ----------
-    tell : callable
-        Takes a line.
-    n_rows : int, optional
-        Rows of the table, where known.
-    clock : callable
-        The time in seconds.
-    """
+    """One line after every batch and every pass: what is done, how fast, how long still."""
 
     def __init__(
         self,

@@ -46,7 +46,7 @@ def explain(
     import numpy as np
 
     from treebound.cli.models import loaded_model, schema_of
-    from treebound.data.files import iter_raw
+    from treebound.data.files import Source
     from treebound.show import explain as explain_row
 
     for name, value in (("row", row), ("rows", rows)):
@@ -55,7 +55,8 @@ def explain(
     loaded = loaded_model(model, data)
     first, last = (0, rows) if row is None else (row - 1, row)
     count = 0
-    for chunk in iter_raw(str(data), schema_of(loaded, options), _CHUNK):
+    source = Source(str(data), schema_of(loaded, options), unknown="keep", complete=False)
+    for chunk in source.chunks(_CHUNK):
         wanted = range(max(first, count), min(last, count + len(chunk)))
         table, places = chunk.table(), count + np.arange(len(chunk))
         for at in wanted:

@@ -47,7 +47,7 @@ class TreeOptions:
     size
         The tree of the least cross-validated error (accurate), or the smallest within half a
         standard error of it (balanced; the default from 1,000 rows on), or within one (small), or
-        the largest within one (detailed).
+        the largest within half (detailed).
     criterion
         What a split should decrease.
     max_leaves
@@ -233,13 +233,13 @@ def _names(path: Path | None, risks: Sequence[float]) -> list[Path | None]:
 
 def _signs(texts: Sequence[str]) -> dict[str, int]:
     """The columns of --monotone."""
-    found = {}
+    signs = {}
     for text in texts:
         name, _, sign = text.rpartition("=")
         if not name or sign not in ("+", "-"):
             raise invalid("monotone", "", "NAME=+ or NAME=-", text)
-        found[name] = 1 if sign == "+" else -1
-    return found
+        signs[name] = 1 if sign == "+" else -1
+    return signs
 
 
 def _check_files(more: Sequence[Path]) -> None:

@@ -172,7 +172,7 @@ class Training:
 
     def _in_memory(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample]:
         """Read the whole table, print what is suspicious, and fit."""
-        from treebound.certificate import RowRecord
+        from treebound.certificate.row_record import RowRecord
         from treebound.classifier.fitting import fit_sample, fit_table
 
         with progress(f"reading {self.paths[0]}", self.quiet):

@@ -135,44 +135,42 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         -------
         self
         """
-        with self._unchanged_on_error():
-            self.checked()
-            refuse_groups(groups)
-            watch = Watch.of(verbose, callback, checkpoint)
-            if columns is not None:
-                X = X[[*columns, *_names(y, sample_weight)]]
-            raw = partitions(X, y, sample_weight)
-            client = self._client()
-            plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]
-            kept: list[Any] = []
-            with ExitStack() as stack:
+        self.checked()
+        refuse_groups(groups)
+        watch = Watch.of(verbose, callback, checkpoint)
+        if columns is not None:
+            X = X[[*columns, *_names(y, sample_weight)]]
+        raw = partitions(X, y, sample_weight)
+        client = self._client()
+        plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]
+        kept: list[Any] = []
+        with ExitStack() as stack:
 
-                def learn(held_out: LeftOut | None) -> LearnedSchema:
-                    return self._learn(client, raw, plain, (X, y, sample_weight), held_out, kept)
+            def learn(held_out: LeftOut | None) -> LearnedSchema:
+                return self._learn(client, raw, plain, (X, y, sample_weight), held_out, kept)
 
-                def engine(reader: PartReader, bins: Bins) -> Engine:
-                    schema, read = reader.schema, _reading(reader)
-                    n_rows = schema.n_rows + schema.held_out
-                    if client is None:
-                        threads = effective_jobs(self.n_jobs)
-                        return stream_engine(raw.here(read), bins, n_rows, n_threads=threads)
-                    from treebound.dask.engine import DaskEngine
+            def engine(reader: PartReader, bins: Bins) -> Engine:
+                schema, read = reader.schema, _reading(reader)
+                n_rows = schema.n_rows + schema.held_out
+                if client is None:
+                    threads = effective_jobs(self.n_jobs)
+                    return stream_engine(raw.here(read), bins, n_rows, n_threads=threads)
+                from treebound.dask.engine import DaskEngine
 
-                    first = None if reader.rows is None else _first_rows(client, raw, schema)
-                    found = DaskEngine(
-                        client, raw.pieces, raw.taken(read), bins, len(schema.classes), first,
-                        gather_rows=self._gather_rows(n_rows),
-                    )  # fmt: skip
-                    stack.callback(found.close)
-                    kept.clear()
-                    return found
-
-                model = fit_parts(
-                    self, learn, lambda reader: raw.each(client, _reading(reader)), engine,
-                    target=_name_of(y), watch=watch,
+                first = None if reader.rows is None else _first_rows(client, raw, schema)
+                found = DaskEngine(
+                    client, raw.pieces, raw.taken(read), bins, len(schema.classes), first,
+                    gather_rows=self._gather_rows(n_rows),
                 )  # fmt: skip
-            self._set_model(model)
-        return self
+                stack.callback(found.close)
+                kept.clear()
+                return found
+
+            model = fit_parts(
+                self, learn, lambda reader: raw.each(client, _reading(reader)), engine,
+                target=_name_of(y), watch=watch,
+            )  # fmt: skip
+        return self._set_model(model)
 
     def _gather_rows(self, n_rows: int) -> int:
         """Rows of a node that is finished in one place, where its subtree may get too large.

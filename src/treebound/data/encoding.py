@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,16 +35,17 @@ def learn_matrix(
     nominal, ordinal = chosen_columns(labels, categorical_features, ordinal_features)
     dense = table.floats() if not nominal and not ordinal else None
     if dense is not None:
-        missing = _missing_columns(dense, labels)
-        columns = tuple(
-            Column(name, missing=has) for name, has in zip(labels, missing, strict=True)
-        )
-        return Matrix(columns, dense=dense)
+        return Matrix(_real_columns(labels, tuple(_missing_columns(dense, labels))), dense=dense)
     learned = [
         _learn_column(table.column(i), label, i in nominal, i in ordinal, ordinal.get(i))
         for i, label in enumerate(labels)
     ]
     return Matrix(tuple(column for column, _ in learned), tuple(values for _, values in learned))
+
+
+@lru_cache(maxsize=8)  # tables often have the same columns, and making them takes time
+def _real_columns(labels: tuple[str, ...], missing: tuple[bool, ...]) -> tuple[Column, ...]:
+    return tuple(Column(name, missing=has) for name, has in zip(labels, missing, strict=True))
 
 
 def chosen_columns(
@@ -238,13 +240,10 @@ def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> ND
         raise ValueError(_changed(column, family, raw.family))
     if raw.categories is not None and raw.categories == known:
         return raw.values
-    if raw.categories is None and raw.values.dtype.kind in "fiu":
-        codes = _codes_of_numbers(raw, known)
-    else:
-        found, which = raw.distinct()
-        code_of = {category: code for code, category in enumerate(known)}
-        lookup = [code_of.get(value, UNKNOWN) for value in found]
-        codes = np.array([*lookup, MISSING], dtype=smallest_ints(len(known)))[which]
+    found, which = raw.distinct()
+    code_of = {category: code for code, category in enumerate(known)}
+    lookup = [code_of.get(value, UNKNOWN) for value in found]
+    codes = np.array([*lookup, MISSING], dtype=smallest_ints(len(known)))[which]
     if unknown in ("error", "missing"):
         strange = codes == UNKNOWN
         if unknown == "error" and strange.any():
@@ -253,38 +252,10 @@ def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> ND
     return codes
 
 
-def _codes_of_numbers(raw: RawColumn, categories: tuple[Any, ...]) -> NDArray[Any]:
-    """Codes of numbers, compared exactly: a category that the dtype cannot hold matches none."""
-    values = raw.values
-    held = [(c, code) for code, c in enumerate(categories) if _holds(values.dtype, c)]
-    codes = np.full(len(values), UNKNOWN, dtype=smallest_ints(len(categories)))
-    if held:
-        known = np.array([c for c, _ in held], dtype=values.dtype)
-        code = np.array([code for _, code in held], dtype=codes.dtype)
-        order = np.argsort(known, kind="stable")
-        at = order[np.searchsorted(known, values, sorter=order).clip(max=len(known) - 1)]
-        codes = np.where(known[at] == values, code[at], codes)
-    codes[~raw.known] = MISSING
-    return codes
-
-
-def _holds(dtype: np.dtype[Any], category: Any) -> bool:
-    """Whether a dtype represents a number exactly."""
-    if dtype.kind == "f":
-        return bool(category == float(dtype.type(category)))
-    bounds = np.iinfo(dtype)
-    return bool(category == int(category) and bounds.min <= category <= bounds.max)
-
-
 def _compatible(found: Family, expected: Family) -> bool:
     """Whether values are comparable with the categories, as numbers and booleans are."""
-    numeric = ("number", "bool")
-    return (
-        found == expected
-        or "empty" in (found, expected)
-        or "other" in (found, expected)
-        or (found in numeric and expected in numeric)
-    )
+    both = {found, expected}
+    return len(both) == 1 or both == {"number", "bool"} or bool(both & {"empty", "other"})
 
 
 def _changed(column: Column, expected: str, found: str) -> str:

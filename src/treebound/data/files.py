@@ -141,21 +141,7 @@ def read_raw(
 ) -> RawTable:
     """Read a whole table; its schema has all columns, with the categories that are found."""
     source = Source(table, as_schema(schema).with_target(target), unknown=unknown)
-    whole = next(source.chunks(None))
-    columns = tuple(
-        infer_column(column.name, whole.values(column.name), whole.schema)
-        if column.kind == "nominal" and column.name in (source.inferred or ())
-        else column
-        for column in whole.schema.columns
-    )
-    return replace(whole, schema=replace(whole.schema, columns=columns))
-
-
-def iter_raw(
-    table: Any, schema: Any, chunk_rows: int | None, *, unknown: str = "keep"
-) -> Iterator[RawTable]:
-    """Read a table, whole or in chunks, with a schema that has all columns that are asked for."""
-    return Source(table, as_schema(schema), unknown=unknown, complete=False).chunks(chunk_rows)
+    return next(source.chunks(None))
 
 
 def as_schema(schema: Any) -> Schema:
@@ -234,7 +220,7 @@ class Source(Batches):
             self._see(chunk)
             if not self._changed:
                 kind = label_kind(self._labels) if chunk.from_text else None
-                schema = self._schema(chunk)
+                schema = self._schema(chunk, whole=rows is None)
                 yield replace(chunk, schema=schema, labels_are=kind, _read=chunk._read)
         if self._changed:
             self._changed = False
@@ -330,38 +316,34 @@ class Source(Batches):
             self._kinds[name] = "real"
             chunk._read[name] = RawColumn("number", values)
 
-    def _schema(self, chunk: RawTable) -> Schema:
-        """The schema with all columns of the table, in the table's order."""
-        asked = self.given
+    def _schema(self, chunk: RawTable, *, whole: bool = False) -> Schema:
+        """The schema with all columns of the table, in its order; categories of a whole table."""
+        asked, names = self.given, chunk.names
         if not self._complete:
-            absent = self._optional.difference(chunk.names)
+            absent = self._optional.difference(names)
             kept = tuple(column for column in asked.columns if column.name not in absent)
             return replace(asked, columns=kept) if absent else asked
-        declared = {column.name: column for column in asked.columns}
-        columns: list[Column] = []
-        for name in chunk.names:
-            if name in declared:
-                columns.append(declared[name])
-            elif name in (self.inferred or ()):
-                columns += self._inferred(chunk, name)
-        ignored = {*chunk.names} - {column.name for column in columns} - {asked.target}
+        columns = {column.name: column for column in asked.columns}
+        for name in self.inferred or ():
+            column = self._inferred(chunk, name, whole)
+            columns |= {} if column is None else {name: column}
         return replace(
             asked,
-            columns=tuple(columns),
-            ignored=tuple(name for name in chunk.names if name in ignored),
-            order=tuple(chunk.names),
+            columns=tuple(columns[name] for name in names if name in columns),
+            ignored=tuple(name for name in names if name not in {*columns, asked.target}),
+            order=tuple(names),
         )
 
-    def _inferred(self, chunk: RawTable, name: str) -> list[Column]:
-        """A column; none where a tree cannot use it."""
-        if chunk.from_text:
-            return [Column(name, "real" if self._kinds.get(name) == "real" else "nominal")]
+    def _inferred(self, chunk: RawTable, name: str, whole: bool) -> Column | None:
+        """A column; None where a tree cannot use it."""
+        if chunk.from_text and (not whole or self._kinds.get(name) == "real"):
+            return Column(name, "real" if self._kinds.get(name) == "real" else "nominal")
         try:
             column = infer_column(name, chunk.values(name), self.given)
         except ValueError:  # dates, lists and the like
-            return []
+            return None
         undeclared = column.kind != "real" and not column.declared
-        return [replace(column, categories=None) if undeclared else column]
+        return replace(column, categories=None) if undeclared and not whole else column
 
 
 def _frame(table: Any) -> Any:

@@ -21,8 +21,9 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from treebound.data.raw import no_duplicates
 from treebound.data.schema import Schema
-from treebound.data.text import no_duplicates, sliced, text_tables
+from treebound.data.text import sliced, text_tables
 
 if TYPE_CHECKING:
     from treebound.data.arrow_dataset import Fragments

@@ -7,18 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treebound.data.columns import Unknown
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.folds import LeftOut
-from treebound.data.frames import Table, read_table
+from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema, PartFacts
 from treebound.data.matrix import Matrix
 from treebound.data.raw import RawColumn, family_of, smallest_ints
 from treebound.data.sample import Rows, Sample
-from treebound.data.targets import learn_classes
-from treebound.data.weights import row_weights
 
 
 def learn_part(
@@ -36,17 +33,15 @@ def learn_part(
 
     ``kinds`` are the features of :meth:`Sample.learn`.
     """
-    if held_out is not None and len(y):
-        held = _left_out(held_out, len(y), weight, first)
-        classes, codes = learn_classes(y)
-        rest = np.where(held, 0.0, 1.0 if weight is None else weight)
-        facts = learn_part(X, y, rest, number=number, sample_rows=sample_rows, **kinds)
-        labels = classes[np.unique(codes[held])]
-        return replace(facts, held_out=int(held.sum()), held_out_classes=labels)
     if _is_empty_part(y, weight):
         return PartFacts(number, 0)
-    rows = Rows.of(X, y, weight, part=True)
-    return rows.facts(learn_matrix(rows.table, **kinds), number, sample_rows)
+    rows, aside = _apart(Rows.of(X, y, weight, part=True), held_out, first)
+    facts = PartFacts(number, 0)
+    if len(rows.codes):
+        facts = rows.facts(learn_matrix(rows.table, **kinds), number, sample_rows)
+    if aside is None:
+        return facts
+    return replace(facts, held_out=len(aside.codes), held_out_classes=aside.classes)
 
 
 def _is_empty_part(y: Any, weight: Any) -> bool:
@@ -54,10 +49,12 @@ def _is_empty_part(y: Any, weight: Any) -> bool:
     return len(y) == 0 or (weight is not None and not np.any(np.asarray(weight)))
 
 
-def _left_out(rows: LeftOut, n: int, weight: Any, first: int) -> NDArray[np.bool_]:
-    """Which of n rows are left out; only those of a weight above zero have numbers."""
-    counted = np.ones(n, dtype=bool) if weight is None else np.asarray(weight) > 0
-    return counted & rows.has(first + np.cumsum(counted) - counted)
+def _apart(rows: Rows, left_out: LeftOut | None, first: int) -> tuple[Rows, Rows | None]:
+    """The rows to learn from, and those left out; ``first`` is the number of the first row."""
+    if left_out is None:
+        return rows, None
+    held = left_out.has(first + np.arange(len(rows.codes)))
+    return rows.part(~held), rows.part(held)
 
 
 class PartRows(NamedTuple):
@@ -83,32 +80,19 @@ class PartReader:
 
     def read(self, X: Any, y: Any, weight: Any, first: int = 0) -> PartRows:
         """One part; ``first`` is the number of its first row."""
-        if self.rows is None:
-            return PartRows(read_part(X, y, weight, self.schema))
         if _is_empty_part(y, weight):
-            return PartRows(empty_sample(self.schema), empty_sample(self.schema))
-        table = read_table(X)
-        classes, codes = learn_classes(y)
-        weights = row_weights(weight, len(codes), part=True)
-        held = _left_out(self.rows, len(codes), weights, first)
+            nothing = empty_sample(self.schema)
+            return PartRows(nothing, None if self.rows is None else nothing)
+        rows, aside = _apart(Rows.of(X, y, weight, part=True), self.rows, first)
+        if aside is None:
+            return PartRows(self._sample(rows, self.unknown))
+        return PartRows(self._sample(rows, "error"), self._sample(aside, self.unknown), aside.table)
 
-        def part(chosen: NDArray[np.bool_], unknown: Unknown) -> Sample:
-            own = None if weights is None else weights[chosen]
-            labels = classes[codes[chosen]]
-            return read_part(table.rows(chosen), labels, own, self.schema, unknown=unknown)
-
-        return PartRows(part(~held, "error"), part(held, self.unknown), table.rows(held))
-
-
-def read_part(
-    X: Any, y: Any, weight: Any, schema: LearnedSchema, *, unknown: Unknown = "error"
-) -> Sample:
-    """One part of the rows with the columns and classes of all; it may have no rows."""
-    if _is_empty_part(y, weight):
-        return empty_sample(schema)
-    rows = Rows.of(X, y, weight, part=True)
-    matrix = read_matrix(rows.table, schema.columns, named=False, unknown=unknown)
-    return rows.sample(matrix, schema)
+    def _sample(self, rows: Rows, unknown: Unknown) -> Sample:
+        if not len(rows.codes):
+            return empty_sample(self.schema)
+        matrix = read_matrix(rows.table, self.schema.columns, named=False, unknown=unknown)
+        return rows.sample(matrix, self.schema)
 
 
 def join_samples(samples: Sequence[Sample], schema: LearnedSchema) -> Sample:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import nan
 from typing import Any, ClassVar
 
@@ -38,7 +39,7 @@ def row_hashes(
     terms = _words(classes.tolist()) * _keys(_LABEL, [""])[0]
     add_codes(y, np.concatenate([np.zeros(2, dtype=np.uint64), terms]), hashes)
     width = X.shape[1] if isinstance(X, Table) else len(X.columns)
-    keys = _keys(_POSITION, map(str, range(width))) if names is None else _keys(_NAME, names)
+    keys = _position_keys(width) if names is None else _keys(_NAME, names)
     if names is not None and not (isinstance(X, Table) and X.names is None):
         X = X.select(names)
     dense = X.floats() if isinstance(X, Table) else X.dense
@@ -79,6 +80,11 @@ def _columns(X: Table | Matrix) -> Iterator[tuple[NDArray[Any], Sequence[Any] | 
 def _keys(kind: bytes, names: Any) -> Words:
     """An odd number for each name."""
     return text_words([kind + _utf8(name) for name in names]) | np.uint64(1)
+
+
+@lru_cache(maxsize=8)
+def _position_keys(width: int) -> Words:
+    return _keys(_POSITION, map(str, range(width)))
 
 
 def _words(values: Sequence[Any]) -> Words:
@@ -122,7 +128,7 @@ class RowSketch:
     @classmethod
     def of(cls, hashes: Words) -> RowSketch:
         """The sketch of some rows."""
-        limit = min(1.0, 8 * cls.SIZE / max(len(hashes), 1))
+        limit = min(1.0, 2 * cls.SIZE / max(len(hashes), 1))
         while True:  # look only at hashes that are small enough to matter
             least = hashes if limit == 1.0 else hashes[hashes < np.uint64(limit * 2.0**64)]
             distinct, counts = np.unique(least, return_counts=True)

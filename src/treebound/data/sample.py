@@ -14,7 +14,7 @@ from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.learned import LearnedSchema, PartFacts, put_together
 from treebound.data.matrix import Matrix
-from treebound.data.targets import Labels, learn_classes, read_classes
+from treebound.data.targets import Labels, learn_classes, read_classes, used_labels
 from treebound.data.weights import (
     class_totals,
     is_whole,
@@ -245,13 +245,16 @@ class Rows(NamedTuple):
         classes, codes = learn_classes(y)
         same_length(table.shape[0], len(codes))
         weight = row_weights(sample_weight, len(codes), part=part)
-        members = group_codes(groups, len(codes))
-        if weight is not None and not weight.all():
-            keep = weight > 0
-            table, weight = table.rows(keep), row_weights(weight[keep], keep.sum(), part=True)
-            classes, codes = learn_classes(classes[codes[keep]])
-            members = None if members is None else members[keep]
-        return cls(table, classes, codes, weight, members)
+        rows = cls(table, classes, codes, weight, group_codes(groups, len(codes)))
+        return rows if weight is None or weight.all() else rows.part(weight > 0)
+
+    def part(self, keep: NDArray[np.bool_]) -> Rows:
+        """Some of the rows, with the labels that occur in them."""
+        classes, codes = used_labels(self.classes, self.codes[keep])
+        weight = None if self.weight is None or not len(codes) else self.weight[keep]
+        weight = row_weights(weight, len(codes), part=True)
+        groups = None if self.groups is None else self.groups[keep]
+        return Rows(self.table.rows(keep), classes, codes, weight, groups)
 
     def facts(self, matrix: Matrix, number: int = 0, sample_rows: int = 0) -> PartFacts:
         """What the rows tell, with values of some of them."""

@@ -1,31 +1,4 @@
-"""Schema files: kinds and categories of the columns of a table, in TOML.
-
-The format; every entry is optional::
-
-    target = "label"                  # the column to predict
-    missing = ["", "NA", "?"]         # texts that stand for a missing value
-    others = "infer"                  # columns not named below: "infer" or "ignore"
-
-    [read]                            # how a text file is laid out
-    separator = ";"                   # or "whitespace"
-    decimal = ","
-    encoding = "latin-1"
-    header = true                     # false: [columns] lists every column, in order
-    skip_rows = 0                     # lines before the header
-
-    [columns]
-    age = "real"
-    id = "ignore"
-    size = { kind = "ordinal", categories = ["small", "medium", "large"] }
-
-    [columns.colour]
-    kind = "nominal"
-    categories = ["red", "green", "blue"]
-
-Categories are texts, numbers or booleans; ordinal ones are listed from lowest to highest. A
-category of a column is never missing, even if it is listed in ``missing``. Listing the target
-under ``[columns]`` as nominal declares its classes.
-"""
+"""Schema files: kinds and categories of the columns of a table, in TOML; see docs/schema.rst."""
 
 from __future__ import annotations
 
@@ -34,7 +7,7 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -148,24 +121,6 @@ class Schema:
         """The landscape of the columns; undeclared categories count as unbounded."""
         return landscape_of(self.columns)
 
-    def column(self, name: str) -> Column:
-        """One of the columns to learn from.
-
-        Parameters
-        ----------
-        name : str
-            Its name.
-
-        Raises
-        ------
-        KeyError
-            If there is no such column.
-        """
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise KeyError(name)
-
     def with_target(self, target: str | None) -> Schema:
         """The same schema with another column to predict.
 
@@ -176,15 +131,16 @@ class Schema:
         """
         if target is None or target == self.target:
             return self
-        kept = tuple(c for c in self.columns if c.name != target)
-        chosen = next((c for c in self.columns if c.name == target), None)
-        classes = None if chosen is None else chosen.categories
-        order = self.order if target in self.order else (*self.order, target)
-        ignored = tuple(name for name in self.ignored if name != target)
-        if self.target is not None:
-            ignored += (self.target,)
+        named = {column.name: column for column in self.columns}
+        chosen = named.pop(target, Column(target))
+        former = () if self.target is None else (self.target,)
         return replace(
-            self, columns=kept, target=target, classes=classes, ignored=ignored, order=order
+            self,
+            columns=tuple(named.values()),
+            target=target,
+            classes=chosen.categories,
+            ignored=(*(name for name in self.ignored if name != target), *former),
+            order=self.order if target in self.order else (*self.order, target),
         )
 
     # -- written form ----------------------------------------------------------------------
@@ -210,7 +166,7 @@ class Schema:
         except tomllib.TOMLDecodeError as error:
             raise SchemaError(f"The schema {name} is not valid TOML: {error}.") from None
         try:
-            return _schema_of(document)
+            return schema_of(document)
         except SchemaError as error:
             raise SchemaError(f"The schema {name} is not valid: {error}") from None
 
@@ -252,10 +208,19 @@ class Schema:
         return lines
 
     def __str__(self) -> str:
-        rows = [("column", "kind", "categories"), *self.rows()]
-        first = max(len(row[0]) for row in rows)
-        second = max(len(row[1]) for row in rows)
-        return "\n".join(f"{a:<{first}}  {b:<{second}}  {c}".rstrip() for a, b, c in rows)
+        return "\n".join(lines_of([("column", "kind", "categories"), *self.rows()]))
+
+
+def lines_of(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Rows of text as lines of aligned columns; some stand to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            text.rjust(width) if at in right else text.ljust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
@@ -282,51 +247,38 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
     return Schema.from_toml(text, name=str(path))
 
 
-def parse_columns(
-    table: Mapping[str, Any], target: str | None
-) -> tuple[tuple[Column, ...], tuple[Any, ...] | None, tuple[str, ...]]:
-    """Read a ``[columns]`` table: the columns, the classes of the target, the ignored names."""
-    columns: list[Column] = []
-    ignored: list[str] = []
-    classes: tuple[Any, ...] | None = None
-    for name, spec in table.items():
-        kind, categories = _column_spec(name, spec)
-        if name == target:
-            classes = categories
-        elif kind == "ignore":
-            ignored.append(name)
-        else:
-            declared = categories is not None
-            columns.append(Column(name, kind, categories, declared=declared))  # type: ignore[arg-type]
-    return tuple(columns), classes, tuple(ignored)
-
-
-def _schema_of(document: Mapping[str, Any]) -> Schema:
+def schema_of(document: Mapping[str, Any]) -> Schema:
+    """The schema of a TOML document; a SchemaError names what is wrong in it."""
     keys = ("target", "missing", "others", "read", "columns")
     _only_known(document, keys, "the top level")
-    target = document.get("target")
+    target, missing, others, read, table = (document.get(key) for key in keys)
     _must(isinstance(target, str | None), "'target'", "the name of a column", target)
-    missing = document.get("missing", list(MISSING))
+    missing = list(MISSING) if missing is None else missing
     texts = isinstance(missing, list) and all(isinstance(text, str) for text in missing)
     _must(texts, "'missing'", "a list of texts", missing)
-    others = document.get("others", "infer")
-    _must(others in ("infer", "ignore"), "'others'", "'infer' or 'ignore'", others)
-    table = document.get("columns", {})
-    _must(isinstance(table, dict), "'columns'", "a table", table)
-    layout = layout_of(document.get("read", {}))
-    columns, classes, ignored = parse_columns(table, target)
-    order = tuple(table)
-    if target is not None and target not in table:
+    _must(others in (None, "infer", "ignore"), "'others'", "'infer' or 'ignore'", others)
+    _must(isinstance(table, dict | None), "'columns'", "a table", table)
+    layout = _layout_of({} if read is None else read)
+    specs = {name: _column_spec(name, spec) for name, spec in (table or {}).items()}
+    columns = tuple(
+        Column(name, kind, categories, declared=categories is not None)  # type: ignore[arg-type]
+        for name, (kind, categories) in specs.items()
+        if name != target and kind != "ignore"
+    )
+    ignored = tuple(n for n, (kind, _) in specs.items() if n != target and kind == "ignore")
+    order = tuple(specs)
+    if target is not None and target not in specs:
         if not layout.header:
             raise SchemaError(
                 f"the target {target!r} is not under [columns]; without a header all columns are."
             )
         order += (target,)
+    classes = specs[target][1] if target in specs else None
+    others = others or "infer"
     return Schema(columns, target, classes, ignored, tuple(missing), others, layout, order)
 
 
-def layout_of(table: Mapping[str, Any]) -> Layout:
-    """Read a ``[read]`` table."""
+def _layout_of(table: Any) -> Layout:
     defaults = {f.name: f.default for f in fields(Layout)}
     _must(isinstance(table, Mapping), "'read'", "a table", table)
     _only_known(table, tuple(defaults), "[read]")

@@ -8,7 +8,7 @@ import tempfile
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,38 +20,19 @@ from treebound.data.sample import Sample
 _ALIGNMENT = 8  # bytes: of the values in a file, as of arrays in memory
 
 
-class Values(Protocol):
-    """The values of a shard, wherever they are kept."""
-
-    def column(self, j: int) -> NDArray[Any]:
-        """The values of a column, as a ``Matrix`` has them."""
-        ...
-
-
 class ValuesLost(Exception):
     """The file with the values of a shard is not on this machine."""
 
 
 @dataclass(frozen=True)
-class ArrayValues:
-    """Values in memory."""
-
-    columns: Sequence[NDArray[Any]]
-
-    def column(self, j: int) -> NDArray[Any]:
-        """The values of a column."""
-        return self.columns[j]
-
-
-@dataclass(frozen=True)
 class FileValues:
-    """Values in a file: its path, and where each column begins."""
+    """Columns of values in a file: its path, and where each begins."""
 
     path: str
     n_rows: int
     places: tuple[tuple[int, str] | None, ...]
 
-    def column(self, j: int) -> NDArray[Any]:
+    def __getitem__(self, j: int) -> NDArray[Any]:
         """The values of a column; only those that are used are read."""
         place = self.places[j]
         assert place is not None
@@ -60,6 +41,10 @@ class FileValues:
                 return _mapped(file, place[0], np.dtype(place[1]), self.n_rows)
         except FileNotFoundError:
             raise ValuesLost(self.path) from None
+
+
+# The values of a shard, wherever they are kept; columns are as a ``Matrix`` has them.
+Values = Sequence[NDArray[Any]] | FileValues
 
 
 def _mapped(file: Any, start: int, dtype: np.dtype[Any], n_rows: int) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,7 @@ from numpy.typing import NDArray
 
 from treebound.data._factorize import factorize_bytes, factorize_objects
 from treebound.data.frames import read_series
-from treebound.data.raw import is_missing, no_dates, some_names
-
-# Integers within this span are looked up in a table instead of sorted.
-_SPAN = 1 << 16
+from treebound.data.raw import distinct_values, is_missing, no_dates, some_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,32 +40,15 @@ def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
 def _in_order(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The sorted classes, and codes."""
-    if labels.dtype.kind in "iu" and len(labels):
-        low, high = int(labels.min()), int(labels.max())
-        if high - low < _SPAN and high < 2**63:
-            return _looked_up(labels, low, high)
-    if labels.dtype.kind == "b" and len(labels):
-        return _looked_up(labels, int(labels.min()), int(labels.max()))
     try:
-        classes, codes = np.unique(labels, return_inverse=True)
+        classes, codes = distinct_values(labels)
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels})
         raise ValueError(
             "Unknown label type: y must hold sortable labels of one type. "
             f"Got {', '.join(kinds)} instead. Hint: convert y with astype(str)."
         ) from None
-    return classes, codes.astype(np.int32)
-
-
-def _looked_up(labels: NDArray[Any], low: int, high: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    shifted = labels.astype(np.int64, copy=False)
-    shifted = shifted - low if low else shifted
-    present = np.bincount(shifted, minlength=high - low + 1) > 0
-    classes = (np.flatnonzero(present) + low).astype(labels.dtype)
-    if present.all():
-        return classes, shifted.astype(np.int32)
-    code_of = (np.cumsum(present) - 1).astype(np.int32)
-    return classes, code_of[shifted]
+    return classes, codes.astype(np.int32, copy=False)
 
 
 def read_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int32]:
@@ -101,11 +82,7 @@ def _labels(y: Any) -> Labels | NDArray[Any]:
     labels = _flat(values)
     if labels.dtype.kind in "mM":
         raise ValueError(no_dates("y", str(labels.dtype)))
-    if labels.dtype.kind in "OU" and len(labels):
-        coded = _coded_texts(labels)
-        if coded is not None:
-            return coded
-    return labels
+    return _coded_texts(labels) or labels
 
 
 def _checked(labels: NDArray[Any]) -> NDArray[Any]:
@@ -129,26 +106,29 @@ def _checked(labels: NDArray[Any]) -> NDArray[Any]:
 
 def _coded_texts(labels: NDArray[Any]) -> Labels | None:
     """Texts by distinct label; None if not all are texts, or (in an array of texts) too many."""
-    if labels.dtype.kind == "U":
+    if labels.dtype.kind == "U" and len(labels):
         ends = np.arange(0, labels.nbytes + 1, labels.itemsize)
         factorized = factorize_bytes(ends, np.ascontiguousarray(labels).view(np.uint8))
         return None if factorized is None else Labels(labels[factorized[0]], factorized[1])
-    coded = factorize_objects(labels)
+    coded = factorize_objects(labels) if labels.dtype.kind == "O" and len(labels) else None
     if coded is None:
         return None
-    return _complete(np.array(coded[0], dtype=object), coded[1], all_used=True)
+    return _complete(Labels(np.array(coded[0], dtype=object), coded[1]))
 
 
-def _complete(distinct: NDArray[Any], codes: NDArray[Any], *, all_used: bool) -> Labels:
-    """Labels of which those that do not occur are left out; none may be missing."""
-    if len(codes) and int(codes.min()) < 0:
+def _complete(labels: Labels) -> Labels:
+    """The labels; none may be missing."""
+    if len(labels) and int(labels.codes.min()) < 0:
         raise ValueError(_MISSING)
-    if all_used:
-        return Labels(distinct, codes)
+    return labels
+
+
+def used_labels(
+    distinct: NDArray[Any], codes: NDArray[np.integer[Any]]
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The labels that some rows have, without others, and their codes."""
     used = np.bincount(codes, minlength=len(distinct)) > 0
-    if used.all():
-        return Labels(distinct, codes)
-    return Labels(distinct[used], (np.cumsum(used) - 1)[codes])
+    return distinct[used], (np.cumsum(used, dtype=np.int32) - np.int32(1))[codes]
 
 
 def _values(y: Any) -> Labels | NDArray[Any]:
@@ -187,9 +167,9 @@ def _of_series(series: Any) -> Labels | NDArray[Any]:
         return raw.values
     distinct = np.array(raw.categories)
     if raw.family == "text" or distinct.ndim != 1:
-        distinct = np.empty(len(raw.categories), dtype=object)
-        distinct[:] = raw.categories
-    return _complete(distinct, raw.values, all_used=not raw.declared)
+        distinct = as_objects(raw.categories)
+    labels = _complete(Labels(distinct, raw.values))
+    return Labels(*used_labels(distinct, raw.values)) if raw.declared else labels
 
 
 def _flat(labels: NDArray[Any]) -> NDArray[Any]:
@@ -231,7 +211,12 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
 def _integers(labels: NDArray[Any]) -> NDArray[Any]:
     """Python integers as 64-bit integers if they fit, else as objects."""
     low, high = (min(labels), max(labels)) if len(labels) else (0, 0)
-    for dtype in (np.int64, np.uint64):
-        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
-            return labels.astype(dtype)
-    return labels
+    held = (t for t in (np.int64, np.uint64) if np.iinfo(t).min <= low and high <= np.iinfo(t).max)
+    return labels.astype(next(held, object))
+
+
+def as_objects(values: Sequence[Any]) -> NDArray[Any]:
+    """Values in an array that keeps each as it is."""
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from treebound.data._factorize import factorize_objects
 from treebound.data.columns import Column
-from treebound.data.raw import RawColumn, coded_column, column_of, some_names
+from treebound.data.raw import MISSING, RawColumn, coded_column, column_of, some_names
+from treebound.data.raw import UNKNOWN as _STRANGE
 from treebound.data.raw import is_missing as no_value
 from treebound.data.schema import Schema
-from treebound.data.targets import Labels
+from treebound.data.targets import Labels, as_objects
 
 # Columns so short that Python takes no longer than Arrow.
 _SHORT = 256
@@ -41,7 +42,7 @@ class TextColumn:
     def _coded(self) -> tuple[list[str], NDArray[np.int32]]:
         if len(self) <= _SHORT:
             return factorize_objects(self.texts.to_pylist())  # type: ignore[return-value]
-        coded = self.texts.dictionary_encode().unify_dictionaries()
+        coded = self.texts.dictionary_encode("encode").unify_dictionaries()  # None too has a code
         if not coded.num_chunks:
             return [], np.empty(0, dtype=np.int32)
         codes = [_as_numpy(chunk.indices, np.int32) for chunk in coded.chunks]
@@ -55,20 +56,15 @@ class TextColumn:
         """
         if len(self) <= _SHORT:
             return None
-        gone = pc.is_in(self.texts, value_set=_text_array(missing))
-        kept = pc.if_else(gone, pa.nulls(1, pa.string())[0], self.texts)
-        if decimal != ".":
-            kept = pc.replace_substring(kept, decimal, ".")
+        gone = pc.or_(pc.is_null(self.texts), pc.is_in(self.texts, _text_array(missing)))
+        kept = self.texts if decimal == "." else pc.replace_substring(self.texts, decimal, ".")
         try:
-            floats = pc.cast(kept, pa.float64())
+            floats = pc.cast(pc.if_else(gone, _text_array(["nan"])[0], kept), pa.float64())
         except pa.ArrowInvalid:
             return None
-        if not pc.all(pc.is_finite(floats)).as_py() and floats.null_count < len(floats):
+        if not pc.all(pc.or_(gone, pc.is_finite(floats))).as_py():
             return None
-        buffer = pa.py_buffer(np.array([np.nan]).tobytes())
-        nan = pa.Array.from_buffers(pa.float64(), 1, [None, buffer])[0]
-        parts = [_as_numpy(chunk, np.float64) for chunk in pc.fill_null(floats, nan).chunks]
-        return np.concatenate(parts) if parts else np.empty(0)
+        return np.concatenate([_as_numpy(chunk, np.float64) for chunk in floats.chunks])
 
 
 # pyarrow's conversions from and to Python import pandas, which takes longer than small tables.
@@ -83,13 +79,12 @@ def _as_numpy(array: Any, dtype: Any) -> NDArray[Any]:
 def _text_array(texts: Sequence[str]) -> Any:
     encoded = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
-    ends_buffer, texts_buffer = pa.py_buffer(ends.tobytes()), pa.py_buffer(b"".join(encoded))
-    return pa.StringArray.from_buffers(len(encoded), ends_buffer, texts_buffer)
+    held = (pa.py_buffer(part) for part in (ends.tobytes(), b"".join(encoded)))
+    return pa.StringArray.from_buffers(len(encoded), *held)
 
 
 # A column as a text file or a data frame has it.
 Values = TextColumn | RawColumn
-_STRANGE = -2
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -104,8 +99,7 @@ def typed_column(
     if column.categories is None:
         kept = [None if _gone(value, markers) else _text(value) for value in each]
         return _of_distinct(kept, codes, column)
-    lookup = _Lookup(column.categories, markers)
-    own = np.array([*(lookup.find(value) for value in each), -1], dtype=np.int64)
+    own = _codes_among(column.categories, each, markers)
     strange = np.flatnonzero(own == _STRANGE).tolist()
     if column.declared and unknown != "keep":
         if strange:
@@ -223,9 +217,8 @@ def labels_of(
     """
     markers = frozenset(schema.missing)
     each, codes = values.distinct()
-    lookup = _Lookup(schema.classes or (), markers)
-    own = [lookup.find(value) for value in each]
-    gone = np.array([*(code == -1 for code in own), True])[codes]
+    own = _codes_among(schema.classes or (), each, markers)
+    gone = (own == MISSING)[codes]
     if gone.any():
         more = int(gone.sum()) - 1
         raise ValueError(
@@ -234,29 +227,22 @@ def labels_of(
             + ". Hint: leave these rows out, or name another target."
         )
     if schema.classes is not None:
-        _check_classes(each, codes, own, name, schema.classes, first_row)
-        used = np.unique(np.array(own, dtype=np.int64)[codes])
+        strange = np.flatnonzero(own == _STRANGE)
+        if len(strange):
+            at = int(strange[0])
+            raise ValueError(
+                f"The target column {name!r} holds {each[at]!r} in row "
+                f"{first_row + _first(codes, at)}, which is not one of its classes "
+                f"({some_names(schema.classes)}). Hint: leave such rows out, or learn from them."
+            )
+        used = np.unique(own[codes])
         classes = [schema.classes[code] for code in used]
-        return Labels(_as_array(classes), np.searchsorted(used, np.array([*own, 0])[codes]), name)
+        return Labels(_as_array(classes), np.searchsorted(used, own[codes]), name)
     if isinstance(values, TextColumn):
         texts = stripped(values)
-        kind = kind or label_kind(texts)
-        read = {"whole": int, "number": float, "text": str}[kind]
+        read = {"whole": int, "number": float, "text": str}[kind or label_kind(texts)]
         each = [read(text) for text in texts]
     return Labels(_as_array(each), codes, name)
-
-
-def _check_classes(
-    each: list[Any], codes: NDArray[Any], own: list[int], name: str, classes: Any, first_row: int
-) -> None:
-    if _STRANGE not in own:
-        return
-    at = own.index(_STRANGE)
-    raise ValueError(
-        f"The target column {name!r} holds {each[at]!r} in row {first_row + _first(codes, at)}, "
-        f"which is not one of its classes ({some_names(classes)}). Hint: leave such rows out, or "
-        "learn from them."
-    )
 
 
 def _as_array(labels: list[Any]) -> NDArray[Any]:
@@ -264,40 +250,37 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
     array = np.array(labels) if labels else np.empty(0, dtype=object)
     if array.dtype.kind in "biuf" and array.ndim == 1 and len({type(v) for v in labels}) == 1:
         return array
-    objects = np.empty(len(labels), dtype=object)
-    objects[:] = labels
-    return objects
+    return as_objects(labels)
 
 
 # -- categories --------------------------------------------------------------------------------
 
 
-class _Lookup:
-    """The code of a raw value among categories: by value, text or number."""
+def _codes_among(
+    categories: Sequence[Any], values: Sequence[Any], markers: frozenset[str]
+) -> NDArray[np.int64]:
+    """The codes of raw values among categories, by value, text or number; and that of missing.
 
-    def __init__(self, categories: Sequence[Any], markers: frozenset[str]) -> None:
-        self.texts = {_text(category): code for code, category in enumerate(categories)}
-        self.numbers = {
-            category: code
-            for code, category in enumerate(categories)
-            if isinstance(category, int | float)
-        }
-        self.markers = markers
+    -1 is missing, -2 is none of the categories.
+    """
+    texts = {_text(category): code for code, category in enumerate(categories)}
+    plain = {own: code for code, own in enumerate(categories) if isinstance(own, int | float)}
 
-    def find(self, value: Any) -> int:
-        """The code; -1 if missing, -2 if the value is none of the categories."""
+    def code_of(value: Any) -> int:
         if no_value(value):
-            return -1
+            return MISSING
         text = _text(value)
         for own in (text, text.strip()):
-            if own in self.texts:
-                return self.texts[own]
-        if _gone(value, self.markers):
-            return -1
+            if own in texts:
+                return texts[own]
+        if _gone(value, markers):
+            return MISSING
         try:
-            return self.numbers.get(_number(value, "."), _STRANGE) if self.numbers else _STRANGE
+            return plain.get(_number(value, "."), _STRANGE) if plain else _STRANGE
         except (TypeError, ValueError):
             return _STRANGE
+
+    return np.array([*map(code_of, values), MISSING], dtype=np.int64)
 
 
 def _unknown_category(

@@ -128,13 +128,6 @@ def is_whole(weight: NDArray[np.float64] | None) -> bool:
     return weight is None or bool((weight == np.rint(weight)).all())
 
 
-def effective_rows(weight: NDArray[np.float64] | None, rows: int) -> float:
-    """Kish's effective number of rows, ``(sum w)^2 / sum w^2``; whole weights are repeats."""
-    if weight is None or is_whole(weight):
-        return float(rows if weight is None else weight.sum())
-    return float(weight.sum() ** 2 / (weight**2).sum())
-
-
 def class_factors(
     class_weight: Any, classes: NDArray[Any], totals: Sequence[Fraction]
 ) -> NDArray[np.float64] | None:

@@ -13,7 +13,7 @@ import numpy as np
 from treebound._extras import require
 from treebound._validation import Whole, check
 from treebound.data.columns import landscape_of
-from treebound.data.files import RawTable, iter_raw, read_raw
+from treebound.data.files import RawTable, Source, as_schema, read_raw
 from treebound.data.raw import RawColumn
 from treebound.data.schema import Schema
 from treebound.data.targets import Labels
@@ -171,7 +171,8 @@ def iter_table(
     """
     check("iter_table", {"chunk_rows": chunk_rows}, {"chunk_rows": Whole(1)})
     done = 0
-    for read in iter_raw(table, schema, chunk_rows, unknown=unknown):
+    source = Source(table, as_schema(schema), unknown=unknown, complete=False)
+    for read in source.chunks(chunk_rows):
         frame = _frame(read, others=others)
         frame.index = frame.index + done
         done += len(frame)

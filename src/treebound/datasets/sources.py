@@ -71,16 +71,18 @@ def file_bytes(
     """
     folder = data_folder(data) if source in (None, "folder") else None
     path = None if folder is None else find_file(entry, folder)
+    if path is None and source in (None, "cache"):
+        folder = cache_folder()
+        path = find_file(entry, folder)
     if path is not None:
-        return _read_checked(entry, path, accept), str(path)
-    if source == "folder":
+        try:
+            return _read_checked(entry, path, accept), str(path)
+        except DatasetError as error:
+            if source is not None or folder != cache_folder():
+                raise
+            warnings.warn(f"{error} It is downloaded again.", UserWarning, stacklevel=3)
+    if source in ("folder", "cache"):
         raise _not_found(entry, folder)
-    if source in (None, "cache"):
-        payload = _from_cache(entry, accept, again=source is None)
-        if payload is not None:
-            return payload, str(cache_folder() / entry.name / entry.file)
-        if source == "cache":
-            raise _not_found(entry, cache_folder())
     payload = _download(entry, accept)
     _keep(entry, payload, cache_folder())
     return payload, url_of(entry)
@@ -104,16 +106,12 @@ def fetch(name: str, *, data: Folder | None = None, accept: bool = False) -> Pat
     Path
         The file.
     """
-    entry = info(name)
-    named = data_folder(data)
+    entry, named = info(name), data_folder(data)
     places = [place for place in (named, cache_folder() if data is None else None) if place]
-    for place in places:
-        path = find_file(entry, place)
-        if path is not None:
-            _read_checked(entry, path, accept)
-            return path
-    payload = _download(entry, accept, folder=places[-1])
-    return _keep(entry, payload, places[-1])
+    for path in filter(None, (find_file(entry, place) for place in places)):
+        _read_checked(entry, path, accept)
+        return path
+    return _keep(entry, _download(entry, accept, folder=places[-1]), places[-1])
 
 
 def url_of(entry: DatasetInfo) -> str:
@@ -159,19 +157,6 @@ def _read_checked(entry: DatasetInfo, path: Path, accept: bool) -> bytes:
         payload = _member(entry, payload, str(path))
     check(entry, payload, str(path), accept=accept or _was_accepted(path, payload))
     return payload
-
-
-def _from_cache(entry: DatasetInfo, accept: bool, *, again: bool) -> bytes | None:
-    path = find_file(entry, cache_folder())
-    if path is None:
-        return None
-    try:
-        return _read_checked(entry, path, accept)
-    except DatasetError as error:
-        if not again:
-            raise
-        warnings.warn(f"{error} It is downloaded again.", UserWarning, stacklevel=4)
-        return None
 
 
 def _keep(entry: DatasetInfo, payload: bytes, folder: Path) -> Path:

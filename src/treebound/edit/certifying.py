@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from treebound.certificate import HeldOut, Prior
+from treebound.certificate.held_out import HeldOut
+from treebound.certificate.prior import Prior
 from treebound.edit.rows import EditedRows
 from treebound.model import Model, row_counts
 from treebound.tree import Tree

@@ -8,7 +8,6 @@ from os import PathLike
 from typing import Any
 
 from treebound._validation import Whole, check, invalid
-from treebound.edit.autosave import read_steps
 from treebound.edit.figures import figures_of
 from treebound.edit.nodes import Nodes
 from treebound.edit.places import chosen_columns, node_at, path_of, where
@@ -82,7 +81,7 @@ class Editor(ShownTree):
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """The page of the editor, in a notebook with anywidget."""
-        from treebound.edit.widget import mime_bundle
+        from treebound.edit.page import mime_bundle
 
         return mime_bundle(self, **options)
 
@@ -268,7 +267,7 @@ class Editor(ShownTree):
             raise ValueError("There is no file to recover steps from. Hint: edit(autosave=FILE).")
         if self._steps.number or self._steps.undone:
             raise ValueError("The editor has steps already. Hint: recover in a new one.")
-        steps, undone = read_steps(file, self._steps.key)
+        steps, undone = self._steps.read(file)
         with self._steps.unwritten():  # the file stays whole until all are taken
             for step in steps:
                 self.take(step)

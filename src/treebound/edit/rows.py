@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.certificate import RowRecord, default_folds, draw_folds, draw_tenth
-from treebound.certificate.row_record import Role
+from treebound.certificate.held_out import draw_apart
+from treebound.certificate.row_record import Role, RowRecord
 from treebound.data import Sample, learn_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.sample import same_length
@@ -139,8 +139,7 @@ def _folds(model: Model, m: int) -> list[NDArray[np.intp]]:
             "The rows that fit held out cannot be drawn again: the classifier was fitted with "
             "random_state=None. Hint: fit it with a number."
         )
-    several = model.held_out.folds > 1
-    return draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
+    return draw_apart(m, seed, several=model.held_out.folds > 1)
 
 
 def _without_validation(model: Model, sample: Sample) -> Sample | None:

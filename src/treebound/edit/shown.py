@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,17 +12,16 @@ from numpy.typing import NDArray
 
 from treebound._validation import invalid
 from treebound.data import Sample
-from treebound.edit.alternatives_display import AlternativesDisplay
 from treebound.edit.candidates import Candidate
 from treebound.edit.certifying import Certifier
-from treebound.edit.changes import CHANGES, changed_rows
 from treebound.edit.figures import Figures, as_frame, costs_of, figures_of
-from treebound.edit.places import node_at, question, where
+from treebound.edit.places import node_at, path_of, question, where
 from treebound.edit.rows import read_rows, with_categories
 from treebound.edit.steps import State, Steps
 from treebound.edit.trees import EditedTrees
 from treebound.model import Model
 from treebound.model_methods import as_model
+from treebound.show.display import LINE, Display
 from treebound.show.words import class_and_counts, counted
 from treebound.tree import Tree
 from treebound.tree.parsing import parse_split
@@ -29,9 +29,56 @@ from treebound.tree.parsing import parse_split
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+CHANGES = ("leaf", "path", "before", "now", "rows", "became_right", "became_wrong", "numbers")
 ALTERNATIVE = (
     "column", "split", "gain", "errors", "rows_left", "rows_right", "agreement", "adjusted",
 )  # fmt: skip
+
+
+class AlternativesDisplay(Display):
+    """The gain of the best split of each column at a node.
+
+    Made by :meth:`treebound.edit.Editor.plot_alternatives`. The darker a bar, the more its split
+    agrees with the one in place.
+
+    Parameters
+    ----------
+    alternatives : sequence of mapping
+        Lines with ``split``, ``gain`` and ``agreement``.
+    title : str
+        Where the node stands.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes that were drawn in.
+    figure_ : matplotlib Figure
+        Their figure.
+    """
+
+    def __init__(self, alternatives: Sequence[Mapping[str, Any]], title: str = "") -> None:
+        self.alternatives = alternatives
+        self.title = title
+
+    def _options(self) -> dict[str, Any]:
+        return {"figsize": (7.0, 1.2 + 0.3 * len(self.alternatives))}
+
+    def _draw(self, ax: Axes) -> None:
+        listed = list(reversed(self.alternatives))
+        for place, line in enumerate(listed):
+            agreement = line["agreement"]
+            # an agreement of one half is chance
+            alpha = 0.5 if agreement is None else 0.2 + 1.6 * (agreement - 0.5)
+            ax.barh(place, line["gain"], color=LINE, alpha=alpha)
+            if agreement is not None:
+                ax.annotate(f" {100 * agreement:.0f} %", (line["gain"], place), va="center")
+        # names are data: nothing in them is read as a formula
+        names = [line["split"] if len(line["split"]) < 45 else f"{line['split'][:42]}..."
+                 for line in listed]  # fmt: skip
+        ax.set_yticks(range(len(listed)), names, parse_math=False)
+        ax.margins(x=0.12)
+        ax.set_xlabel("gain; per cent: agreement with the split in place")
+        ax.set_title(self.title, loc="left", fontsize="medium", parse_math=False)
 
 
 class ShownTree:
@@ -177,7 +224,22 @@ class ShownTree:
 
     def changes(self) -> list[dict[str, Any]]:
         """The same as a list of dicts."""
-        return changed_rows(self._steps.first.model.tree, self.tree, self._rows)
+        first, tree, rows = self._steps.first.model.tree, self.tree, self._rows
+        sample = rows.sample
+        before = first.label[first.apply(sample.X, "other")]
+        leaf = tree.apply(sample.X, "other")
+        labels, listed = tree.classes.tolist(), []
+        other = before != tree.label[leaf]
+        for end, was in np.unique(np.c_[leaf[other], before[other]], axis=0).tolist():
+            there = np.flatnonzero((leaf == end) & (before == was))
+            now = int(tree.label[end])
+            values = (
+                end, path_of(tree, end), labels[was], labels[now], len(there),
+                int((sample.y[there] == now).sum()), int((sample.y[there] == was).sum()),
+                None if rows.numbers is None else rows.numbers[there].tolist(),
+            )  # fmt: skip
+            listed.append(dict(zip(CHANGES, values, strict=True)))
+        return listed
 
     def model(self) -> Model:
         """The model of the tree as it is now; nothing is computed from held-out rows."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treebound.edit.autosave import tree_key, write_steps
+from treebound._files import write_text
 from treebound.edit.figures import Figures
 from treebound.model import Model
+from treebound.tree import Tree
+
+_FORMAT = "treebound edits 1"
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Steps:
 
     def __init__(self, first: State, autosave: Path | None) -> None:
         self._states, self._at = [first], 0
-        self._key, self.autosave = tree_key(first.model.tree), autosave
+        self._key, self.autosave = _tree_key(first.model.tree), autosave
 
     @property
     def first(self) -> State:
@@ -64,11 +69,6 @@ class Steps:
     def now(self) -> State:
         """The state that is shown."""
         return self._states[self._at]
-
-    @property
-    def key(self) -> str:
-        """A short text of the first tree."""
-        return self._key
 
     @property
     def number(self) -> int:
@@ -124,4 +124,29 @@ class Steps:
         """Keep all steps in the autosave file."""
         if self.autosave is not None:
             steps = [state.step for state in self._states if state.step is not None]
-            write_steps(self.autosave, self._key, steps, self.undone)
+            content = {"format": _FORMAT, "tree": self._key, "undone": self.undone, "steps": steps}
+            write_text(self.autosave, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+    def read(self, path: Path) -> tuple[list[dict[str, Any]], int]:
+        """The steps of a file from the same tree, and how many of them were taken back."""
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            steps, undone, tree = content["steps"], int(content["undone"]), content["tree"]
+            proper = content["format"] == _FORMAT and 0 <= undone <= len(steps)
+        except FileNotFoundError:
+            raise ValueError(f"There are no steps to recover: {path} does not exist.") from None
+        except (ValueError, KeyError, TypeError):
+            proper = False
+        if not proper:
+            raise ValueError(f"{path} is not a file of steps of an editor. Hint: delete it.")
+        if tree != self._key:
+            raise ValueError(f"The steps in {path} were taken from another tree. Hint: delete it.")
+        return steps, undone
+
+
+def _tree_key(tree: Tree) -> str:
+    """A short text that other trees do not have: their steps would lead elsewhere."""
+    digest = hashlib.sha256()
+    for values in (tree.feature, tree.threshold, tree.category, tree.label, tree.counts):
+        digest.update(values.tobytes())
+    return digest.hexdigest()[:32]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -16,26 +17,20 @@ from numpy.typing import NDArray
 
 from treebound._files import write_text
 from treebound._versions import installed_version
-from treebound.certificate import (
-    CertifiedTree,
-    Frontier,
-    HeldOut,
-    PriorProof,
-    RowRecord,
-    counts_at,
-)
+from treebound.certificate import Frontier
+from treebound.certificate.held_out import HeldOut, counts_at
+from treebound.certificate.prior import CertifiedTree, PriorProof
 from treebound.certificate.referral import Promise, Promised, Referral
+from treebound.certificate.row_record import RowRecord
 from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError
-from treebound.exchange.stored_columns import (
+from treebound.exchange.stored import (
     classes_document,
     classes_of,
     column_document,
     columns_of,
-)
-from treebound.exchange.stored_trees import (
     document_of,
     nodes_of,
     path_document,
@@ -51,26 +46,10 @@ from treebound.pruning import PruningPath, PruningResult, WeightChoice
 from treebound.tree import Tree
 
 R = TypeVar("R")
-_ANSWERING = ("unknown", "smoothing")
 
 
 def dumps(model: Model, *, pruning_path: bool = True, row_record: bool = True) -> str:
-    """Serialize a model to JSON text.
-
-    Numbers round-trip exactly and keys have a fixed order, so equal models give equal texts.
-
-    Parameters
-    ----------
-    model : Model
-        The model to write.
-    pruning_path, row_record : bool
-        See :func:`save`.
-
-    Raises
-    ------
-    ValueError
-        If a name or category has a character that UTF-8 cannot hold.
-    """
+    """A model as JSON text, with the options of :func:`save`; equal models give equal texts."""
     if not pruning_path:
         model = _without_path(model)
     try:
@@ -152,18 +131,7 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 
 def loads(text: str | bytes) -> Model:
-    """Read and check the text of a model file.
-
-    Parameters
-    ----------
-    text : str or bytes
-        JSON; bytes are UTF-8.
-
-    Raises
-    ------
-    FormatError
-        If the text is not a valid model; the message names the location.
-    """
+    """Read and check the text of a model file; bytes are UTF-8."""
     document = doc.parse(text)
     columns, classes = columns_of(document.columns), classes_of(document.classes)
     tree = tree_of(document.nodes, columns, classes)
@@ -176,7 +144,7 @@ def loads(text: str | bytes) -> Model:
         step=_step(document),
         options=parameters.checked()[1],
         unknown=parameters.unknown,
-        smoothing=parameters.smoothing,
+        smoothing=document.prediction.smoothing,
         delta=parameters.delta,
         held_out=_optional(_held_out, document.held_out, grown),
         proof=_optional(_proof, document.proof, tree, "proof"),
@@ -210,7 +178,9 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
     tree = model.tree
     trees = [tree, model.grown, *(certified.tree for certified in model.frontier or ())]
     asked = {feature for own in trees for feature in own.feature.tolist()}
-    parameters = {name: v for name, v in model.parameters.items() if name not in _ANSWERING}
+    parameters = {name: value for name, value in model.parameters.items() if name != "unknown"}
+    if parameters.get("smoothing") == model.smoothing:
+        parameters.pop("smoothing", None)
     return doc.ModelDocument(
         format="treebound-model",
         version=1,
@@ -281,13 +251,15 @@ def _result(path: PruningPath, document: doc.PathDocument | None) -> PruningResu
 def _choice(document: doc.ChoiceDocument) -> WeightChoice:
     same_size(document.losses, len(document.weights), "pruning.choice.losses")
     same_size(document.leaves, len(document.weights), "pruning.choice.leaves")
+    if document.strengths:
+        same_size(document.strengths, len(document.weights), "pruning.choice.strengths")
     if document.rule is not None and document.weight not in document.weights:
         raise FormatError("pruning.choice.weight", "must be one of the weights")
     error, constant = document.standard_error, document.constant
     return WeightChoice(
         document.weight, document.rule, document.reason, document.unit, tuple(document.weights),
         tuple(document.losses), tuple(document.leaves), math.nan if error is None else error,
-        math.nan if constant is None else constant,
+        math.nan if constant is None else constant, tuple(document.strengths),
     )  # fmt: skip
 
 
@@ -297,9 +269,11 @@ def _choice(document: doc.ChoiceDocument) -> WeightChoice:
 def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitParameters:
     usual = FitParameters().values()
     for name in parameters:
-        if name not in usual or name in _ANSWERING:
+        if name not in usual or name == "unknown":  # it is with the prediction
             raise FormatError(f"parameters.{name:.60}", "is not a parameter of the classifier")
-    fitted = FitParameters(**parameters, unknown=answering.unknown, smoothing=answering.smoothing)
+    # pruning for log-loss chooses another smoothing than the parameter
+    parameters = {"smoothing": answering.smoothing, **parameters}
+    fitted = FitParameters(**parameters, unknown=answering.unknown)
     try:
         fitted.checked()
     except (TypeError, ValueError) as error:
@@ -417,26 +391,23 @@ def _sketch(document: doc.SketchDocument, where: str) -> RowSketch:
 
 def _representable(values: Mapping[str, Any]) -> dict[str, Any]:
     """The entries that JSON can represent."""
-    return {name: _plain(value) for name, value in values.items() if _can(_plain(value))}
+    kept = {}
+    for name, value in values.items():
+        with suppress(ValueError):
+            kept[name] = _plain(value)
+    return kept
 
 
 def _plain(value: Any) -> Any:
+    """A value as JSON has it; a ValueError if JSON cannot represent it."""
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        value = value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if isinstance(value, dict):
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
         return {name: _plain(item) for name, item in value.items()}
-    return value
-
-
-def _can(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(map(_can, value))
-    if isinstance(value, dict):
-        return all(isinstance(name, str) and _can(item) for name, item in value.items())
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, int):
-        return -(2**63) <= value < 2**64
-    return value is None or isinstance(value, str)
+    finite = isinstance(value, float) and math.isfinite(value)
+    whole = isinstance(value, int) and -(2**63) <= value < 2**64
+    if finite or whole or value is None or isinstance(value, str):
+        return value
+    raise ValueError(value)

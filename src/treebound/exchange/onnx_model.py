@@ -203,8 +203,9 @@ class _Graph:
         column = self.tree.columns[at]
         categories: Sequence[Any] = column.categories or ()
         absent: Any = math.nan
+        kind: Any = np.float64
         if _holds_text(column):
-            absent = self.missing_text
+            absent, kind = self.missing_text, object
             if absent in categories:
                 must = f"a text that is not a category, as it is of column {column.name!r}"
                 raise invalid("missing_text", "to_onnx", must, absent)
@@ -220,7 +221,7 @@ class _Graph:
             [self.inputs[at]],
             [name],
             domain=_ML,
-            keys_tensor=tensor(np.array([*listed, absent], dtype=type(absent)), "keys"),
+            keys_tensor=tensor(np.array([*listed, absent], dtype=kind), "keys"),
             values_tensor=tensor(sides, "sides"),
             default_tensor=tensor(np.array([_LEFT + _RIGHT - side]), "others"),
         )

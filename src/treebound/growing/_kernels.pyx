@@ -6,6 +6,7 @@ searches in large nodes. `driver` has the best-first loop, and its engines are `
 """
 
 from collections import namedtuple
+from heapq import heappop, heappush
 
 import numpy as np
 

@@ -58,7 +58,7 @@ cdef extern from "_loops.h":
 cdef enum:
     LANES = 4            # columns interleaved in memory
     CELLS_A_BIN = 8
-    LEAST_CELLS = 2048
+    LEAST_CELLS = 512
     VALUES_A_BIN = 16    # in the sample
     FEW_VALUES = 255     # so few values get a bin each, even beyond the limit of bins
     MOST_SAMPLED = 65535
@@ -164,8 +164,9 @@ cdef inline Py_ssize_t cell_of(const Coder* coder, double value) noexcept nogil:
 cdef bint set_cells(Coder* coder, double low, double high, Py_ssize_t most_bins) except -1 nogil:
     """Set cells of equal width from one value to another; return whether floats allow it."""
     coder.n_cells = min(max(CELLS_A_BIN * most_bins, LEAST_CELLS), 65536)
-    if coder.cells == NULL:
-        coder.cells = <uint16_t*>zeros(coder.n_cells, sizeof(uint16_t))
+    free(coder.cells)
+    coder.cells = NULL
+    coder.cells = <uint16_t*>zeros(coder.n_cells, sizeof(uint16_t))
     coder.low = low
     if not 1e-290 < high - low < 1e290:
         return False

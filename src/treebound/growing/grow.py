@@ -93,8 +93,8 @@ def grow(
     search of all rows. Memory in addition to the sample: one or two bytes per value, 10 bytes per
     row, and up to 8 bytes per row for histograms. Small nodes are sorted: 8 bytes per value.
 
-    A single nominal column gives a chain of splits that each take away one category. They move no
-    rows and score one category of each distinct vector of class counts.
+    Nominal columns alone give chains of splits that each take away one category. Such a split moves
+    the rows of its category only, and of categories with equal class counts one is scored.
 
     Examples
     --------

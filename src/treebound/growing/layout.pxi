@@ -70,8 +70,8 @@ cdef struct Split:
     bint bounded        # thresholds: whether there are values on the right, not only missing rows
     double low          # the neighbours of a threshold that is bounded
     double high
-    # Of nodes with histograms only:
-    Py_ssize_t bin      # thresholds: the last bin on the left
+    # Of nodes with histograms or in chains only:
+    Py_ssize_t bin      # thresholds: the last bin on the left; in chains: the category there
     Py_ssize_t follow   # the first bin on the right; -1: only missing rows there
     bint inside         # whether the split lies inside the bin
     bint exact          # whether the threshold is ``low``, as it was asked for

@@ -12,6 +12,7 @@ cdef enum:
     LEAST_BYTES = 1 << 25
     THREAD_CELLS = 4096   # fewer counts are searched by one thread
     TOLD = 50             # pauses of 20 milliseconds
+    CHAIN = 128           # rows of a node that may be a chain; splits a column that make it pay
 
 
 cdef struct Columns:
@@ -36,12 +37,11 @@ cdef class Grower(Driver):
     cdef Columns columns
     cdef void** counters        # one per thread; the first is that of the node
     cdef Py_ssize_t n_histograms, most_histograms
-    # a single column of categories
-    cdef bint by_category
-    cdef int64_t[:, ::1] cells  # class weights, then rows, by category
-    cdef int64_t[::1] codes     # of the categories, by equal counts
-    cdef int64_t[::1] next_code # of every group: the place of the first one that is left,
-    cdef int64_t[::1] group_ends
+    # nominal columns only
+    cdef dict chains            # by leaf: the rows at the beginning, and `Categories`; or None
+    cdef uint32_t[::1] rows     # by leaf
+    cdef int64_t[::1] place     # of every row in them
+    cdef int64_t[:, ::1] codes  # by column and row
 
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, Pool pool):
         cdef int t
@@ -94,9 +94,9 @@ cdef class Grower(Driver):
         self.n_leaves = 1
         if not self.settle(0) or self.max_leaves == 1 or self.n_columns == 0:
             return 0
-        if self.n_columns == 1 and self.sources[0].kind == NOMINAL and self.n_firsts == 0:
+        if self.in_chains():
             with gil:
-                self.count_categories()
+                self.start_chains()
         elif n >= self.root_crossing:
             self.code(self.most_bins)
         else:
@@ -186,8 +186,9 @@ cdef class Grower(Driver):
     cdef int search(self, int32_t index) except -1 nogil:
         """Find the split of a leaf, or a tighter bound on its gain."""
         cdef const Node* node = &self.tree.nodes[index]
-        if self.by_category:
-            return self.search_categories(index)
+        if self.chains is not None and node.home == NULL:
+            with gil:
+                return self.search_chain(index)
         if node.home != NULL:
             return self.search_alone(index)
         if self.tree.rows_in(index) >= self.crossing:
@@ -354,11 +355,12 @@ cdef class Grower(Driver):
         self.add_children(index)
         self.tree.nodes[index].expanded = True
         self.n_leaves += 1
-        if self.by_category:
-            return self.expand_category(index)
-        if self.tree.nodes[index].home == NULL:
+        if self.tree.nodes[index].home != NULL:
+            return self.expand_sorted(index)
+        if self.chains is None:
             return self.expand_large(index)
-        return self.expand_sorted(index)
+        with gil:
+            return self.expand_chain(index)
 
     cdef bint set_children(self, int32_t index, Py_ssize_t middle, bint* may_split) except -1 nogil:
         """Set what follows from the left child's counts; whether a child may be split."""
@@ -460,61 +462,170 @@ cdef class Grower(Driver):
         self.conclude(&self.sorted.tasks[1])
         return 0
 
-    # -- a single column of categories -------------------------------------------------------
-    # The left child of each split has one category and is a leaf, so the tree is a chain. A score
-    # depends only on the counts of a category: of those with equal counts the lowest is tried.
+    # -- nominal columns only ----------------------------------------------------------------
+    # Every split takes one category away, so the tree is a chain, often as long as there are
+    # categories. Its time is linear: a split moves only the rows of its category.
 
-    cdef int count_categories(self) except -1:
-        """Count the categories and group them by equal counts, ascending in a group."""
-        cdef Source* source = &self.sources[0]
-        cdef Py_ssize_t n_classes = self.problem.n_classes, missing = source.n_categories, i, code
+    cdef bint in_chains(self) noexcept nogil:
+        """Whether to grow so: all columns are nominal, and many splits make up for the start."""
+        cdef Py_ssize_t splits = 0, j
+        for j in range(self.n_columns):
+            if self.sources[j].kind != NOMINAL:
+                return False
+            splits += self.sources[j].n_categories
+        if self.max_leaves >= 0:
+            splits = min(splits, self.max_leaves)
+        return self.n_firsts == 0 and (self.n_columns == 1 or splits > CHAIN * self.n_columns)
+
+    cdef int start_chains(self) except -1:
+        cdef Py_ssize_t i, j, n = self.problem.n_rows
         cdef double value
-        table = np.zeros((missing + 1, n_classes + 1), dtype=np.int64)
-        self.cells = table
-        self.by_category = True
-        with nogil:
-            for i in range(self.problem.n_rows):
-                value = value_at(source, i)
-                code = <Py_ssize_t>value if value == value else missing
-                self.cells[code, self.problem.labels[i]] += weight_of(i, &self.problem)
-                self.cells[code, n_classes] += 1
-        source.may_miss |= self.cells[missing, n_classes] > 0
-        order = np.lexsort(table.T)
-        order = order[table[order, n_classes] > 0]
-        same = (table[order[1:]] == table[order[:-1]]).all(axis=1)
-        starts = np.concatenate([[0], np.flatnonzero(~same) + 1])
-        self.codes, self.next_code = order, starts
-        self.group_ends = np.append(starts[1:], len(order))
-        return 0
-
-    cdef int search_categories(self, int32_t index) except -1 nogil:
-        cdef Task* task = &self.sorted.tasks[0]
-        cdef uint32_t code
-        cdef Py_ssize_t g
-        self.set_task(task, index, True)
-        task.splits[0] = no_split(0)
-        for g in range(self.next_code.shape[0] if may_ask(0, &task.view) else 0):
-            if self.next_code[g] < self.group_ends[g]:
-                code = <uint32_t>self.codes[self.next_code[g]]
-                try_categories(
-                    &self.cells[0, 0], &code, 1, self.sources[0].n_categories, &task.view,
-                    &task.splits[0],
+        self.chains = {}
+        self.rows = np.arange(n, dtype=np.uint32)
+        self.place = np.arange(n, dtype=np.int64)
+        self.codes = np.empty((self.n_columns, n), dtype=np.int64)
+        for j in range(self.n_columns):
+            for i in range(n):
+                value = value_at(&self.sources[j], i)
+                self.sources[j].may_miss |= value != value
+                self.codes[j, i] = (
+                    <int64_t>value if value == value else self.sources[j].n_categories
                 )
-        self.conclude(task)
         return 0
 
-    cdef int expand_category(self, int32_t index) except -1 nogil:
+    cdef int search_chain(self, int32_t index) except -1:
+        cdef Node* node = &self.tree.nodes[index]
+        cdef Task* task = &self.sorted.tasks[0]
+        cdef Categories categories
+        cdef Py_ssize_t j
+        if index not in self.chains and self.n_columns > 1 and self.tree.rows_in(index) < CHAIN:
+            return self.sort_and_search(index, &self.rows[node.start])
+        if index not in self.chains:
+            rows = np.array(self.rows[node.start : node.stop])
+            self.chains[index] = rows, [
+                Categories(np.asarray(self.codes)[j, rows], self.class_weights(rows))
+                for j in range(self.n_columns)
+            ]
+        self.set_task(task, index, True)
+        for j, categories in enumerate(self.chains[index][1]):
+            task.splits[j] = no_split(j)
+            if may_ask(j, &task.view):
+                categories.search(&task.view, self.sources[j].n_categories, &task.splits[j])
+        if not self.conclude(task):
+            del self.chains[index]
+        return 0
+
+    cdef object class_weights(self, const uint32_t[::1] rows):
+        """For some rows the weight of each class, then 1."""
+        cdef int64_t[:, ::1] weights = np.zeros((len(rows), self.tree.n_classes + 1), dtype=np.int64)
+        cdef Py_ssize_t i
+        for i in range(len(rows)):
+            weights[i, self.problem.labels[rows[i]]] = weight_of(rows[i], &self.problem)
+            weights[i, self.tree.n_classes] = 1
+        return np.asarray(weights)
+
+    cdef int expand_chain(self, int32_t index) except -1:
+        """Move the rows of a category to the front, where they are the left child's."""
         cdef const Node* node = &self.tree.nodes[index]
-        cdef Py_ssize_t g, k, code = node.split.place
+        cdef int64_t* left = self.tree.counts_of(node.left)
+        cdef Py_ssize_t middle = node.start, at, i, k, row
         cdef bint[2] wanted
-        for g in range(self.next_code.shape[0]):
-            if self.next_code[g] < self.group_ends[g]:
-                self.next_code[g] += self.codes[self.next_code[g]] == code
-        for k in range(self.tree.n_classes):
-            self.tree.counts_of(node.left)[k] = self.cells[code, k]
-        if self.set_children(index, node.start + self.cells[code, self.tree.n_classes], wanted):
+        cdef Categories categories
+        cdef const uint32_t[::1] rows
+        cdef list taken = []
+        rows, columns = self.chains.pop(index)
+        categories = columns[node.split.column]
+        at = node.split.bin
+        for at in range(categories.starts[at], categories.starts[at + 1]):
+            i = categories.by_category[at]
+            row = rows[i]
+            k = self.place[row]
+            if k < node.start:
+                continue  # another split has taken it away
+            taken.append(i)
+            left[self.problem.labels[row]] += weight_of(row, &self.problem)
+            self.rows[k], self.rows[middle] = self.rows[middle], self.rows[k]
+            self.place[self.rows[k]] = k
+            self.place[row] = middle
+            middle += 1
+        if self.set_children(index, middle, wanted):
             if wanted[1]:
-                self.search_categories(node.right)
+                for categories in columns:
+                    categories.take(taken)
+                self.chains[node.right] = rows, columns
+                self.wait(node.right)
+            if wanted[0] and self.n_columns > 1:
+                self.wait(node.left)
+        return 0
+
+
+cdef class Categories:
+    """The categories of a column in a chain of nodes, by equal class counts."""
+    # A score depends on the counts alone: of categories with equal ones the lowest is tried. A
+    # group is a heap of them, in which those remain that have left it.
+
+    cdef int64_t[::1] codes       # of the categories
+    cdef int64_t[::1] category_of # by row of the chain
+    cdef int64_t[::1] by_category # its rows
+    cdef int64_t[::1] starts
+    cdef int64_t[:, ::1] counts   # of a category: class weights, then rows
+    cdef int64_t[:, ::1] weights  # the same of a row
+    cdef dict groups
+    cdef list group_of
+
+    def __init__(self, codes, weights):
+        cdef Py_ssize_t i, k
+        values, category_of = np.unique(codes, return_inverse=True)
+        self.codes, self.category_of = values, category_of
+        self.by_category = np.argsort(category_of, kind="stable")
+        self.starts = np.append(0, np.cumsum(np.bincount(category_of)))
+        self.weights = weights
+        self.counts = np.zeros((len(values), weights.shape[1]), dtype=np.int64)
+        for i in range(len(weights)):
+            for k in range(self.counts.shape[1]):
+                self.counts[self.category_of[i], k] += self.weights[i, k]
+        self.groups = {}
+        self.group_of = [None] * len(values)
+        for i in range(len(values)):
+            self.put(i)
+
+    cdef int put(self, Py_ssize_t category) except -1:
+        """Put a category into the group of its counts."""
+        key = (<const char*>&self.counts[category, 0])[: self.counts.shape[1] * sizeof(int64_t)]
+        group = self.groups.setdefault(key, [])
+        heappush(group, category)
+        self.group_of[category] = group
+        return 0
+
+    cdef int take(self, list taken) except -1:
+        """Take rows of the chain away."""
+        cdef Py_ssize_t i, k, category
+        for i in taken:
+            for k in range(self.counts.shape[1]):
+                self.counts[self.category_of[i], k] -= self.weights[i, k]
+            self.group_of[self.category_of[i]] = None
+        for i in taken:
+            category = self.category_of[i]
+            if self.group_of[category] is None and self.counts[category, self.counts.shape[1] - 1]:
+                self.put(category)
+        return 0
+
+    cdef int search(self, const NodeView* node, Py_ssize_t missing, Split* best) except -1:
+        """The best split of a node."""
+        cdef Py_ssize_t category
+        cdef list group
+        for key, group in list(self.groups.items()):
+            while group and self.group_of[group[0]] is not group:
+                heappop(group)
+            if not group:
+                del self.groups[key]
+                continue
+            category = group[0]
+            try_category(
+                &self.counts[category, 0], self.codes[category], missing, node, best
+            )
+            if best.place == self.codes[category]:
+                best.bin = category
         return 0
 
 

@@ -75,6 +75,14 @@ cdef inline bint beats(
     return left_and_right(node, left, ones, problem) > bar * scale(node, left, problem)
 
 
+cdef extern from "_loops.h":
+    enum:
+        SCREENED
+    int rows_above(
+        const uint64_t* entries, int n, double left, double ones, double all_rows, double all_ones,
+        double bar, int64_t* n_ones,
+    ) noexcept nogil
+
 cdef enum:
     SHORT_LEAP = 8   # a skip costs about as much as a few boundaries
     FIRST_LEAP = 64
@@ -235,19 +243,24 @@ cdef void try_categories(
 ) noexcept nogil:
     """``x == category`` for every category that occurs, or for some; missing is one more."""
     cdef Py_ssize_t stride = node.problem.n_classes + 1, i, code
-    cdef const int64_t* counts
-    cdef double score
     for i in range(n_codes):
         code = i if codes == NULL else codes[i]
-        counts = table + code * stride
-        if counts[stride - 1] == 0 or not may_stand(counts, NULL, node):
-            continue
-        score = score_of(counts, node)
-        if is_better(score, code, best, node.tolerance):
-            best.score = score
-            best.place = code
-            best.left_weight = weight_in(counts, NULL, stride - 1)
-            best.missing_left = code == missing
+        try_category(table + code * stride, code, missing, node, best)
+
+
+cdef inline void try_category(
+    const int64_t* counts, Py_ssize_t code, Py_ssize_t missing, const NodeView* node, Split* best
+) noexcept nogil:
+    cdef Py_ssize_t n_classes = node.problem.n_classes
+    cdef double score
+    if counts[n_classes] == 0 or not may_stand(counts, NULL, node):
+        return
+    score = score_of(counts, node)
+    if is_better(score, code, best, node.tolerance):
+        best.score = score
+        best.place = code
+        best.left_weight = weight_in(counts, NULL, n_classes)
+        best.missing_left = code == missing
 
 
 cdef int64_t weight_in(
@@ -333,11 +346,13 @@ cdef inline void scan_pair(
     const Segment* segment, const NodeView* node, Scratch* scratch, Split* best, bint weighted
 ) noexcept nogil:
     """Double the skip after each success, halve it after a failure, and scan in between."""
+    # with gini and without weights, rows are first screened for a score above the bar
     cdef const Problem* problem = node.problem
     cdef const uint64_t* entries = segment.entries
     cdef Packing packing = problem.packing
     cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
-    cdef int64_t heaviest = problem.max_weight if weighted else 1
+    cdef int64_t heaviest = problem.max_weight if weighted else 1, more
+    cdef bint screens = problem.criterion == GINI and not weighted
     cdef int64_t before = scratch.left[0] + scratch.left[1], left = before, weight
     cdef int64_t ones = scratch.left[1]
     cdef Py_ssize_t i = 0, stop, leap = FIRST_LEAP, walk = FIRST_WALK
@@ -354,10 +369,19 @@ cdef inline void scan_pair(
             leap *= 2
             walk = FIRST_WALK
             continue
-        if leap >= 2 * SHORT_LEAP:
+        if leap >= 2 * (SCREENED if screens else SHORT_LEAP):
             leap //= 2
             continue
-        stop = min(i + walk, segment.last)
+        stop = min(i + (SCREENED if screens else walk), segment.last)
+        leap = 2 * SCREENED if screens else 2 * SHORT_LEAP
+        if screens and not rows_above(
+            entries + i, <int>(stop - i), <double>left, <double>ones, pair.all_weight,
+            pair.all_ones, bar, &more,
+        ):
+            left += stop - i
+            ones += more
+            i = stop
+            continue
         while i < stop:
             weight = problem.weights[row_of(entries[i], &packing)] if weighted else 1
             left += weight
@@ -373,7 +397,6 @@ cdef inline void scan_pair(
                 best.place = i
                 best.left_weight = left - before
                 bar = best.score + node.tolerance
-        leap = 2 * SHORT_LEAP
         walk = min(2 * walk, LAST_WALK)
 
 

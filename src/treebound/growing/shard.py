@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
 from treebound.data.parts import PartRows
-from treebound.data.spill import ArrayValues, SpillFile, Values
+from treebound.data.spill import SpillFile, Values
 from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import (
     Bins,
@@ -51,7 +51,7 @@ class Shard:
     def column(self, j: int, bins: Bins) -> NDArray[Any]:
         """The values of a column, as a ``Matrix`` has them."""
         if not bins.by_code[j]:
-            return self.values.column(j)
+            return self.values[j]
         return column_codes(bins, self.codes, j)
 
     def columns(self, bins: Bins) -> list[NDArray[Any]]:
@@ -145,7 +145,7 @@ def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Cod
     """Code some rows, of the columns and classes of all; ``values`` is where they are kept."""
     codes, *known = code_shard(bins, sample.X.values, sample.n_rows)
     facts = Facts(sample.n_rows, WeightTotal.of(sample.masses, sample.n_rows), *known)
-    kept = ArrayValues(sample.X.values) if values is None else values
+    kept = sample.X.values if values is None else values
     return Coded(Shard(codes, sample.y.astype(np.uint16), None, kept), sample.masses, facts)
 
 
@@ -318,7 +318,7 @@ def sum_aside(bundle: Bundle, tree: Tree, totals: WeightTotals | None) -> NDArra
     """The :func:`class_sums` of rows that are left out; without totals each counts once."""
     tables = [np.zeros((2, tree.n_nodes, tree.n_classes))]
     for values, labels, weight, unknown in bundle.aside:
-        columns = tuple(values.column(j) for j in range(len(tree.columns)))
+        columns = tuple(values[j] for j in range(len(tree.columns)))
         X = Matrix(tree.columns, columns, unknown=unknown)
         own = None if totals is None else weight
         tables.append(class_sums(tree, X, labels, own, totals or WeightTotals()))

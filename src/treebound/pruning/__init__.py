@@ -1,18 +1,20 @@
-"""Pruners: one file per pruner, one protocol. A new pruner is added to ``PRUNERS``."""
+"""Pruners: one protocol, a file for each idea. A new pruner is added to ``PRUNERS``."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from treebound.pruning.base import BasePruner, Pruner, PruningResult
+from treebound.pruning.bottom_up import (
+    MDLPruner,
+    PessimisticPruner,
+    ReducedErrorPruner,
+    merge_equal_leaves,
+)
 from treebound.pruning.bound import BoundPruner
 from treebound.pruning.cost_complexity import CostComplexityPruner, weakest_link_path
-from treebound.pruning.equal_leaves import merge_equal_leaves
 from treebound.pruning.kearns_mansour import KearnsMansourPruner
-from treebound.pruning.mdl import MDLPruner
 from treebound.pruning.path import PruningPath
-from treebound.pruning.pessimistic import PessimisticPruner
-from treebound.pruning.reduced_error import ReducedErrorPruner
 from treebound.pruning.scores import code_length
 from treebound.pruning.weight import WeightChoice
 
@@ -48,27 +50,7 @@ PRUNERS: dict[str, type[BasePruner]] = {
 
 
 def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
-    """Make a pruner from its name and options; a pruner object or None is returned as is.
-
-    Parameters
-    ----------
-    pruner : str, Pruner or None
-        A name, as in :func:`treebound.prune`, or an object.
-    **options
-        Parameters of the pruner, if it is given by name.
-
-    Raises
-    ------
-    ValueError
-        If there is no such pruner, or options are given with a pruner object.
-
-    Examples
-    --------
-    >>> make_pruner("bound", weight=0.75)
-    BoundPruner(weight=0.75)
-    >>> make_pruner(None) is None
-    True
-    """
+    """Make a pruner from its name and options; a pruner object or None is returned as is."""
     if isinstance(pruner, str) and pruner in PRUNERS:
         return PRUNERS[pruner](**options)
     if options:

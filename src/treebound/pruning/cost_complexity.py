@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from math import inf
 from typing import ClassVar
 
@@ -54,11 +53,9 @@ class CostComplexityPath(NestedPath):
 
     def choose(self, alpha: float, validated: Floats | None = None) -> CostComplexityPath:
         """The path with the best step for an alpha chosen, perhaps by cross-validated errors."""
-        chosen = copy(self)
-        chosen.alpha = min(alpha, float(self.alphas[-1]))  # a larger alpha gives the same tree
-        chosen.scores = self.risks + chosen.alpha * self.leaves
-        chosen.chosen, chosen.validated = self.at(alpha), validated
-        return chosen
+        own = min(alpha, float(self.alphas[-1]))  # a larger alpha gives the same tree
+        scores = self.risks + own * self.leaves
+        return self._choosing(self.at(alpha), alpha=own, scores=scores, validated=validated)
 
     def explain(self) -> str:
         """Describe the interval of alpha for which the chosen tree is best."""
@@ -108,8 +105,8 @@ class CostComplexityPruner(BasePruner):
         How cross-validation chooses. ``"accurate"``: for each tree on the path, the geometric mean
         of its interval of alphas is tried in every fold, and the one with the fewest errors wins.
         ``"balanced"``: the smallest tree within half a standard error of that, ``"small"``: within
-        one, ``"detailed"``: the largest within one. ``"paper"``: the mean of the best alphas of the
-        folds.
+        one, ``"detailed"``: the largest within half. ``"paper"``: the mean of the best alphas of
+        the folds.
     measure : {"error", "impurity"}
         Risk of a leaf: its error rate, or its impurity as in scikit-learn.
     criterion : {"gini", "entropy", "misclassification"}

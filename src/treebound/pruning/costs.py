@@ -46,7 +46,7 @@ class Costs:
     def labels(self, counts: Floats) -> NDArray[np.int32]:
         """The class of least cost of each node, the first on ties."""
         cost = counts @ self.matrix
-        return heaviest(cost.max(axis=1, keepdims=True) - cost)
+        return heaviest(cost.sum(axis=1, keepdims=True) - cost)
 
     def relabelled(self, tree: Tree) -> Tree:
         """The tree with the labels of least cost, if there are costs."""
@@ -56,7 +56,11 @@ class Costs:
         """The cost of each node as a leaf with its label."""
         if not self.given:
             return tree.node_losses
-        cost: Floats = (tree.counts @ self.matrix)[np.arange(tree.n_nodes), tree.label]
+        return self.of_counts(tree.counts, tree.label)
+
+    def of_counts(self, counts: Floats, label: NDArray[np.int32]) -> Floats:
+        """The cost of rows of each class, a line of the table for each label."""
+        cost: Floats = (counts @ self.matrix)[np.arange(len(label)), label]
         return cost
 
     def by_class(self, tree: Tree) -> Floats:
@@ -71,36 +75,24 @@ class Costs:
 
 def cost_matrix(classes: NDArray[Any], costs: Any) -> Floats:
     """The cost of each true class, answered as each class; checked."""
-    matrix = _matrix(classes, costs)
-    if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
-        raise _bad(costs)
-    if matrix.diagonal().any():
-        must = "zeros on the diagonal: correct predictions cost nothing"
-        raise invalid("costs", "", f"a matrix with {must}", costs)
-    if len(classes) > 1 and not matrix.any():
-        raise ValueError(f"The 'costs' parameter must have a positive cost. Got {costs!r} instead.")
-    return matrix
-
-
-def _matrix(classes: NDArray[Any], costs: Any) -> Floats:
-    n, labels = len(classes), classes.tolist()
+    n, labels, given = len(classes), classes.tolist(), costs
     if isinstance(costs, Mapping):
         unknown = [label for label in costs if label not in labels]
         if unknown:
             must = f"a mapping with the classes {labels!r} for keys"
             raise invalid("costs", "", must, unknown[0])
         costs = [costs.get(label, 1.0) for label in labels]
-    values = np.asarray(costs, dtype=np.float64)
-    if values.shape == (n,):
-        return values[:, None] * (1.0 - np.eye(n))
-    if values.shape == (n, n):
-        return values
-    raise _bad(costs, f" of shape ({n}, {n}) or ({n},)")
-
-
-def _bad(costs: Any, shape: str = "") -> ValueError:
-    must = (
-        f"an array{shape} of finite numbers >= 0: a matrix with a row for the true class, or a "
-        "weight for each class"
-    )
-    return invalid("costs", "", must, costs)
+    matrix = np.asarray(costs, dtype=np.float64)
+    fits = matrix.shape in ((n,), (n, n))
+    if not (fits and np.isfinite(matrix).all() and (matrix >= 0).all()):
+        shape = "" if fits else f" of shape ({n}, {n}) or ({n},)"
+        must = f"an array{shape} of finite numbers >= 0: a matrix with a row for the true class, or"
+        raise invalid("costs", "", f"{must} a weight for each class", given)
+    if matrix.ndim == 1:
+        matrix = matrix[:, None] * (1.0 - np.eye(n))
+    if matrix.diagonal().any():
+        must = "zeros on the diagonal: correct predictions cost nothing"
+        raise invalid("costs", "", f"a matrix with {must}", given)
+    if n > 1 and not matrix.any():
+        raise ValueError(f"The 'costs' parameter must have a positive cost. Got {given!r} instead.")
+    return matrix

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from treebound.bounds import log_growth
 from treebound.data import Sample
-from treebound.pruning._raising import Raiser
+from treebound.pruning._dp import fast_growth
 from treebound.pruning.base import PruningResult
 from treebound.pruning.costs import Costs
-from treebound.pruning.raising import RaisedPath, raiser_for, replaced
+from treebound.pruning.raising import RaisedPath, Raiser
 from treebound.pruning.scores import Objective
 from treebound.shapes import TreeShape
 from treebound.tree.model import Tree
@@ -37,7 +37,7 @@ def greedy(
     the last of equal candidates wins. The errors of a raised child are recounted on all rows of
     the node it replaces, and so are the labels below it unless ``relabel`` is false.
     """
-    state = raiser_for(tree, sample, costs=costs, relabel=relabel)
+    state = Raiser(tree, sample, costs=costs, relabel=relabel)
     scorer = BoundScorer(state, objective, tree.depth)
     return search(tree, state, scorer.now(), scorer.after)
 
@@ -49,7 +49,7 @@ def greedy_on(
 
     Labels are kept unless there is a sample to recount them on.
     """
-    state = raiser_for(tree, sample, validation=validation)
+    state = Raiser(tree, sample, validation=validation)
     counted = sample is not None
     return search(tree, state, state.errors, lambda *after: after[2], unit=unit, counted=counted)
 
@@ -74,7 +74,7 @@ def search(
         if scores[last] > best:  # erratum 12: the paper's own test is never false
             break
         best = float(scores[last])
-        steps.append(replaced(state, int(nodes[last // 3]), last % 3))
+        steps.append(state.replace(int(nodes[last // 3]), last % 3))
         table.append((state.leaves, state.errors, best))
     path = RaisedPath(tree, steps, table, **options)
     return PruningResult(path.tree(), path, best)
@@ -112,8 +112,10 @@ class BoundScorer:
         if self._form == "leaves":
             return self._by_leaves[leaves - 1]
         if self._form == "fast":
-            log_classes = log(self._objective.n_classes)
-            found: Floats = self._state.fast_growth(nodes, self._prices, log_classes)
+            links, log_classes = self._state.links, log(self._objective.n_classes)
+            found = fast_growth(
+                links.left, links.right, self._state.root, nodes, self._prices, log_classes
+            )
             return self._cut_off(found, nodes, leaves)
         every = range(len(leaves))
         return np.array([self._of(one) for one in _candidate_shapes(self._state, nodes, every)])
@@ -179,9 +181,9 @@ def uncut(objective: Objective, leaves: Ints) -> Floats:
 
 def _shapes(state: Raiser) -> dict[int, TreeShape]:
     """The shape of the subtree at each node that is left."""
-    left, right = state.arrays["left"].tolist(), state.arrays["right"].tolist()
+    left, right = state.links.left.tolist(), state.links.right.tolist()
     found: dict[int, TreeShape] = {}
-    for node in np.flatnonzero(state.arrays["alive"])[::-1].tolist():
+    for node in np.flatnonzero(state.links.alive)[::-1].tolist():
         inner = left[node] >= 0
         found[node] = (
             TreeShape.node(found[left[node]], found[right[node]]) if inner else TreeShape.leaf()
@@ -192,13 +194,13 @@ def _shapes(state: Raiser) -> dict[int, TreeShape]:
 def _candidate_shapes(state: Raiser, nodes: Ints, which: Iterable[int]) -> list[TreeShape]:
     """The shape of the whole tree after some of the replacements, three per node."""
     shapes = _shapes(state)
-    left, right, parent = (state.arrays[name].tolist() for name in ("left", "right", "parent"))
+    left, right = state.links.left.tolist(), state.links.right.tolist()
     found = []
     for candidate in which:
         at = int(nodes[candidate // 3])
         shape = (shapes[left[at]], shapes[right[at]], TreeShape.leaf())[candidate % 3]
         while at != state.root:
-            above = parent[at]
+            above = state.links.parent(at)
             beside = right[above] if left[above] == at else left[above]
             shape = TreeShape.node(shape, shapes[beside])
             at = above

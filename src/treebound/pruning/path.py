@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +49,17 @@ class PruningPath(ABC):
     leaves: Ints
     errors: Floats
     scores: Floats
-    limit: int | None = None
 
-    def __init__(self, first: Tree, *, chosen: int = 0, unit: str = "errors") -> None:
-        self.first, self.chosen, self.unit = first, chosen, unit
+    def __init__(
+        self, first: Tree, *, chosen: int = 0, unit: str = "errors", limit: int | None = None
+    ) -> None:
+        self.first, self.chosen, self.unit, self.limit = first, chosen, unit, limit
+
+    def _choosing(self, chosen: int, **changes: Any) -> Self:
+        """A copy with another chosen step."""
+        other = copy(self)
+        vars(other).update(changes, chosen=chosen)
+        return other
 
     @property
     def counted(self) -> str:
@@ -61,33 +68,12 @@ class PruningPath(ABC):
         return f"weighted {self.unit}" if weighted else self.unit
 
     def measured(self, steps: Ints) -> tuple[Floats, Floats]:
-        """Errors and scores of some steps; of a large tree's path, faster than of all.
-
-        Parameters
-        ----------
-        steps : ndarray of int64
-            Their numbers.
-
-        Returns
-        -------
-        errors, scores : ndarray of float64
-        """
+        """Errors and scores of some steps; of a large tree's path, faster than of all."""
         return self.errors[steps], self.scores[steps]
 
     @abstractmethod
     def cuts(self, step: int) -> NDArray[np.intp] | None:
-        """The inner nodes of the first tree that are leaves at a step.
-
-        Parameters
-        ----------
-        step : int
-            The number of the step.
-
-        Returns
-        -------
-        ndarray or None
-            None if subtrees were raised.
-        """
+        """The inner nodes of the first tree that are leaves at a step; None after raising."""
 
     def _tree(self, step: int) -> Tree:
         cuts = self.cuts(step)
@@ -154,52 +140,30 @@ class PruningPath(ABC):
     def reaching(self, leaves: int) -> tuple[PruningPath, int]:
         """A path with a tree of at most ``leaves`` leaves, and its step.
 
-        Parameters
-        ----------
-        leaves : int
-            Maximum number of leaves.
-
-        Returns
-        -------
-        path : PruningPath
-            This one; or, if it ends earlier, longer by the pruning with the fewest errors.
-        step : int
-            See :meth:`step_with`.
+        If this one ends earlier, it is longer by the pruning with the fewest errors.
         """
         check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
         if bool((self.leaves <= leaves).any()):
             return self, self.step_with(leaves)
         longer = self._extended(leaves)
-        longer.chosen, longer.limit = self.chosen, self.limit
-        return longer, len(longer) - 1
+        return longer._choosing(self.chosen, limit=self.limit), len(longer) - 1
 
     def within(self, leaves: int) -> PruningPath:
         """The path with its best step of at most ``leaves`` leaves chosen.
 
-        Parameters
-        ----------
-        leaves : int
-            Maximum number of leaves.
-
-        Returns
-        -------
-        PruningPath
-            A path without such a step is extended by the pruning of that size with the fewest
-            errors; its score is NaN if unknown.
+        A path without such a step is extended by the pruning of that size with the fewest errors;
+        its score is NaN if unknown.
         """
         fitting = np.flatnonzero(self.leaves <= leaves)
-        if len(fitting):
-            stopped = copy(self)
-            scores = self.measured(fitting)[1][::-1]  # on ties the last, the smallest tree
-            stopped.chosen = int(fitting[len(fitting) - 1 - int(np.argmin(scores))])
-        else:
-            stopped = self._extended(leaves)
-        stopped.limit = leaves
-        return stopped
+        if not len(fitting):
+            longer = self._extended(leaves)
+            return longer._choosing(longer.chosen, limit=leaves)
+        scores = self.measured(fitting)[1][::-1]  # on ties the last, the smallest tree
+        return self._choosing(int(fitting[::-1][np.argmin(scores)]), limit=leaves)
 
     def _extended(self, leaves: int) -> PruningPath:
         """The path with one more step, of at most ``leaves`` leaves."""
-        from treebound.pruning.by_size import BestBySize
+        from treebound.pruning.optimal import BestBySize
 
         sizes = BestBySize(self.first, self._errors_of_nodes())
         size = int(np.argmin(sizes.errors(leaves))) + 1
@@ -281,23 +245,7 @@ class PruningPath(ABC):
         return words if np.isnan(score) else f"{words}: score {number(score)}"
 
     def step(self, step: int) -> int:
-        """Check the number of a step.
-
-        Parameters
-        ----------
-        step : int
-            Negative ones count from the end.
-
-        Returns
-        -------
-        int
-            The same step, counted from the start.
-
-        Raises
-        ------
-        ValueError
-            If there is no such step.
-        """
+        """The number of a step, checked; negative ones count from the end."""
         whole = isinstance(step, Integral) and not isinstance(step, bool)
         if not whole or not -len(self) <= step < len(self):
             raise invalid("step", "", f"an int from 0 to {len(self) - 1}", step)

@@ -8,16 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
-from treebound.pruning._raising import Raiser
-from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
+from treebound.pruning.optimal import BestBySize
 from treebound.pruning.path import PruningPath
+from treebound.tree._route import route
 from treebound.tree._structure import add_up
 from treebound.tree.model import Tree, arranged
-from treebound.tree.route import float_rows, splits
+from treebound.tree.route import float_rows, parents, splits
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Links = NDArray[np.int32]
 
 BY = ("left", "right", "leaf")
 
@@ -33,64 +34,211 @@ class Replacement(NamedTuple):
     label: NDArray[np.int32]
 
 
-def raiser_for(
-    tree: Tree,
-    sample: Sample | None,
-    *,
-    validation: Sample | None = None,
-    costs: Costs | None = None,
-    relabel: bool = True,
-) -> Raiser:
-    """A mutable copy of a tree: counts and labels from ``sample``, errors on ``validation`` or it.
+class Raiser:
+    """A tree whose nodes are replaced one by one, with its rows.
 
-    Without a sample the labels are kept; so they are if ``relabel`` is false. Rows that would stop
-    at an inner node go on as other categories do.
+    Counts and labels come from ``sample``, errors from ``validation`` or the sample. Without a
+    sample the labels are kept; so they are if ``relabel`` is false. Rows that would stop at an
+    inner node go on as other categories do.
+
+    Nodes keep their numbers, and ascending numbers stay in pre-order: a raised subtree lies inside
+    the subtree that it replaces. Only what a replacement changes is counted again: what is below
+    the raised child and, for each node above, the errors after raising the changed side.
     """
-    if tree.monotone is not None:
-        raise ValueError(
-            "Subtrees of a monotone tree cannot be raised: the order of its columns would not "
-            "hold. Hint: use a pruner that only cuts."
+
+    def __init__(
+        self,
+        tree: Tree,
+        sample: Sample | None,
+        *,
+        validation: Sample | None = None,
+        costs: Costs | None = None,
+        relabel: bool = True,
+    ) -> None:
+        if tree.monotone is not None:
+            raise ValueError(
+                "Subtrees of a monotone tree cannot be raised: the order of its columns would not "
+                "hold. Hint: use a pruner that only cuts."
+            )
+        X, self._y, self._weights = _merged(sample, validation)
+        self._X = np.asarray(float_rows(tree, X), dtype=np.float64)
+        self._splits = splits(tree, "other" if X.unknown == "stop" else X.unknown).copy()
+        self._costs = Costs.of(tree, None) if costs is None else costs
+        self._relabel = relabel and sample is not None
+        self._end = np.arange(tree.n_nodes) + tree.size
+        self.links = _Links(tree)
+        self.root = 0
+        self.label = tree.label.copy()
+        # the rows in the order of the leaves that they reach
+        self._order, self._reached = np.arange(len(self._y)), np.zeros(len(self._y), dtype=np.int32)
+        n, shape = tree.n_nodes, tree.counts.shape
+        self.counts = [np.zeros(shape) for _ in self._weights]  # to learn from, to judge by
+        self.rows = np.zeros(n, dtype=np.int64)
+        self._as_leaf, self._sums = np.zeros(n), np.zeros((n, 2))
+        self._raised = np.full((n, 2), np.nan)  # errors after raising a child; NaN: not counted
+        self._settle(0, 0, relabel=False)
+
+    @property
+    def errors(self) -> float:
+        """Errors of the current tree."""
+        return float(self._sums[self.root, 1])
+
+    @property
+    def leaves(self) -> int:
+        """Number of leaves of the current tree."""
+        return int(self._sums[self.root, 0])
+
+    def inner(self) -> Ints:
+        """The inner nodes in pre-order."""
+        return np.flatnonzero(self.links.alive & (self.links.left >= 0))
+
+    def candidates(self, nodes: Ints) -> tuple[Ints, Floats]:
+        """Leaves and errors with each node replaced by its left child, right child, leaf."""
+        for at, by in np.argwhere(np.isnan(self._raised[nodes])).tolist():
+            self._raised[nodes[at], by] = self._errors_after(int(nodes[at]), by)
+        sizes = self._sums[:, 0].astype(np.int64)
+        children = (self.links.left[nodes], self.links.right[nodes])
+        kept = np.stack([sizes[children[0]], sizes[children[1]], np.ones_like(nodes)], axis=1)
+        after = np.column_stack([self._raised[nodes], self._as_leaf[nodes]])
+        leaves = kept + (sizes[self.root] - sizes[nodes])[:, None]
+        errors = (self.errors - self._sums[nodes, 1])[:, None] + after
+        return leaves.ravel(), errors.ravel()
+
+    def _errors_after(self, node: int, by: int) -> float:
+        """Errors of the rows of a node if all of them go through one of its children."""
+        links = self.links.left, self.links.right
+        kept, gone = int(links[by][node]), int(links[1 - by][node])
+        rows = self._order[self._slice(gone)]
+        here = slice(kept, self._end[kept])
+        tables = [
+            held[here] + more
+            for held, more in zip(self.counts, self._tally(rows, kept)[1], strict=True)
+        ]
+        leaves = self.links.alive[here] & (self.links.left[here] < 0)
+        label = self.label[here][leaves]
+        if self._relabel:
+            label = self._costs.labels(tables[0][leaves])
+        return float(self._costs.of_counts(tables[-1][leaves], label).sum())
+
+    def replace(self, node: int, by: int) -> Replacement:
+        """Replace a node by its left child (0), its right child (1) or a leaf (2)."""
+        above = self.links.parent(node)
+        kept = self.links.replace(node, by)
+        if BY[by] == "leaf":
+            self._splits["column"][node] = -1
+            self._reached[self._slice(node)] = node
+            changed = np.empty(0, dtype=np.int64)
+            self._add_up()
+        else:
+            if above < 0:
+                self.root = kept
+            else:
+                self._splits["child"][above, int(self.links.left[above] == kept)] = kept
+            self._settle(node, kept, relabel=self._relabel)
+            changed = kept + np.flatnonzero(self.links.alive[kept : self._end[kept]])
+        below = kept
+        while above >= 0:
+            self._raised[above, int(self.links.right[above] == below)] = np.nan
+            below, above = above, self.links.parent(above)
+        return Replacement(
+            node, by, changed, self.counts[0][changed], self.rows[changed], self.label[changed]
         )
-    X, y, learned, judged = _merged(sample, validation)
-    matrix = (costs or Costs.of(tree, None)).matrix
-    return Raiser(
-        np.asarray(float_rows(tree, X), dtype=np.float64),
-        splits(tree, "other" if X.unknown == "stop" else X.unknown), y, learned, judged,
-        tree.left, tree.right, tree.label, np.ascontiguousarray(matrix),
-        relabel and sample is not None,
-    )  # fmt: skip
+
+    def _slice(self, node: int) -> slice:
+        """Where the rows of a node stand."""
+        return slice(*np.searchsorted(self._reached, [node, self._end[node]]).tolist())
+
+    def _tally(self, rows: NDArray[np.intp], top: int) -> tuple[Links, list[Floats]]:
+        """Route rows through a subtree: the leaves that they reach, and their weights there."""
+        size, k = int(self._end[top]) - top, len(self._costs.matrix)
+        reached = np.empty(len(rows), dtype=np.int32)
+        route(self._X, self._splits, reached, rows, top)
+        cells = (reached - top).astype(np.int64) * k + self._y[rows]
+        tables = [
+            np.asarray(np.bincount(cells, weight[rows], size * k), dtype=np.float64)
+            for weight in self._weights
+        ]
+        return reached, [table.reshape(size, k) for table in tables]
+
+    def _settle(self, node: int, kept: int, *, relabel: bool) -> None:
+        """Route the rows of a node through the subtree in its place, and count there."""
+        own, here = self._slice(node), slice(kept, int(self._end[kept]))
+        rows = self._order[own].copy()
+        reached, tables = self._tally(rows, kept)
+        by_leaf = np.argsort(reached, kind="stable")
+        self._order[own], self._reached[own] = rows[by_leaf], reached[by_leaf]
+        left, right = self.links.inside(here)
+        for counts, table in zip(self.counts, tables, strict=True):
+            add_up(left, right, table)
+            counts[here] = table
+        seen = reached[self._weights[0][rows] > 0.0] - kept
+        number = np.bincount(seen, minlength=here.stop - kept)[:, None].astype(np.int64)
+        add_up(left, right, number)
+        self.rows[here] = number[:, 0]
+        if relabel:
+            self.label[here] = self._costs.labels(self.counts[0][here])
+        self._as_leaf[here] = self._costs.of_counts(self.counts[-1][here], self.label[here])
+        self._raised[here] = np.nan
+        self._add_up()
+
+    def _add_up(self) -> None:
+        """Leaves and errors of each subtree."""
+        leaf = self.links.left < 0
+        self._sums[:, 0], self._sums[:, 1] = leaf, np.where(leaf, self._as_leaf, 0.0)
+        add_up(self.links.left, self.links.right, self._sums)
 
 
 def _merged(
     sample: Sample | None, validation: Sample | None
-) -> tuple[Matrix, NDArray[np.int32], Floats, Floats]:
-    """The rows of both samples, with their training and validation weights."""
+) -> tuple[Matrix, NDArray[np.int32], list[Floats]]:
+    """The rows of both samples, with their weights to learn and to judge by (perhaps the same)."""
     if sample is not None and validation is None:
-        weights = np.ascontiguousarray(sample.weights)
-        return sample.X, np.ascontiguousarray(sample.y), weights, weights
+        return sample.X, sample.y, [sample.weights]
     assert validation is not None
-    seen, judging = np.zeros(validation.n_rows), validation.weights
+    unseen = np.zeros(validation.n_rows)
     if sample is None:
-        return validation.X, np.ascontiguousarray(validation.y), seen, np.ascontiguousarray(judging)
+        return validation.X, validation.y, [unseen, validation.weights]
     return (
         Matrix.stacked([sample.X, validation.X]),
         np.concatenate([sample.y, validation.y]),
-        np.concatenate([sample.weights, seen]),
-        np.concatenate([np.zeros(sample.n_rows), judging]),
+        [
+            np.concatenate([sample.weights, unseen]),
+            np.concatenate([np.zeros(sample.n_rows), validation.weights]),
+        ],
     )
 
 
-def replaced(state: Raiser, node: int, by: int) -> Replacement:
-    """Replace a node of the state, and record the change."""
-    changed = state.replace(node, by)
-    return Replacement(
-        node,
-        by,
-        changed,
-        state.arrays["learned"][changed],
-        state.arrays["rows"][changed],
-        state.arrays["label"][changed],
-    )
+class _Links:
+    """The children of the nodes of a tree after some replacements, and which nodes are left."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._size, self.left, self.right = tree.size, tree.left.copy(), tree.right.copy()
+        self._parent = parents(tree)
+        self.alive = np.ones(tree.n_nodes, dtype=bool)
+
+    def parent(self, node: int) -> int:
+        """The node above, -1 for the root."""
+        return int(self._parent[node])
+
+    def inside(self, here: slice) -> tuple[Links, Links]:
+        """The children of the nodes of a subtree, by their places in it."""
+        left, right = (np.maximum(link[here] - here.start, -1) for link in (self.left, self.right))
+        return left, right
+
+    def replace(self, node: int, by: int) -> int:
+        """Replace a node; the node in its place."""
+        end = node + int(self._size[node])
+        if BY[by] == "leaf":
+            self.alive[node + 1 : end] = False
+            self.left[node] = self.right[node] = -1
+            return node
+        kept = int((self.left, self.right)[by][node])
+        self.alive[node:kept] = False
+        self.alive[kept + int(self._size[kept]) : end] = False
+        above = self._parent[kept] = self._parent[node]
+        if above >= 0:
+            (self.left if self.left[above] == node else self.right)[above] = kept
+        return kept
 
 
 def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
@@ -100,7 +248,8 @@ def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
     """
     if not steps:
         return tree
-    left, right, alive = _linked(tree, steps)
+    links = _linked(tree, steps)
+    left, right, alive = links.left, links.right, links.alive
     counts, rows, label = tree.counts.copy(), tree.rows.copy(), tree.label.copy()
     touched = np.zeros(tree.n_nodes, dtype=bool)
     for step in steps:
@@ -131,24 +280,12 @@ def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
     )  # fmt: skip
 
 
-def _linked(
-    tree: Tree, steps: list[Replacement]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-    """The children of each node after some replacements, and which nodes are left."""
-    left, right = tree.left.copy(), tree.right.copy()
-    alive = np.ones(tree.n_nodes, dtype=bool)
+def _linked(tree: Tree, steps: list[Replacement]) -> _Links:
+    """The links after some replacements."""
+    links = _Links(tree)
     for step in steps:
-        node, end = step.node, step.node + int(tree.size[step.node])
-        if BY[step.by] == "leaf":
-            alive[node + 1 : end] = False
-            left[node] = right[node] = -1
-            continue
-        kept = int((left if BY[step.by] == "left" else right)[node])
-        alive[node:kept] = False
-        alive[kept + int(tree.size[kept]) : end] = False
-        for links in (left, right):
-            links[links == node] = kept
-    return left, right, alive
+        links.replace(step.node, step.by)
+    return links
 
 
 class RaisedPath(PruningPath):
@@ -188,7 +325,7 @@ class RaisedPath(PruningPath):
         last = self._tree(len(self._steps))
         sizes = BestBySize(last, last.node_losses)
         cuts = sizes.cuts(int(np.argmin(sizes.errors(leaves))) + 1)
-        alive = np.flatnonzero(_linked(self.first, self._steps)[2])
+        alive = np.flatnonzero(_linked(self.first, self._steps).alive)
         none: Any = np.empty(0)
         steps, table = list(self._steps), list(self._table)
         plain = float(last.node_losses[last.is_leaf].sum()) == self.errors[-1]  # no costs

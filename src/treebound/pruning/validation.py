@@ -12,7 +12,7 @@ from treebound.data import Sample
 from treebound.data.folds import Splitter, folds
 from treebound.pruning.base import Grow
 from treebound.tree._structure import add_up
-from treebound.tree.model import Tree
+from treebound.tree.model import Tree, rows_at_rest
 from treebound.tree.node_sums import NodeSums
 
 Floats = NDArray[np.float64]
@@ -22,11 +22,11 @@ def errors_on(tree: Tree, sample: Sample) -> tuple[Floats, Floats]:
     """Mass of the rows that each node misclassifies: as a leaf, and of those that stay at it."""
     counts, _ = tree.counts_on(sample)
     masses = counts if sample.factors is None else counts * sample.factors
-    here = _staying(tree, masses) if sample.X.unknown == "stop" else np.zeros_like(masses)
-    nodes = np.arange(tree.n_nodes)
-    return masses.sum(axis=1) - masses[nodes, tree.label], here.sum(axis=1) - here[
-        nodes, tree.label
-    ]
+    rest = rows_at_rest(tree, masses) if sample.X.unknown == "stop" else np.zeros_like(masses)
+    of_nodes, staying = (
+        table.sum(axis=1) - table[np.arange(tree.n_nodes), tree.label] for table in (masses, rest)
+    )
+    return of_nodes, staying
 
 
 def losses_on(tree: Tree, rows: NodeSums, loss: Floats) -> tuple[Floats, Floats]:
@@ -38,21 +38,12 @@ def losses_on(tree: Tree, rows: NodeSums, loss: Floats) -> tuple[Floats, Floats]
     """
 
     def moments(weights: Floats, squares: Floats) -> Floats:
-        sums = [(weights * loss).sum(axis=1), (squares * loss**2).sum(axis=1)]
-        return np.ascontiguousarray(np.stack(sums, axis=1))
+        return np.column_stack([(weights * loss).sum(axis=1), (squares * loss**2).sum(axis=1)])
 
     of_nodes = moments(rows.weights, rows.squares)
     if all(column.kind == "real" for column in tree.columns):
         return of_nodes, np.zeros_like(of_nodes)
-    here = (_staying(tree, table) for table in (rows.weights, rows.squares))
-    return of_nodes, moments(*here)
-
-
-def _staying(tree: Tree, counts: Floats) -> Floats:
-    """Counts of the rows that stay at each inner node, as with ``unknown="stop"``."""
-    here, inner = np.zeros_like(counts), ~tree.is_leaf
-    here[inner] = counts[inner] - counts[tree.left[inner]] - counts[tree.right[inner]]
-    return here
+    return of_nodes, moments(*(rows_at_rest(tree, table) for table in rows))
 
 
 class PrunedSums:

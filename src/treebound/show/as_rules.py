@@ -29,48 +29,22 @@ _SIMPLE = re.compile(r"[^\W\d]\w*\Z")
 
 @dataclass(frozen=True)
 class Region:
-    """The values of one column that a rule allows: all splits on the path, merged.
-
-    Attributes
-    ----------
-    column : Column
-        The column.
-    low, high : float
-        For real values, ``low < value <= high``; infinite if there is no bound.
-    codes : frozenset of int
-        Codes of the allowed categories; empty for a real column.
-    missing : bool
-        Whether missing values are allowed.
-    unknown : bool
-        Whether unknown categories are allowed.
-    """
+    """The values of one column that a rule allows: all splits on the path, merged."""
 
     column: Column
-    low: float = -math.inf
+    low: float = -math.inf  # of real values: low < value <= high
     high: float = math.inf
-    codes: frozenset[int] = frozenset()
-    missing: bool = True
-    unknown: bool = True
+    codes: frozenset[int] = frozenset()  # of the allowed categories
+    missing: bool = True  # whether missing values are allowed
+    unknown: bool = True  # whether unknown categories are allowed
 
     def values(self, *, inside: bool = True) -> list[Any]:
-        """The categories in the region, or outside.
-
-        Parameters
-        ----------
-        inside : bool
-            Which of the two.
-        """
+        """The categories in the region, or outside."""
         categories = enumerate(self.column.categories or ())
         return [plain(value) for code, value in categories if (code in self.codes) == inside]
 
     def matches(self, value: Any) -> bool:
-        """Whether a value lies in the region.
-
-        Parameters
-        ----------
-        value : object
-            None or NaN if missing.
-        """
+        """Whether a value lies in the region; None and NaN are missing."""
         if is_missing(value):
             return self.missing
         if self.column.kind == "real":
@@ -81,18 +55,19 @@ class Region:
 
     def __str__(self) -> str:
         name = _name(self.column.name)
-        real = self.column.kind == "real"
-        text = self._interval(name) if real else self._categories(name)
+        text = self._categories(name)
+        if self.column.kind == "real":
+            empty = self.low >= self.high
+            text = None if empty else self.interval(name) or f"{name} is present"
         if text is None:
             return f"{name} is missing" if self.missing else "false"
         return f"({text} or missing)" if self.missing else text
 
-    def _interval(self, name: str) -> str | None:
-        if self.low >= self.high:
-            return None
+    def interval(self, name: str) -> str:
+        """The bounds of a real column; empty if there is none."""
         low, high = number(self.low), number(self.high)
         if math.isinf(self.low):
-            return f"{name} <= {high}" if math.isfinite(self.high) else f"{name} is present"
+            return f"{name} <= {high}" if math.isfinite(self.high) else ""
         return f"{name} > {low}" if math.isinf(self.high) else f"{low} < {name} <= {high}"
 
     def _categories(self, name: str) -> str | None:
@@ -133,7 +108,8 @@ class Rule:
     node : int
         A leaf, or an inner node where unknown categories stop.
     regions : tuple of Region
-        The conditions: one region for each column, in the order of the splits.
+        The conditions: one region for each column, in the order of the splits; as text, each is
+        as :class:`Rules` writes it.
     label : object
         The predicted class.
     probability : float
@@ -223,20 +199,10 @@ class Rules(Sequence[Rule]):
         return len(self._rules)
 
     def __str__(self) -> str:
-        return self.to_text()
+        return "\n".join(map(str, self._rules))
 
     def __repr__(self) -> str:
-        return f"<{len(self)} rules>\n{self.to_text()}"
-
-    def to_text(self) -> str:
-        """The rules as text.
-
-        Returns
-        -------
-        str
-            One line for each rule.
-        """
-        return "\n".join(map(str, self._rules))
+        return f"<{len(self)} rules>\n{self}"
 
     def to_frame(self) -> Any:
         """The rules as a pandas DataFrame.
@@ -272,8 +238,8 @@ def to_rules(
     ----------
     tree : Tree or BoundTreeClassifier
         For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
-    smoothing : {"shrinkage", "m-estimate", "laplace", None}
-        How counts become probabilities.
+    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
+        How counts become probabilities; a number is the strength of shrinkage.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories. With ``"stop"`` there is one more rule for each node
         where rows may stop; with ``"error"`` no rule matches a row with an unknown category in a

@@ -59,20 +59,6 @@ class PruningPathDisplay(Display):
     axes_: list[Axes] = field(init=False)
 
     @classmethod
-    def from_path(cls, path: PruningPath, *, ax: Axes | None = None) -> PruningPathDisplay:
-        """Draw a pruning path.
-
-        Parameters
-        ----------
-        path : PruningPath
-            The path of a pruning result.
-        ax
-            See :meth:`plot`.
-        """
-        display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=path.counted)
-        return display.plot(ax=ax)
-
-    @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> PruningPathDisplay:
         """Draw the path along which a fitted classifier was pruned.
 
@@ -83,7 +69,9 @@ class PruningPathDisplay(Display):
         ax
             See :meth:`plot`.
         """
-        return cls.from_path(_path_of(estimator, "PruningPathDisplay")[1], ax=ax)
+        path = _path_of(estimator, "PruningPathDisplay")[1]
+        display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=path.counted)
+        return display.plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> PruningPathDisplay:
         """Draw the three curves, one above the other.
@@ -314,13 +302,8 @@ def _path_of(estimator: Any, caller: str) -> tuple[Model, PruningPath]:
 
 def _split(ax: Axes) -> tuple[Figure, list[Axes]]:
     """Replace one axes by three stacked ones."""
-    from matplotlib.gridspec import GridSpecFromSubplotSpec
-
-    figure, place = ax.figure, ax.get_subplotspec()
+    place = ax.get_subplotspec()
     if place is None:
         raise ValueError("The 'ax' parameter must be axes made by subplots. Got free axes instead.")
     ax.set_axis_off()
-    grid = GridSpecFromSubplotSpec(3, 1, subplot_spec=place, hspace=0.12)
-    first = figure.add_subplot(grid[0])
-    others = [figure.add_subplot(grid[k], sharex=first) for k in (1, 2)]
-    return figure, [first, *others]  # type: ignore[return-value]
+    return ax.figure, place.subgridspec(3, 1, hspace=0.12).subplots(sharex=True)  # type: ignore[return-value]

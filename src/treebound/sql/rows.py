@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.certificate import draw_tenth
+from treebound.certificate.held_out import draw_apart
 from treebound.data import Unknown
 from treebound.data.encoding import chosen_columns
 from treebound.data.learned import LearnedSchema
@@ -163,7 +163,7 @@ class RelationRows:
             return
         table, m, native = self._numbered(), self.n_rows, self._frame.to_native()
         order = np.random.default_rng(seed).permutation(m)
-        sizes = {"held-out": len(draw_tenth(m, seed)[0]) if certify else 0}
+        sizes = {"held-out": len(draw_apart(m, seed, several=False)[0]) if certify else 0}
         sizes["left-out"] = (m - sizes["held-out"]) // 10 if choose else 0
         start = 0
         for kind, size in sizes.items():

@@ -6,12 +6,19 @@ from numpy.typing import NDArray
 from treebound.tree.model import Tree
 
 HEAVIER: int
+SPLIT: np.dtype[np.void]
+STEP: np.dtype[np.void]
+COLUMN: np.dtype[np.void]
 
 def fill_splits(
     splits: NDArray[np.void], columns: NDArray[np.void], tree: Tree, unknown: int
 ) -> None: ...
 def route(
-    X: NDArray[np.floating[Any]], splits: NDArray[np.void], reached: NDArray[np.int32]
+    X: NDArray[np.floating[Any]],
+    splits: NDArray[np.void],
+    reached: NDArray[np.int32],
+    rows: NDArray[np.intp] | None = None,
+    start: int = 0,
 ) -> None: ...
 def walk(
     X: NDArray[np.floating[Any]],

@@ -1,9 +1,9 @@
-"""Route rows through a tree, block by block."""
+"""Route rows through a tree, block by block; ``side_of`` is the one rule for where a value goes."""
+
+import numpy as np
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
-
-from treebound.tree._split cimport LEFT, RIGHT, Split, side_of
 
 cdef extern from "_walk.h":
     ctypedef struct Step:
@@ -19,17 +19,45 @@ cdef extern from "_walk.h":
     ) noexcept nogil
     Walk walk_complete_double, walk_complete_float, walk_double, walk_float, walk_codes
 
-cdef enum:
-    HEAVIER_CHILD = -1  # unknown categories go to the child of more weight
+
+cdef enum:  # where a value goes
+    HEAVIER_CHILD = -1  # to the child of more weight
+    RIGHT = 0
+    LEFT = 1
+    STAY = 2
 
 
-cdef packed struct Column:
+cdef struct Column:
     int32_t nominal
     int32_t real
     int32_t missing  # the code of missing values in a nominal column, if training values were
 
 
+cdef struct Split:
+    double low       # a known value goes left where low <= value <= high
+    double high
+    double known     # a value below it is an unknown category
+    int32_t column   # -1 for a leaf
+    int32_t[3] child # right, left, the node itself
+    int32_t missing  # side of missing values
+    int32_t unknown  # side of unknown categories
+
+
+cdef inline int32_t side_of(const Split* split, double value) noexcept nogil:
+    """RIGHT, LEFT, or STAY for an unknown category that stops at the node."""
+    if value >= split.known:
+        # branchless: a branch would be mispredicted half the time
+        return (split.low <= value) & (value <= split.high)
+    return split.missing if value != value else split.unknown
+
+
 HEAVIER = HEAVIER_CHILD
+cdef Split _split
+cdef Step _step
+cdef Column _column
+SPLIT = np.asarray(<Split[:1]>&_split).dtype
+STEP = np.asarray(<Step[:1]>&_step).dtype
+COLUMN = np.asarray(<Column[:1]>&_column).dtype
 
 
 ctypedef fused value_t:
@@ -57,16 +85,20 @@ def walk(
             )
 
 
-def route(const value_t[:, :] X, const Split[::1] splits, int32_t[::1] reached):
-    """The same for any policy for unknown categories."""
-    cdef Py_ssize_t n = X.shape[0], i
+def route(
+    const value_t[:, :] X, const Split[::1] splits, int32_t[::1] reached,
+    const Py_ssize_t[::1] rows=None, int32_t start=0,
+):
+    """The same for any policy for unknown categories; of some rows, from a node on."""
+    cdef Py_ssize_t n = reached.shape[0], i, row
     cdef int32_t node, target
     with nogil:
         for i in range(n):
-            node = 0
+            row = i if rows is None else rows[i]
+            node = start
             while splits[node].column >= 0:
                 target = splits[node].child[
-                    side_of(&splits[node], <double>X[i, splits[node].column])
+                    side_of(&splits[node], <double>X[row, splits[node].column])
                 ]
                 if target == node:
                     break

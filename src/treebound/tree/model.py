@@ -241,20 +241,10 @@ class Tree:
     @cached_property
     def shape(self) -> TreeShape:
         """The unordered shape of the tree."""
-        return self.subtree_shapes()[0]
-
-    def subtree_shapes(self) -> list[TreeShape]:
-        """The shape of the subtree at each node.
-
-        Returns
-        -------
-        list of TreeShape
-            One for each node.
-        """
         shapes = [TreeShape.leaf()] * self.n_nodes
         for node in np.flatnonzero(~self.is_leaf)[::-1].tolist():
             shapes[node] = TreeShape.node(shapes[self.left[node]], shapes[self.right[node]])
-        return shapes
+        return shapes[0]
 
     @cached_property
     def landscape(self) -> Landscape:
@@ -438,6 +428,13 @@ class Tree:
 def nodes_left(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.intp]:
     """The nodes that are left where others become leaves, in pre-order."""
     return collapsed(tree.left, tree.right, tree.size, cuts)[0]
+
+
+def rows_at_rest(tree: Tree, counts: NDArray[Any]) -> NDArray[Any]:
+    """The counts of the rows that end at each node, of those that come to it."""
+    rest, inner = np.array(counts), ~tree.is_leaf
+    rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
+    return rest
 
 
 def arranged(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
-from treebound.tree._route import HEAVIER, fill_splits, route, walk
+from treebound.tree._route import COLUMN, HEAVIER, SPLIT, STEP, fill_splits, route, walk
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -23,29 +23,6 @@ Ints = NDArray[np.int32]
 
 # The policies for unknown categories that routing handles; reading handles the others.
 ROUTED = ("other", "majority", "stop")
-# A node as the kernel reads it; the fields of ``_split.pxd`` in the same order.
-_SPLIT = np.dtype(
-    [
-        ("low", np.float64),
-        ("high", np.float64),
-        ("known", np.float64),
-        ("column", np.int32),
-        ("child", np.int32, 3),
-        ("missing", np.int32),
-        ("unknown", np.int32),
-    ]
-)
-_STEP = np.dtype(
-    [
-        ("low", np.float64),
-        ("high", np.float64),
-        ("column", np.int32),
-        ("child", np.int32),
-        ("missing", np.int32),
-        ("id", np.int32),
-    ]
-)
-_COLUMN = np.dtype([("nominal", np.int32), ("real", np.int32), ("missing", np.int32)])
 _NO_CODE = -1
 # The side of unknown categories: right, the heavier child, none.
 _SIDES = {"other": 0, "majority": HEAVIER, "stop": 2}
@@ -129,7 +106,7 @@ def _steps(tree: Tree) -> NDArray[np.void]:
     place = np.zeros(tree.n_nodes, dtype=np.int32)
     place[tree.left[inner]] = 1 + 2 * np.arange(len(inner))
     place[tree.right[inner]] = 2 + 2 * np.arange(len(inner))
-    steps = np.zeros(tree.n_nodes, dtype=_STEP)
+    steps = np.zeros(tree.n_nodes, dtype=STEP)
     steps["id"][place] = np.arange(tree.n_nodes)
     # a leaf is its own child and accepts any value
     steps["low"], steps["high"], steps["child"] = -np.inf, np.inf, np.arange(tree.n_nodes)
@@ -162,7 +139,7 @@ def decision_path(tree: Tree, X: Matrix, unknown: str = "other") -> csr_matrix:
     from scipy.sparse import csr_matrix
 
     paths: list[list[int]] = []
-    for node, parent in enumerate(_parents(tree).tolist()):
+    for node, parent in enumerate(parents(tree).tolist()):
         paths.append([*paths[parent], node] if node else [0])
     ends = np.concatenate([[0], np.cumsum(tree.node_depth + 1)])
     nodes = np.concatenate(paths)
@@ -172,13 +149,14 @@ def decision_path(tree: Tree, X: Matrix, unknown: str = "other") -> csr_matrix:
 
 def path_to(tree: Tree, node: int) -> list[int]:
     """The nodes from the root to a node, both included."""
-    parent, way = _parents(tree), [node]
+    parent, way = parents(tree), [node]
     while way[-1]:
         way.append(int(parent[way[-1]]))
     return way[::-1]
 
 
-def _parents(tree: Tree) -> Ints:
+def parents(tree: Tree) -> Ints:
+    """The parent of each node, -1 for the root."""
     parent = np.full(tree.n_nodes, -1, dtype=np.int32)
     inner = np.flatnonzero(~tree.is_leaf)
     parent[tree.left[inner]] = inner
@@ -190,12 +168,12 @@ def splits(tree: Tree, unknown: str = "other") -> NDArray[np.void]:
     """The splits of all nodes, with the sides of missing and unknown values filled in."""
     if unknown in tree._splits:
         return tree._splits[unknown]
-    columns = np.zeros(max(len(tree.columns), 1), dtype=_COLUMN)
+    columns = np.zeros(max(len(tree.columns), 1), dtype=COLUMN)
     for at, column in enumerate(tree.columns):
         # missing training values of a nominal column have the code after the last category
         last = len(column.categories or ()) if column.missing else _NO_CODE
         columns[at] = column.kind == "nominal", column.kind == "real", last
-    records = np.zeros(tree.n_nodes, dtype=_SPLIT)
+    records = np.zeros(tree.n_nodes, dtype=SPLIT)
     fill_splits(records, columns, tree, _SIDES[unknown])
     tree._splits[unknown] = records
     return records

@@ -1,4 +1,4 @@
-"""Trees and pruning paths in a model file, and back.
+"""Columns, classes, trees and pruning paths in a model file, and back.
 
 Each list is converted once, so that time and memory are linear in the size of the file;
 :class:`~treebound.Tree` checks that the arrays form a tree.
@@ -8,24 +8,120 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
-from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from treebound.data import Column
-from treebound.exchange.document import FormatError, MonotoneDocument, NodesDocument, PathDocument
+from treebound.data.columns import Column
+from treebound.exchange import document as doc
+from treebound.exchange.document import FormatError, NodesDocument, PathDocument
 from treebound.pruning import PruningPath
 from treebound.pruning.path import ListedPath
 from treebound.tree import Tree
 from treebound.tree.model import NO_SPLIT, SPLIT_FIELDS
 from treebound.tree.monotone import Monotone
 
-D = TypeVar("D", bound=Struct)
+D = TypeVar("D", bound=msgspec.Struct)
 # Steps with more leaves than this are not stored: the file size grows with their square.
 MOST_LEAVES = 200
+_DTYPES = {"O": "object", "U": "str"}
+_VALUES: dict[type, Any] = {
+    str: doc.Strings, int: doc.Integers, float: doc.Numbers, bool: doc.Booleans,
+}  # fmt: skip
+
+
+def column_document(column: Column, listed: bool) -> doc.ColumnDocument:
+    """A column, with its categories or their number."""
+    categories: Any = None
+    if column.categories is not None:
+        size = column.n_categories
+        if listed or not size:
+            categories = _values(list(column.categories), f"columns[{column.name!r}].categories")
+        else:
+            categories = size
+    return doc.ColumnDocument(column.name, column.kind, column.declared, column.missing, categories)
+
+
+def columns_of(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
+    """The columns of a document; their names must differ."""
+    read = []
+    for at, item in enumerate(columns):
+        where, categories = f"columns[{at}].categories", item.categories
+        if (categories is None) != (item.kind == "real"):
+            raise FormatError(where, "must be null exactly when the kind is 'real'")
+        column = Column(item.name, item.kind, None, item.declared, item.missing)
+        if isinstance(categories, int):
+            column = replace(column, categories=(), unlisted=categories)
+        elif categories is not None:
+            column = replace(column, categories=tuple(_distinct(categories, where)))
+        read.append(column)
+    names = [column.name for column in read]
+    if len(set(names)) != len(names):
+        twice = doc.first_repeated(names)
+        at = len(names) - 1 - names[::-1].index(twice)
+        raise FormatError(f"columns[{at}].name", f"{twice!r:.60} is given twice")
+    return tuple(read)
+
+
+def classes_document(classes: NDArray[Any]) -> doc.Classes:
+    """The classes: the values, and the numpy type that the labels had."""
+    values = msgspec.to_builtins(_values(classes.tolist(), "classes"))
+    dtype = _DTYPES.get(classes.dtype.kind, classes.dtype.name)
+    return msgspec.convert({**values, "dtype": dtype}, doc.Classes)  # type: ignore[no-any-return]
+
+
+def classes_of(classes: Any) -> NDArray[Any]:
+    """The classes of a document, in the type that the labels had."""
+    values, dtype = _distinct(classes, "classes"), classes.dtype
+    if not values:
+        raise FormatError("classes.values", "must have at least one class")
+    longest = max(map(len, values)) if isinstance(classes, doc.Strings) else 0
+    # a text array allocates the longest label for every entry: too much for a single long one
+    if dtype == "str" and longest * len(values) > 2**18 + 16 * sum(map(len, values)):
+        raise FormatError("classes.dtype", "takes too much memory, use 'object'")
+    try:
+        typed = np.array(values, dtype=dtype)
+    except (ValueError, TypeError, OverflowError):
+        typed = np.empty(0)
+    if typed.tolist() != values:
+        raise FormatError("classes.dtype", f"{dtype!r} cannot hold the values")
+    return typed
+
+
+def _values(values: list[Any], where: str) -> doc.Categories:
+    """Categories or labels with their JSON type, to distinguish 1, 1.0, "1" and true."""
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    kinds = {type(value) for value in plain} or {str}
+    kind = _VALUES.get(kinds.pop()) if len(kinds) == 1 else None
+    if kind is None:
+        types = ", ".join(sorted({type(value).__name__ for value in plain}))
+        raise ValueError(
+            "A model file can hold strings, integers, finite numbers or booleans, all of one "
+            f"kind, in {where}. Found {types} instead. Hint: convert them before fitting."
+        )
+    if kind is doc.Numbers and not all(map(math.isfinite, plain)):
+        raise ValueError(f"A model file cannot hold NaN or infinity in {where}.")
+    document: doc.Categories = kind(plain)
+    return document
+
+
+def _distinct(values: Any, where: str) -> list[Any]:
+    """The values, which must differ; integers of 64 bits."""
+    listed: list[Any] = values.values
+    if isinstance(values, doc.Integers):
+        for at, value in enumerate(listed):
+            if not -(2**63) <= value < 2**64:
+                raise FormatError(f"{where}.values[{at}]", "must fit in 64 bits")
+    if len(set(listed)) != len(listed):
+        raise FormatError(f"{where}.values", "must be distinct")
+    return listed
+
+
+# -- trees ----------------------------------------------------------------------------------------
 
 
 def nodes_of(tree: Tree) -> NodesDocument:
@@ -40,7 +136,9 @@ def nodes_of(tree: Tree) -> NodesDocument:
         tree,
         threshold=threshold,
         counts=_short(tree.counts).tolist(),
-        monotone=None if order is None else MonotoneDocument(list(order.signs), list(order.order)),
+        monotone=None
+        if order is None
+        else doc.MonotoneDocument(list(order.signs), list(order.order)),
     )
 
 
@@ -64,7 +162,7 @@ def tree_of(
     size, most = len(nodes.feature), len(columns) - 1
     fields: dict[str, Any] = {
         name: np.array(value) if isinstance(value, list) else value
-        for name, value in structs.asdict(nodes).items()
+        for name, value in msgspec.structs.asdict(nodes).items()
         if name not in ("threshold", "counts", "monotone")
     }
     fields["threshold"] = np.array([math.nan if v is None else float(v) for v in nodes.threshold])
@@ -149,7 +247,7 @@ def stored_path(
     first = tree_of(document.grown, columns, classes, "pruning.grown")
     return ListedPath(
         first,
-        _trees(document.cuts, first, "pruning.cuts"),
+        [_step(cut, first, f"pruning.cuts[{at}]") for at, cut in enumerate(document.cuts)],
         np.array(document.errors, dtype=np.float64),
         np.array(document.scores, dtype=np.float64),  # None is NaN
         chosen=document.chosen,
@@ -158,31 +256,14 @@ def stored_path(
     )
 
 
-def _trees(
-    cuts: list[list[int] | NodesDocument], first: Tree, where: str
-) -> list[NDArray[np.intp] | Tree]:
-    """All steps: cuts are checked together, and one by one where something is wrong."""
-    lists = [cut for cut in cuts if isinstance(cut, list)]
-    flat = list(chain.from_iterable(lists))
-    if len(lists) == len(cuts) and max(flat, default=0) < first.n_nodes:
-        ends = np.cumsum([len(cut) for cut in lists])
-        base = np.repeat(np.arange(len(lists)), np.diff(ends, prepend=0)) * first.n_nodes
-        placed = np.sort(base + np.array(flat, dtype=np.intp))  # by step, then by node
-        nodes = placed - base
-        below = placed[1:] < (placed + first.size[nodes])[:-1]
-        if not first.is_leaf[nodes].any() and not below[base[1:] == base[:-1]].any():
-            return [nodes[start:stop] for start, stop in pairwise([0, *ends.tolist()])]
-    return [_tree(cut, first, f"{where}[{at}]") for at, cut in enumerate(cuts)]
-
-
-def _tree(cut: list[int] | NodesDocument, first: Tree, where: str) -> NDArray[np.intp] | Tree:
+def _step(cut: list[int] | NodesDocument, first: Tree, where: str) -> NDArray[np.intp] | Tree:
     """One step: nodes of the first tree, none of them below another, or a whole tree."""
     if isinstance(cut, NodesDocument):
         return tree_of(cut, first.columns, first.classes, where)
     nodes = np.array(cut, dtype=np.intp)
     refuse(nodes >= first.n_nodes, where, "must be a node of the grown tree")
-    refuse(first.is_leaf[nodes], where, "must be an inner node of the grown tree")
-    nodes = np.sort(nodes)
+    refuse(first.left[nodes] < 0, where, "must be an inner node of the grown tree")
+    nodes.sort()
     if (nodes[1:] < (nodes + first.size[nodes])[:-1]).any():
         raise FormatError(where, "has a node twice, or one below another")
     return nodes

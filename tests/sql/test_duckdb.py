@@ -34,9 +34,7 @@ def left_behind(connection):
 def test_200_random_tables_give_the_tree_of_memory(connection, monkeypatch, part):
     for seed in range(50 * part, 50 * part + 50):
         rng = np.random.default_rng(seed)
-        cells = int(rng.choice([2, 5, 255]))
-        for module in (relation, engine):
-            monkeypatch.setattr(module, "CELLS", cells)
+        monkeypatch.setattr(relation, "CELLS", int(rng.choice([2, 5, 255])))
         table, parameters = random_table(rng), random_parameters(rng)
         most = int(rng.choice([0, 0, 0, 10]))
         weight = "weight" if "weight" in table.column_names else None

@@ -15,7 +15,7 @@ from itertools import count
 from typing import Any
 from weakref import WeakSet
 
-import dask
+from dask.delayed import delayed
 from distributed import get_worker
 
 from treebound.dask.tasks import PartitionError, in_partition
@@ -134,7 +134,7 @@ class DaskEngine(ShardEngine):
 
     def _coded(self, numbers: Sequence[int], home: str = "") -> list[Any]:
         """Futures of coded partitions, on a worker if it lives."""
-        code = dask.delayed(_code, pure=False)
+        code = delayed(_code, pure=False)
         tasks = [
             code(
                 i, self._read, self._bins, self._token, self._first[i], *self._raw[i],
@@ -228,9 +228,10 @@ class DaskEngine(ShardEngine):
         found = self._tried(send)
         return [found[k % n_groups][k // n_groups] for k in range(len(subtrees))]
 
-    def _request(self, *asked: Any) -> bytes:
+    def _request(self, function: Any, args: Any, put_together: Any) -> bytes:
         divisions = self._divisions[self._n_divided :]
-        return pickle.dumps(Request(*asked, self._n_divided, divisions), protocol=5)
+        request = Request(function, args, put_together, self._n_divided, divisions)
+        return pickle.dumps(request, protocol=5)
 
     def _holders(self) -> list[tuple[str, list[str]]]:
         """Every worker with the keys of its bundles."""

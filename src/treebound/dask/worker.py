@@ -13,11 +13,9 @@ import pickle
 import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, NamedTuple
 
 from distributed import WorkerPlugin, get_worker
-from distributed.protocol import to_serialize
 from distributed.utils import sync
 
 from treebound.data.spill import ValuesLost
@@ -89,9 +87,9 @@ class FitState(WorkerPlugin):
             del self._held[token]
             shutil.rmtree(folder_of(self._worker, token), ignore_errors=True)
 
-    async def handle(self, request: bytes, plan: bytes) -> Any:
+    async def handle(self, request: bytes, plan: bytes) -> bytes:
         """Answer another worker."""
-        return {"answer": to_serialize(await self.answer(request, pickle.loads(plan)))}
+        return pickle.dumps(await self.answer(request, pickle.loads(plan)), protocol=5)
 
     async def answer(self, request: bytes, plan: Plan) -> Any:
         """What the bundles of a plan tell; ValuesLost names those whose values are gone."""
@@ -120,7 +118,7 @@ class FitState(WorkerPlugin):
             found = await other.treebound_answer(request=request, plan=pickle.dumps(plan))
         except OSError:  # it is gone
             raise ValuesLost from None
-        return found["answer"]
+        return pickle.loads(found)
 
     async def _tell(self, key: str, request: Request) -> Any:
         if key not in self._worker.data:
@@ -155,6 +153,6 @@ def finish(
 ) -> list[dict[str, Any]]:
     """The trees below some nodes, from the rows of them that all workers have."""
     worker = get_worker()
-    answer = partial(worker.plugins[FitState.name].answer, request, Plan("", [], holders))
-    pieces = sync(worker.loop, answer)
+    state: Any = worker.plugins[FitState.name]
+    pieces = sync(worker.loop, state.answer, request, Plan("", [], holders))
     return [grow_subtree([piece], one.kernel) for piece, one in zip(pieces, subtrees, strict=True)]

@@ -204,9 +204,11 @@ class DaskEngine(ShardEngine):
     def reduce(self, function: Callable[[Sequence[Any]], Any], results: Any) -> Any:
         """Ask one worker, which asks others; what they tell is put together on the way."""
 
+        asked, args = results
+
         def send() -> Any:
             plan = Plan.over(self._holders(), _FAN)
-            request = self._request(*results, function)
+            request = self._request(asked, args, function)
             return self._client.run(ask, request, plan, workers=[plan.address])[plan.address]
 
         return self._tried(send)

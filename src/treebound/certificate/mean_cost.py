@@ -16,7 +16,8 @@ from math import log
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound._validation import Constraint, Number, check, invalid
+from treebound._validation import Number, check, invalid
+from treebound.certificate.certificate import DELTA
 
 _LARGEST = 0.9
 
@@ -62,11 +63,7 @@ def certify_mean_cost(
 
     ``log_share`` is the log of the share of delta that it has of several that hold together.
     """
-    constraints: dict[str, Constraint] = {
-        "delta": Number(0.0, 1.0, open=True),
-        "most": Number(0.0),
-    }
-    check("certify_mean_cost", {"delta": delta, "most": most}, constraints)
+    check("certify_mean_cost", {"delta": delta, "most": most}, {**DELTA, "most": Number(0.0)})
     values = np.asarray(costs, dtype=np.float64).ravel()
     if not len(values) or not ((values >= 0.0) & (values <= most)).all():
         must = f"numbers from 0 to most={most:g}, at least one"

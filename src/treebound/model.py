@@ -322,13 +322,10 @@ class Model:
             return certify_proof(self.tree, self.proof, delta, self.unknown)
         if self.held_out is None:
             return None if self._reason else self._by_training(delta)
-        path = self.path
-        if self.edits:
-            certificate = self.held_out.certificate(delta, self.tree, None)
-            return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
-        if path is None or self.step in (None, path.chosen):
-            return self.held_out.certificate(delta, self.tree, path)
-        return self.held_out.certificate_at(path, self.step, delta)
+        certificate = self.held_out.certificate(delta, self.tree, self.path, self.step)
+        if certificate is None or not self.edits:
+            return certificate
+        return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
 
     def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
         return certify_tree(
@@ -435,14 +432,9 @@ class Model:
 
     def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
         """The rows that fit held out, at each node, and how many trees share their delta."""
-        held_out, path = self.held_out, self.path
-        if held_out is None:
+        if self.held_out is None:
             return None
-        if path is None:
-            return held_out.counts, held_out.folds
-        step = path.chosen if self.step is None else self.step
-        shares = held_out.folds * (held_out.choices if step == path.chosen else path.n_considered)
-        counts = counts_at(path, step, held_out.counts)
+        counts, shares = self.held_out.at(self.path, self.step)
         return None if counts is None else (counts, shares)
 
     def prior(self, sample: Sample) -> Prior:

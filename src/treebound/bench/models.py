@@ -300,18 +300,15 @@ def _listed(fields: dict[str, str]) -> str:
 
 def _one_hot(estimator: Any, columns: tuple[Column, ...]) -> Any:
     """A pipeline of a one-hot encoder of the nominal columns and the estimator, if there is one."""
-    from sklearn.compose import ColumnTransformer
+    from sklearn.compose import make_column_transformer
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder
 
     nominal = [at for at, column in enumerate(columns) if column.kind == "nominal"]
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    steps: list[tuple[str, Any]] = [
-        ("encode", ColumnTransformer([("nominal", encoder, nominal)], remainder="passthrough"))
-    ]
-    if estimator is not None:
-        steps.append(("classifier", estimator))
-    return Pipeline(steps)
+    encode = make_column_transformer((encoder, nominal), remainder="passthrough")
+    last = [] if estimator is None else [("classifier", estimator)]
+    return Pipeline([("encode", encode), *last])
 
 
 def _fitted(

@@ -243,29 +243,29 @@ def cost_table(results: Results) -> Sheet:
     return Sheet("cost", "Accuracy, size and time", header, rows, (), notes)
 
 
-TABLES = ("accuracy", "cost", "differences", "wins", "ranks", "datasets")
+_TABLES: dict[str, Callable[[Results], Sheet | None]] = {
+    "accuracy": accuracy_table,
+    "cost": cost_table,
+    "differences": differences_table,
+    "wins": wins_table,
+    "ranks": ranks_table,
+}
+TABLES = (*_TABLES, "datasets")
 
 
 def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
     """The tables of a study."""
-    makers: dict[str, Any] = {
-        "accuracy": accuracy_table,
-        "cost": cost_table,
-        "differences": differences_table,
-        "wins": wins_table,
-        "ranks": ranks_table,
-    }
-    result: list[Sheet | None] = []
+    sheets: list[Sheet | None] = []
     for name in tables:
-        if name == "datasets":
-            result += [dataset_table(results, item["name"]) for item in results.datasets]
-        elif name in makers:
-            result.append(makers[name](results))
-        else:
+        if name not in TABLES:
             raise ValueError(
                 f"There is no table {name!r}. Hint: the tables are {', '.join(TABLES)}."
             )
-    return [item for item in result if item is not None]
+        if name == "datasets":
+            sheets += [dataset_table(results, item["name"]) for item in results.datasets]
+        else:
+            sheets.append(_TABLES[name](results))
+    return [sheet for sheet in sheets if sheet is not None]
 
 
 # -- cells -------------------------------------------------------------------------------------

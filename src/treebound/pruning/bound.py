@@ -221,18 +221,7 @@ class BoundPruner(BasePruner):
         return replace(found, choice=choice)
 
     def objective(self, tree: Tree) -> Objective:
-        """The score that this pruner minimises on the training rows of a tree.
-
-        Parameters
-        ----------
-        tree : Tree
-            A grown tree.
-
-        Returns
-        -------
-        Objective
-            The score as a function of leaves and errors; ``"auto"`` as without rows.
-        """
+        """The score that this pruner minimises on the training rows; ``"auto"`` as without rows."""
         return self._objective(tree, Costs.of(tree, self.costs), self._weight)
 
     @property

@@ -107,13 +107,11 @@ def _auc(
     """Area under the curve of each class against the others, on average; None for one class."""
     if len(present) < 2:
         return None
+    from sklearn.metrics import roc_auc_score
+
     areas = []
     for k in present.tolist() if shares.shape[1] > 2 else [1]:
-        distinct, at = np.unique(shares[:, k], return_inverse=True)
-        of_class = np.bincount(at, rows * (truth == k), len(distinct))
-        others = np.bincount(at, rows * (truth != k), len(distinct))
-        below = np.cumsum(others) - others / 2  # ties count half
-        areas.append(float(of_class @ below) / float(of_class.sum() * others.sum()))
+        areas.append(roc_auc_score(truth == k, shares[:, k], sample_weight=rows))
     return float(np.mean(areas))
 
 

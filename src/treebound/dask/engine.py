@@ -18,6 +18,7 @@ from weakref import WeakSet
 from dask.delayed import delayed
 from distributed import get_worker
 
+from treebound.dask.collections import fused
 from treebound.dask.tasks import PartitionError, in_partition
 from treebound.dask.waiting import gathered, waited
 from treebound.dask.worker import FitState, Plan, Request, ask, finish, folder_of
@@ -142,7 +143,8 @@ class DaskEngine(ShardEngine):
             )
             for i in numbers
         ]  # fmt: skip
-        futures = list(self._client.compute(tasks, **_on(home)))
+        with fused(tasks):
+            futures = list(self._client.compute(tasks, **_on(home)))
         self._futures.update(futures)
         return futures
 

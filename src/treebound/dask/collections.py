@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -14,9 +13,6 @@ from treebound._validation import invalid
 from treebound.dask.tasks import PartitionError, in_partition
 from treebound.dask.waiting import gathered
 from treebound.data.parts import PartRows
-
-# Partitions of which each may be large.
-_FEW = 32
 
 
 def is_frame(X: Any) -> bool:
@@ -64,8 +60,7 @@ class Partitions:
         ]
         if client is None:
             return [in_partition(k, one.compute) for k, one in zip(numbers, asked, strict=True)]
-        with fused(asked):
-            futures = client.compute(asked)
+        futures = client.compute(asked)
         try:
             return gathered(client, futures, lambda i: f"The rows of partition {numbers[i]}")
         except PartitionError:
@@ -90,17 +85,6 @@ class Partitions:
             part = in_partition(number, task.compute)
             first += part.n_rows
             yield part
-
-
-def fused(asked: Sequence[Any]) -> AbstractContextManager[Any]:
-    """Tasks of one partition are one, where there are many: each costs milliseconds.
-
-    Few partitions are large: those that are kept are not read again by a task of their own.
-    """
-    settings: AbstractContextManager[Any] = _dask().config.set(
-        {"optimization.fuse.delayed": len(asked) > _FEW}
-    )
-    return settings
 
 
 def _on_rows(

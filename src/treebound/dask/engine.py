@@ -18,7 +18,6 @@ from weakref import WeakSet
 from dask.delayed import delayed
 from distributed import get_worker
 
-from treebound.dask.collections import fused
 from treebound.dask.tasks import PartitionError, in_partition
 from treebound.dask.waiting import gathered, waited
 from treebound.dask.worker import FitState, Plan, Request, ask, finish, folder_of
@@ -143,8 +142,7 @@ class DaskEngine(ShardEngine):
             )
             for i in numbers
         ]  # fmt: skip
-        with fused(tasks):
-            futures = list(self._client.compute(tasks, **_on(home)))
+        futures = list(self._client.compute(tasks, **_on(home)))
         self._futures.update(futures)
         return futures
 
@@ -205,7 +203,6 @@ class DaskEngine(ShardEngine):
 
     def reduce(self, function: Callable[[Sequence[Any]], Any], results: Any) -> Any:
         """Ask one worker, which asks others; what they tell is put together on the way."""
-
         asked, args = results
 
         def send() -> Any:

@@ -44,7 +44,6 @@ cdef struct Binned:
     Py_ssize_t n_panels
     Py_ssize_t row_bytes    # of the codes of a row
     Counted counted
-    char* memory            # of the codes, rows and labels
     uint32_t* rows
     uint32_t* other         # buffer for partitions
     uint16_t* labels
@@ -103,15 +102,23 @@ cdef Binned* new_binned(
     return data
 
 
-cdef int code_sample(Binned* data, Pool pool) except -1 nogil:
-    """Code all columns; record their ranges and missing values."""
-    # Codes, rows and labels are one block of memory, so that most of it is in large pages.
-    cdef Py_ssize_t n = data.n_rows, room = (n + 31) // 32 * 32, i
-    data.memory = <char*>allocate_long(
-        room, data.row_bytes + sizeof(data.rows[0]) + sizeof(data.other[0]) + sizeof(data.labels[0])
+cdef Py_ssize_t room_for(Py_ssize_t n_rows) noexcept nogil:
+    """Rows of memory, so that the arrays of a block are aligned."""
+    return (n_rows + 31) // 32 * 32
+
+
+cdef size_t memory_of(const Binned* data) noexcept nogil:
+    """Bytes for the codes, the rows, their order and their labels."""
+    return room_for(data.n_rows) * (
+        data.row_bytes + sizeof(data.rows[0]) + sizeof(data.other[0]) + sizeof(data.labels[0])
     )
-    set_codes(data, data.memory, room)
-    data.rows = <uint32_t*>(data.memory + room * data.row_bytes)
+
+
+cdef int code_sample(Binned* data, char* memory, Pool pool) except -1 nogil:
+    """Code all columns; record their ranges and missing values."""
+    cdef Py_ssize_t n = data.n_rows, room = room_for(n), i
+    set_codes(data, memory, room)
+    data.rows = <uint32_t*>(memory + room * data.row_bytes)
     data.other = data.rows + room
     data.labels = <uint16_t*>(data.other + room)
     data.counted.labels = data.labels
@@ -133,7 +140,6 @@ cdef void free_binned(Binned* data) noexcept nogil:
             free_coder(&data.columns[j].coder)
     free(data.columns)
     free(data.panels)
-    free(data.memory)
     free(data.sides)
     free(data.extents)
     free(data)

@@ -34,6 +34,7 @@ cdef class Grower(Driver):
     cdef bint sorts_when_needed # False: always use histograms above the crossing
     # large nodes
     cdef Binned* binned         # the coded sample; NULL: all nodes are sorted
+    cdef object coded           # its memory
     cdef Columns columns
     cdef void** counters        # one per thread; the first is that of the node
     cdef Py_ssize_t n_histograms, most_histograms
@@ -119,12 +120,16 @@ cdef class Grower(Driver):
         """Code the sample and count the root."""
         cdef Py_ssize_t n = self.problem.n_rows
         cdef size_t size
+        cdef char* memory
         cdef int t
         self.forget_codes()
         self.binned = new_binned(
             &self.problem, self.sources, self.n_columns, most_bins, self.scratch
         )
-        code_sample(self.binned, self.pool)
+        with gil:  # an array of numpy is in large pages, which make random access faster
+            self.coded = np.empty(memory_of(self.binned), dtype=np.uint8)
+            memory = <char*><size_t>self.coded.ctypes.data
+        code_sample(self.binned, memory, self.pool)
         size = size_of(&self.binned.counted)
         self.columns.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
         self.columns.bounds = <ColumnBounds*>allocate(self.n_columns, sizeof(ColumnBounds))
@@ -217,7 +222,6 @@ cdef class Grower(Driver):
         cdef int t
         for t in range(1, self.pool.n_threads):
             enlarge_scratch(&self.scratch[t], home.problem.n_rows)
-            enlarge_table(&self.scratch[t], self.scratch[0].n_cells)
         self.sorted.home = home
         self.sorted.part = NULL
         self.set_task(&self.sorted.tasks[0], index, True)
@@ -329,9 +333,10 @@ cdef class Grower(Driver):
         cdef double value
         cdef bint to_left
         for i in range(node.start, node.stop):
-            row = self.binned.rows[i] if home == NULL else home.rows[i]
-            if home != NULL and home.ids != NULL:
-                row = home.ids[row]
+            if home == NULL:
+                row = self.binned.rows[i]
+            else:
+                row = id_of(home, row_of(home.columns[0].entries[i], &home.problem.packing))
             value = value_at(source, row)
             if source.kind == NOMINAL:
                 to_left = takes(split, source.n_categories if value != value else <Py_ssize_t>value)

@@ -419,9 +419,6 @@ cdef class Grower(Driver):
         self.tree.nodes[index].histogram = NULL
         keep_small = keep_small and self.tree.rows_in(small) >= self.crossing
         keep_large = keep_large and self.tree.rows_in(large) >= self.crossing and whole != NULL
-        if keep_large and not keep_small and discount_node(self.binned, start, stop, whole):
-            self.tree.nodes[large].histogram = whole
-            return 0
         if keep_small or keep_large:
             part = self.take_histogram(False)
         if part != NULL:

@@ -7,7 +7,7 @@ An entry of a sorted column has rank, row and label of a value in 64 bits. To so
 of a float, as an integer in the same order, are cut to 33 bits. They occupy the place of
 the rank, above row and label, while three radix passes of 11 bits sort them (few rows: three of 8,
 for 24 bits). Values that agree in these bits are then sorted by all their bits. O(n) time, unless
-very many different values agree in these bits; then O(n log n).
+very many different values agree in these bits.
 """
 
 cdef struct Sorted:
@@ -92,7 +92,6 @@ cdef enum:
     PASSES = 3
     FEW_ROWS = 3072       # fewer rows have
     SHORT_DIGIT_BITS = 8  # shorter digits
-    SHORT_RUN = 16
 
 
 cdef struct KeyRange:
@@ -578,37 +577,20 @@ cdef inline bint after(
 cdef void sort_run(
     uint64_t* run, Py_ssize_t n, const uint64_t* keys, const Packing* packing
 ) noexcept nogil:
-    """Insertion sort of a short run; heap sort of a long one."""
-    cdef Py_ssize_t i, j
+    """Shell's sort: insertion by gaps that shrink; most runs are so short that there is one gap."""
+    cdef Py_ssize_t gap = 1, i, j
     cdef uint64_t entry
-    if n > SHORT_RUN:
-        for i in range(n // 2 - 1, -1, -1):
-            sift_down(run, i, n, keys, packing)
-        for i in range(n - 1, 0, -1):
-            run[0], run[i] = run[i], run[0]
-            sift_down(run, 0, i, keys, packing)
-        return
-    for i in range(1, n):
-        entry = run[i]
-        j = i
-        while j > 0 and after(run[j - 1], entry, keys, packing):
-            run[j] = run[j - 1]
-            j -= 1
-        run[j] = entry
-
-
-cdef void sift_down(
-    uint64_t* run, Py_ssize_t root, Py_ssize_t n, const uint64_t* keys, const Packing* packing
-) noexcept nogil:
-    cdef Py_ssize_t child = 2 * root + 1
-    while child < n:
-        if child + 1 < n and after(run[child + 1], run[child], keys, packing):
-            child += 1
-        if not after(run[child], run[root], keys, packing):
-            return
-        run[root], run[child] = run[child], run[root]
-        root = child
-        child = 2 * root + 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap:
+        for i in range(gap, n):
+            entry = run[i]
+            j = i
+            while j >= gap and after(run[j - gap], entry, keys, packing):
+                run[j] = run[j - gap]
+                j -= gap
+            run[j] = entry
+        gap //= 3
 
 
 cdef uint64_t replace_keys(

@@ -595,7 +595,7 @@ cdef class Bins:
     cdef bytes bytes_of(self, const void* memory, Py_ssize_t size):
         return b"" if memory == NULL else (<const char*>memory)[:size]
 
-    def __getstate__(self):
+    def __reduce__(self):
         cdef Coder* c
         coders = []
         for j in range(self.n_columns):
@@ -608,10 +608,7 @@ cdef class Bins:
                 self.bytes_of(c.values, c.n_bins * sizeof(double)),
                 self.bytes_of(c.single, c.n_bins),
             ))
-        return self.kinds, coders
-
-    def __reduce__(self):
-        return _restored, self.__getstate__()
+        return _restored, (self.kinds, coders)
 
     def single(self, Py_ssize_t j):
         """Which bins of a column hold one value only, as far as the sample tells."""

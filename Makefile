@@ -13,7 +13,10 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: demo test test-all test-oldest wheel-test coverage bench study docs lint doctest unit clean
 
 demo: $(STAMP)
-	OMP_NUM_THREADS=$(JOBS) $(BIN)/treebound bench demo --jobs $(JOBS) --output demo
+	mkdir -p demo
+	OMP_NUM_THREADS=$(JOBS) $(BIN)/treebound bench --sets sklearn:iris sklearn:wine sklearn:breast_cancer --jobs $(JOBS) --store demo/results.sqlite
+	$(BIN)/treebound report demo/results.sqlite --table accuracy cost
+	$(BIN)/treebound report demo/results.sqlite --as html --output demo/index.html
 
 test: lint doctest unit docs
 

@@ -8,9 +8,9 @@ three unbalanced simulations and on unbalanced tables (one class of some of the 
 others, 5 folds), both with and without balanced class weights: error, leaves, balanced accuracy,
 AUC and log-loss (of two classes) and processor time to fit, as one table. A second table has
 paired differences, with their standard errors over the draws. The 25 data sets had a part in
-choosing the weights 0.6 and 0.3, the grid of weights, the smoothing, and how few effective rows are
-cross-validated; the simulations in the grid and the weight 0.3. Tables of many rows have fewer
-draws.
+choosing the weights 0.6 and 0.3, the grids of weights and strengths of shrinkage, the rule of
+log-loss, and how few effective rows are cross-validated; so had the simulations, in the grids and
+in log-loss. Tables of many rows have fewer draws.
 
 Results are kept after each group of tables; a group that has as many draws is not run again, unless
 ``--again`` is given. ``--match`` runs the groups whose name has the text.

@@ -8,7 +8,7 @@ import pytest
 # What an install without extras brings, beyond the standard library.
 ALLOWED = {"treebound"}
 EXTRAS = (
-    "matplotlib", "pandas", "polars", "pyarrow", "pooch", "xlrd", "rustworkx", "networkx", "dask",
+    "matplotlib", "pandas", "polars", "pyarrow", "pooch", "xlrd", "rustworkx", "dask",
     "distributed", "ray", "onnx", "onnxruntime", "lightgbm", "xgboost", "pyspark", "duckdb",
     "jsonschema", "skops",
 )  # fmt: skip

@@ -55,16 +55,20 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of a few names; may include None."""
+    """One of a few names, which may include None, or a number."""
 
     choices: tuple[str | None, ...]
+    number: Constraint | None = None
 
     @property
     def must(self) -> str:
-        return "one of " + ", ".join(map(repr, self.choices))
+        names = "one of " + ", ".join(map(repr, self.choices))
+        return names if self.number is None else f"{names}, or {self.number.must}"
 
     def allows(self, value: Any) -> bool:
-        return (value is None or isinstance(value, str)) and value in self.choices
+        if value is None or isinstance(value, str):
+            return value in self.choices
+        return self.number is not None and self.number.allows(value)
 
 
 @dataclass(frozen=True)

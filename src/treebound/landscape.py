@@ -66,39 +66,6 @@ class Landscape:
             tuple(n for n in self.nominal if n is None or n > 1),
         )
 
-    @property
-    def is_real(self) -> bool:
-        """Whether every informative feature is real-valued (and there is one)."""
-        own = self.informative
-        return own.real > 0 and not own.ordinal and not own.nominal
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no feature is informative."""
-        return self.informative.n_features == 0
-
-    def at(self, m: int) -> Landscape:
-        """The landscape on ``m`` examples: no feature can show more than ``m`` categories.
-
-        Undeclared columns (None) become ``m``; the paper writes this ``O^m`` and ``N^m``.
-
-        Parameters
-        ----------
-        m : int
-            Number of examples.
-
-        Examples
-        --------
-        >>> Landscape(real=1, ordinal=(3, 9), nominal=(None,)).at(5)
-        Landscape(real=1, ordinal=(3, 5), nominal=(5,))
-        """
-        m = max(m, 1)
-        return Landscape(
-            self.real,
-            tuple(min(o, m) for o in self.ordinal),
-            tuple(m if n is None else min(n, m) for n in self.nominal),
-        )
-
 
 def _count(name: str, value: object, least: int) -> int:
     what = "count of features" if name == "real" else "count of categories"

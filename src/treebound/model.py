@@ -62,8 +62,8 @@ class Model:
         The options of growing.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How categories that were not seen in training are handled.
-    smoothing : {"shrinkage", "m-estimate", "laplace"} or None
-        How counts become probabilities.
+    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
+        How counts become probabilities; a number is the strength of shrinkage.
     target : str or None
         The name of the target.
     named : bool or None
@@ -259,6 +259,11 @@ class Model:
         Elsewhere it answers the most probable of the others. Its labels are then no longer those
         that were fitted, so it has no certificate.
         """
+        if self.referral is not None:
+            raise ValueError(
+                "A model that refers has promised its answers, and a threshold would change them. "
+                "Hint: use the model that was fitted without a promise."
+            )
         check("with_threshold", {"probability": probability}, {"probability": Number(0.0, 1.0)})
         at = int(read_classes([label], self.classes)[0])
         shares = self.node_probabilities.copy()
@@ -299,6 +304,7 @@ class Model:
         return self.with_tree(
             result.tree,
             pruning=result,
+            smoothing=smoothing_after(result, self.parameters.get("smoothing", self.smoothing)),
             row_counts=row_counts(result.path.first, sample),
             rows=rows,
             no_certificate=reason or self.no_certificate * (sample is None),
@@ -316,13 +322,10 @@ class Model:
             return certify_proof(self.tree, self.proof, delta, self.unknown)
         if self.held_out is None:
             return None if self._reason else self._by_training(delta)
-        path = self.path
-        if self.edits:
-            certificate = self.held_out.certificate(delta, self.tree, None)
-            return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
-        if path is None or self.step in (None, path.chosen):
-            return self.held_out.certificate(delta, self.tree, path)
-        return self.held_out.certificate_at(path, self.step, delta)
+        certificate = self.held_out.certificate(delta, self.tree, self.path, self.step)
+        if certificate is None or not self.edits:
+            return certificate
+        return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
 
     def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
         return certify_tree(
@@ -429,14 +432,9 @@ class Model:
 
     def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
         """The rows that fit held out, at each node, and how many trees share their delta."""
-        held_out, path = self.held_out, self.path
-        if held_out is None:
+        if self.held_out is None:
             return None
-        if path is None:
-            return held_out.counts, held_out.folds
-        step = path.chosen if self.step is None else self.step
-        shares = held_out.folds * (held_out.choices if step == path.chosen else path.n_considered)
-        counts = counts_at(path, step, held_out.counts)
+        counts, shares = self.held_out.at(self.path, self.step)
         return None if counts is None else (counts, shares)
 
     def prior(self, sample: Sample) -> Prior:
@@ -459,6 +457,13 @@ class Model:
         return certify_tree(
             counted, errors=errors, landscape=landscape, delta=delta, unknown=self.unknown
         )
+
+
+def smoothing_after(result: PruningResult | None, smoothing: Smoothing | None) -> Smoothing | None:
+    """The smoothing of a pruned tree: pruning for log-loss chooses the strength of shrinkage."""
+    choice = None if result is None else result.choice
+    chosen = None if choice is None else choice.strength
+    return smoothing if chosen is None or smoothing != "shrinkage" else chosen
 
 
 def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:

@@ -27,7 +27,7 @@ from treebound.pruning import BoundPruner, Pruner, make_pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.weight import RULES
 from treebound.tree.impurity import Criterion
-from treebound.tree.smoothing import SMOOTHINGS, Smoothing
+from treebound.tree.smoothing import ALLOWED, Smoothing
 
 # Parameters of scikit-learn's trees, and what does the same here.
 _ELSEWHERE = {
@@ -72,9 +72,9 @@ class FitParameters(Parameters):
         How to prune the grown tree; None does not prune.
     size : {"accurate", "balanced", "small", "detailed"} or None
         Which tree the bound pruner chooses by cross-validation: that of the least error, or the
-        smallest within half a standard error of it, or within one, or the largest within one. None:
-        ``"balanced"`` from 1,000 rows on, or where class weights or costs leave less than half of
-        the rows effective; else a fixed weight without cross-validation.
+        smallest within half a standard error of it, or within one, or the largest within half.
+        None: ``"balanced"`` from 1,000 rows on, or where class weights or costs leave less than
+        half of the rows effective; else a fixed weight without cross-validation.
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
         Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
         categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,
@@ -86,8 +86,9 @@ class FitParameters(Parameters):
         category that the splits do not name; ``"majority"`` sends it to the child with more
         training examples; ``"stop"`` predicts at the node that splits on it; ``"missing"`` treats
         it as missing; ``"error"`` raises an error.
-    smoothing : {"shrinkage", "m-estimate", "laplace"} or None
-        How counts become probabilities, see :func:`treebound.tree.smoothing.probabilities`. The
+    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
+        How counts become probabilities, see :func:`treebound.tree.smoothing.probabilities`; a
+        number is the strength of shrinkage, 10 by default. Pruning for log-loss chooses it. The
         default has the lowest log-loss on the paper's 25 data sets.
     class_weight : "balanced", mapping of class to weight, or None
         Multiplies the sample weights; only the ratios matter. Pruning counts the effective number
@@ -145,7 +146,7 @@ class FitParameters(Parameters):
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
     unknown: Unknown = parameter(OneOf(UNKNOWNS), default="other")
-    smoothing: Smoothing | None = parameter(OneOf(SMOOTHINGS), default="shrinkage")
+    smoothing: Smoothing | None = parameter(ALLOWED, default="shrinkage")
     class_weight: ClassWeight = None
     certify: CertificateKind = parameter(OneOf(KINDS), default="training")
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)

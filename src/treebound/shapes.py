@@ -71,17 +71,15 @@ class TreeShape:
     @classmethod
     def _make(cls, left: TreeShape | None, right: TreeShape | None) -> TreeShape:
         self = object.__new__(cls)
-        object.__setattr__(self, "left", left)
-        object.__setattr__(self, "right", right)
         leaves, depth, symmetries = 1, 0, 0
         if left is not None and right is not None:
             leaves = left.leaves + right.leaves
             depth = 1 + max(left.depth, right.depth)
             symmetries = left.symmetries + right.symmetries + (left is right)
-        object.__setattr__(self, "leaves", leaves)
-        object.__setattr__(self, "depth", depth)
-        object.__setattr__(self, "symmetries", symmetries)
-        object.__setattr__(self, "_text", None)
+        values = (left, right, leaves, depth, symmetries, None)
+        names = ("left", "right", "leaves", "depth", "symmetries", "_text")
+        for name, value in zip(names, values, strict=True):
+            object.__setattr__(self, name, value)
         return self
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -266,12 +264,6 @@ class TreeShape:
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return TreeShape.parse, (str(self),)
-
-    def __copy__(self) -> TreeShape:
-        return self
-
-    def __deepcopy__(self, memo: object) -> TreeShape:
-        return self
 
 
 def children(shape: TreeShape) -> tuple[TreeShape, TreeShape]:

@@ -144,7 +144,7 @@ def first_nominal_bound(shape: TreeShape, c: int, m: int, nominal: tuple, sizes:
         for k in sizes:
             small = min(k, m - k)
             splits = n - 1 if m > n * small else m // small
-            left = Landscape(nominal=fewer).at(k)
+            left = Landscape(nominal=tuple(min(n, k) for n in fewer))
             total += splits * joint(
                 c,
                 lambda a, k=k, left=left: exact(shape.left, a, k, left) if a > 1 else 1,

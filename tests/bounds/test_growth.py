@@ -21,10 +21,11 @@ from theory_support import (
 )
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import _by_size, _node
+from treebound.bounds import _by_size
 from treebound.bounds import enumerate as oracle
 from treebound.bounds._fast import log_fast_growth
 from treebound.bounds.splits import (
+    cut,
     features_of,
     node_budget,
     node_budget_table,
@@ -98,7 +99,7 @@ def test_closed_form_is_the_formula(shape, m, n, landscape):
     known = landscape.informative
     if known.n_features == 0:
         assert found == math.log(n)
-    elif known.is_real and m < shape.leaves:
+    elif known.real == known.n_features and m < shape.leaves:
         assert found == pytest.approx(m * math.log(n))
     else:
         assert found == pytest.approx(closed_form(shape, m, n, known), rel=1e-9, abs=1e-12)
@@ -139,7 +140,7 @@ def test_table_of_splits_is_the_number_of_splits(m, landscape):
     rooms = node_split_table(features, 2, m)
     budgets = node_budget_table(features, np.arange(2, m + 1))
     for size in range(2, m + 1):
-        shown = features_of(landscape.informative.at(size))
+        shown = cut(features, size)
         assert budgets[size - 2] == node_budget(size, shown)
         for k in range(1, size // 2 + 1):
             both = node_splits_of_size(size, k, shown)
@@ -184,15 +185,15 @@ def own_tables():
     _by_size._kept.clear()
     yield
     _by_size._kept.clear()
-    _node.rows_at.cache_clear()
+    _by_size.rows_at.cache_clear()
 
 
 @pytest.mark.usefixtures("own_tables")
 def test_blocks_of_sample_sizes_give_what_one_block_gives(monkeypatch):
     shape, features = chain(9), features_of(MIXED)
     whole = _by_size.growth_by_size(shape, 120, 3, features, "best")
-    monkeypatch.setattr(_node, "_TABLE", 500)
-    _node.rows_at.cache_clear()
+    monkeypatch.setattr(_by_size, "_TABLE", 500)
+    _by_size.rows_at.cache_clear()
     _by_size._kept.clear()
     found = _by_size.growth_by_size(shape, 120, 3, features, "best")
     assert found == pytest.approx(whole, rel=1e-13)
@@ -223,7 +224,7 @@ class TestAllTreesWithSoManyLeaves:
         found = bounds.log_growth_leaves(leaves, m, n, landscape, form="closed")
         if known.n_features == 0:
             expected = math.log(n)
-        elif known.is_real and m < leaves:
+        elif known.real == known.n_features and m < leaves:
             expected = m * math.log(n)
         else:
             nodes = leaves - 1
@@ -239,7 +240,7 @@ class TestAllTreesWithSoManyLeaves:
             for shape in TreeShape.enumerate(leaves)
         ]
         found = bounds.log_growth_leaves(leaves, m, n, landscape, form="closed")
-        if m > 1 and known.n_features and not (known.is_real and m < leaves):
+        if m > 1 and known.n_features and not (known.real == known.n_features and m < leaves):
             assert found == pytest.approx(np.logaddexp.reduce(logs), rel=1e-9, abs=1e-12)
         assert found >= max(logs) - 1e-12
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from theory_support import landscapes
 
 from treebound import Landscape
+from treebound.bounds.splits import cut, features_of
 
 
 @given(landscapes(undeclared=True))
@@ -34,18 +35,16 @@ def test_columns_with_one_category_are_dropped(landscape):
     known = landscape.informative
     assert 1 not in known.ordinal + known.nominal
     assert known.informative == known
-    assert landscape.is_empty == (known.n_features == 0)
-    assert landscape.is_real == (known.n_features == known.real > 0)
 
 
 @given(landscapes(categories=9, undeclared=True), st.integers(1, 12))
 def test_no_more_categories_than_examples(landscape, m):
-    cut = landscape.at(m)
-    assert cut.real == landscape.real
-    assert all(o <= m for o in cut.ordinal)
-    for before, after in zip(landscape.nominal, cut.nominal, strict=True):
-        assert after == (m if before is None else min(before, m))
-    assert cut.at(m) == cut
+    features = features_of(landscape)
+    shown = cut(features, m)
+    assert shown.real == landscape.real
+    assert shown.ordinal == tuple(min(o, m) for o in features.ordinal if m > 1)
+    assert shown.nominal == tuple(min(n, m) for n in features.nominal if m > 1)
+    assert cut(shown, m) == shown
 
 
 @pytest.mark.parametrize("bad", [-1, 1.0, True, "2", None])

@@ -14,9 +14,8 @@ from theory_support import balanced, chain, landscapes, shapes
 
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import enumerate as oracle
-from treebound.bounds._category_clusters import BinaryClusters
-from treebound.bounds._clusters import Clusters, _Builder, cluster_size
-from treebound.bounds._stored_samples import STORED
+from treebound.bounds._category_clusters import binary_plan, binary_sample
+from treebound.bounds._clusters import STORED, Clusters, _Builder, cluster_size
 from treebound.bounds.witnesses import prefix_orders, shattering_ranks
 
 GAP = json.loads((VECTORS / "vc_gap.json").read_text())["cases"]
@@ -114,11 +113,10 @@ def test_the_least_number_of_features_divides_in_every_way(m):
 @pytest.mark.parametrize("text", ["(..)", "((..).)", "((..)(..))", "(((..).)(..))"])
 def test_binary_clusters_are_shattered(text, features):
     shape = TreeShape.parse(text)
-    table = BinaryClusters(features)
-    X = table.sample_of(shape)
+    X = binary_sample(shape, features)
     assert (
         len(X)
-        == table.size(shape)
+        == binary_plan(shape, features)[0]
         <= bounds.vc_dimension(shape, Landscape(0, (2,) * features)).upper
     )
     assert is_shattered(X[:12], shape, Landscape(ordinal=(2,) * features))

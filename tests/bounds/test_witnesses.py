@@ -93,20 +93,8 @@ def test_the_same_sample_every_time():
     np.testing.assert_array_equal(first, witness(9, 20))
 
 
-@pytest.mark.parametrize("m", range(2, 9))
-def test_networkx_serves_as_well(m, monkeypatch):
-    pytest.importorskip("networkx")
-    monkeypatch.setitem(sys.modules, "rustworkx", None)
-    orders = witnesses._orders.__wrapped__(m)
-    found = set()
-    for features, order in enumerate(orders, start=1):
-        found |= stump_partitions_of(np.argsort(order)[:, None])
-        assert len(found) == stump_bound(m, features), features
-
-
 def test_without_a_matching_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "rustworkx", None)
-    monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs rustworkx.*treebound\[theory\]"):
         witnesses._orders.__wrapped__(5)
 

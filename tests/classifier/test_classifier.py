@@ -360,7 +360,7 @@ def test_trouble_at_fit():
         BoundTreeClassifier().fit(X, y[:-1])
     with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
         BoundTreeClassifier().fit(X, None)
-    with pytest.raises(ValueError, match="more than once: 'real'"):
+    with pytest.raises(ValueError, match="more than one column named 'real'"):
         BoundTreeClassifier().fit(X[["real", "real"]], y)
     with pytest.raises(NotFittedError):
         BoundTreeClassifier().predict(X)

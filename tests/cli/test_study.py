@@ -13,6 +13,7 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import stand_ins
 
 from treebound.bench import Store
+from treebound.bench.samples import BUNDLED
 from treebound.cli import main
 
 
@@ -108,11 +109,14 @@ def test_a_table_of_ones_own_takes_part(tmp_path, capsys):
     assert all(row["leaves"] == 2 for row in rows)
 
 
-def test_demo_prints_the_table_and_writes_the_page(tmp_path, capsys):
-    assert treebound("bench", "demo", "--draws", 2, "--jobs", 1, "--output", tmp_path / "demo") == 0
-    shown = capsys.readouterr().out
-    assert "Breast Cancer (569, 2)" in shown
-    assert (tmp_path / "demo" / "index.html").read_text(encoding="utf-8").startswith("<!DOCTYPE")
+def test_the_sets_of_scikit_learn_as_tables_and_a_page(tmp_path, capsys):
+    store, page = tmp_path / "results.sqlite", tmp_path / "index.html"
+    assert treebound("bench", "--sets", *BUNDLED, "--draws", 2, "--store", store) == 0
+    capsys.readouterr()
+    assert treebound("report", store, "--table", "accuracy", "cost") == 0
+    assert "Breast Cancer (569, 2)" in capsys.readouterr().out
+    assert treebound("report", store, "--as", "html", "--output", page) == 0
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE")
 
 
 @pytest.mark.parametrize("begun", [True, False])

@@ -1,6 +1,7 @@
 """The weight chosen by the rows, against pruning and counting one tree at a time."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from treebound.data.folds import folds
 from treebound.growing import grow
 from treebound.pruning import BoundPruner, WeightChoice
 from treebound.pruning.scores import leaf_code
-from treebound.pruning.weight import WEIGHTS
+from treebound.pruning.weight import STRENGTHS, WEIGHTS
 from treebound.tree.smoothing import probabilities
 
 
@@ -46,31 +47,44 @@ def zero_one(tree, inside):
     return wrong * (1.0 if inside.factors is None else inside.factors[inside.y])
 
 
-def log_loss(tree, inside):
-    shares = probabilities(tree)[tree.apply(inside.X), inside.y]
+def log_loss(tree, inside, strength):
+    shares = probabilities(tree, strength)[tree.apply(inside.X), inside.y]
     return -np.log(shares) * (1.0 if inside.factors is None else inside.factors[inside.y])
 
 
 @pytest.mark.parametrize(
-    ("options", "score", "loss"),
-    [
-        ({}, "code-length", zero_one),
-        ({"class_weight": "balanced"}, "code-length", zero_one),
-        ({"sample_weight": weighted()}, "code-length", zero_one),
-        ({}, "log-loss", log_loss),
-        ({"class_weight": {1: 3.0}, "sample_weight": weighted()}, "log-loss", log_loss),
-    ],
+    "options", [{}, {"class_weight": "balanced"}, {"sample_weight": weighted()}]
 )
-def test_losses_are_those_of_every_tree_pruned_by_itself(options, score, loss):
-    sample = noisy(**options)
-    pruner = BoundPruner(score=score)
+def test_losses_are_those_of_every_tree_pruned_by_itself(options):
+    sample, pruner = noisy(**options), BoundPruner()
     choice = pruner.prune(grow(sample), sample, grow=grow).choice
-    rows = losses_by_hand(sample, pruner, loss)
+    rows = losses_by_hand(sample, pruner, zero_one)
     np.testing.assert_allclose(choice.losses, rows.sum(axis=1) / sample.mass, rtol=1e-9)
-    best = rows[np.argmin(rows.sum(axis=1))]
+    check_error_and_leaves(choice, rows[np.argmin(rows.sum(axis=1))], sample, pruner)
+    assert choice.strength is None
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"class_weight": {1: 3.0}, "sample_weight": weighted(700)}]
+)
+def test_log_loss_chooses_the_shrinkage_of_each_weight_on_any_number_of_rows(options):
+    sample, pruner = noisy(700, **options), BoundPruner(score="log-loss")
+    choice = pruner.prune(grow(sample), sample, grow=grow).choice
+    tables = [losses_by_hand(sample, pruner, partial(log_loss, strength=s)) for s in STRENGTHS]
+    sums = np.array([rows.sum(axis=1) for rows in tables])
+    np.testing.assert_allclose(choice.losses, sums.min(axis=0) / sample.mass, rtol=1e-9)
+    assert choice.strengths == tuple(STRENGTHS[at] for at in sums.argmin(axis=0))
+    assert choice.strength == choice.strengths[choice.weights.index(choice.weight)] > 10.0
+    strength, weight = np.unravel_index(sums.argmin(), sums.shape)
+    check_error_and_leaves(choice, tables[strength][weight], sample, pruner)
+
+
+def check_error_and_leaves(choice, best, sample, pruner):
+    """The standard error of the least loss, from its rows, and the leaves of each weight."""
     error = np.sqrt(((best - best.mean()) ** 2).sum()) / sample.mass
     assert choice.standard_error == pytest.approx(error, rel=1e-6)
-    leaves = [BoundPruner(score=score, weight=w).prune(grow(sample)).tree.n_leaves for w in WEIGHTS]
+    grown = grow(sample)
+    leaves = [pruner.set_params(weight=w).prune(grown).tree.n_leaves for w in choice.weights]
     assert choice.leaves == tuple(leaves)
 
 
@@ -116,7 +130,17 @@ def choice_of(losses, leaves, error, constant=1.0):
 def test_rules_take_the_largest_weight_within_their_standard_errors():
     choice = choice_of([0.14, 0.13, 0.13, 0.134, 0.139, 0.15], [40, 30, 20, 12, 8, 4], 0.01)
     assert [choice.at(rule) for rule in ("accurate", "balanced", "small")] == [2, 3, 4]
-    assert choice.at("detailed") == 0  # and the smallest weight within one
+
+
+def test_the_detailed_rule_takes_the_smallest_weight_from_three_tenths_on():
+    weights = (0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
+    for losses, place in (
+        ([0.140, 0.140, 0.139, 0.134, 0.130, 0.135], 3),  # within half a standard error
+        ([0.131, 0.131, 0.134, 0.134, 0.130, 0.135], 2),
+        ([0.131, 0.129, 0.130, 0.134, 0.130, 0.135], 1),  # the least is below
+    ):
+        choice = replace(choice_of(losses, [40, 30, 20, 12, 8, 4], 0.01), weights=weights)
+        assert choice.at("detailed") == place
 
 
 def test_one_leaf_is_chosen_only_if_it_has_the_least_loss_itself():
@@ -150,6 +174,11 @@ def test_the_choice_and_its_alternatives_are_told():
     assert detailed.explain().startswith(
         "31 leaves (cross-validated log-loss 0.342); 12 leaves (0.340) have the least."
     )
+    assert (
+        replace(detailed, strengths=(30.0, 30.0, 10.0, 10.0))
+        .explain()
+        .endswith("weight 0.1 was chosen among 4, with shrinkage 30 among 5, by it.")
+    )
 
 
 def test_few_rows_and_no_rows_have_the_default_weight_and_say_so():
@@ -166,7 +195,8 @@ def test_few_rows_and_no_rows_have_the_default_weight_and_say_so():
         assert words in result.explain()
         assert np.isnan(result.choice.loss)
         assert result.tree.n_leaves == BoundPruner(weight=0.6).prune(grown).tree.n_leaves
-    assert BoundPruner(score="log-loss").prune(grown).choice.weight == 0.3
+    ranked = BoundPruner(score="log-loss").prune(grown).choice
+    assert (ranked.weight, ranked.strength) == (0.3, None)
     asked = BoundPruner(rule="small").prune(grown, sample, grow=grow)
     assert asked.choice.rule == "small"
     repeated = noisy(600, sample_weight=np.arange(600) % 3 + 1.0)
@@ -181,7 +211,7 @@ def test_few_effective_rows_are_cross_validated(cost, rule):
     for sample, pruner in ((plain, BoundPruner(costs=[1.0, cost])), (weighted, BoundPruner())):
         assert pruner.prune(grow(sample), sample, grow=grow).choice.rule == rule
     ranked = BoundPruner(score="log-loss").prune(grow(weighted), weighted, grow=grow)
-    assert (ranked.choice.weight, ranked.choice.rule) == (0.3, None)
+    assert ranked.choice.rule == "detailed"
 
 
 def test_few_effective_rows_of_noise_keep_at_least_the_default_weight():

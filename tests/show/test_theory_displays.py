@@ -32,7 +32,7 @@ def test_ferrers_diagram_has_a_cell_for_each_threshold():
 
 def test_cells_of_one_size_share_a_colour_and_no_other_has_it():
     attribution = ordinal_attribution(6, PAPER)
-    display = FerrersDisplay.from_attribution(attribution)
+    display = FerrersDisplay(attribution).plot()
     colours = {}
     owners = [size for row in attribution.cells for size in row]
     for size, cell in zip(owners, display.cells_, strict=True):

@@ -34,9 +34,7 @@ def left_behind(connection):
 def test_200_random_tables_give_the_tree_of_memory(connection, monkeypatch, part):
     for seed in range(50 * part, 50 * part + 50):
         rng = np.random.default_rng(seed)
-        cells = int(rng.choice([2, 5, 255]))
-        for module in (relation, engine):
-            monkeypatch.setattr(module, "CELLS", cells)
+        monkeypatch.setattr(relation, "CELLS", int(rng.choice([2, 5, 255])))
         table, parameters = random_table(rng), random_parameters(rng)
         most = int(rng.choice([0, 0, 0, 10]))
         weight = "weight" if "weight" in table.column_names else None
@@ -214,8 +212,12 @@ def test_the_weight_of_pruning_is_chosen_on_rows_that_are_left_out(connection):
     assert chosen.feature_names_in_.tolist() == ["the age"]
 
 
-@pytest.mark.parametrize("row", ["(5, 'x', 1)", "(9, 'x', 1)", "(5, 'new', 1)"])
+CHANGES = ["(5, 'x', 1)", "(9, 'x', 1)", "(-1, 'x', 1)", "(5, 'new', 1)"]
+
+
+@pytest.mark.parametrize("row", CHANGES)
 def test_a_view_that_changes_is_noticed(connection, monkeypatch, row):
+    monkeypatch.setattr(relation, "CELLS", 5)
     connection.execute(
         "CREATE TABLE t AS SELECT i AS a, 'x' AS b, i % 2 AS y FROM range(9) AS r(i)"
     )

@@ -13,7 +13,7 @@ import pytest
 from database_tables import assert_same, in_memory, people, random_parameters, random_table
 
 from treebound import BoundTreeClassifier, certify
-from treebound.sql import Relation, engine, relation
+from treebound.sql import Relation, relation
 
 pytestmark = pytest.mark.heavy
 PARAMETERS = {"max_grown_leaves": 12}
@@ -101,9 +101,7 @@ def postgres(tmp_path_factory):
 def test_random_tables_give_the_tree_of_memory(database, monkeypatch):
     for seed in range(40 if isinstance(database, Postgres) else 12):
         rng = np.random.default_rng(seed)
-        cells = int(rng.choice([2, 5, 255]))
-        for module in (relation, engine):
-            monkeypatch.setattr(module, "CELLS", cells)
+        monkeypatch.setattr(relation, "CELLS", int(rng.choice([2, 5, 255])))
         table, parameters = random_table(rng), random_parameters(rng)
         most = int(rng.choice([0, 10]))
         weight = "weight" if "weight" in table.column_names else None

@@ -15,6 +15,8 @@ from support import coded_matrix, coded_sample, grow_coded
 from treebound.data import Column, Matrix
 from treebound.growing import grow
 from treebound.tree import Tree
+from treebound.tree._route import route
+from treebound.tree.route import float_rows, splits
 
 
 def table(n, seed, missing=0.1):
@@ -45,6 +47,18 @@ def test_rows_go_where_the_slow_twin_sends_them(seed, unknown):
     rows = coded_matrix(new, columns)
     np.testing.assert_array_equal(tree.apply(rows, unknown), expected)
     np.testing.assert_array_equal(tree.predict(rows, unknown), tree.label[expected])
+
+
+def test_some_rows_from_a_node_on_end_where_they_do_from_the_root():
+    X, y, columns, _ = table(200, 3)
+    tree = grow_coded(X, y, columns, range(3))
+    rows = coded_matrix(X, columns)
+    reached = tree.apply(rows)
+    for node in (0, tree.left[0], tree.right[0]):
+        inside = np.flatnonzero((reached >= node) & (reached < node + tree.size[node]))[::-1].copy()
+        ends = np.empty(len(inside), dtype=np.int32)
+        route(float_rows(tree, rows), splits(tree), ends, inside, node)
+        np.testing.assert_array_equal(ends, reached[inside])
 
 
 def test_an_unknown_category_answers_no_unless_another_rule_is_asked_for():

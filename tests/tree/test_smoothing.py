@@ -51,7 +51,7 @@ def leaf(*counts):
     )
 
 
-def shrunk_by_hand(tree):
+def shrunk_by_hand(tree, strength):
     """Hierarchical shrinkage, one node at a time; no class may overtake."""
     parent = {int(c): i for i in range(tree.n_nodes) for c in (tree.left[i], tree.right[i])}
     own = [(c + 1 / len(c)) / (c.sum() + 1) for c in tree.masses]
@@ -60,14 +60,14 @@ def shrunk_by_hand(tree):
         value, at = own[node].copy(), node
         while at in parent:
             step = own[at] - own[parent[at]]
-            value -= step * 10 / (tree.masses[parent[at]].sum() + 10)
+            value -= step * strength / (tree.masses[parent[at]].sum() + strength)
             at = parent[at]
         value = np.maximum(value, 1e-6)
         shares.append(value / value.sum())
     return np.array(own), np.array(shares)
 
 
-@given(seeds, st.sampled_from(SMOOTHINGS))
+@given(seeds, st.sampled_from((*SMOOTHINGS, 0.5, 300)))
 def test_rows_are_distributions_and_keep_the_most_probable_class(seed, smoothing):
     tree = random_tree(seed)
     shares = probabilities(tree, smoothing)
@@ -77,11 +77,11 @@ def test_rows_are_distributions_and_keep_the_most_probable_class(seed, smoothing
     np.testing.assert_array_equal(shares.argmax(axis=1), tree.counts.argmax(axis=1))
 
 
-@given(seeds)
-def test_shrinkage_is_that_of_each_path_unless_a_class_would_overtake(seed):
+@given(seeds, st.sampled_from(("shrinkage", 0.5, 100)))
+def test_shrinkage_is_that_of_each_path_unless_a_class_would_overtake(seed, smoothing):
     tree = random_tree(seed, most=8)
-    own, plain = shrunk_by_hand(tree)
-    shares = probabilities(tree, "shrinkage")
+    own, plain = shrunk_by_hand(tree, 10 if smoothing == "shrinkage" else smoothing)
+    shares = probabilities(tree, smoothing)
     label = own.argmax(axis=1)
     keeps = plain[np.arange(len(plain)), label] == plain.max(axis=1)
     np.testing.assert_allclose(shares[keeps], plain[keeps], rtol=1e-9)

@@ -13,20 +13,11 @@ from numpy.typing import NDArray
 
 from treebound.bench.models import Draw, Fitted, Learner, Part
 
-# Measured quantities, in the order of the columns of the store.
-QUANTITIES = (
-    "train_accuracy",
-    "validation_accuracy",
-    "test_accuracy",
-    "log_loss",
-    "brier",
-    "leaves",
-    "depth",
-    "bound",
-    "certificate",
-    "grow_seconds",
-    "prune_seconds",
-)
+# Quantities that a fitted model has itself.
+_OF_MODEL = ("leaves", "depth", "bound", "certificate", "grow_seconds", "prune_seconds")
+_ACCURACIES = ("train_accuracy", "validation_accuracy", "test_accuracy")
+# All of them, in the order of the columns of the store.
+QUANTITIES = (*_ACCURACIES, "log_loss", "brier", *_OF_MODEL)
 
 
 def measured(model: Learner, draw: Draw, number: int) -> dict[str, Any]:
@@ -66,20 +57,14 @@ def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
         sample = draw.part(part)
         return float(np.mean(fitted.predict(sample.X) == sample.y))
 
+    parts: list[Part | None] = [fitted.trained_on, fitted.judged_on, "test"]
     test = draw.part("test")
     chances, y = fitted.probabilities(test.X), test.y
     return {
-        "train_accuracy": accuracy(fitted.trained_on),
-        "validation_accuracy": accuracy(fitted.judged_on),
-        "test_accuracy": accuracy("test"),
+        **dict(zip(_ACCURACIES, map(accuracy, parts), strict=True)),
         "log_loss": log_loss(chances, y),
         "brier": brier_score(chances, y),
-        "leaves": fitted.leaves,
-        "depth": fitted.depth,
-        "bound": fitted.bound,
-        "certificate": fitted.certificate,
-        "grow_seconds": fitted.grow_seconds,
-        "prune_seconds": fitted.prune_seconds,
+        **{name: getattr(fitted, name) for name in _OF_MODEL},
     }
 
 

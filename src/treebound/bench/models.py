@@ -250,17 +250,6 @@ class SklearnCostComplexity(Learner):
     ``GridSearchCV``; the final refit counts as growing, the rest as pruning. A path longer than
     ``most_alphas`` is thinned evenly, ends kept: a full one takes scikit-learn half a minute on two
     thousand rows.
-
-    Parameters
-    ----------
-    name : str
-        Name of the model in the results.
-    criterion : str
-        The criterion of ``DecisionTreeClassifier``.
-    folds : int
-        Number of folds of the cross-validation.
-    most_alphas : int
-        Maximum number of alphas to try.
     """
 
     name: str
@@ -311,18 +300,15 @@ def _listed(fields: dict[str, str]) -> str:
 
 def _one_hot(estimator: Any, columns: tuple[Column, ...]) -> Any:
     """A pipeline of a one-hot encoder of the nominal columns and the estimator, if there is one."""
-    from sklearn.compose import ColumnTransformer
+    from sklearn.compose import make_column_transformer
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder
 
     nominal = [at for at, column in enumerate(columns) if column.kind == "nominal"]
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    steps: list[tuple[str, Any]] = [
-        ("encode", ColumnTransformer([("nominal", encoder, nominal)], remainder="passthrough"))
-    ]
-    if estimator is not None:
-        steps.append(("classifier", estimator))
-    return Pipeline(steps)
+    encode = make_column_transformer((encoder, nominal), remainder="passthrough")
+    last = [] if estimator is None else [("classifier", estimator)]
+    return Pipeline([("encode", encode), *last])
 
 
 def _fitted(

@@ -107,21 +107,21 @@ class Results:
 
     def means(self, quantity: str) -> Array:
         """Means over draws, (data sets, models)."""
-        return _over_draws(self.cube(quantity), np.mean)
+        return mean_of_known(self.cube(quantity), 1)
 
     def deviations(self, quantity: str) -> Array:
         """Sample standard deviations over draws, as in the paper; 0 for a single draw."""
-        return _over_draws(self.cube(quantity), lambda x: np.std(x, ddof=1) if len(x) > 1 else 0.0)
+        cube = self.cube(quantity)
+        squares = (cube - self.means(quantity)[:, None]) ** 2
+        n = self.counts(quantity)
+        return np.sqrt(mean_of_known(squares, 1) * n / np.maximum(n - 1, 1))
 
     def counts(self, quantity: str) -> NDArray[np.intp]:
         """Number of draws with a value, (data sets, models)."""
         return np.asarray((~np.isnan(self.cube(quantity))).sum(axis=1))
 
 
-def _over_draws(cube: Array, function: Any) -> Array:
-    table = np.full((cube.shape[0], cube.shape[2]), np.nan)
-    for at in np.ndindex(table.shape):
-        values = cube[at[0], :, at[1]]
-        values = values[~np.isnan(values)]
-        table[at] = function(values) if len(values) else np.nan
-    return table
+def mean_of_known(values: Array, axis: int) -> Array:
+    """Means along an axis without what is missing; NaN where everything is."""
+    n = (~np.isnan(values)).sum(axis=axis)
+    return np.where(n, np.nansum(values, axis=axis) / np.maximum(n, 1), np.nan)

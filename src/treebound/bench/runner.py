@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -269,10 +269,8 @@ def _worker_losses() -> tuple[type[BaseException], ...]:
     from concurrent.futures.process import BrokenProcessPool
 
     losses: list[type[BaseException]] = [BrokenProcessPool, CancelledError]
-    try:
+    with suppress(ModuleNotFoundError):
         from distributed.scheduler import KilledWorker
 
         losses.append(KilledWorker)
-    except ModuleNotFoundError:
-        pass
     return tuple(losses)

@@ -19,21 +19,12 @@ ROOT_SEED = 37
 
 @dataclass(frozen=True)
 class Split:
-    """The rows of one draw.
+    """The rows of one draw."""
 
-    Attributes
-    ----------
-    train, test : ndarray of int64
-        The training part, in shuffled order, and the test part.
-    growing, validation : ndarray of int64
-        The training part split again, for models that prune on validation rows; the validation
-        part is as large as the test part.
-    """
-
-    train: NDArray[np.int64]
+    train: NDArray[np.int64]  # in shuffled order
     test: NDArray[np.int64]
-    growing: NDArray[np.int64]
-    validation: NDArray[np.int64]
+    growing: NDArray[np.int64]  # the training part without the validation part
+    validation: NDArray[np.int64]  # for models that prune on it; as large as the test part
 
 
 def seeds_of(n_draws: int, root: int = ROOT_SEED) -> tuple[int, ...]:
@@ -72,22 +63,10 @@ class RowFolds:
     The rows of each class are shuffled and assigned to the folds in turn. Unlike the folds of the
     pruners, these depend on the order of the rows and of the classes, and equal rows may be
     separated.
-
-    Parameters
-    ----------
-    k : int
-        Number of folds.
-    seed : int
-        Seed of the order of the rows.
-
-    Examples
-    --------
-    >>> [inside.tolist() for _, inside in RowFolds(2).split(None, np.array([0, 0, 1, 1]))]
-    [[0, 2], [1, 3]]
     """
 
-    k: int
-    seed: int = 0
+    k: int  # number of folds
+    seed: int = 0  # of the order of the rows
 
     def split(self, X: Any, y: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Yield the places of the rows outside and inside each fold."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bench.results import Results
+from treebound.bench.results import Results, mean_of_known
 from treebound.bench.sheets import Cell, Sheet
 from treebound.bench.statistics import (
     Difference,
@@ -76,14 +76,14 @@ def _summary(results: Results) -> list[list[Cell]]:
     ]
     rows = [
         [Cell("Number of best"), *number],
-        [Cell("Mean accuracy (%)"), *map(_percent, _column_means(means))],
+        [Cell("Mean accuracy (%)"), *map(_percent, mean_of_known(means, 0))],
     ]
     if results.oracle:
         oracle = means[:, [results.models.index(results.oracle)]]
-        fraction = _column_means(means / oracle)
+        fraction = mean_of_known(means / oracle, 0)
         rows.append([Cell("Mean fraction of oracle (%)"), *map(_percent, fraction)])
-    seconds = _column_means(results.means("prune_seconds"))
-    leaves = _column_means(results.means("leaves"))
+    seconds = mean_of_known(results.means("prune_seconds"), 0)
+    leaves = mean_of_known(results.means("leaves"), 0)
     rows.append([Cell("Mean pruning time (s)"), *map(_seconds, seconds)])
     rows.append([Cell("Mean number of leaves"), *(_number(size, 2) for size in leaves)])
     return rows
@@ -233,7 +233,7 @@ def cost_table(results: Results) -> Sheet:
         ("Prune (s)", "prune_seconds", _seconds),
         ("Certificate", "certificate", lambda mean: _number(mean, 3)),
     ]
-    result = {key: _column_means(results.means(key)) for _, key, _ in columns}
+    result = {key: mean_of_known(results.means(key), 0) for _, key, _ in columns}
     rows = [
         [Cell(name), *(show(result[key][at]) for _, key, show in columns)]
         for at, name in enumerate(results.models)
@@ -243,40 +243,32 @@ def cost_table(results: Results) -> Sheet:
     return Sheet("cost", "Accuracy, size and time", header, rows, (), notes)
 
 
-TABLES = ("accuracy", "cost", "differences", "wins", "ranks", "datasets")
+_TABLES: dict[str, Callable[[Results], Sheet | None]] = {
+    "accuracy": accuracy_table,
+    "cost": cost_table,
+    "differences": differences_table,
+    "wins": wins_table,
+    "ranks": ranks_table,
+}
+TABLES = (*_TABLES, "datasets")
 
 
 def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
     """The tables of a study."""
-    makers: dict[str, Any] = {
-        "accuracy": accuracy_table,
-        "cost": cost_table,
-        "differences": differences_table,
-        "wins": wins_table,
-        "ranks": ranks_table,
-    }
-    result: list[Sheet | None] = []
+    sheets: list[Sheet | None] = []
     for name in tables:
-        if name == "datasets":
-            result += [dataset_table(results, item["name"]) for item in results.datasets]
-        elif name in makers:
-            result.append(makers[name](results))
-        else:
+        if name not in TABLES:
             raise ValueError(
                 f"There is no table {name!r}. Hint: the tables are {', '.join(TABLES)}."
             )
-    return [item for item in result if item is not None]
+        if name == "datasets":
+            sheets += [dataset_table(results, item["name"]) for item in results.datasets]
+        else:
+            sheets.append(_TABLES[name](results))
+    return [sheet for sheet in sheets if sheet is not None]
 
 
 # -- cells -------------------------------------------------------------------------------------
-
-
-def _column_means(means: NDArray[np.float64]) -> list[float]:
-    filled = ~np.isnan(means)
-    total = np.where(filled, means, 0.0).sum(axis=0)
-    return [
-        float(t / n) if n else float("nan") for t, n in zip(total, filled.sum(axis=0), strict=True)
-    ]
 
 
 def _percent(value: float, bold: bool = False) -> Cell:

@@ -33,7 +33,6 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._stored_samples import STORED, StoredSample
 from treebound.bounds.counting import largest_central
 from treebound.bounds.witnesses import prefix_orders, shattering_ranks
 from treebound.shapes import TreeShape, children
@@ -44,8 +43,6 @@ IntArray = NDArray[np.int64]
 T = TypeVar("T")
 # Options looked at for one shape, by the most constraints allowed; beyond, fewer are.
 _MOST_OPTIONS = {3: 60_000, 2: 60_000, 1: 400_000}
-# Leaves of the largest shape with a stored sample.
-_MOST_STORED = max(text.count(".") for text in STORED)
 # Values kept for other shapes.
 _MOST_KEPT = 50_000
 
@@ -284,26 +281,17 @@ class _Builder:
             X[list(order), column] = np.arange(len(order))
         return X
 
-    def _orders(self, X: IntArray) -> list[list[int]]:
-        return [np.argsort(X[:, j]).tolist() for j in range(self.real)]
-
     def _stored(self, stored: StoredSample, sets: Sets) -> Built:
         """A stored sample, its corner where the largest constraint is, else on free features."""
-        size = len(stored.orders[0])
-        orders = [list(range(size)) for _ in range(self.real)]
-        for z, features in enumerate(sets):
-            for j in features:
-                orders[j] = _first(z, size)
-        cornered = list(sets[0][: stored.corner]) if sets else []
+        cornered = sets[0][: stored.corner] if sets else ()
         taken = {j for features in sets for j in features}
         free = [j for j in range(self.real) if j not in taken]
-        for j in cornered:
-            orders[j] = list(stored.orders[len(stored.orders) - stored.corner + cornered.index(j)])
-        rest = [*stored.orders[: len(stored.orders) - stored.corner]]
-        rest += stored.orders[len(stored.orders) - stored.corner + len(cornered) :]
-        for j, order in zip(free, rest, strict=False):
-            orders[j] = list(order)
-        return Built(self._table(orders), list(range(len(sets))))
+        # The orders of the corner are the last ones; free features take what no constraint does.
+        first = len(stored.orders) - stored.corner
+        middle = first + len(cornered)
+        orders = stored.orders[first:middle] + stored.orders[:first] + stored.orders[middle:]
+        size = len(stored.orders[0])
+        return self._arranged(size, [*cornered, *free], orders, sets, list(range(len(sets))))
 
     def _cluster(self, features: Sequence[int], sets: Sets) -> Built:
         """A cluster that the given features divide in every way, under constraints."""
@@ -332,11 +320,11 @@ class _Builder:
         self,
         size: int,
         dividing: Sequence[int],
-        divisions: Sequence[list[int]],
+        divisions: Sequence[Sequence[int]],
         sets: Sets,
         lowest: list[int],
     ) -> Built:
-        orders = [list(range(size)) for _ in range(self.real)]
+        orders: list[Sequence[int]] = [range(size)] * self.real
         for z, features in zip(lowest, sets, strict=True):
             for j in features:
                 orders[j] = _first(z, size)
@@ -414,3 +402,64 @@ def _around(part: Built, column: int, names: dict[int, int]) -> tuple[list[int],
 
 def _first(z: int, size: int) -> list[int]:
     return [z, *(i for i in range(size) if i != z)]
+
+
+# --- samples found by search ------------------------------------------------------------------
+
+
+class StoredSample(NamedTuple):
+    """The order of the points in each feature; point 0 is lowest in the last ``corner`` ones."""
+
+    orders: tuple[tuple[int, ...], ...]
+    corner: int
+
+
+# A line for each sample: the shape, the corner, and the order of the points in each feature, a
+# hexadecimal digit for each point.
+_SAMPLES = """
+((..).) 0 012345678 485176032 748562103 647805321 864137502
+((..).) 5 07314652 04235671 06427315 03641257 01263754
+(((..).).) 1 14576302 04562713
+(((..).).) 5 0638421795a 0895a614732 05491a27683 0386517a942 02963518a47
+((..)(..)) 1 27043615 01243576
+((..)(..)) 2 0165423 0265314
+((..)(..)) 2 5407613289 0943761825 0856317924
+((..)(..)) 3 031854267 057214368 087143256
+((..)(..)) 4 0825746391 0978542163 0965374182 0162594837
+((..)(..)) 5 0683495172a 0798524a631 041a9526873 032879156a4 0a739645218
+((((..).).).) 2 0973624581 0834652917
+(((..)(..)).) 2 0534672981 0236945178
+(((..)(..)).) 3 0a2b54671839 03b8749261a5 073b6528149a
+(((..).)(..)) 2 0175946823 0873692145
+(((..).)(..)) 3 07a52b461389 062b78519a43 04b95362718a
+(((((..).).).).) 2 06724a13b859 057819b4326a
+((((..)(..)).).) 2 0ab493786251 06b5729a8413
+((((..).)(..)).) 2 087ab4213695 06153a47b289
+((((..).).)(..)) 2 01ab92638475 032467b8195a
+(((..)(..))(..)) 2 0a9b47381625 0153b6798a24
+(((..).)((..).)) 2 029613b548a7 081756a2349b
+(((((..).).)(..)).) 0 0123456789abcd 18c29d6a4705b3
+(((((..).).).)(..)) 2 0da2c43b189756 05b283ca4d7169
+((((..)(..))(..)).) 2 0423cb681957ad 05b29c4a1638d7
+((((..)(..)).)(..)) 2 0d2c43ba189756 0b5283ca4d7169
+((((..).)((..).)).) 2 0bd16a5428379c 02a15b3647c8d9
+((((..).)(..))(..)) 2 0a2c3b418975d6 05c123a8467bd9
+((((..).).)((..).)) 2 09a2cb3186754d 05b23cad178469
+(((..)(..))((..).)) 2 06a2cb3189754d 05b23ca41678d9
+"""
+
+
+def _samples() -> dict[str, tuple[StoredSample, ...]]:
+    samples: dict[str, tuple[StoredSample, ...]] = {}
+    for line in _SAMPLES.strip().splitlines():
+        shape, corner, *orders = line.split()
+        sample = StoredSample(
+            tuple(tuple(int(i, 16) for i in order) for order in orders), int(corner)
+        )
+        samples[shape] = (*samples.get(shape, ()), sample)
+    return samples
+
+
+STORED = _samples()
+# Leaves of the largest shape with a stored sample.
+_MOST_STORED = max(text.count(".") for text in STORED)

@@ -219,7 +219,7 @@ def by_size(
     free(block)
 
 
-# -- the chain lemma (see :mod:`treebound.bounds._node`) ---------------------------------------
+# -- the chain lemma (see :mod:`treebound.bounds._by_size`) ---------------------------------------
 #
 # ``q_s = G_l(m) + sum_{k>=s} d_k G_r(m-k)`` with ``d_k = G_l(k) - G_l(k+1) / n`` is a sum of positive
 # terms, each with a relative error of a few roundings; every result is raised above their sum.

@@ -17,10 +17,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._category_clusters import CategoryClusters, TooMany, binary_clusters
+from treebound.bounds._category_clusters import (
+    CategoryClusters,
+    TooMany,
+    binary_plan,
+    binary_sample,
+    stump_sample,
+    stump_shatters,
+)
 from treebound.bounds._checks import check_landscape, check_shape
 from treebound.bounds._clusters import clusters
-from treebound.bounds._stump_samples import stump_sample, stump_shatters
 from treebound.bounds.splits import UNBOUNDED, Features, features_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
@@ -64,8 +70,8 @@ def shattered_sample(shape: TreeShape, landscape: Landscape) -> NDArray[np.int64
 
     Notes
     -----
-    Clusters of an odd number of points need rustworkx (the extra ``theory``) or networkx, and much
-    time from 15 points, that is with thousands of real features.
+    Clusters of an odd number of points need rustworkx (the extra ``theory``), and much time
+    from 15 points, that is with thousands of real features.
 
     Examples
     --------
@@ -144,8 +150,8 @@ def _threshold_sample(shape: TreeShape, features: Features, size: int) -> IntArr
 
 
 def _with_two_categories(shape: TreeShape, features: Features) -> LowerBound:
-    table = binary_clusters(features.width)
-    return LowerBound(table.size(shape), "binary clusters", partial(table.sample_of, shape))
+    size, _ = binary_plan(shape, features.width)
+    return LowerBound(size, "binary clusters", partial(binary_sample, shape, features.width))
 
 
 def _by_categories(shape: TreeShape, features: Features) -> Iterator[LowerBound]:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
-from treebound.bounds._checks import check_int
+from treebound._validation import as_int
 from treebound.bounds.enumerate import column_tests, rows_of
 from treebound.bounds.stumps import real_stump_partitions
 
@@ -58,22 +58,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class WitnessCheck:
-    """How many 2-partitions a stump makes of a sample, next to the most it could.
-
-    Parameters
-    ----------
-    count : int
-        Different 2-partitions realized.
-    bound : int
-        ``1/2 sum_k min(2 l, binom(m, k))``, which no sample exceeds.
-    by_size : tuple of int
-        How many of them have a smaller side of 1, 2, ..., m // 2 rows.
-
-    Examples
-    --------
-    >>> WitnessCheck(count=11, bound=11, by_size=(5, 6)).attained
-    True
-    """
+    """How many 2-partitions a stump makes of a sample, next to the most it could."""
 
     count: int
     bound: int
@@ -105,7 +90,7 @@ def witness(m: int, l: int) -> NDArray[np.int64]:  # noqa: E741
 
     Notes
     -----
-    Needs rustworkx (the extra ``theory``) or networkx for the matchings.
+    Needs rustworkx (the extra ``theory``) for the matchings.
 
     Examples
     --------
@@ -116,7 +101,7 @@ def witness(m: int, l: int) -> NDArray[np.int64]:  # noqa: E741
     >>> tb.bounds.check_witness(X)
     WitnessCheck(count=11, bound=11, by_size=(5, 6))
     """
-    m, features = check_int("m", m, "witness"), check_int("l", l, "witness")
+    m, features = as_int("m", "witness", m, 1), as_int("l", "witness", l, 1)
     return _ranks(_orders(m), features)
 
 
@@ -131,7 +116,9 @@ def check_witness(X: ArrayLike) -> WitnessCheck:
     Returns
     -------
     WitnessCheck
-        The count, the bound, and whether it is attained.
+        ``count``, the different 2-partitions realized; ``bound``, which no sample exceeds,
+        ``1/2 sum_k min(2 l, binom(m, k))``; ``attained``, whether they are equal; ``by_size``, how
+        many have a smaller side of 1, 2, ..., m // 2 rows.
 
     Raises
     ------
@@ -263,27 +250,18 @@ def _step(rows: list[_Row], m: int, k: int) -> tuple[list[_Row], list[_Row]]:
 
 
 def _matching(edges: list[Edge]) -> list[Edge]:
-    """A largest matching in a general graph, by the library that is installed.
+    """A largest matching in a general graph.
 
-    Without weights, which of several it finds differs between runs. Random weights make the
+    Without weights, which of several is found differs between runs. Random weights make the
     heaviest one unique with high probability (isolation lemma).
     """
+    rustworkx = require("rustworkx", extra="theory", why="A witness sample")
     weights = np.random.default_rng(0).integers(1, 2**40, size=len(edges)).tolist()
-    weighted = [(i, j, weight) for (i, j), weight in zip(edges, weights, strict=True)]
-    try:
-        rustworkx = require("rustworkx", extra="theory", why="A witness sample")
-    except ModuleNotFoundError as missing:
-        try:
-            networkx = require("networkx", extra="theory", why="A witness sample")
-        except ModuleNotFoundError:
-            raise missing from None
-        graph = networkx.Graph()
-        graph.add_weighted_edges_from(weighted)
-        matching = networkx.max_weight_matching(graph, maxcardinality=True)
-    else:
-        graph = rustworkx.PyGraph(multigraph=False)
-        graph.extend_from_weighted_edge_list(weighted)
-        matching = rustworkx.max_weight_matching(graph, max_cardinality=True, weight_fn=int)
+    graph = rustworkx.PyGraph(multigraph=False)
+    graph.extend_from_weighted_edge_list(
+        [(i, j, weight) for (i, j), weight in zip(edges, weights, strict=True)]
+    )
+    matching = rustworkx.max_weight_matching(graph, max_cardinality=True, weight_fn=int)
     return sorted((min(pair), max(pair)) for pair in matching)
 
 

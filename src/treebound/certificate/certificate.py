@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -26,6 +26,12 @@ KINDS: tuple[CertificateKind, ...] = get_args(CertificateKind)
 Method = Literal["tail inversion", "compression", "binomial"]
 CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
 DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
+_SMALLER: dict[CertificateKind, str] = {  # what would make the limit smaller
+    "training": "certify='folds' or certify='prior' usually gives a much smaller limit.",
+    "held-out": "More held-out examples would make it smaller.",
+    "folds": "More held-out examples would make it smaller.",
+    "prior": "A tree with fewer leaves or more examples would make it smaller.",
+}
 _HELD_OUT = {**DELTA, "m": Whole(1), "errors": Whole(0)}
 
 
@@ -163,16 +169,15 @@ class Certificate:
         return self.risk
 
     def __str__(self) -> str:
-        if self.kind in ("held-out", "folds"):
-            seen = f"{self.errors:,} of {self.m:,} held-out examples were"
-        elif self.kind == "prior":
-            size = count(self.leaves or 0, "leaf")
-            seen = (
-                f"{self.errors:,} of the {self.m:,} training examples beside the prior were, {size}"
-            )
-        else:
-            error, size = _percent(self.training_error), count(self.leaves or 0, "leaf")
+        size = count(self.leaves or 0, "leaf")
+        if self.kind == "training":
+            error = _percent(self.training_error)
             seen = f"{error} on the {self.m:,} training examples, {size}"
+        elif self.kind == "prior":
+            of = f"of the {self.m:,} training examples beside the prior"
+            seen = f"{self.errors:,} {of} were, {size}"
+        else:
+            seen = f"{self.errors:,} of {self.m:,} held-out examples were"
         if self.vacuous:
             return f"Too few examples to promise anything about new ones ({seen})."
         limit = (
@@ -208,7 +213,16 @@ class Certificate:
         by_class : bool
             Whether to list the limits of the classes.
         """
-        lines = [str(self), *self._worth(), *self._how(), self._smaller()]
+        worth = "Any risk up to 100 % is possible."
+        if not self.vacuous:
+            few = _percent(self.delta, short=True)
+            worth = (
+                f"This is a limit, not an estimate: expect fewer errors. At most {few} of all "
+                "samples of this size give a wrong limit."
+            )
+        method = self.method if self.kind == "training" else "the exact binomial limit"
+        lines = [str(self), worth, f"Kind: {self.kind}, by {method}."]
+        lines += [f"It rests on {self._grounds}.", _SMALLER[self.kind]]
         lines += self.class_lines() if by_class else []
         if self.declared_risk is not None:
             lines.append(
@@ -227,32 +241,6 @@ class Certificate:
         sure, both = (_percent(1.0 - k * self.delta, short=True) for k in (1, 2))
         head = f"By class, all together with probability {sure}, with the limit above {both}:"
         return [head, *(f"- {limit}" for limit in self.by_class)]
-
-    def _worth(self) -> Iterator[str]:
-        """What the bound means, and whether it is useful."""
-        if self.vacuous:
-            yield "Any risk up to 100 % is possible."
-            return
-        yield (
-            "This is a limit, not an estimate: expect fewer errors. At most "
-            f"{_percent(self.delta, short=True)} of all samples of this size give a wrong limit."
-        )
-
-    def _smaller(self) -> str:
-        """What would make the limit smaller."""
-        if self.kind == "training":
-            return "certify='folds' or certify='prior' usually gives a much smaller limit."
-        if self.kind == "prior":
-            return "A tree with fewer leaves or more examples would make it smaller."
-        return "More held-out examples would make it smaller."
-
-    def _how(self) -> Iterator[str]:
-        """Which kind it is, and what it rests on."""
-        if self.kind == "training":
-            yield f"Kind: training, by {self.method}."
-        else:
-            yield f"Kind: {self.kind}, by the exact binomial limit."
-        yield f"It rests on {self._grounds}."
 
     @property
     def _grounds(self) -> str:

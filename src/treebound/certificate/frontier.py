@@ -81,18 +81,8 @@ class Frontier(Sequence[CertifiedTree]):
     def of(cls, trees: Sequence[CertifiedTree], target_risk: float | None = None) -> Frontier:
         """The trees that no other beats, and the one to ship.
 
-        Parameters
-        ----------
-        trees : sequence of CertifiedTree
-            All trees that were found.
-        target_risk : float, optional
-            Ship the most accurate tree certified at most there; by default the most accurate of
-            the trees whose limit is within 3 points of the least.
-
-        Raises
-        ------
-        ValueError
-            If no tree has a limit of at most ``target_risk``.
+        That is the most accurate tree certified at ``target_risk`` or below; by default the most
+        accurate of the trees whose limit is within 3 points of the least.
         """
         kept: list[CertifiedTree] = []
         for one in sorted(trees, key=lambda one: (one.leaves, one.score, one.cost)):
@@ -137,18 +127,7 @@ class Frontier(Sequence[CertifiedTree]):
         return at % len(self)
 
     def step_with(self, leaves: int) -> int:
-        """The most accurate tree with at most so many leaves.
-
-        Parameters
-        ----------
-        leaves : int
-            Most leaves.
-
-        Returns
-        -------
-        int
-            Its position. There is always a tree of one leaf.
-        """
+        """The place of the most accurate tree with at most so many leaves; one has one leaf."""
         check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
         small = [at for at, one in enumerate(self.trees) if one.leaves <= leaves]
         return max(small, key=lambda at: (-self.trees[at].cost, -at))

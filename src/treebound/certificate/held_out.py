@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.bounds.risk import risk_upper
-from treebound.certificate.by_class import ClassLimit, by_class_on_rows
+from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import (
     DRAWN_APART,
     Assumption,
@@ -36,8 +36,10 @@ from treebound.data.targets import learn_classes
 from treebound.data.weights import relative_weights, row_weights
 from treebound.pruning import PruningPath
 from treebound.tree.model import Tree, nodes_left
+from treebound.tree.node_sums import summed_up
 
 Rows = NDArray[np.intp]
+Counts = NDArray[np.int64]
 
 
 def draw_apart(m: int, seed: int | None, *, several: bool) -> list[Rows]:
@@ -82,7 +84,7 @@ def learn_apart(
     sample_weight: Any,
     fold: NDArray[np.intp],
     unknown: Unknown,
-    groups: NDArray[np.int64] | None = None,
+    groups: Counts | None = None,
 ) -> tuple[Sample, Sample, NDArray[np.uint64]]:
     """Split into training rows and held-out rows; ``fold`` are places among rows with weight.
 
@@ -130,6 +132,15 @@ def _with_classes(sample: Sample, classes: NDArray[Any]) -> Sample:
 
 
 _SHOWN: WeakSet[HeldOut] = WeakSet()
+_DRAWN = (
+    Assumption("the rows set aside were drawn by number, not by label", True),
+    Assumption("rows are independent draws, as the new ones will be", False),
+)
+_ALONE = Assumption(
+    "only the fitted tree is certified: looked at together with the other steps of the pruning "
+    "path, the limits hold with probability 1 - 2 delta",
+    False,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +149,7 @@ class HeldOut:
 
     m: int
     errors: int
-    counts: NDArray[np.int64]  # of each class at each node of the grown tree
+    counts: Counts  # of each class at each node of the grown tree
     folds: int = 1  # of which this one was the best; its limit has this part of delta
     choices: int = 1  # prunings among which these rows chose the tree; they share delta
     shown_before: bool = False  # someone may have seen these figures, as in a model file
@@ -161,7 +172,7 @@ class HeldOut:
     def of(cls, aside: Sample, tree: Tree, grown: Tree) -> HeldOut:
         """Count the held-out rows, ignoring their weights."""
 
-        def counted(tree: Tree) -> NDArray[np.int64]:
+        def counted(tree: Tree) -> Counts:
             resting = np.zeros((tree.n_nodes, tree.n_classes), dtype=np.int64)
             np.add.at(resting, (tree.apply(aside.X), aside.y), 1)
             return resting
@@ -169,84 +180,65 @@ class HeldOut:
         return cls.by_counts(counted, tree, grown)
 
     @classmethod
-    def by_counts(
-        cls, counted: Callable[[Tree], NDArray[np.int64]], tree: Tree, grown: Tree
-    ) -> HeldOut:
+    def by_counts(cls, counted: Callable[[Tree], Counts], tree: Tree, grown: Tree) -> HeldOut:
         """From the rows of each class that come to rest at each node of a tree."""
         resting = counted(tree)
         right = resting[np.arange(tree.n_nodes), tree.label].sum()
         m = int(resting.sum())
-        # with unknown="stop" rows may rest at inner nodes: sum whole subtrees
-        before = np.zeros((grown.n_nodes + 1, grown.n_classes), dtype=np.int64)
-        np.cumsum(counted(grown), axis=0, out=before[1:])
-        counts = before[np.arange(grown.n_nodes) + grown.size] - before[:-1]
-        return cls(m, m - int(right), counts)
+        return cls(m, m - int(right), summed_up(grown, counted(grown)).astype(np.int64))
 
-    def certificate(self, delta: float, tree: Tree, path: PruningPath | None) -> Certificate:
-        """The certificate of the fitted tree."""
-        more = _alone(path)
-        if self.choices > 1:
-            text = f"these rows chose its weight among {self.choices}, which share delta"
-            more = (Assumption(text, True), *more)
-        certificate = self._with(self.errors, delta, self.choices, more)
-        counts = self.counts if path is None else counts_at(path, path.chosen, self.counts)
-        if counts is None:
-            return certificate
-        return certificate.with_class_limits(self._by_class(tree, counts, delta, self.choices))
+    def at(self, path: PruningPath | None, step: int | None) -> tuple[Counts | None, int]:
+        """The counts at the nodes of a step's tree, if known, and how many trees share delta.
 
-    def certificate_at(self, path: PruningPath, step: int, delta: float) -> Certificate | None:
-        """The certificate of another step of the path; all steps share delta."""
-        counts = counts_at(path, step, self.counts)
-        if counts is None:
-            return None
-        tree, steps = path.tree(step), path.n_considered
-        _, errors = errors_by_class(tree, counts)
-        text = f"it is one of {steps:,} steps of the pruning path, which share delta"
-        certificate = self._with(int(errors.sum()), delta, steps, (Assumption(text, True),))
-        return certificate.with_class_limits(self._by_class(tree, counts, delta, steps))
+        The fitted tree has delta to itself, or shares it with those that these rows chose from; the
+        other steps of its path share a second one.
+        """
+        if path is None:
+            return self.counts, self.folds * self.choices
+        step = path.chosen if step is None else step
+        share = self.choices if step == path.chosen else path.n_considered
+        return counts_at(path, step, self.counts), self.folds * share
 
-    def _by_class(
-        self, tree: Tree, counts: NDArray[np.int64], delta: float, steps: int
-    ) -> Callable[[], tuple[ClassLimit, ...]]:
-        rows, errors = errors_by_class(tree, counts)
-        level = log(delta / (self.folds * steps))
-        return partial(by_class_on_rows, tree.classes.tolist(), rows, errors, level)
-
-    def _with(
-        self, errors: int, delta: float, steps: int, more: tuple[Assumption, ...]
-    ) -> Certificate:
-        """The certificate with the assumptions of rows that fit held out."""
+    def certificate(
+        self, delta: float, tree: Tree, path: PruningPath | None, step: int | None = None
+    ) -> Certificate | None:
+        """The certificate of the fitted tree, or of another step of its path."""
+        counts, shares = self.at(path, step)
+        errors, more = self.errors, []
+        if path is not None and step not in (None, path.chosen):
+            if counts is None:
+                return None
+            errors = int(errors_by_class(tree, counts)[1].sum())
+            text = (
+                f"it is one of {path.n_considered:,} steps of the pruning path, which share delta"
+            )
+            more = [Assumption(text, True)]
+        else:
+            if self.choices > 1:
+                text = f"these rows chose its weight among {self.choices}, which share delta"
+                more = [Assumption(text, True)]
+            more += [_ALONE] * (path is not None and path.n_considered > 1)
         self.show()
-        certificate = certify_counts(errors, self.m, delta / (self.folds * steps))
-        drawn = (
-            Assumption("the rows set aside were drawn by number, not by label", True),
-            Assumption("rows are independent draws, as the new ones will be", False),
-        )
-        return replace(
-            certificate,
+        certificate = replace(
+            certify_counts(errors, self.m, delta / shares),
             delta=delta,
             kind=self.kind,
             folds=self.folds,
-            assumptions=drawn + DRAWN_APART + more,
+            assumptions=(*_DRAWN, *DRAWN_APART, *more),
             constant_error=1.0 - float(self.counts[0].max()) / self.m,
+        )
+        if counts is None:
+            return certificate
+        of_classes = errors_by_class(tree, counts)
+        return certificate.with_class_limits(
+            partial(by_class_on_rows, tree.classes.tolist(), *of_classes, log(delta / shares))
         )
 
 
-def counts_at(path: PruningPath, step: int, counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def counts_at(path: PruningPath, step: int, counts: Counts) -> Counts | None:
     """Counts at the nodes of the tree of a step, from those at the nodes of the first tree.
 
     None if the step is no pruning of the first tree: subtrees were raised.
     """
     cuts = path.cuts(step)
     return None if cuts is None else counts[nodes_left(path.first, cuts)]
-
-
-def _alone(path: PruningPath | None) -> tuple[Assumption, ...]:
-    """The fitted tree has delta to itself; the other steps of its path share a second one."""
-    if path is None or path.n_considered < 2:
-        return ()
-    text = (
-        "only the fitted tree is certified: looked at together with the other steps of the pruning "
-        "path, the limits hold with probability 1 - 2 delta"
-    )
-    return (Assumption(text, False),)

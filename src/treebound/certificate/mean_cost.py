@@ -16,7 +16,8 @@ from math import log
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound._validation import Constraint, Number, check, invalid
+from treebound._validation import Number, check, invalid
+from treebound.certificate.certificate import DELTA
 
 _LARGEST = 0.9
 
@@ -58,31 +59,11 @@ class MeanCost:
 def certify_mean_cost(
     costs: ArrayLike, most: float, delta: float = 0.05, *, log_share: float = 0.0
 ) -> MeanCost:
-    """A limit on the mean cost from the costs of held-out rows.
+    """A limit on the mean cost from the costs of held-out rows, from 0 to ``most``.
 
-    Parameters
-    ----------
-    costs : array-like of float
-        The cost of each held-out row, from 0 to ``most``.
-    most : float
-        The largest cost that can occur, known before the rows are seen.
-    delta : float
-        Probability that the limit is wrong.
-    log_share : float
-        Log of the share of delta that this limit has of several that hold together.
-
-    Examples
-    --------
-    >>> from treebound.certificate.mean_cost import certify_mean_cost
-    >>> limit = certify_mean_cost(([0.0] * 38 + [1.0, 3.0]) * 10, most=5.0)
-    >>> round(limit.mean, 4), round(limit.cost, 4)
-    (0.1, 0.1737)
+    ``log_share`` is the log of the share of delta that it has of several that hold together.
     """
-    constraints: dict[str, Constraint] = {
-        "delta": Number(0.0, 1.0, open=True),
-        "most": Number(0.0),
-    }
-    check("certify_mean_cost", {"delta": delta, "most": most}, constraints)
+    check("certify_mean_cost", {"delta": delta, "most": most}, {**DELTA, "most": Number(0.0)})
     values = np.asarray(costs, dtype=np.float64).ravel()
     if not len(values) or not ((values >= 0.0) & (values <= most)).all():
         must = f"numbers from 0 to most={most:g}, at least one"

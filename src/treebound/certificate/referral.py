@@ -21,19 +21,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Constraint, Number, check
+from treebound._validation import Number, check
+from treebound.certificate.certificate import DELTA
 from treebound.certificate.monitor import Monitor, error_monitor
 from treebound.certificate.prior import CertifiedTree, PriorProof, limit, log_labels
 from treebound.certificate.row_record import same_rows
 from treebound.data.row_hashes import RowSketch
+from treebound.tree._structure import add_up
 from treebound.tree.model import Tree, rows_at_rest
 
 # Share of the label probability that ``refer`` has in the prior.
 REFER = 0.2
-CONSTRAINTS: dict[str, Constraint] = {
-    "max_risk": Number(0.0, 1.0, open=True),
-    "delta": Number(0.0, 1.0, open=True),
-}
+CONSTRAINTS = {**DELTA, "max_risk": Number(0.0, 1.0, open=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +111,10 @@ class Referral:
         rest = rows_at_rest(tree, tree.counts)
         counts[:, code[:-1]] = np.where(self.answers[:, None], rest, 0.0)
         counts[:, code[-1]] = np.where(self.answers, 0.0, rest.sum(axis=1))
-        refers, below = ~self.answers & tree.is_leaf, np.zeros(tree.n_nodes, dtype=bool)
-        for node in np.flatnonzero(~tree.is_leaf)[::-1].tolist():
-            children = [tree.left[node], tree.right[node]]
-            counts[node] += counts[children].sum(axis=0)
-            refers[node] = refers[children].all()
-            below[children] = refers[node]
+        answering = (self.answers & tree.is_leaf).astype(np.int64)[:, None]
+        for values in (counts, answering):
+            add_up(tree.left, tree.right, values)
+        refers = answering[:, 0] == 0
         factors = None
         if tree.factors is not None:
             factors = np.ones(len(classes))
@@ -131,7 +128,7 @@ class Referral:
             names=None,
             factors=factors,
         )
-        return whole.collapsed(np.flatnonzero(refers & ~below & ~tree.is_leaf))
+        return whole.collapsed(np.flatnonzero(refers & ~tree.is_leaf))
 
 
 class Promise(NamedTuple):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treebound._validation import invalid
+from treebound._validation import OneOf, check, invalid
 from treebound.classifier.fitting import fit_table
-from treebound.classifier.methods import FrameOutput, ModelMethods
+from treebound.classifier.methods import ModelMethods
 from treebound.classifier.not_in_memory import fit_elsewhere, fit_engine
 from treebound.classifier.progress import Watch
 from treebound.data import Matrix
@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from treebound.data.learned import LearnedSchema
     from treebound.growing.engine import Engine
 
+Container = Literal["default", "pandas", "polars"]
+
 
 @parameters_of(FitParameters)
-class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstimator, FitParameters):
+class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParameters):
     """A decision tree that prunes itself with a generalization bound.
 
     One readable tree, grown best-first on real, ordinal and nominal columns as they are. It is
@@ -84,6 +86,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
     """
 
     model_: Model
+    _container: Container = "default"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -211,11 +214,13 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         validate_data(self, X, reset=False, skip_check_array=True)
         return model.read(table, whole=True)
 
-    def _in_database(self, X: Any, output: Any) -> Any:
-        """A lazy frame of the database with the answers as further columns."""
-        from treebound.sql import with_answers
+    def _answer(self, X: Any, output: Any, answer: Callable[..., Any]) -> Any:
+        """What the model answers; in a database, a lazy frame with the answers as columns."""
+        if in_database(X):
+            from treebound.sql import with_answers
 
-        return with_answers(self._fitted(), X, output)
+            return with_answers(self._fitted(), X, output)
+        return answer(self._fitted(), self._rows(X), self.n_jobs)
 
     def predict(self, X: Any) -> Any:
         """Predict the class of each row of a table.
@@ -231,9 +236,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ndarray of shape (n_rows,)
             Of a relation of a database, a lazy frame of it with a column ``prediction``.
         """
-        if in_database(X):
-            return self._in_database(X, "label")
-        return self._fitted().predict(self._rows(X), self.n_jobs)
+        return self._answer(X, "label", Model.predict)
 
     @parameters_of(predict)
     def predict_proba(self, X: Any) -> Any:
@@ -244,12 +247,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ndarray of shape (n_rows, n_classes)
             The classes in the order of ``classes_``. A frame after :meth:`set_output`.
         """
-        if in_database(X):
-            return self._in_database(X, "proba")
-        return self._framed(self._probabilities(X), X)
-
-    def _probabilities(self, X: Any) -> NDArray[np.float64]:
-        return self._fitted().predict_proba(self._rows(X), self.n_jobs)
+        return self._framed(self._answer(X, "proba", Model.predict_proba), X)
 
     @parameters_of(predict)
     def predict_log_proba(self, X: Any) -> Any:
@@ -260,8 +258,51 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ndarray of shape (n_rows, n_classes)
             See :meth:`predict_proba`.
         """
+        shares = self._fitted().predict_proba(self._rows(X), self.n_jobs)
         with np.errstate(divide="ignore"):
-            return self._framed(np.log(self._probabilities(X)), X)
+            return self._framed(np.log(shares), X)
+
+    def set_output(self, *, transform: Container | None = None) -> Self:
+        """Set the output type of :meth:`predict_proba` and :meth:`predict_log_proba`.
+
+        It applies to this classifier only; clones, as made by model selection, return arrays.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None
+            An array, or a frame with a column for each class; None changes nothing.
+
+        Raises
+        ------
+        ValueError
+            If ``transform`` is none of these.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import treebound as tb
+        >>> iris = load_iris(as_frame=True)
+        >>> clf = tb.BoundTreeClassifier().fit(iris.data, iris.target_names[iris.target])
+        >>> print(clf.set_output(transform="pandas").predict_proba(iris.data.head(2)).round(2))
+           setosa  versicolor  virginica
+        0    0.95        0.03       0.03
+        1    0.95        0.03       0.03
+        """
+        choices = OneOf(("default", "pandas", "polars", None))
+        check("set_output", {"transform": transform}, {"transform": choices})
+        if transform is not None:
+            self._container = transform
+        return self
+
+    def _framed(self, values: Any, X: Any) -> Any:
+        """Probabilities in the chosen container; a pandas frame keeps the index of X."""
+        if self._container == "default" or in_database(X):
+            return values
+        library: Any = import_module(self._container)  # assumed to be installed
+        if self._container == "polars":
+            return library.DataFrame(values, schema=[str(label) for label in self.classes_])
+        index = X.index if isinstance(X, library.DataFrame) else None
+        return library.DataFrame(values, columns=self.classes_, index=index)
 
     @parameters_of(predict)
     def apply(self, X: Any) -> Any:
@@ -272,9 +313,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ndarray of int32, shape (n_rows,)
             Leaves, or inner nodes with ``unknown="stop"``.
         """
-        if in_database(X):
-            return self._in_database(X, "node")
-        return self._fitted().apply(self._rows(X), self.n_jobs)
+        return self._answer(X, "node", Model.apply)
 
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes on the path of each row.

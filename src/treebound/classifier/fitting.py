@@ -24,7 +24,7 @@ from treebound.data.sample import group_codes
 from treebound.data.weights import is_whole, row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
-from treebound.model import Model, row_counts
+from treebound.model import Model, row_counts, smoothing_after
 from treebound.parameters import FitParameters
 from treebound.pruning import BoundPruner, Pruner, PruningResult
 from treebound.pruning.base import BasePruner
@@ -236,7 +236,7 @@ def _model(
         pruning=result,
         options=options,
         unknown=parameters.unknown,
-        smoothing=parameters.smoothing,
+        smoothing=smoothing_after(result, parameters.smoothing),
         delta=parameters.delta,
         parameters=parameters.values(),
     )

@@ -1,15 +1,13 @@
-"""What a fitted classifier has and does by its model alone; probabilities as frames."""
+"""What a fitted classifier has and does by its model alone."""
 
 from __future__ import annotations
 
 import os
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import OneOf, check
 from treebound.certificate import Certificate, Frontier
 from treebound.data import Column
 from treebound.exchange import Exports, load, save, write_predictions
@@ -24,8 +22,6 @@ from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Container = Literal["default", "pandas", "polars"]
 
 
 class ModelMethods(Forms, Exports):
@@ -139,55 +135,3 @@ class ModelMethods(Forms, Exports):
         if "text/html" in bundle:
             bundle["text/html"] += self._picture()
         return bundle
-
-
-class FrameOutput:
-    """Mixin to return probabilities as a frame with a column for each class."""
-
-    _container: Container = "default"
-    if TYPE_CHECKING:
-
-        @property
-        def classes_(self) -> NDArray[Any]: ...
-
-    def set_output(self, *, transform: Container | None = None) -> Self:
-        """Set the output type of :meth:`predict_proba` and :meth:`predict_log_proba`.
-
-        It applies to this classifier only; clones, as made by model selection, return arrays.
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"} or None
-            An array, or a frame with a column for each class; None changes nothing.
-
-        Raises
-        ------
-        ValueError
-            If ``transform`` is none of these.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> import treebound as tb
-        >>> iris = load_iris(as_frame=True)
-        >>> clf = tb.BoundTreeClassifier().fit(iris.data, iris.target_names[iris.target])
-        >>> print(clf.set_output(transform="pandas").predict_proba(iris.data.head(2)).round(2))
-           setosa  versicolor  virginica
-        0    0.95        0.03       0.03
-        1    0.95        0.03       0.03
-        """
-        choices = OneOf(("default", "pandas", "polars", None))
-        check("set_output", {"transform": transform}, {"transform": choices})
-        if transform is not None:
-            self._container = transform
-        return self
-
-    def _framed(self, values: NDArray[np.float64], X: Any) -> Any:
-        """The values in the chosen container; a pandas frame keeps the index of X."""
-        if self._container == "default":
-            return values
-        library: Any = import_module(self._container)  # assumed to be installed
-        if self._container == "polars":
-            return library.DataFrame(values, schema=[str(label) for label in self.classes_])
-        index = X.index if isinstance(X, library.DataFrame) else None
-        return library.DataFrame(values, columns=self.classes_, index=index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,45 +74,43 @@ def edit(
     check_output(output, "model", reads=reads, force=force)
     check_output(output.with_suffix(".html"), "html", reads=reads, force=force)
     steps = model.with_name(f"{model.name}.steps")
-    _check_steps(steps, recover)
-    editor = _editor(model, data, test, target, weight_column, options, steps)
-    if recover:
-        print_message(f"Recovered: {len(editor.recover()):,} steps of {steps}.")
-
-    def save(command: str, edited: FittedModel) -> str:
-        from treebound.exchange import save as save_model
-        from treebound.show import to_html
-
-        if command == "report":
-            to_html(edited, output.with_suffix(".html"), facts={"Rows": data.name})
-            return f"The report is in {output.with_suffix('.html')}."
-        save_model(edited, output)
-        steps.unlink(missing_ok=True)
-        reason = edited.certificate_reason
-        return f"The model is saved in {output}." + (f" No certificate: {reason}" if reason else "")
-
-    def started(address: str) -> None:
-        print_result(f"The editor is at {address}\nCtrl-C ends it.")
-        if browser:
-            import webbrowser
-
-            webbrowser.open(address)
-
-    page = EditorPage(editor, title=f"Edit {model.name}", save=save)
-    try:
-        serve(page, port=port, started=started)
-    finally:
-        if steps.exists():
-            print_message(f"Some steps are not saved. Hint: --recover takes them up ({steps}).")
-
-
-def _check_steps(steps: Path, recover: bool) -> None:
-    """Refuse to begin anew over steps that were not saved."""
     if steps.exists() and not recover:
         raise ValueError(
             f"{steps} has steps that were not saved. Hint: --recover takes them up; delete the "
             "file to begin anew."
         )
+    editor = _editor(model, data, test, target, weight_column, options, steps)
+    if recover:
+        print_message(f"Recovered: {len(editor.recover()):,} steps of {steps}.")
+    save = partial(_save, output=output, steps=steps, rows=data.name)
+    page = EditorPage(editor, title=f"Edit {model.name}", save=save)
+    try:
+        serve(page, port=port, started=partial(_started, browser=browser))
+    finally:
+        if steps.exists():
+            print_message(f"Some steps are not saved. Hint: --recover takes them up ({steps}).")
+
+
+def _save(command: str, edited: FittedModel, *, output: Path, steps: Path, rows: str) -> str:
+    """Write the model, or the report beside it; where it is."""
+    from treebound.exchange import save
+    from treebound.show import to_html
+
+    if command == "report":
+        to_html(edited, output.with_suffix(".html"), facts={"Rows": rows})
+        return f"The report is in {output.with_suffix('.html')}."
+    save(edited, output)
+    steps.unlink(missing_ok=True)
+    reason = edited.certificate_reason
+    return f"The model is saved in {output}." + (f" No certificate: {reason}" if reason else "")
+
+
+def _started(address: str, *, browser: bool) -> None:
+    print_result(f"The editor is at {address}\nCtrl-C ends it.")
+    if browser:
+        import webbrowser
+
+        webbrowser.open(address)
 
 
 def _editor(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,9 +16,7 @@ from treebound.cli.weighting import Numbers
 
 if TYPE_CHECKING:
     from treebound.certificate import Certificate
-    from treebound.certificate.mean_cost import MeanCost
     from treebound.certificate.referral import Referral
-    from treebound.data.files import RawTable
     from treebound.model import Model as FittedModel
 
 _MOST_CLASSES = 12  # in a confusion matrix
@@ -57,51 +54,41 @@ def evaluate(
     plot
         Where to draw how often answers are right, by their probability (PNG, SVG or PDF).
     """
-    from treebound.cli.models import loaded_model, one_leaf, percent, tested_rows
-    from treebound.cli.weighting import with_threshold
-    from treebound.show.quality import calibration_plot, figures_of, quality_words
+    from treebound.cli.models import loaded_model, tested_rows
+    from treebound.cli.weighting import AnswerThreshold
+    from treebound.show.quality import calibration_plot, figures_of
 
     check_output(plot, "png", reads=[model, data, *more, options.schema], force=True)
-    loaded = with_threshold(loaded_model(model, data), threshold)
+    fitted = loaded_model(model, data)
+    answering = None if threshold is None else AnswerThreshold.of(fitted, threshold)
+    loaded = fitted if answering is None else answering.applied(fitted)
     tested = tested_rows(loaded, [data, *more], options, target)
     figures = figures_of(loaded, tested)
     if plot is not None:
         calibration_plot(figures).savefig(plot)
-    kind: Literal["held-out"] | None = "held-out" if loaded.rows is None else None
+    certificate, refusal = None, _TRAINING
     try:
-        certificate = loaded.certify_tested(tested, kind and "held-out", delta=delta)
-        refusal = "" if _from_rows(certificate, figures["rows"]) else _TRAINING
+        unrecorded: Literal["held-out"] | None = "held-out" if loaded.rows is None else None
+        limit = loaded.certify_tested(tested, unrecorded, delta=delta)
+        if _from_rows(limit, figures["rows"]):
+            certificate, refusal = limit, ""
     except ValueError as error:
-        certificate, refusal = None, str(error)
+        refusal = str(error)
+    if answering is not None:
+        figures |= answering.figures(figures, figures_of(fitted, tested))
     if json:
-        promise = None if refusal or certificate is None else _fields(certificate)
-        figures = {**figures, "not_held_out": refusal or None, "certificate": promise}
-        if loaded.referral is not None:
-            answered, wrong = _answered(figures, loaded.referral)
-            figures |= {"answered": answered, "errors_answered": wrong}
-        print_json(figures)
-        return
-    if loaded.referral is not None:
+        promise = None if certificate is None else _fields(certificate)
+        answered = {} if loaded.referral is None else _answered(figures, loaded.referral)
+        print_json({**figures, "not_held_out": refusal or None, "certificate": promise, **answered})
+    elif loaded.referral is not None:
         _print_answered(figures, loaded.referral)
-        return
-    if loaded.tree.n_leaves == 1:
-        print_result(one_leaf(loaded.tree))
-    print_result(
-        f"{figures['errors']:,} of {figures['rows']:,} rows "
-        f"{'is' if figures['errors'] == 1 else 'are'} misclassified "
-        f"({percent(figures['error'])}; always {figures['majority']!r}: "
-        f"{percent(figures['majority_error'])})."
-    )
-    print_result(quality_words(figures))
-    print_result()
-    _print_classes(figures)
-    print_result()
-    _print_confusion(figures)
-    print_result()
-    print_result(refusal or str(certificate))
-    if certificate is not None and not refusal and _few_classes(certificate):
-        for line in certificate.class_lines():
-            print_result(line)
+    else:
+        if answering is not None:
+            print_result(answering.words(figures))
+        _print_figures(figures, loaded)
+        print_result(refusal or str(certificate))
+        if certificate is not None and _few_classes(certificate):
+            print_result("\n".join(certificate.class_lines()))
 
 
 @command(
@@ -137,24 +124,24 @@ def certify(
         1 for the others).
     """
     from treebound.cli.models import labelled_rows, loaded_model, one_leaf, tested_rows
+    from treebound.cli.weighting import by_class
+    from treebound.promises import certify_cost
 
     loaded = loaded_model(model, data)
     if loaded.referral is not None:
         print_result(str(loaded.referral))
         return
+    rows: tuple[Any, ...] = ()
+    if data is not None and (costs or kind in ("training", "prior")):
+        table = labelled_rows(loaded, data, options, target)
+        rows = (table.table(), table.labels())
     if costs:
-        table = [] if data is None else [labelled_rows(loaded, data, options, target)]
-        limit = _mean_cost(loaded, costs, *table, delta=delta)
-        if json:
-            print_json(asdict(limit))
-        else:
-            print_result(str(limit))
+        by_label = by_class(costs, loaded.classes.tolist())
+        limit = certify_cost(loaded, *rows, costs=by_label, delta=delta)
+        print_json(asdict(limit)) if json else print_result(str(limit))
         return
-    if data is None:
-        certificate = loaded.certify(delta=delta)
-    elif kind in ("training", "prior"):
-        rows = labelled_rows(loaded, data, options, target)
-        certificate = loaded.certify(rows.table(), rows.labels(), kind=kind, delta=delta)
+    if data is None or rows:
+        certificate = loaded.certify(*rows, kind=kind if rows else None, delta=delta)
     else:
         tested = tested_rows(loaded, [data], options, target)
         certificate = loaded.certify_tested(tested, kind and "held-out", delta=delta)
@@ -168,38 +155,50 @@ def certify(
     print_result(certificate.explain(by_class=_few_classes(certificate)))
 
 
-def _mean_cost(
-    model: FittedModel, texts: Sequence[str], *rows: RawTable, delta: float | None
-) -> MeanCost:
-    """The limit on the mean cost, from rows or from those that fit held out."""
-    from treebound.cli.weighting import by_class
-    from treebound.promises import certify_cost
-
-    table = [part for own in rows for part in (own.table(), own.labels())]
-    costs = by_class(texts, model.classes.tolist())
-    return certify_cost(model, *table, costs=costs, delta=delta)
-
-
-def _answered(figures: dict[str, Any], referral: Referral) -> tuple[int, int]:
+def _answered(figures: dict[str, Any], referral: Referral) -> dict[str, int]:
     """Rows that are answered, and how many of them wrongly."""
     referred = figures["classes"].index(referral.label)
     answered = sum(sum(row) - row[referred] for row in figures["confusion"])
-    return answered, answered - sum(row[at] for at, row in enumerate(figures["confusion"]))
+    right = sum(row[at] for at, row in enumerate(figures["confusion"]))
+    return {"answered": answered, "errors_answered": answered - right}
 
 
 def _print_answered(figures: dict[str, Any], referral: Referral) -> None:
     """Risk and share of the answered rows, beside the promise, and the confusion matrix."""
     from treebound.cli.models import percent
 
-    answered, wrong = _answered(figures, referral)
+    answered, wrong = _answered(figures, referral).values()
     share, risk = percent(answered / figures["rows"]), percent(wrong / max(answered, 1))
     print_result(
         f"{answered:,} of {figures['rows']:,} rows are answered ({share}), {wrong:,} of them "
-        f"wrongly ({risk}); the others are referred."
+        f"wrongly ({risk}); the others are referred.\n{referral}\n"
     )
-    print_result(str(referral))
+    _print_confusion(figures)
+
+
+def _print_figures(figures: dict[str, Any], model: FittedModel) -> None:
+    """The errors, the quality of the probabilities, the classes and the confusion matrix."""
+    from treebound.cli.models import one_leaf, percent
+    from treebound.show.quality import quality_words
+
+    if model.tree.n_leaves == 1:
+        print_result(one_leaf(model.tree))
+    print_result(
+        f"{figures['errors']:,} of {figures['rows']:,} rows "
+        f"{'is' if figures['errors'] == 1 else 'are'} misclassified "
+        f"({percent(figures['error'])}; always {figures['majority']!r}: "
+        f"{percent(figures['majority_error'])}).\n{quality_words(figures)}\n"
+    )
+    names = ("class", "rows", "precision", "recall", "F1")
+    columns = (figures[name] for name in ("rows_of_class", "precision", "recall", "f1"))
+    rows = [
+        (str(label), f"{count:,}", *("" if share is None else percent(share) for share in shares))
+        for label, count, *shares in zip(figures["classes"], *columns, strict=True)
+    ]
+    print_result(plain_table(names, rows, numbers=names[1:]))
     print_result()
     _print_confusion(figures)
+    print_result()
 
 
 def _few_classes(certificate: Certificate) -> bool:
@@ -214,18 +213,6 @@ def _from_rows(certificate: Certificate, m: int) -> bool:
 def _fields(certificate: Certificate) -> dict[str, Any]:
     """A certificate as JSON, with its limits by class."""
     return {**asdict(certificate), "by_class": [asdict(limit) for limit in certificate.by_class]}
-
-
-def _print_classes(figures: dict[str, Any]) -> None:
-    from treebound.cli.models import percent
-
-    names = ("class", "rows", "precision", "recall", "F1")
-    columns = (figures[name] for name in ("rows_of_class", "precision", "recall", "f1"))
-    rows = [
-        (str(label), f"{count:,}", *("" if share is None else percent(share) for share in shares))
-        for label, count, *shares in zip(figures["classes"], *columns, strict=True)
-    ]
-    print_result(plain_table(names, rows, numbers=names[1:]))
 
 
 def _print_confusion(figures: dict[str, Any]) -> None:

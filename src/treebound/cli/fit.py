@@ -47,7 +47,7 @@ class TreeOptions:
     size
         The tree of the least cross-validated error (accurate), or the smallest within half a
         standard error of it (balanced; the default from 1,000 rows on), or within one (small), or
-        the largest within one (detailed).
+        the largest within half (detailed).
     criterion
         What a split should decrease.
     max_leaves
@@ -132,6 +132,7 @@ def fit(
     force: Force = False,
     verbose: Switch = False,
     quiet: Quiet = False,
+    threshold: Annotated[str | None, Parameter(show=False)] = None,
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
@@ -169,6 +170,11 @@ def fit(
     from treebound.cli.models import summary, write_model
 
     _check_files(more)
+    if threshold is not None:  # the library calls another option --thresholds
+        raise ValueError(
+            "The option --threshold belongs to 'evaluate' and 'predict', which move it on a fitted "
+            "tree. Hint: --costs LABEL=COST fits a tree to costs."
+        )
     reads = [data, *more, options.schema]
     outputs, pages = _names(output, refer), _names(page, refer)
     for path, form in [*((own, "model") for own in outputs), *((own, "html") for own in pages)]:
@@ -233,13 +239,13 @@ def _names(path: Path | None, risks: Sequence[float]) -> list[Path | None]:
 
 def _signs(texts: Sequence[str]) -> dict[str, int]:
     """The columns of --monotone."""
-    found = {}
+    signs = {}
     for text in texts:
         name, _, sign = text.rpartition("=")
         if not name or sign not in ("+", "-"):
             raise invalid("monotone", "", "NAME=+ or NAME=-", text)
-        found[name] = 1 if sign == "+" else -1
-    return found
+        signs[name] = 1 if sign == "+" else -1
+    return signs
 
 
 def _check_files(more: Sequence[Path]) -> None:

@@ -130,8 +130,8 @@ def _rows(
     from treebound.data.targets import read_classes
 
     if labels:
-        found = labelled_rows(model, data, options, target)
-        return found.table(), model.classes[read_classes(found.labels(), model.classes)]
+        labelled = labelled_rows(model, data, options, target)
+        return labelled.table(), model.classes[read_classes(labelled.labels(), model.classes)]
     rows = read_raw(str(data), schema_of(model, options), unknown="keep")
     if not len(rows):
         raise ValueError(f"{data} has no rows, only the names of its columns.")
@@ -150,7 +150,7 @@ def _watch(
         keep = np.zeros(m, dtype=bool)
         keep[part] = True
         watched.update_rows(model, table.rows(keep), None if labels is None else labels[part])
-        evidence.append([float(part[-1] + 1), *(one.log_wealth for one in watched.streams)])
+        evidence.append([float(part[-1] + 1), *(stream.log_wealth for stream in watched.streams)])
     return evidence
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 from rich.console import Console
 
 from treebound._files import atomic_write
@@ -21,15 +21,12 @@ from treebound.cli.overwrite import check_output
 if TYPE_CHECKING:
     from treebound.datasets import Schema
 
-bench = App(name="bench", help="Run the study of pruners, or go on with one that was stopped.")
-app.command(bench)
-
 Words = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
 _WIDE = 220
 Format = Literal["terminal", "markdown", "latex", "csv", "html"]
 
 
-@bench.default
+@app.command(name="bench")
 def run_study(
     *,
     protocol: Literal["standard", "paper"] = "standard",
@@ -128,38 +125,6 @@ def _confirm_types(yes: bool, path: Path, schema: Schema) -> None:
         return
     if console.input("Is this right? [Y/n] ").strip().lower() not in ("", "y", "yes"):
         raise ValueError("Nothing was run. Hint: say what the columns are in a schema file.")
-
-
-@bench.command
-def demo(*, jobs: int = 2, draws: int = 25, output: Path = Path("demo")) -> None:
-    """Run the standard protocol on the sets that ship with scikit-learn; print and draw it.
-
-    Parameters
-    ----------
-    jobs
-        Worker processes.
-    draws
-        Splits of every data set.
-    output
-        Folder for the results and the page.
-    """
-    from treebound.bench import run
-    from treebound.bench.display import display_for
-    from treebound.bench.page import write_page
-    from treebound.bench.results import Results
-    from treebound.bench.samples import BUNDLED
-    from treebound.bench.sheets import print_sheet
-    from treebound.bench.summaries import sheets_of
-
-    check_output(output / "index.html" if output.is_dir() else None, "html")
-    output.mkdir(parents=True, exist_ok=True)
-    store = output / "results.sqlite"
-    with _stopped_by_hand(store), display_for(console) as display:
-        run(sets=BUNDLED, store=store, jobs=jobs, draws=draws, observer=display)
-    results = Results.read(store, "standard")
-    for sheet in sheets_of(results, ("accuracy", "cost")):
-        print_sheet(sheet, console)
-    console.print(f"The page is {write_page(results, output / 'index.html')}.")
 
 
 @app.command

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from treebound.data.columns import Column
 from treebound.data.findings import Finding, few_whole_values, findings, target_findings
+from treebound.data.frames import frame_of
 from treebound.data.sample import Sample
+from treebound.data.schema import lines_of
 
 if TYPE_CHECKING:
     from treebound.data.files import RawTable
@@ -124,9 +126,9 @@ def _without_dates(X: Any) -> tuple[Any, list[Finding]]:
     """A data frame without its columns of dates and durations, which no tree can split."""
     import narwhals as nw
 
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
+    if not nw.dependencies.is_into_dataframe(X):
         return X, []
+    frame = frame_of(X)
     dates = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
     return (frame.drop(dates).to_native(), date_findings(dates)) if dates else (X, [])
 
@@ -137,13 +139,13 @@ def date_findings(names: Sequence[str]) -> list[Finding]:
     return [Finding(name, "holds dates or durations", remedy) for name in names]
 
 
-def file_findings(raw: RawTable) -> list[Finding]:
-    """What reading a file left out or lost: dates, and zeros before the digits of codes."""
+def file_findings(raw: RawTable, left_out: Collection[str]) -> list[Finding]:
+    """What reading lost: dates that the user did not leave out, zeros before digits of codes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     table = raw.native()
-    ignored = {*raw.schema.ignored} - {*raw.asked.ignored}
+    ignored = [name for name in raw.schema.ignored if name not in left_out]
     lost = date_findings([n for n in ignored if pa.types.is_temporal(table.column(n).type)])
     for column in raw.schema.columns if raw.from_text else ():
         texts = table.column(column.name)
@@ -182,12 +184,4 @@ def _content(facts: Mapping[str, Any]) -> str:
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows of text as lines; the columns of numbers stand to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    right = {HEADINGS.index("values"), HEADINGS.index("missing")}
-    return [
-        "  ".join(
-            text.rjust(width) if at in right else text.ljust(width)
-            for at, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    return lines_of(rows, {HEADINGS.index("values"), HEADINGS.index("missing")})

@@ -83,9 +83,9 @@ def _learn_column(
     else:
         if raw.values.dtype.kind == "f":
             _check_finite(raw.values, label)
-        found, codes = raw.distinct()
-        column = Column(label, kind, tuple(found))
-        codes = codes.astype(smallest_ints(len(found)))
+        categories, codes = raw.distinct()
+        column = Column(label, kind, tuple(categories))
+        codes = codes.astype(smallest_ints(len(categories)))
     return column.with_missing(bool((codes == MISSING).any())), codes
 
 
@@ -127,7 +127,7 @@ def _declared(choice: Any, labels: tuple[str, ...]) -> dict[int, tuple[Any, ...]
         return {}
     if not isinstance(choice, Mapping):
         return dict.fromkeys(_chosen(choice, labels, "ordinal_features"))
-    found: dict[int, tuple[Any, ...] | None] = {}
+    declared: dict[int, tuple[Any, ...] | None] = {}
     for item, categories in choice.items():
         listed = tuple(np.asarray(categories, dtype=object).tolist())
         if not listed or len(set(listed)) < len(listed):
@@ -135,8 +135,8 @@ def _declared(choice: Any, labels: tuple[str, ...]) -> dict[int, tuple[Any, ...]
                 "The 'ordinal_features' parameter must map a column to its categories in order, "
                 f"each once. Got {categories!r} for {item!r} instead."
             )
-        found[_position(item, labels, "ordinal_features")] = listed
-    return found
+        declared[_position(item, labels, "ordinal_features")] = listed
+    return declared
 
 
 # -- prediction --------------------------------------------------------------------------------
@@ -234,19 +234,16 @@ _ADD_TO_MAPPING = "add it to 'ordinal_features', or make the value missing."
 
 def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> NDArray[Any]:
     """Category codes of a column."""
-    known = column.categories or ()
-    family = family_of(known)
+    categories = column.categories or ()
+    family = family_of(categories)
     if not _compatible(raw.family, family):
         raise ValueError(_changed(column, family, raw.family))
-    if raw.categories is not None and raw.categories == known:
+    if raw.categories is not None and raw.categories == categories:
         return raw.values
-    if raw.categories is None and raw.values.dtype.kind in "fiu":
-        codes = _codes_of_numbers(raw, known)
-    else:
-        found, which = raw.distinct()
-        code_of = {category: code for code, category in enumerate(known)}
-        lookup = [code_of.get(value, UNKNOWN) for value in found]
-        codes = np.array([*lookup, MISSING], dtype=smallest_ints(len(known)))[which]
+    values, which = raw.distinct()
+    code_of = {category: code for code, category in enumerate(categories)}
+    lookup = [code_of.get(value, UNKNOWN) for value in values]
+    codes = np.array([*lookup, MISSING], dtype=smallest_ints(len(categories)))[which]
     if unknown in ("error", "missing"):
         strange = codes == UNKNOWN
         if unknown == "error" and strange.any():
@@ -255,38 +252,10 @@ def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> ND
     return codes
 
 
-def _codes_of_numbers(raw: RawColumn, categories: tuple[Any, ...]) -> NDArray[Any]:
-    """Codes of numbers, compared exactly: a category that the dtype cannot hold matches none."""
-    values = raw.values
-    held = [(c, code) for code, c in enumerate(categories) if _holds(values.dtype, c)]
-    codes = np.full(len(values), UNKNOWN, dtype=smallest_ints(len(categories)))
-    if held:
-        known = np.array([c for c, _ in held], dtype=values.dtype)
-        code = np.array([code for _, code in held], dtype=codes.dtype)
-        order = np.argsort(known, kind="stable")
-        at = order[np.searchsorted(known, values, sorter=order).clip(max=len(known) - 1)]
-        codes = np.where(known[at] == values, code[at], codes)
-    codes[~raw.known] = MISSING
-    return codes
-
-
-def _holds(dtype: np.dtype[Any], category: Any) -> bool:
-    """Whether a dtype represents a number exactly."""
-    if dtype.kind == "f":
-        return bool(category == float(dtype.type(category)))
-    bounds = np.iinfo(dtype)
-    return bool(category == int(category) and bounds.min <= category <= bounds.max)
-
-
-def _compatible(found: Family, expected: Family) -> bool:
+def _compatible(family: Family, expected: Family) -> bool:
     """Whether values are comparable with the categories, as numbers and booleans are."""
-    numeric = ("number", "bool")
-    return (
-        found == expected
-        or "empty" in (found, expected)
-        or "other" in (found, expected)
-        or (found in numeric and expected in numeric)
-    )
+    both = {family, expected}
+    return len(both) == 1 or both == {"number", "bool"} or bool(both & {"empty", "other"})
 
 
 def _changed(column: Column, expected: str, found: str) -> str:

@@ -21,8 +21,9 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from treebound.data.raw import no_duplicates
 from treebound.data.schema import Schema
-from treebound.data.text import no_duplicates, sliced, text_tables
+from treebound.data.text import sliced, text_tables
 
 if TYPE_CHECKING:
     from treebound.data.arrow_dataset import Fragments
@@ -256,6 +257,11 @@ class FileReader:
         layout = self.schema.layout
         if layout.separator is None and file.path is not None and ".tsv" in file.path.suffixes:
             layout = replace(layout, separator="\t")
+        if file.path is None and self._names:
+            raise ValueError(
+                "Text on standard input can be read once, and a table in batches is read twice. "
+                "Hint: save it in a file, or read it whole."
+            )
         with file.opened() as stream:
             for table in text_tables(stream, replace(self.schema, layout=layout), rows, file.name):
                 self._names = self._names or table.column_names

@@ -6,7 +6,6 @@ that identifiers are compared exactly.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +26,7 @@ from treebound.data.raw import (
     found_column,
     mixed_types,
     no_dates,
+    no_duplicates,
     number_column,
     some_names,
 )
@@ -197,12 +197,7 @@ def frame_of(X: Any) -> Any:
         names = list(frame.columns)
     except nw.exceptions.DuplicateError:
         names = list(getattr(X, "column_names", None) or X.columns)
-    twice = sorted(repr(name) for name, count in Counter(names).items() if count > 1)
-    if twice:
-        raise ValueError(
-            f"Column names must be unique. Found more than once: {', '.join(twice)}. "
-            "Hint: rename or drop these columns."
-        )
+    no_duplicates(names, "The table")
     return frame
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -23,6 +24,8 @@ _NUMBER = (int, float, np.integer, np.floating, Decimal, Fraction)
 # Codes that stand for no category.
 MISSING = -1
 UNKNOWN = -2
+# Integers within this span are looked up in a table instead of sorted.
+_SPAN = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,24 @@ class RawColumn:
         if self.categories is not None:
             return list(self.categories), self.values
         present = self.known
-        values, inverse = np.unique(self.values[present], return_inverse=True)
+        values, inverse = distinct_values(self.values[present])
         codes = np.full(len(self.values), MISSING, dtype=np.int64)
         codes[present] = inverse
         return _plain(values), codes
+
+
+def distinct_values(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
+    """The sorted distinct values, and which of them every row has."""
+    if values.dtype.kind in "iub" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < _SPAN and high < 2**63:
+            at = values.astype(np.int64, copy=False)
+            at = at - low if low else at
+            present = np.bincount(at, minlength=high - low + 1) > 0
+            distinct = (np.flatnonzero(present) + low).astype(values.dtype)
+            codes = (np.cumsum(present) - 1).astype(np.int32)
+            return distinct, at.astype(np.int32) if present.all() else codes[at]
+    return np.unique(values, return_inverse=True)
 
 
 def as_float(value: Any) -> float:
@@ -235,3 +252,13 @@ def some_names(names: Iterable[Any]) -> str:
     """The first few names or values, for an error message."""
     names = list(names)
     return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+
+
+def no_duplicates(names: Iterable[Any], table: str) -> None:
+    """Raise if a column name occurs twice."""
+    twice = sorted(repr(name) for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise ValueError(
+            f"{table} has more than one column named {', '.join(twice)}. "
+            "Hint: give each column a unique name."
+        )

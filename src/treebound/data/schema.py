@@ -1,31 +1,4 @@
-"""Schema files: kinds and categories of the columns of a table, in TOML.
-
-The format; every entry is optional::
-
-    target = "label"                  # the column to predict
-    missing = ["", "NA", "?"]         # texts that stand for a missing value
-    others = "infer"                  # columns not named below: "infer" or "ignore"
-
-    [read]                            # how a text file is laid out
-    separator = ";"                   # or "whitespace"
-    decimal = ","
-    encoding = "latin-1"
-    header = true                     # false: [columns] lists every column, in order
-    skip_rows = 0                     # lines before the header
-
-    [columns]
-    age = "real"
-    id = "ignore"
-    size = { kind = "ordinal", categories = ["small", "medium", "large"] }
-
-    [columns.colour]
-    kind = "nominal"
-    categories = ["red", "green", "blue"]
-
-Categories are texts, numbers or booleans; ordinal ones are listed from lowest to highest. A
-category of a column is never missing, even if it is listed in ``missing``. Listing the target
-under ``[columns]`` as nominal declares its classes.
-"""
+"""Schema files: kinds and categories of the columns of a table, in TOML; see docs/schema.rst."""
 
 from __future__ import annotations
 
@@ -34,7 +7,7 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -61,15 +34,15 @@ class Layout:
     skip_rows: int = 0  # lines before the header (or before the data if there is no header)
 
     def __post_init__(self) -> None:
-        one = self.separator in (None, "whitespace") or len(str(self.separator)) == 1
-        _must(one, "The 'separator' of [read]", "one character or 'whitespace'", self.separator)
+        single = self.separator in (None, "whitespace") or len(str(self.separator)) == 1
+        _must(single, "The 'separator' of [read]", "one character or 'whitespace'", self.separator)
         _must(len(self.decimal) == 1, "The 'decimal' of [read]", "one character", self.decimal)
         try:
-            known = bool("a".encode(self.encoding))
+            encodes = bool("a".encode(self.encoding))
         except (LookupError, UnicodeError):
-            known = False
+            encodes = False
         words = "a text encoding, such as utf-8 or latin-1"
-        _must(known, "The 'encoding' of [read]", words, self.encoding)
+        _must(encodes, "The 'encoding' of [read]", words, self.encoding)
         _must(self.skip_rows >= 0, "The 'skip_rows' of [read]", "an int >= 0", self.skip_rows)
 
 
@@ -235,10 +208,19 @@ class Schema:
         return lines
 
     def __str__(self) -> str:
-        rows = [("column", "kind", "categories"), *self.rows()]
-        first = max(len(row[0]) for row in rows)
-        second = max(len(row[1]) for row in rows)
-        return "\n".join(f"{a:<{first}}  {b:<{second}}  {c}".rstrip() for a, b, c in rows)
+        return "\n".join(lines_of([("column", "kind", "categories"), *self.rows()]))
+
+
+def lines_of(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Rows of text as lines of aligned columns; some stand to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            text.rjust(width) if at in right else text.ljust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:

@@ -143,9 +143,8 @@ class TableStream:
         self._batches = batches
         self._tell = tell or (lambda _: None)
         has = batches.names
-        for parameter, name in (("y", target), ("sample_weight", weight)):
-            if name is None and parameter == "sample_weight":
-                continue
+        weights = {} if weight is None else {"sample_weight": weight}
+        for parameter, name in {"y": target, **weights}.items():
             if not isinstance(name, str) or name not in has:
                 must = (
                     f"the name of one of its columns, {some_names(has)}, for a table that is "
@@ -163,23 +162,16 @@ class TableStream:
             raise ValueError(f"The table has no column beside {target!r}.")
 
     def learn(
-        self,
-        *,
-        categorical_features: Any = "from_dtype",
-        ordinal_features: Any = None,
-        class_weight: Any = None,
-        held_out: LeftOut | None = None,
+        self, *, class_weight: Any = None, held_out: LeftOut | None = None, **kinds: Any
     ) -> LearnedSchema:
-        """What the table is without the rows held out; see :meth:`Sample.learn`."""
-        kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
+        """What the table is without the rows held out; ``kinds`` are as in :meth:`Sample.learn`."""
         return until_settled(lambda: self._learn(kinds, class_weight, held_out))
 
     def _learn(
         self, kinds: dict[str, Any], class_weight: Any, held_out: LeftOut | None
     ) -> LearnedSchema:
-        by_type = kinds["ordinal_features"] is None and isinstance(
-            kinds["categorical_features"], str
-        )
+        nominal, ordinal = kinds.get("categorical_features", ""), kinds.get("ordinal_features")
+        by_type = isinstance(nominal, str) and ordinal is None
         plain = [c for c in self._batches.plain_numbers() if c in self.columns] if by_type else []
         rest = [name for name in self.columns if name not in plain]
         facts: list[PartFacts] = []

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from treebound.data._factorize import factorize_bytes, factorize_objects
 from treebound.data.frames import read_series
-from treebound.data.raw import is_missing, no_dates, some_names
-
-# Integers within this span are looked up in a table instead of sorted.
-_SPAN = 1 << 16
+from treebound.data.raw import distinct_values, is_missing, no_dates, some_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,30 +40,15 @@ def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
 def _in_order(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The sorted classes, and codes."""
-    if labels.dtype.kind in "iub" and len(labels):
-        low, high = int(labels.min()), int(labels.max())
-        if high - low < _SPAN and high < 2**63:
-            return _looked_up(labels, low, high)
     try:
-        classes, codes = np.unique(labels, return_inverse=True)
+        classes, codes = distinct_values(labels)
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels})
         raise ValueError(
             "Unknown label type: y must hold sortable labels of one type. "
             f"Got {', '.join(kinds)} instead. Hint: convert y with astype(str)."
         ) from None
-    return classes, codes.astype(np.int32)
-
-
-def _looked_up(labels: NDArray[Any], low: int, high: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    shifted = labels.astype(np.int64, copy=False)
-    shifted = shifted - low if low else shifted
-    present = np.bincount(shifted, minlength=high - low + 1) > 0
-    classes = (np.flatnonzero(present) + low).astype(labels.dtype)
-    if present.all():
-        return classes, shifted.astype(np.int32)
-    code_of = (np.cumsum(present) - 1).astype(np.int32)
-    return classes, code_of[shifted]
+    return classes, codes.astype(np.int32, copy=False)
 
 
 def read_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int32]:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import re
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import IO, Any
@@ -22,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv_reader
 
+from treebound.data.raw import no_duplicates
 from treebound.data.schema import Layout, Schema
 
 _BLOCK = 1 << 24
@@ -45,16 +44,6 @@ def text_tables(file: IO[bytes], schema: Schema, rows: int | None, name: str) ->
             yield table.rename_columns(names)
         if not some:
             yield pa.table([pa.array([], pa.string()) for _ in names], names)
-
-
-def no_duplicates(names: Sequence[str], table: str) -> None:
-    """Raise if a column name occurs twice."""
-    twice = sorted(str(name) for name, count in Counter(names).items() if count > 1)
-    if twice:
-        raise ValueError(
-            f"{table} has more than one column named {', '.join(map(repr, twice))}. "
-            "Hint: give each column a unique name."
-        )
 
 
 def sliced(tables: Iterator[Any], rows: int | None) -> Iterator[Any]:
@@ -86,9 +75,6 @@ class _Reader:
         separator = layout.separator or ","
         self._separator = separator
         self._plain = len(separator) == 1 and separator.isascii() and separator not in '"\r\n'
-        for _ in range(layout.skip_rows):
-            if not self._skip_line():
-                break
 
     # -- bytes -------------------------------------------------------------------------------
 
@@ -103,21 +89,6 @@ class _Reader:
             f"{self._name}, row {self._rows + 1}: a line of more than {LONGEST_LINE >> 20} MB. "
             "Hint: is this a text file, with a line for each row?"
         )
-
-    def _skip_line(self) -> bool:
-        """Leave out a line; False at the end of the file."""
-        size = 1 << 16
-        while True:
-            self._fill(size)
-            end = re.search(b"\r\n|\n|\r(?!$)", self._held) or (
-                self._ended and re.search(b"\r|$", self._held)
-            )
-            if end:
-                self._held = self._held[end.end() :]
-                return not (self._ended and not self._held)
-            size *= 2
-            if size > LONGEST_LINE:
-                raise self._too_long()
 
     def _block(self) -> bytes:
         """The next bytes, up to the end of a record; empty at the end of the file."""
@@ -237,9 +208,12 @@ def _utf8(file: IO[bytes], layout: Layout) -> Callable[[int], bytes]:
         encoding = "utf-8"
         if stream.peek(3).startswith(codecs.BOM_UTF8):
             stream.read(3)
-    if encoding == "utf-8":
+    if encoding == "utf-8" and not layout.skip_rows:
         return stream.read  # type: ignore[no-any-return]
     text = io.TextIOWrapper(stream, encoding=encoding, newline="")
+    for _ in range(layout.skip_rows):
+        if not text.readline(LONGEST_LINE):
+            break
     return lambda size: text.read(size).encode()
 
 

@@ -12,11 +12,10 @@ import pyarrow as pa
 from treebound._extras import require
 from treebound._validation import OneOf, check
 from treebound.data.columns import KINDS
-from treebound.data.raw import RawColumn, column_of
+from treebound.data.files import RawTable
 from treebound.data.schema import Schema
 from treebound.data.text import text_tables
-from treebound.data.typed import TextColumn, Values, labels_of, typed_column
-from treebound.datasets.reading import Dataset, label_series, typed_series
+from treebound.datasets.reading import Dataset, frame_of, label_series
 from treebound.datasets.registry import DatasetInfo, Typing, info
 from treebound.datasets.sources import DatasetError, file_bytes
 
@@ -71,46 +70,39 @@ def load(
     check("load", {"source": source}, {"source": OneOf(_SOURCES)})
     shipped_same = entry.shipped is not None and entry.shipped.same
     if source == "sklearn" or (source is None and shipped_same):
-        raw, where = _shipped(entry), "scikit-learn"
+        table, where = _shipped(entry), "scikit-learn"
     else:
         payload, where = file_bytes(entry, data=data, accept=accept, source=source)
-        raw = _parsed(entry, payload, where)
-    dataset = _typed(entry, schema, raw, where)
+        table = _parsed(entry, payload, where)
+    dataset = _typed(entry, schema, table, where)
     _compare_with_paper(entry, dataset)
     return dataset
 
 
-def _typed(entry: DatasetInfo, schema: Schema, raw: dict[str, Values], where: str) -> Dataset:
-    pandas = require("pandas", extra="study", why="Reading tables")
-    target = str(schema.target)
+def _typed(entry: DatasetInfo, schema: Schema, table: pa.Table, where: str) -> Dataset:
+    shipped = where == "scikit-learn"
+    raw = RawTable(f"{where}, of the data set {entry.name!r}", table, not shipped, schema)
     try:
-        frame = pandas.DataFrame(
-            {
-                c.name: typed_series(typed_column(raw[c.name], c, schema), c.name)
-                for c in schema.columns
-            }
-        )
-        labels = label_series(labels_of(raw[target], target, schema))
+        frame, labels = frame_of(raw), label_series(raw.labels())
     except ValueError as error:
-        raise DatasetError(f"{where}, of the data set {entry.name!r}: {error}") from None
+        raise DatasetError(str(error)) from None
     notes = entry.notes
-    if where == "scikit-learn" and entry.shipped is not None and not entry.shipped.same:
+    if shipped and entry.shipped is not None and not entry.shipped.same:
         notes = f"From scikit-learn, which differs from UCI's file. {notes}"
     return Dataset(entry.name, entry.title, frame, labels, schema, where, notes)
 
 
-def _parsed(entry: DatasetInfo, payload: bytes, where: str) -> dict[str, Values]:
+def _parsed(entry: DatasetInfo, payload: bytes, where: str) -> pa.Table:
     try:
         if entry.sheet is not None:
-            return _sheet_columns(entry, payload)
-        (table,) = text_tables(io.BytesIO(payload), entry.declared, None, where)
-        return dict(zip(table.column_names, map(TextColumn, table.columns), strict=True))
+            return _sheet(entry, payload)
+        return next(text_tables(io.BytesIO(payload), entry.declared, None, where))
     except ValueError as error:
         raise DatasetError(f"The data set {entry.name!r} cannot be read: {error}") from None
 
 
-def _sheet_columns(entry: DatasetInfo, payload: bytes) -> dict[str, Values]:
-    """The columns of an Excel sheet, named by the registry."""
+def _sheet(entry: DatasetInfo, payload: bytes) -> pa.Table:
+    """The texts of an Excel sheet, with the registry's names."""
     xlrd = require("xlrd", extra="study", why=f"Reading {entry.file}")
     try:
         sheet = xlrd.open_workbook(file_contents=payload).sheet_by_name(entry.sheet)
@@ -118,14 +110,13 @@ def _sheet_columns(entry: DatasetInfo, payload: bytes) -> dict[str, Values]:
         raise ValueError(f"{entry.file} is not a readable workbook: {error}") from None
     start = entry.declared.layout.skip_rows
     end = min(start + (entry.rows or sheet.nrows), sheet.nrows)
-    return {
-        name: TextColumn(pa.chunked_array([list(map(str, sheet.col_values(at, start, end)))]))
-        for at, name in enumerate(entry.declared.order)
-    }
+    names = entry.declared.order
+    texts = [list(map(str, sheet.col_values(at, start, end))) for at in range(len(names))]
+    return pa.table(texts, names=list(names))
 
 
-def _shipped(entry: DatasetInfo) -> dict[str, Values]:
-    """The columns of scikit-learn's copy, with the registry's names."""
+def _shipped(entry: DatasetInfo) -> pa.Table:
+    """scikit-learn's copy, with the registry's names."""
     if entry.shipped is None:
         raise DatasetError(
             f"scikit-learn does not ship the data set {entry.name!r}. Hint: leave out 'source'."
@@ -133,14 +124,9 @@ def _shipped(entry: DatasetInfo) -> dict[str, Values]:
     from sklearn import datasets as sklearn_datasets
 
     bunch = getattr(sklearn_datasets, entry.shipped.loader)()
-    schema = entry.declared
-    raw: dict[str, Values] = {
-        name: RawColumn("number", values)
-        for name, values in zip(schema.names, bunch.data.T, strict=True)
-    }
+    columns = dict(zip(entry.declared.names, bunch.data.T, strict=True))
     classes = [entry.shipped.classes[code] for code in bunch.target]
-    raw[str(schema.target)] = column_of(classes, "The target")
-    return raw
+    return pa.table({**columns, str(entry.declared.target): classes})
 
 
 def _compare_with_paper(entry: DatasetInfo, dataset: Dataset) -> None:

@@ -134,9 +134,8 @@ def read_table(
     ['no', 'yes']
     """
     read = read_raw(table, schema, target=target, unknown=unknown)
-    labels, name = read.labels(), read.name
-    target_series = None if labels is None else label_series(labels)
-    return Dataset(Path(name).stem, name, _frame(read), target_series, read.schema, source=name)
+    name, frame, target_series = read.name, frame_of(read), label_series(read.labels())
+    return Dataset(Path(name).stem, name, frame, target_series, read.schema, source=name)
 
 
 def iter_table(
@@ -173,7 +172,7 @@ def iter_table(
     done = 0
     source = Source(table, as_schema(schema), unknown=unknown, complete=False)
     for read in source.chunks(chunk_rows):
-        frame = _frame(read, others=others)
+        frame = frame_of(read, others=others)
         frame.index = frame.index + done
         done += len(frame)
         yield frame
@@ -206,7 +205,7 @@ def infer_schema(frame: Any, *, target: str | None = None) -> Schema:
     return read_table(frame, target=target).schema
 
 
-def _frame(read: RawTable, *, others: bool = False) -> pd.DataFrame:
+def frame_of(read: RawTable, *, others: bool = False) -> pd.DataFrame:
     """The typed columns as a pandas frame, with the other columns if requested."""
     pandas = require("pandas", extra="study", why="Reading tables")
     typed = {name: typed_series(raw, name) for name, raw in read.columns().items()}
@@ -230,8 +229,10 @@ def typed_series(raw: RawColumn, name: str) -> pd.Series:
     return pandas.Series(values, name=name, dtype=pandas.Series(["a"]).dtype if text else object)
 
 
-def label_series(labels: Labels) -> pd.Series:
+def label_series(labels: Labels | None) -> pd.Series | None:
     """The target as a series."""
+    if labels is None:
+        return None
     pandas = require("pandas", extra="study", why="Reading tables")
     each = pandas.Series(labels.distinct.tolist(), name=labels.name)
     return each.take(labels.codes).reset_index(drop=True)

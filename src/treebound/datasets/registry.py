@@ -43,58 +43,24 @@ class Shipped:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """Description of a data set, available before loading.
+    """Description of a data set, available before loading."""
 
-    Attributes
-    ----------
-    name, title : str
-        The name for :func:`load`, and the paper's.
-    citation : str
-        What to cite.
-    page : str
-        The page that describes it.
-    path : str
-        Path of the file at UCI.
-    file : str
-        Name of the file, in a folder named after the data set.
-    member : str or None
-        The member of UCI's archive that is the file, if it is in one.
-    sha256 : str
-        Checksum of the file.
-    size : int
-        Size of the file in bytes.
-    recorded : bool
-        Whether the checksum is known to be that of UCI's own file.
-    sheet : str or None
-        The sheet, if the file is an Excel workbook.
-    rows : int or None
-        Number of data rows to read, if something follows them.
-    shipped : Shipped or None
-        The copy in scikit-learn, if there is one.
-    counts : Counts
-        The counts of the paper.
-    declared, paper : Schema
-        The correct columns, and those of the paper.
-    notes : str
-        Remarks.
-    """
-
-    name: str
-    title: str
+    name: str  # for :func:`load`
+    title: str  # that of the paper
     citation: str
-    page: str
-    path: str
-    file: str
-    member: str | None
+    page: str  # that describes it
+    path: str  # of the file at UCI
+    file: str  # its name, in a folder named after the data set
+    member: str | None  # of UCI's archive, if the file is in one
     sha256: str
-    size: int
-    recorded: bool
-    sheet: str | None
-    rows: int | None
-    shipped: Shipped | None
-    counts: Counts
-    declared: Schema
-    paper: Schema
+    size: int  # in bytes
+    recorded: bool  # whether the checksum is known to be that of UCI's own file
+    sheet: str | None  # of an Excel workbook
+    rows: int | None  # how many to read, if something follows them
+    shipped: Shipped | None  # the copy in scikit-learn
+    counts: Counts  # those of the paper
+    declared: Schema  # the columns as the file describes them
+    paper: Schema  # as the paper types them
     notes: str
 
     @property
@@ -108,13 +74,7 @@ class DatasetInfo:
         return None if self.member is None else self.path.rsplit("/", 1)[-1]
 
     def schema(self, typing: Typing = "paper") -> Schema:
-        """The columns of the data set.
-
-        Parameters
-        ----------
-        typing : {"paper", "declared"}
-            Typed as in the paper, or as the description of the file says.
-        """
+        """The columns, typed as in the paper or as the description of the file says."""
         check("load", {"typing": typing}, {"typing": OneOf(get_args(Typing))})
         return self.paper if typing == "paper" else self.declared
 

@@ -70,6 +70,17 @@ static int {name}_find_{kind}({type}value, {known}*known, int count)
     return {upper}_UNKNOWN;
 }}
 """
+_ANSWERS = """
+static const double {name}_probabilities[][{size}] = {{
+{rows}
+}};
+
+static int {name}_give(double *out, int place, int label)
+{{
+    memcpy(out, {name}_probabilities[place], {size} * sizeof(double));
+    return label;
+}}
+"""
 _WHOLE = {
     "kind": "whole", "type": "const long long *", "known": "const long long ",
     "absent": "value == NULL", "equal": "*value == known[i]",
@@ -165,6 +176,8 @@ class _Writer:
         self.upper = name.upper()
         self.names = [f"x_{text}" for text in code.identifiers(tree.columns, frozenset())]
         self.used = code.columns_used(tree)
+        of_categories = [(j, tree.columns[j]) for j in self.used if tree.columns[j].kind != "real"]
+        self.finders = {j: _FINDERS[code.category_type(column)] for j, column in of_categories}
         self.places: dict[int, int] = {}
 
     def preamble(self) -> list[str]:
@@ -173,32 +186,20 @@ class _Writer:
         text = _NOTE.format(upper=self.upper, classes=self.tree.n_classes, refused=refused)
         labels = ", ".join(_text(str(plain(label))) for label in self.tree.classes)
         text += f"\nconst char *const {self.name}_classes[{self.upper}_CLASSES] = {{{labels}}};\n"
-        text += f"\nstruct {self.name}_row {{\n{self._fields()}}};\n"
-        finders: dict[str, str] = {}
+        fields = ""
         for j in self.used:
-            if self.tree.columns[j].kind != "real":
-                finder = self._finder(j)
-                text += self._known(j, finder["known"])
-                finders[finder["kind"]] = _FIND.format(name=self.name, upper=self.upper, **finder)
-        return (text + "".join(finders.values())).splitlines()
-
-    def _finder(self, j: int) -> dict[str, str]:
-        return _FINDERS[code.category_type(self.tree.columns[j])]
-
-    def _fields(self) -> str:
-        lines = []
-        for j in self.used:
-            column = self.tree.columns[j]
-            kind = "double " if column.kind == "real" else self._finder(j)["type"]
-            lines.append(
-                f"    {kind}{self.names[j]}; /* {_comment(column.name)}, {column.kind} */\n"
-            )
-        return "".join(lines) or "    char x_; /* there is no split */\n"
-
-    def _known(self, j: int, kind: str) -> str:
-        values = [_constant(plain(value)) for value in self.tree.columns[j].categories or ()]
-        listed = ", ".join(values) or "0"
-        return f"static {kind}{self.name}_{self.names[j]}[] = {{{listed}}};\n"
+            column, finder = self.tree.columns[j], self.finders.get(j)
+            kind = "double " if finder is None else finder["type"]
+            fields += f"    {kind}{self.names[j]}; /* {_comment(column.name)}, {column.kind} */\n"
+        fields = fields or "    char x_; /* there is no split */\n"
+        text += f"\nstruct {self.name}_row {{\n{fields}}};\n"
+        for j, finder in self.finders.items():
+            values = [_constant(plain(value)) for value in self.tree.columns[j].categories or ()]
+            listed = ", ".join(values) or "0"
+            text += f"static {finder['known']}{self.name}_{self.names[j]}[] = {{{listed}}};\n"
+        for finder in {own["kind"]: own for own in self.finders.values()}.values():
+            text += _FIND.format(name=self.name, upper=self.upper, **finder)
+        return text.splitlines()
 
     def answers(self, output: code.Output, smoothing: Smoothing | None) -> list[str]:
         """The probabilities of every node where rows can end, if requested."""
@@ -208,20 +209,8 @@ class _Writer:
         nodes = dict.fromkeys(step.node for step in steps if isinstance(step, code.Answer))
         self.places = {node: place for place, node in enumerate(nodes)}
         table = probabilities(self.tree, smoothing).tolist()
-        rows = [f"    {{{', '.join(map(_real, table[node]))}}}," for node in nodes]
-        size = f"{self.upper}_CLASSES"
-        return [
-            "",
-            f"static const double {self.name}_probabilities[][{size}] = {{",
-            *rows,
-            "};",
-            "",
-            f"static int {self.name}_give(double *out, int place, int label)",
-            "{",
-            f"    memcpy(out, {self.name}_probabilities[place], {size} * sizeof(double));",
-            "    return label;",
-            "}",
-        ]
+        rows = "\n".join(f"    {{{', '.join(map(_real, table[node]))}}}," for node in nodes)
+        return _ANSWERS.format(name=self.name, size=f"{self.upper}_CLASSES", rows=rows).splitlines()
 
     def head(self, output: code.Output) -> list[str]:
         """The beginning of the function: local variables, and checks for invalid values."""
@@ -229,14 +218,16 @@ class _Writer:
         lines = ["", f"int {self.name}(const struct {self.name}_row *row{out})", "{"]
         refused = []
         for j in self.used:
-            column, local = self.tree.columns[j], self.names[j]
-            if column.kind == "real":
+            local = self.names[j]
+            if j not in self.finders:
                 lines.append(f"    const double {local} = row->{local};")
                 refused.append(f"isinf({local})")
                 continue
-            finder, count = self._finder(j)["kind"], len(column.categories or ())
-            call = f"{self.name}_find_{finder}(row->{local}, {self.name}_{local}, {count})"
-            lines.append(f"    const int {local} = {call};")
+            find = f"{self.name}_find_{self.finders[j]['kind']}"
+            count = len(self.tree.columns[j].categories or ())
+            lines.append(
+                f"    const int {local} = {find}(row->{local}, {self.name}_{local}, {count});"
+            )
             if self.unknown == "error":
                 refused.append(f"{local} == {self.upper}_UNKNOWN")
         for condition in refused:

@@ -17,7 +17,7 @@ from msgspec.json import schema
 
 from treebound.certificate.row_record import Role
 from treebound.data.columns import Kind, Unknown
-from treebound.tree.smoothing import Smoothing
+from treebound.tree.smoothing import NamedSmoothing
 
 FORMAT, VERSION = "treebound-model", 1
 
@@ -131,6 +131,7 @@ class ChoiceDocument(_Object):
     leaves: list[Annotated[int, Meta(ge=1, le=2**31 - 1)]] = field(default_factory=list)
     standard_error: Weight | None = None
     constant: Weight | None = None
+    strengths: list[Positive] = field(default_factory=list)
 
 
 class PathDocument(_Object):
@@ -151,7 +152,7 @@ class Prediction(_Object):
     """How rows are answered."""
 
     unknown: Unknown = "other"
-    smoothing: Smoothing | None = "shrinkage"
+    smoothing: NamedSmoothing | Positive | None = "shrinkage"
 
 
 class HeldOutDocument(_Object):

@@ -1,4 +1,4 @@
-"""Helpers to read trees of other libraries: pre-order, float64 thresholds."""
+"""Trees of other libraries: nodes in pre-order without counts, float64 thresholds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from treebound.data import Column
+from treebound.tree.model import Tree
 
 
 def preorder(
@@ -23,6 +26,33 @@ def preorder(
     place = np.full(len(lefts) + 1, -1, dtype=np.int32)  # -1 indexes the last entry
     place[order] = np.arange(len(order))
     return np.array(order), place[left[order]], place[right[order]]
+
+
+def bare_tree(
+    left: NDArray[Any],
+    right: NDArray[Any],
+    columns: tuple[Column, ...],
+    classes: NDArray[Any],
+    **splits: NDArray[Any],
+) -> Tree:
+    """The tree without counts of nodes in any order; what leaves have in ``splits`` is ignored."""
+    order, left, right = preorder(left, right)
+    leaf = left < 0
+    blank = {"feature": -1, "threshold": np.nan, "category": -1, "missing_left": False}
+    fields: dict[str, Any] = {
+        name: np.where(leaf, value, splits[name][order]) for name, value in blank.items()
+    }
+    if "label" in splits:
+        fields["label"] = splits["label"][order]
+    return Tree(
+        **fields,
+        left=left,
+        right=right,
+        counts=np.zeros((len(order), len(classes))),
+        rows=np.zeros(len(order), dtype=np.int64),
+        columns=columns,
+        classes=classes,
+    )
 
 
 def float64_threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:

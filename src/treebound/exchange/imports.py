@@ -18,7 +18,7 @@ from treebound.data import Column, Sample
 from treebound.data.frames import Table, read_table
 from treebound.data.raw import RawColumn
 from treebound.data.targets import learn_classes
-from treebound.exchange.foreign import float64_threshold
+from treebound.exchange.foreign import bare_tree, float64_threshold
 from treebound.tree import Tree
 
 # LightGBM treats values up to this magnitude as zero.
@@ -60,7 +60,7 @@ def from_lightgbm(
     booster = _booster(own, "dump_model", "LightGBM")
     document = booster.dump_model()
     root = _tree_of(document["tree_info"], tree_index)["tree_structure"]
-    return _counted(root, _read_lightgbm, read_table(X), y, sample_weight)
+    return _counted(_nodes(root, _read_lightgbm), read_table(X), y, sample_weight)
 
 
 def _booster(model: Any, method: str, library: str) -> Any:
@@ -147,17 +147,15 @@ def from_xgboost(
     condition = np.array(tree["split_conditions"], dtype=np.float32)
     # float32(x) < condition is float32(x) <= the next lower float32
     below = np.nextafter(condition, np.float32(-np.inf)).astype(np.float64)
-    threshold = float64_threshold(below).tolist()
-    lefts, rights = tree["left_children"], tree["right_children"]
-
-    def read(at: int) -> tuple[_Node, tuple[Any, ...]]:
-        if lefts[at] < 0:
-            return _Node(), ()
-        side = bool(tree["default_left"][at])
-        node = _Node(tree["split_indices"][at], threshold[at], missing_left=side)
-        return node, (lefts[at], rights[at])
-
-    return _counted(0, read, _without(read_table(X), missing), y, sample_weight)
+    nodes = {
+        "left": np.array(tree["left_children"]),
+        "right": np.array(tree["right_children"]),
+        "feature": np.array(tree["split_indices"]),
+        "threshold": float64_threshold(below),
+        "category": np.full(len(below), np.nan),
+        "missing_left": np.array(tree["default_left"]) != 0,
+    }
+    return _counted(nodes, _without(read_table(X), missing), y, sample_weight)
 
 
 def _without(table: Table, value: Any) -> Table:
@@ -182,7 +180,7 @@ def from_spark(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Tree
         The weight of each row.
     """
     root = model._java_obj.rootNode()
-    return _counted(root, _read_spark, read_table(X), y, sample_weight)
+    return _counted(_nodes(root, _read_spark), read_table(X), y, sample_weight)
 
 
 def _read_spark(source: Any) -> tuple[_Node, tuple[Any, ...]]:
@@ -214,52 +212,33 @@ def _tree_of(trees: list[Any], index: int) -> Any:
     return trees[index]
 
 
-def _counted(root: Any, read: _Read, table: Table, y: Any, sample_weight: Any) -> Tree:
-    """The tree of the nodes below a root, with the counts of the examples."""
-    nodes, right = _preorder(root, read)
-    feature, threshold, nominal, missing_left = map(np.array, zip(*nodes, strict=True))
-    columns = []
+def _nodes(root: Any, read: _Read) -> dict[str, np.ndarray]:
+    """The nodes below a root."""
+    sources, nodes, links = [root], [], []
+    for source in sources:  # which grows meanwhile
+        node, children = read(source)
+        nodes.append(node)
+        links.append((len(sources), len(sources) + 1) if children else (-1, -1))
+        sources += children
+    left, right = np.array(links).T
+    columns = zip(_Node._fields, zip(*nodes, strict=True), strict=True)
+    return {"left": left, "right": right, **{name: np.array(own) for name, own in columns}}
+
+
+def _counted(nodes: dict[str, np.ndarray], table: Table, y: Any, sample_weight: Any) -> Tree:
+    """The tree of some nodes, with the counts of the examples."""
+    feature, nominal = nodes["feature"], nodes["category"]
+    columns, category = [], np.full(len(feature), -1)
     for at, label in enumerate(table.labels):
-        used = nominal[(feature == at) & ~np.isnan(nominal)]
-        columns.append(_column(label, table.column(at), used))
-    codes = [{c: code for code, c in enumerate(column.categories or ())} for column in columns]
-    category = [
-        codes[node.feature][node.category] if node.category == node.category else -1
-        for node in nodes
-    ]
+        asking = (feature == at) & ~np.isnan(nominal)
+        columns.append(_column(label, table.column(at), nominal[asking]))
+        if asking.any():
+            category[asking] = np.searchsorted(columns[-1].categories or (), nominal[asking])
     classes, _ = learn_classes(y)
-    tree = Tree(
-        feature=feature,
-        threshold=threshold,
-        category=np.array(category),
-        missing_left=missing_left,
-        left=np.where(feature >= 0, np.arange(len(nodes)) + 1, -1),
-        right=np.array(right),
-        counts=np.zeros((len(nodes), len(classes))),
-        rows=np.zeros(len(nodes), dtype=np.int64),
-        columns=tuple(columns),
-        classes=classes,
-    )
+    tree = bare_tree(**{**nodes, "category": category}, columns=tuple(columns), classes=classes)
     return tree.recounted(
         Sample.read(table, y, sample_weight, columns=columns, classes=classes, named=False)
     )
-
-
-def _preorder(root: Any, read: _Read) -> tuple[list[_Node], list[int]]:
-    """The nodes below a root, and the right child of each, -1 for a leaf."""
-    nodes: list[_Node] = []
-    right: list[int] = []
-    stack = [(root, -1)]  # a node, and the one whose right child it is
-    while stack:
-        source, parent = stack.pop()
-        if parent >= 0:
-            right[parent] = len(nodes)
-        node, children = read(source)
-        if children:
-            stack += [(children[1], len(nodes)), (children[0], -1)]
-        nodes.append(node)
-        right.append(-1)
-    return nodes, right
 
 
 def _column(label: str, raw: RawColumn, used: np.ndarray) -> Column:

@@ -46,7 +46,6 @@ from treebound.pruning import PruningPath, PruningResult, WeightChoice
 from treebound.tree import Tree
 
 R = TypeVar("R")
-_ANSWERING = ("unknown", "smoothing")
 
 
 def dumps(model: Model, *, pruning_path: bool = True, row_record: bool = True) -> str:
@@ -145,7 +144,7 @@ def loads(text: str | bytes) -> Model:
         step=_step(document),
         options=parameters.checked()[1],
         unknown=parameters.unknown,
-        smoothing=parameters.smoothing,
+        smoothing=document.prediction.smoothing,
         delta=parameters.delta,
         held_out=_optional(_held_out, document.held_out, grown),
         proof=_optional(_proof, document.proof, tree, "proof"),
@@ -179,7 +178,9 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
     tree = model.tree
     trees = [tree, model.grown, *(certified.tree for certified in model.frontier or ())]
     asked = {feature for own in trees for feature in own.feature.tolist()}
-    parameters = {name: v for name, v in model.parameters.items() if name not in _ANSWERING}
+    parameters = {name: value for name, value in model.parameters.items() if name != "unknown"}
+    if parameters.get("smoothing") == model.smoothing:
+        parameters.pop("smoothing", None)
     return doc.ModelDocument(
         format="treebound-model",
         version=1,
@@ -250,13 +251,15 @@ def _result(path: PruningPath, document: doc.PathDocument | None) -> PruningResu
 def _choice(document: doc.ChoiceDocument) -> WeightChoice:
     same_size(document.losses, len(document.weights), "pruning.choice.losses")
     same_size(document.leaves, len(document.weights), "pruning.choice.leaves")
+    if document.strengths:
+        same_size(document.strengths, len(document.weights), "pruning.choice.strengths")
     if document.rule is not None and document.weight not in document.weights:
         raise FormatError("pruning.choice.weight", "must be one of the weights")
     error, constant = document.standard_error, document.constant
     return WeightChoice(
         document.weight, document.rule, document.reason, document.unit, tuple(document.weights),
         tuple(document.losses), tuple(document.leaves), math.nan if error is None else error,
-        math.nan if constant is None else constant,
+        math.nan if constant is None else constant, tuple(document.strengths),
     )  # fmt: skip
 
 
@@ -266,9 +269,11 @@ def _choice(document: doc.ChoiceDocument) -> WeightChoice:
 def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitParameters:
     usual = FitParameters().values()
     for name in parameters:
-        if name not in usual or name in _ANSWERING:
+        if name not in usual or name == "unknown":  # it is with the prediction
             raise FormatError(f"parameters.{name:.60}", "is not a parameter of the classifier")
-    fitted = FitParameters(**parameters, unknown=answering.unknown, smoothing=answering.smoothing)
+    # pruning for log-loss chooses another smoothing than the parameter
+    parameters = {"smoothing": answering.smoothing, **parameters}
+    fitted = FitParameters(**parameters, unknown=answering.unknown)
     try:
         fitted.checked()
     except (TypeError, ValueError) as error:

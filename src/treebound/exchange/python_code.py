@@ -74,8 +74,8 @@ def to_python(
         Whether it returns the class, or a list of probabilities in the order of ``CLASSES``.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories; with ``"error"`` the function raises ValueError.
-    smoothing : {"shrinkage", "m-estimate", "laplace", None}
-        How counts become probabilities.
+    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
+        How counts become probabilities; a number is the strength of shrinkage.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from treebound.data import Column, Sample
 from treebound.data.frames import Table
 from treebound.data.targets import read_classes
 from treebound.data.weights import class_factors, class_totals, snapped
-from treebound.exchange.foreign import float64_threshold, preorder
+from treebound.exchange.foreign import bare_tree, float64_threshold
 from treebound.exchange.indicators import Indicators
 from treebound.model import Model
 from treebound.model_methods import as_model
@@ -221,20 +221,16 @@ def _check_classification_tree(estimator: Any) -> None:
 def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[Any]) -> Tree:
     """Splits and labels of a scikit-learn tree, with nodes in pre-order and without counts."""
     old = estimator.tree_
-    order, left, right = preorder(old.children_left, old.children_right)
-    leaf = left < 0
-    return Tree(
-        feature=np.where(leaf, -1, old.feature[order]),
-        threshold=np.where(leaf, np.nan, float64_threshold(old.threshold[order])),
+    return bare_tree(
+        old.children_left,
+        old.children_right,
+        columns,
+        classes,
+        feature=old.feature,
+        threshold=float64_threshold(old.threshold),
         category=np.full(old.node_count, -1),
-        missing_left=~leaf & (old.missing_go_to_left[order] != 0),
-        left=left,
-        right=right,
-        counts=np.zeros((old.node_count, len(classes))),
-        rows=np.zeros(old.node_count),
-        label=old.value[order, 0].argmax(axis=1),
-        columns=columns,
-        classes=classes,
+        missing_left=old.missing_go_to_left != 0,
+        label=old.value[:, 0].argmax(axis=1),
     )
 
 

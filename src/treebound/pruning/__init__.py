@@ -50,27 +50,7 @@ PRUNERS: dict[str, type[BasePruner]] = {
 
 
 def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
-    """Make a pruner from its name and options; a pruner object or None is returned as is.
-
-    Parameters
-    ----------
-    pruner : str, Pruner or None
-        A name, as in :func:`treebound.prune`, or an object.
-    **options
-        Parameters of the pruner, if it is given by name.
-
-    Raises
-    ------
-    ValueError
-        If there is no such pruner, or options are given with a pruner object.
-
-    Examples
-    --------
-    >>> make_pruner("bound", weight=0.75)
-    BoundPruner(weight=0.75)
-    >>> make_pruner(None) is None
-    True
-    """
+    """Make a pruner from its name and options; a pruner object or None is returned as is."""
     if isinstance(pruner, str) and pruner in PRUNERS:
         return PRUNERS[pruner](**options)
     if options:

@@ -89,11 +89,6 @@ class PruningResult:
         """The best result with at most ``leaves`` leaves: this one, or another step of its path.
 
         A path that ends earlier is extended by the pruning with the fewest training errors.
-
-        Parameters
-        ----------
-        leaves : int
-            Maximum number of leaves.
         """
         if self.tree.n_leaves <= leaves:
             return self

@@ -32,6 +32,7 @@ from treebound.pruning.scores import GROWTHS, SCORES, SIZE_PRIORS, Objective, le
 from treebound.pruning.validation import PrunedSums, losses_on
 from treebound.pruning.weight import (
     RULES,
+    STRENGTHS,
     WEIGHTS,
     WeightChoice,
     choose_weight,
@@ -85,12 +86,16 @@ class BoundPruner(BasePruner):
         chooses it from 1,000 rows on by cross-validation, or on ``validation`` rows; without
         them, or without a way to grow trees, it is 0.6 (0.3 for log-loss). Where class weights
         or costs leave less than half of the rows effective, the code length is cross-validated
-        below 1,000 rows too, for a weight of 0.6 or more.
+        below 1,000 rows too, for a weight of 0.6 or more. Log-loss is cross-validated on any number
+        of rows, and with the weight it chooses how strongly probabilities shrink
+        (:func:`treebound.tree.smoothing.probabilities`), unless the classifier has another
+        ``smoothing`` than ``"shrinkage"``.
     rule : {"accurate", "balanced", "small", "detailed"} or None
         Which weight ``"auto"`` takes: that of the least validated loss, or the largest within half
-        a standard error, or within one, or the smallest within one. A tree of one leaf is chosen
-        only if it has the least loss itself. None: ``"balanced"`` where ``"auto"`` cross-validates
-        (``"detailed"`` for log-loss: more leaves rank better).
+        a standard error, or within one, or the smallest within half of one (from 0.3 on, unless a
+        smaller one has the least loss). A tree of one leaf is chosen only if it has the least loss
+        itself. None: ``"balanced"`` where ``"auto"`` cross-validates (``"detailed"`` for log-loss:
+        more leaves rank better).
     folds : int or splitter
         Number of folds, which are the same for any order of the rows or names of the classes; or a
         cross-validation splitter of scikit-learn.
@@ -195,7 +200,7 @@ class BoundPruner(BasePruner):
 
     def validates(self, rows: int) -> bool:
         """Whether the weight is chosen on rows that were not grown on, and rows may be drawn."""
-        few = self.rule is None and rows < LEAST_ROWS
+        few = self.rule is None and rows < LEAST_ROWS and self.score != "log-loss"
         return self.chooses and isinstance(self.folds, int) and not few
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
@@ -216,18 +221,7 @@ class BoundPruner(BasePruner):
         return replace(found, choice=choice)
 
     def objective(self, tree: Tree) -> Objective:
-        """The score that this pruner minimises on the training rows of a tree.
-
-        Parameters
-        ----------
-        tree : Tree
-            A grown tree.
-
-        Returns
-        -------
-        Objective
-            The score as a function of leaves and errors; ``"auto"`` as without rows.
-        """
+        """The score that this pruner minimises on the training rows; ``"auto"`` as without rows."""
         return self._objective(tree, Costs.of(tree, self.costs), self._weight)
 
     @property
@@ -296,6 +290,7 @@ class BoundPruner(BasePruner):
             parts,
             measure,
             best_sizes(sizes, objective, WEIGHTS),
+            strengths=STRENGTHS if self.score == "log-loss" else (),
             rule=self.rule or ("detailed" if self.score == "log-loss" else "balanced"),
             unit=self._unit(sizes.tree),
             reason="cross-validated" if validation is None else "left-out",
@@ -303,15 +298,15 @@ class BoundPruner(BasePruner):
         )
         if choice is None:
             return WeightChoice(self._weight, None, "there are too few rows for folds")
-        if validation is None and self.rule is None and sample is not None:
-            # on few rows a smaller weight may win by chance, with a tree that fits the noise
-            least = self._weight if sample.total < LEAST_ROWS else 0.0
-            choice = replace(choice, weight=max(choice.weight, least))
+        few = sample is not None and sample.total < LEAST_ROWS and self.score != "log-loss"
+        if few and validation is None and self.rule is None:
+            # a smaller weight may win by chance, with a tree that fits the noise
+            choice = replace(choice, weight=max(choice.weight, self._weight))
         return choice
 
     def _reason_against(self, tree: Tree, costs: Costs, sample: Sample) -> str:
         """Why the weight is not cross-validated; empty if it is."""
-        enough = costs.m >= FEW_EFFECTIVE * sample.total or self.score == "log-loss"
+        enough = costs.m >= FEW_EFFECTIVE * sample.total and self.score != "log-loss"
         if self.rule is None and sample.total < LEAST_ROWS and enough:
             return f"below {LEAST_ROWS:,} rows it is not chosen by cross-validation"
         return "the grown tree has one leaf" if tree.n_leaves == 1 else ""
@@ -326,16 +321,20 @@ class BoundPruner(BasePruner):
     def _measured(
         self, tree: Tree, rows: NodeSums, costs: Costs, objective: Objective
     ) -> tuple[Floats, float, float]:
-        """Losses on other rows at each weight and of one leaf, as :func:`choose_weight` needs."""
+        """Losses on other rows, as :func:`choose_weight` needs them."""
+        losses = [costs.by_class(tree)]
         if self.score == "log-loss":
-            loss = -np.log(probabilities(tree)) * costs.worst
-        else:
-            loss = costs.by_class(tree)
+            losses = [-np.log(probabilities(tree, at)) * costs.worst for at in STRENGTHS]
         sizes = self._sizes(tree, costs)
         m = max(1, round(float(tree.counts[0] @ costs.worst)))
         leaves = best_sizes(sizes, replace(objective, m=m), WEIGHTS)
-        moments, staying = losses_on(tree, rows, loss)
-        sums = PrunedSums(tree, moments, staying)
-        at_size = {size: sums(sizes.cuts(size)) for size in set(leaves.tolist())}
-        losses = np.array([*(at_size[size] for size in leaves.tolist()), moments[0]])
-        return losses, rows.total, float(rows.weights[0] @ costs.worst)
+        cuts = {size: sizes.cuts(size) for size in leaves.tolist()}
+
+        def at_weights(loss: Floats) -> list[Floats]:
+            moments, staying = losses_on(tree, rows, loss)
+            sums = PrunedSums(tree, moments, staying)
+            at_size = {size: sums(cut) for size, cut in cuts.items()}
+            return [*(at_size[size] for size in leaves.tolist()), moments[0]]
+
+        tested = np.array([at_weights(loss) for loss in losses])
+        return tested, rows.total, float(rows.weights[0] @ costs.worst)

@@ -105,8 +105,8 @@ class CostComplexityPruner(BasePruner):
         How cross-validation chooses. ``"accurate"``: for each tree on the path, the geometric mean
         of its interval of alphas is tried in every fold, and the one with the fewest errors wins.
         ``"balanced"``: the smallest tree within half a standard error of that, ``"small"``: within
-        one, ``"detailed"``: the largest within one. ``"paper"``: the mean of the best alphas of the
-        folds.
+        one, ``"detailed"``: the largest within half. ``"paper"``: the mean of the best alphas of
+        the folds.
     measure : {"error", "impurity"}
         Risk of a leaf: its error rate, or its impurity as in scikit-learn.
     criterion : {"gini", "entropy", "misclassification"}

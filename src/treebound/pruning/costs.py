@@ -75,36 +75,24 @@ class Costs:
 
 def cost_matrix(classes: NDArray[Any], costs: Any) -> Floats:
     """The cost of each true class, answered as each class; checked."""
-    matrix = _matrix(classes, costs)
-    if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
-        raise _bad(costs)
-    if matrix.diagonal().any():
-        must = "zeros on the diagonal: correct predictions cost nothing"
-        raise invalid("costs", "", f"a matrix with {must}", costs)
-    if len(classes) > 1 and not matrix.any():
-        raise ValueError(f"The 'costs' parameter must have a positive cost. Got {costs!r} instead.")
-    return matrix
-
-
-def _matrix(classes: NDArray[Any], costs: Any) -> Floats:
-    n, labels = len(classes), classes.tolist()
+    n, labels, given = len(classes), classes.tolist(), costs
     if isinstance(costs, Mapping):
         unknown = [label for label in costs if label not in labels]
         if unknown:
             must = f"a mapping with the classes {labels!r} for keys"
             raise invalid("costs", "", must, unknown[0])
         costs = [costs.get(label, 1.0) for label in labels]
-    values = np.asarray(costs, dtype=np.float64)
-    if values.shape == (n,):
-        return values[:, None] * (1.0 - np.eye(n))
-    if values.shape == (n, n):
-        return values
-    raise _bad(costs, f" of shape ({n}, {n}) or ({n},)")
-
-
-def _bad(costs: Any, shape: str = "") -> ValueError:
-    must = (
-        f"an array{shape} of finite numbers >= 0: a matrix with a row for the true class, or a "
-        "weight for each class"
-    )
-    return invalid("costs", "", must, costs)
+    matrix = np.asarray(costs, dtype=np.float64)
+    fits = matrix.shape in ((n,), (n, n))
+    if not (fits and np.isfinite(matrix).all() and (matrix >= 0).all()):
+        shape = "" if fits else f" of shape ({n}, {n}) or ({n},)"
+        must = f"an array{shape} of finite numbers >= 0: a matrix with a row for the true class, or"
+        raise invalid("costs", "", f"{must} a weight for each class", given)
+    if matrix.ndim == 1:
+        matrix = matrix[:, None] * (1.0 - np.eye(n))
+    if matrix.diagonal().any():
+        must = "zeros on the diagonal: correct predictions cost nothing"
+        raise invalid("costs", "", f"a matrix with {must}", given)
+    if n > 1 and not matrix.any():
+        raise ValueError(f"The 'costs' parameter must have a positive cost. Got {given!r} instead.")
+    return matrix

@@ -17,7 +17,7 @@ from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.path import ListedPath
 from treebound.pruning.validation import PrunedSums, cross_validated, errors_on
 from treebound.shapes import TreeShape
-from treebound.tree.model import Tree, nodes_left
+from treebound.tree.model import Tree, topmost
 
 Floats = NDArray[np.float64]
 _NOTHING = np.empty(0, dtype=np.intp)
@@ -154,8 +154,7 @@ class _Pass:
                 cut[node] = True
             else:
                 errors[node], shapes[node] = below, shape
-        topmost = nodes_left(tree, np.flatnonzero(cut))
-        return topmost[cut[topmost]]
+        return topmost(tree, np.flatnonzero(cut))
 
     def _path_growth(self, node: int) -> float:
         """Log growth of the decision lists that lead to a node: two classes, in or out."""

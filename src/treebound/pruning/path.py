@@ -68,33 +68,12 @@ class PruningPath(ABC):
         return f"weighted {self.unit}" if weighted else self.unit
 
     def measured(self, steps: Ints) -> tuple[Floats, Floats]:
-        """Errors and scores of some steps; of a large tree's path, faster than of all.
-
-        Parameters
-        ----------
-        steps : ndarray of int64
-            Their numbers.
-
-        Returns
-        -------
-        errors, scores : ndarray of float64
-        """
+        """Errors and scores of some steps; of a large tree's path, faster than of all."""
         return self.errors[steps], self.scores[steps]
 
     @abstractmethod
     def cuts(self, step: int) -> NDArray[np.intp] | None:
-        """The inner nodes of the first tree that are leaves at a step.
-
-        Parameters
-        ----------
-        step : int
-            The number of the step.
-
-        Returns
-        -------
-        ndarray or None
-            None if subtrees were raised.
-        """
+        """The inner nodes of the first tree that are leaves at a step; None after raising."""
 
     def _tree(self, step: int) -> Tree:
         cuts = self.cuts(step)
@@ -161,17 +140,7 @@ class PruningPath(ABC):
     def reaching(self, leaves: int) -> tuple[PruningPath, int]:
         """A path with a tree of at most ``leaves`` leaves, and its step.
 
-        Parameters
-        ----------
-        leaves : int
-            Maximum number of leaves.
-
-        Returns
-        -------
-        path : PruningPath
-            This one; or, if it ends earlier, longer by the pruning with the fewest errors.
-        step : int
-            See :meth:`step_with`.
+        If this one ends earlier, it is longer by the pruning with the fewest errors.
         """
         check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
         if bool((self.leaves <= leaves).any()):
@@ -182,16 +151,8 @@ class PruningPath(ABC):
     def within(self, leaves: int) -> PruningPath:
         """The path with its best step of at most ``leaves`` leaves chosen.
 
-        Parameters
-        ----------
-        leaves : int
-            Maximum number of leaves.
-
-        Returns
-        -------
-        PruningPath
-            A path without such a step is extended by the pruning of that size with the fewest
-            errors; its score is NaN if unknown.
+        A path without such a step is extended by the pruning of that size with the fewest errors;
+        its score is NaN if unknown.
         """
         fitting = np.flatnonzero(self.leaves <= leaves)
         if not len(fitting):
@@ -284,23 +245,7 @@ class PruningPath(ABC):
         return words if np.isnan(score) else f"{words}: score {number(score)}"
 
     def step(self, step: int) -> int:
-        """Check the number of a step.
-
-        Parameters
-        ----------
-        step : int
-            Negative ones count from the end.
-
-        Returns
-        -------
-        int
-            The same step, counted from the start.
-
-        Raises
-        ------
-        ValueError
-            If there is no such step.
-        """
+        """The number of a step, checked; negative ones count from the end."""
         whole = isinstance(step, Integral) and not isinstance(step, bool)
         if not whole or not -len(self) <= step < len(self):
             raise invalid("step", "", f"an int from 0 to {len(self) - 1}", step)

@@ -13,7 +13,7 @@ from treebound.pruning.optimal import BestBySize
 from treebound.pruning.path import PruningPath
 from treebound.tree._route import route
 from treebound.tree._structure import add_up
-from treebound.tree.model import Tree, arranged
+from treebound.tree.model import Tree, arranged, topmost
 from treebound.tree.route import float_rows, parents, splits
 
 Floats = NDArray[np.float64]
@@ -312,10 +312,7 @@ class RaisedPath(PruningPath):
         if any(BY[one.by] != "leaf" for one in self._steps[:step]):
             return None
         nodes = np.array([one.node for one in self._steps[:step]], dtype=np.intp)
-        ends = nodes + self.first.size[nodes]
-        # a later replacement may be an ancestor of an earlier one
-        inside = (nodes[:, None] > nodes) & (nodes[:, None] < ends)
-        return np.sort(nodes[~inside.any(axis=1)])
+        return topmost(self.first, nodes)  # a later one may be an ancestor of an earlier one
 
     def _tree(self, step: int) -> Tree:
         return raised(self.first, self._steps[:step], counted=self._counted)

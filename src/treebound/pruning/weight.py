@@ -18,8 +18,10 @@ Ints = NDArray[np.int64]
 WEIGHTS = np.array([0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0])
 DEFAULT_WEIGHT = 0.6
 LOG_LOSS_WEIGHT = 0.3  # of the score "log-loss"
+# Strengths of shrinkage that are tried for log-loss.
+STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0)
 # How many standard errors above the least loss a smaller tree may have; minus: a larger one.
-RULES = {"accurate": 0.0, "balanced": 0.5, "small": 1.0, "detailed": -1.0}
+RULES = {"accurate": 0.0, "balanced": 0.5, "small": 1.0, "detailed": -0.5}
 
 
 def default_weight(score: Any) -> float:
@@ -50,6 +52,8 @@ class WeightChoice:
         Standard error of the least loss.
     constant : float
         Validated loss of a tree of one leaf.
+    strengths : tuple of float
+        For log-loss, the strength of shrinkage that has the least loss at each weight.
     """
 
     weight: float
@@ -61,6 +65,7 @@ class WeightChoice:
     leaves: tuple[int, ...] = ()
     standard_error: float = np.nan
     constant: float = np.nan
+    strengths: tuple[float, ...] = ()
 
     @property
     def index(self) -> int:
@@ -72,6 +77,11 @@ class WeightChoice:
         """Validated loss at the chosen weight; NaN if there was no choice."""
         return self.losses[self.index] if self.rule else np.nan
 
+    @property
+    def strength(self) -> float | None:
+        """The chosen strength of shrinkage; None if it was not chosen."""
+        return self.strengths[self.index] if self.strengths else None
+
     def at(self, rule: str) -> int:
         """The place in ``weights`` that a rule chooses."""
         best = min(self.losses)
@@ -79,7 +89,9 @@ class WeightChoice:
         within = best + abs(RULES[rule]) * self.standard_error + slack
         fitting = np.flatnonzero(np.array(self.losses) <= within)
         if RULES[rule] < 0.0:
-            return int(fitting[0])
+            # trees of smaller weights are large and seldom better, unless they have the least loss
+            usual = fitting[np.array(self.weights)[fitting] >= LOG_LOSS_WEIGHT]
+            return int(min([self.losses.index(best), *usual]))
         informative = np.flatnonzero(np.array(self.leaves) > 1)
         if self.constant <= best + slack or not len(informative):
             return int(fitting[-1])
@@ -103,10 +115,10 @@ class WeightChoice:
                 verb = verb if rule == "accurate" else "is" if size == 1 else "are"
                 others.append(f"{count(size, 'leaf')} ({self._figure(other)}) {verb} {claim}")
         sentence = "; ".join([words, *others])
-        return (
-            f"{sentence}. An estimate: weight {self.weight:g} was chosen among "
-            f"{len(self.weights)} by it."
-        )
+        chosen = f"weight {self.weight:g} was chosen among {len(self.weights)}"
+        if self.strength is not None:
+            chosen += f", with shrinkage {self.strength:g} among {len(STRENGTHS)},"
+        return f"{sentence}. An estimate: {chosen} by it."
 
     def _figure(self, place: int) -> str:
         loss = self.losses[place]
@@ -118,6 +130,7 @@ def choose_weight(
     measure: Callable[[Any], tuple[Floats, float, float]],
     leaves: Ints,
     *,
+    strengths: tuple[float, ...] = (),
     rule: str,
     unit: str,
     reason: str,
@@ -125,14 +138,17 @@ def choose_weight(
 ) -> WeightChoice | None:
     """Choose by the losses of all parts together; None if there was no row to measure on.
 
-    ``measure(part)`` gives the sums of losses and of their squares at each weight and for one
-    leaf, shape (n_weights + 1, 2), the weight of the rows, and their largest possible loss.
+    ``measure(part)`` gives the sums of losses and of their squares with each strength (or once), at
+    each weight and for one leaf, shape (n_strengths, n_weights + 1, 2), the weight of the rows, and
+    their largest possible loss.
     """
     results = in_threads(measure, parts, n_jobs)
     if not results or not sum(rows for _, rows, _ in results):
         return None
     sums = np.sum([moments for moments, _, _ in results], axis=0)
     rows, worst = (float(sum(column)) for column in list(zip(*results, strict=True))[1:])
+    least = sums[:, :, 0].argmin(axis=0)
+    sums = sums[least, np.arange(len(WEIGHTS) + 1)]
     best = int(np.argmin(sums[:-1, 0]))
     total, squares = sums[best]
     error = float(np.sqrt(max(squares - total**2 / rows, 0.0)))
@@ -140,6 +156,7 @@ def choose_weight(
     choice = WeightChoice(
         np.nan, rule, reason, unit, tuple(WEIGHTS.tolist()), tuple(losses[:-1].tolist()),
         tuple(leaves.tolist()), error / worst, float(losses[-1]),
+        tuple(strengths[at] for at in least[:-1]) if strengths else (),
     )  # fmt: skip
     return replace(choice, weight=choice.weights[choice.at(rule)])
 

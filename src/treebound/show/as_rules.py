@@ -55,18 +55,19 @@ class Region:
 
     def __str__(self) -> str:
         name = _name(self.column.name)
-        real = self.column.kind == "real"
-        text = self._interval(name) if real else self._categories(name)
+        text = self._categories(name)
+        if self.column.kind == "real":
+            empty = self.low >= self.high
+            text = None if empty else self.interval(name) or f"{name} is present"
         if text is None:
             return f"{name} is missing" if self.missing else "false"
         return f"({text} or missing)" if self.missing else text
 
-    def _interval(self, name: str) -> str | None:
-        if self.low >= self.high:
-            return None
+    def interval(self, name: str) -> str:
+        """The bounds of a real column; empty if there is none."""
         low, high = number(self.low), number(self.high)
         if math.isinf(self.low):
-            return f"{name} <= {high}" if math.isfinite(self.high) else f"{name} is present"
+            return f"{name} <= {high}" if math.isfinite(self.high) else ""
         return f"{name} > {low}" if math.isinf(self.high) else f"{low} < {name} <= {high}"
 
     def _categories(self, name: str) -> str | None:
@@ -237,8 +238,8 @@ def to_rules(
     ----------
     tree : Tree or BoundTreeClassifier
         For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
-    smoothing : {"shrinkage", "m-estimate", "laplace", None}
-        How counts become probabilities.
+    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
+        How counts become probabilities; a number is the strength of shrinkage.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories. With ``"stop"`` there is one more rule for each node
         where rows may stop; with ``"error"`` no rule matches a row with an unknown category in a

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 
 from treebound.data.columns import Unknown
 from treebound.model_methods import takes_model
-from treebound.show.words import answer, class_and_counts
+from treebound.show.words import answer, class_and_counts, node_lines
 from treebound.tree import Tree
-from treebound.tree.split import one_line, splits_of
+from treebound.tree.split import one_line, split_of
 
 _DEEP = 40
 
@@ -59,25 +59,35 @@ def to_text(
     """
     if tree.n_nodes == 1:
         return class_and_counts(tree, 0)
-    splits = splits_of(tree, unknown=unknown)
-    lines: list[str] = []
-    stack = [(0, 0 in swapped), (0, 0 not in swapped)]  # a node, and whether to write its left side
+    lines = []
+    limit = None if max_depth is None else max(max_depth, 1)
+    for node, words, inner in printed(tree, unknown, swapped, limit, digits):
+        line = f"{_indent(int(tree.node_depth[node]) - 1)}{words}"
+        lines.append(line if inner else f"{line}: {' '.join(node_lines(tree, node, None))}")
+    return "\n".join(lines[1:])  # without the root, which has no condition
+
+
+def printed(
+    tree: Tree,
+    unknown: Unknown,
+    swapped: Collection[int],
+    max_depth: int | None,
+    digits: int | None = None,
+    style: Callable[[str], str] = str,
+) -> Iterator[tuple[int, str, bool]]:
+    """The nodes in the order of printing, how they are reached, and whether others follow below."""
+    stack = [(0, "")]
     while stack:
-        node, left = stack.pop()
-        split, depth = splits[node], int(tree.node_depth[node])
-        assert split is not None
-        child = int((tree.left if left else tree.right)[node])
-        line = f"{_indent(depth)}{one_line(split.column.name)} "
-        line += answer(split, left=left, digits=digits)
-        if splits[child] is None:
-            lines.append(f"{line}: {class_and_counts(tree, child)}")
-        elif max_depth is not None and depth + 1 >= max_depth:
-            hidden = int(tree.size[child]) - 1
-            lines.append(f"{line}: {class_and_counts(tree, child)} ... {hidden} more")
-        else:
-            lines.append(line)
-            stack += [(child, child in swapped), (child, child not in swapped)]
-    return "\n".join(lines)
+        node, words = stack.pop()
+        deep = max_depth is not None and int(tree.node_depth[node]) >= max_depth
+        inner = bool(tree.left[node] >= 0) and not deep
+        yield node, words, inner
+        if inner:
+            split = split_of(tree, node, unknown=unknown)
+            sides = [(False, tree.right[node]), (True, tree.left[node])]
+            for left, child in sides[::-1] if node in swapped else sides:
+                side = style(answer(split, left=left, digits=digits))
+                stack.append((int(child), f"{one_line(split.column.name)} {side}"))
 
 
 def _indent(depth: int) -> str:

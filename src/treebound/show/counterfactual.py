@@ -31,15 +31,6 @@ class Move:
     changed: bool
 
 
-@dataclass(frozen=True)
-class NearestEnd:
-    """An end of the tree, the columns to change to reach it, and the sum of their sizes."""
-
-    node: int
-    moves: dict[int, Move]
-    size: float
-
-
 def least_change(
     tree: Tree,
     row: Sequence[Cell],
@@ -47,8 +38,8 @@ def least_change(
     *,
     unknown: Unknown = "other",
     grids: Sequence[Grid] | None = None,
-) -> NearestEnd | None:
-    """The smallest change of a row after which the tree does not predict ``label``, if any."""
+) -> tuple[int, dict[int, Move]] | None:
+    """The end and the moves of the smallest change after which another class is predicted."""
     # Smallest: the fewest columns, then the smallest sum of sizes, then the node of most rows.
     # An end is a box of values, so each column moves on its own to the nearest value inside. Boxes
     # shrink and cost more further down: subtrees that cost more than the best end are skipped.
@@ -72,7 +63,7 @@ def least_change(
             key = (*price, -int(tree.rows[node]), node)
             if tree.label[node] != label and key < best:
                 changed = {at: moves[at] for at in sorted(moves) if moves[at].changed}
-                best, nearest = key, NearestEnd(node, changed, price[1])
+                best, nearest = key, (node, changed)
         if split is None or here is None:
             continue
         for child, left in ((tree.right[node], False), (tree.left[node], True)):

@@ -240,9 +240,7 @@ class Page:
             for k, part in enumerate(bar):
                 high = 0.95 * PLOT * line * part / tallest
                 if high > 0:
-                    parts.append(
-                        (begin + (place + gap / 2) * step, foot, (1 - gap) * step, high, k)
-                    )
+                    parts.append((at, foot, (1 - gap) * step, high, k))
                     foot += high
         self._fill(ax, parts)
         ax.plot([begin, begin + room], [base, base], color="#666666", lw=0.6 * self.scale, zorder=3)

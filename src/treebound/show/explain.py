@@ -17,7 +17,6 @@ from treebound.model_methods import as_model
 from treebound.show.as_rules import Region
 from treebound.show.counterfactual import Cell, Grid, least_change
 from treebound.show.explanation import Change, Counterfactual, Explanation, Step
-from treebound.show.words import number
 from treebound.tree import Tree
 from treebound.tree.route import path_to
 from treebound.tree.split import one_line, plain, split_of
@@ -137,8 +136,9 @@ def _otherwise(
     nearest = least_change(tree, cells, label, unknown=unknown, grids=grids)
     if nearest is None:
         return None
+    node, moves = nearest
     changes = []
-    for at, move in nearest.moves.items():
+    for at, move in moves.items():
         column = tree.columns[at]
         new, region = _decoded(move.value, column), move.region
         if new is not None and grids[at] == "whole" and column.kind == "real" and new == int(new):
@@ -146,8 +146,8 @@ def _otherwise(
         words = _words(region, unknown)
         changes.append(Change(column.name, words, row[column.name], new, move.size))
     return Counterfactual(
-        answer=plain(tree.classes[int(tree.label[nearest.node])]),
-        node=nearest.node,
+        answer=plain(tree.classes[int(tree.label[node])]),
+        node=node,
         changes=tuple(changes),
         row={**row, **{change.column: change.new for change in changes}},
     )
@@ -177,14 +177,8 @@ def _words(region: Region, unknown: Unknown) -> str:
     """The condition for a value to lie in a region, in words, ignoring missing values."""
     name = one_line(region.column.name)
     if region.column.kind == "real":
-        low, high = math.isfinite(region.low), math.isfinite(region.high)
-        if region.low >= region.high:
-            return f"{name} missing"
-        if low and high:
-            return f"{number(region.low)} < {name} <= {number(region.high)}"
-        if low:
-            return f"{name} > {number(region.low)}"
-        return f"{name} <= {number(region.high)}" if high else f"{name} present"
+        empty = region.low >= region.high
+        return f"{name} missing" if empty else region.interval(name) or f"{name} present"
     inside = [one_line(value) for value in region.values()]
     if not inside:
         return f"{name} missing"

@@ -7,10 +7,11 @@ from collections.abc import Collection
 
 from treebound.data.columns import Unknown
 from treebound.model_methods import takes_model
+from treebound.show.as_text import printed
 from treebound.show.colours import class_colours
-from treebound.show.words import answer, class_and_counts, tree_in_words, typeset
+from treebound.show.words import node_lines, tree_in_words, typeset
 from treebound.tree import Tree
-from treebound.tree.split import one_line, split_of
+from treebound.tree.split import one_line
 
 _FRAME = "font-family:monospace;font-size:12px;line-height:1.5;overflow-x:auto;max-width:100%"
 _BAR = "display:inline-flex;width:60px;height:9px;vertical-align:middle;margin-right:6px"
@@ -28,40 +29,29 @@ def to_notebook(
 ) -> str:
     """The tree as lines of HTML, one for each node, with a bar of class proportions."""
     lines: list[str] = []
-    skipped = 0
-    stack = [(0, "")]
-    while stack:
-        node, words = stack.pop()
+    left = tree.n_nodes
+    for node, words, inner in printed(tree, unknown, swapped, max_depth, style=typeset):
         if len(lines) >= max_lines:
-            skipped += int(tree.size[node])
-            continue
-        whole = int(tree.node_depth[node]) < max_depth
-        lines.append(_line(tree, node, words, whole))
-        if tree.left[node] >= 0 and whole:
-            split = split_of(tree, node, unknown=unknown)
-            sides = [(False, tree.right[node]), (True, tree.left[node])]
-            for left, child in sides[::-1] if node in swapped else sides:
-                side = typeset(answer(split, left=left))
-                stack.append((int(child), f"{one_line(split.column.name)} {side}"))
-    if skipped:
-        lines.append(f"<div>... {skipped} more</div>")
+            break
+        lines.append(_line(tree, node, words, inner))
+        left -= 1 if inner else int(tree.size[node])
+    if left:
+        lines.append(f"<div>... {left} more</div>")
     name = "" if target is None else f" for {html.escape(one_line(target))}"
     head = f"<div><b>Tree</b>{name}: {tree_in_words(tree)}</div>"
     return f'<div class="treebound-tree" style="{_FRAME}">{head}{"".join(lines)}</div>'
 
 
-def _line(tree: Tree, node: int, words: str, whole: bool) -> str:
+def _line(tree: Tree, node: int, words: str, inner: bool) -> str:
     """One node: its condition, its bar, and its class if it is an end."""
-    ends = bool(tree.left[node] < 0)
-    text = html.escape(words)
-    if ends or not whole:
-        label = html.escape(class_and_counts(tree, node))
-        text = f"{text}: <b>{label}</b>" if text else f"<b>{label}</b>"
-    if not ends and not whole:
-        text += f" ... {int(tree.size[node]) - 1} more"
+    text = html.escape(words) or "all rows" * inner
+    if not inner:
+        label, *hidden = node_lines(tree, node, None)
+        text += f"{': ' if text else ''}<b>{html.escape(label)}</b>"
+        text = " ".join([text, *hidden])
     return (
         f'<div style="padding-left:{20 * int(tree.node_depth[node])}px;white-space:nowrap">'
-        f"{_bar(tree, node)}{text or 'all rows'}</div>"
+        f"{_bar(tree, node)}{text}</div>"
     )
 
 

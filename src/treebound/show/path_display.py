@@ -302,13 +302,8 @@ def _path_of(estimator: Any, caller: str) -> tuple[Model, PruningPath]:
 
 def _split(ax: Axes) -> tuple[Figure, list[Axes]]:
     """Replace one axes by three stacked ones."""
-    from matplotlib.gridspec import GridSpecFromSubplotSpec
-
-    figure, place = ax.figure, ax.get_subplotspec()
+    place = ax.get_subplotspec()
     if place is None:
         raise ValueError("The 'ax' parameter must be axes made by subplots. Got free axes instead.")
     ax.set_axis_off()
-    grid = GridSpecFromSubplotSpec(3, 1, subplot_spec=place, hspace=0.12)
-    first = figure.add_subplot(grid[0])
-    others = [figure.add_subplot(grid[k], sharex=first) for k in (1, 2)]
-    return figure, [first, *others]  # type: ignore[return-value]
+    return ax.figure, place.subgridspec(3, 1, hspace=0.12).subplots(sharex=True)  # type: ignore[return-value]

@@ -107,13 +107,11 @@ def _auc(
     """Area under the curve of each class against the others, on average; None for one class."""
     if len(present) < 2:
         return None
+    from sklearn.metrics import roc_auc_score
+
     areas = []
     for k in present.tolist() if shares.shape[1] > 2 else [1]:
-        distinct, at = np.unique(shares[:, k], return_inverse=True)
-        of_class = np.bincount(at, rows * (truth == k), len(distinct))
-        others = np.bincount(at, rows * (truth != k), len(distinct))
-        below = np.cumsum(others) - others / 2  # ties count half
-        areas.append(float(of_class @ below) / float(of_class.sum() * others.sum()))
+        areas.append(roc_auc_score(truth == k, shares[:, k], sample_weight=rows))
     return float(np.mean(areas))
 
 
@@ -139,9 +137,9 @@ def calibration_plot(figures: dict[str, Any]) -> Figure:
     figure: Figure = pyplot.figure(layout="constrained", figsize=(5.0, 5.0))
     ax = figure.subplots()
     parts = figures["calibration"]
-    given, right = ([part[name] for part in parts] for name in ("probability", "right"))
+    chances, right = ([part[name] for part in parts] for name in ("probability", "right"))
     ax.plot([0, 1], [0, 1], color=CHOSEN, ls=":", label="as right as it says")
-    ax.plot(given, right, marker="o", color=LINE, label="this tree")
+    ax.plot(chances, right, marker="o", color=LINE, label="this tree")
     for part in parts:
         place = (part["probability"], part["right"])
         ax.annotate(f"{part['rows']:,}", place, (4, -12), textcoords="offset points", fontsize=8)

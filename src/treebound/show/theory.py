@@ -36,7 +36,7 @@ class FerrersDisplay(Display):
 
     A row is a feature, a cell one of its thresholds; its colour is the size of the smaller part of
     the 2-partition that the greedy procedure of the ordinal stump theorem assigns it to. Use
-    :meth:`from_landscape` or :meth:`from_attribution` to draw one.
+    :meth:`from_landscape` to compute and draw one.
 
     Parameters
     ----------
@@ -77,20 +77,7 @@ class FerrersDisplay(Display):
             Axes to draw in; by default those of a new figure.
         """
         counts = ordinal.ordinal if isinstance(ordinal, Landscape) else tuple(ordinal)
-        return cls.from_attribution(ordinal_attribution(m, counts), ax=ax)
-
-    @classmethod
-    def from_attribution(
-        cls, attribution: OrdinalAttribution, *, ax: Axes | None = None
-    ) -> FerrersDisplay:
-        """Draw the result of :func:`treebound.bounds.stumps.ordinal_attribution`.
-
-        Parameters
-        ----------
-        attribution, ax
-            As in ``FerrersDisplay(attribution).plot(ax)``.
-        """
-        return cls(attribution).plot(ax=ax)
+        return cls(ordinal_attribution(m, counts)).plot(ax=ax)
 
     def _options(self) -> dict[str, Any]:
         columns, rows = len(self.attribution.conjugate), len(self.attribution.cells)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,13 @@ from treebound.growing._kernels import Bins, keys_of
 from treebound.growing.grow import KINDS
 from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, Subtree
 from treebound.growing.shard import Facts, Piece, grow_subtree
-from treebound.sql.relation import CELLS, Coding
+from treebound.sql.relation import Coding
 from treebound.sql.rows import CodedRows, RelationRows
 from treebound.sql.stores import one_of, pick
 from treebound.tree.model import Tree
 
 # Columns that are counted in one query.
 _AT_ONCE = 64
-# From so many rows on, what is counted is copied first.
-_MANY_ROWS = 1 << 17
 # Results that are not whole numbers.
 _FLOATS = {"low": np.float64, "high": np.float64, "part": np.float64}
 _LOOK = 2  # the value tells the side of a row
@@ -46,10 +44,14 @@ class SqlEngine:
         self._rows, self._table, self._store = rows, rows.table, rows.store
         self._n_classes = len(rows.schema.classes)
         self._weighted = not rows.total.ones
+        # counts of a bin: one a class, and the rows where these are weights
+        self._stride = self._n_classes + self._weighted
         self.gather_rows = max_fetched_rows
         self._source = source
         self.left_out, self.class_rows = source.left_out, source.class_rows
         self.left_out_rows = source.count_aside
+        # the number that the rows of each slot have in the table, and how many there are
+        self._numbers, self._n_numbers = np.zeros(1, dtype=np.int64), 1
         self._at_root = True
         try:
             self._start()
@@ -68,90 +70,54 @@ class SqlEngine:
 
     def _start(self) -> None:
         """Count all rows; bins are the cells that hold some."""
-        found = self._counted([0], ends=True)
-        if found["n"][found["j"] == 0].sum() != self._rows.schema.n_rows:
+        schema = self._rows.schema
+        found = self._counted(self._table, ends=True)
+        if found["n"][found["j"] == 0].sum() != schema.n_rows:
             raise _changed()
-        self._to_bin, self._cells, self._ends, least, singles, extents = [], [], [], [], [], []
-        for j, coding in enumerate(self._rows.codings):
-            mine = {name: array[found["j"] == j] for name, array in found.items()}
-            code = mine["code"]
-            cells, ends_of = np.empty(0, np.int64), (np.empty(0), np.empty(0))
-            if coding.codes is not None:
-                places = np.append(coding.codes, -1)[code]
-                self._to_bin.append(_by_category(coding))
-                present = places[places >= 0]
-                ends = (present.min(), present.max()) if len(present) else (np.inf, -np.inf)
-                least.append(np.empty(0))
-                singles.append(np.ones(len(coding.column.categories or ()), dtype=np.uint8))
-            else:
-                to_bin, low, high = _used_cells(coding, code, mine["low"], mine["high"])
-                if len(low) and (low[0] < coding.low or high[-1] > coding.high):
-                    raise _changed()
-                self._to_bin.append(to_bin)
-                cells, ends_of = np.unique(code[code >= 0]), (low, high)
-                ends = (low[0], high[-1]) if len(low) else (np.inf, -np.inf)
-                least.append(low if len(low) else np.zeros(1))
-                singles.append((low == high).astype(np.uint8) if len(low) else np.ones(1, np.uint8))
-            extents.append(ends)
-            self._cells.append(cells)
-            self._ends.append(ends_of)
-        columns = self._rows.schema.columns
-        sizes = [len(column.categories or ()) for column in columns]
-        kinds = [KINDS[column.kind] for column in columns]
-        self.bins = Bins(least, kinds, sizes, 65535)
+        self._cells = [
+            _cells(coding, {name: array[found["j"] == j] for name, array in found.items()})
+            for j, coding in enumerate(self._rows.codings)
+        ]
+        self.bins = Bins(
+            [cells.low if cells.real else np.empty(0) for cells in self._cells],
+            [KINDS[column.kind] for column in schema.columns],
+            [len(column.categories or ()) for column in schema.columns],
+            65535,
+        )
+        self._starts = np.cumsum([0, *(n + 1 for n in self.bins.n_bins)])
         self._root = self._histograms(found, np.zeros(1, dtype=np.int64))
-        wide = self._root[0, : (self.bins.n_bins[0] + 1) * self._stride].reshape(-1, self._stride)
-        self.counts = np.ascontiguousarray(wide[:, : self._n_classes].sum(axis=0), dtype=np.int64)
-        missing = [bool(self._column(self._root[0], j)[-1].any()) for j in range(len(columns))]
+        counts = self._by_column(self._root[0])
+        self.counts = counts[0][:, : self._n_classes].sum(axis=0).astype(np.int64)
         self.facts = Facts(
-            self._rows.schema.n_rows,
+            schema.n_rows,
             self._rows.total,
-            np.array(extents, dtype=np.float64).reshape(-1, 2),
-            np.array(missing, dtype=bool),
-            singles,
+            np.array([cells.extent for cells in self._cells], dtype=np.float64).reshape(-1, 2),
+            np.array([own[-1].any() for own in counts], dtype=bool),
+            [(cells.low == cells.high).astype(np.uint8) for cells in self._cells],
         )
 
-    @property
-    def _stride(self) -> int:
-        """Counts of a bin: one a class, and the rows where these are weights."""
-        return self._n_classes + self._weighted
-
-    def _column(self, table: NDArray[Any], j: int) -> NDArray[Any]:
-        """The counts of a column in a histogram: bins, and missing values last."""
-        sizes = [(n + 1) * self._stride for n in self.bins.n_bins]
-        start = sum(sizes[:j])
-        return table[start : start + sizes[j]].reshape(-1, self._stride)
+    def _by_column(self, table: NDArray[Any]) -> list[NDArray[Any]]:
+        """The counts of each column in a histogram: bins, and missing values last."""
+        return np.split(table.reshape(-1, self._stride), self._starts[1:-1])
 
     def recode(self, bins: Bins) -> None:
         """Nothing: cells are divided where it matters."""
 
     # -- counting ------------------------------------------------------------------------------
 
-    def _counted(self, slots: Sequence[int], *, ends: bool = False) -> dict[str, Any]:
-        """Rows and weights by column, slot, label and code."""
-        codings = self._rows.codings
-        row = f"CAST(slot AS BIGINT) * {len(self._rows.classes_of)} + label"
-        names = [name for name in self._others if ends or name[0] != "v"]
-        query = f"SELECT {row} AS place, {', '.join(names)} FROM {self._table} AS t "
-        query += f"WHERE slot {one_of(slots)}"
-        # codes side by side in a table of their own are counted twice as fast
-        copied = not ends and self._rows.schema.n_rows >= _MANY_ROWS
-        source = self._store.keep(query) if copied else f"({query})"
+    def _counted(self, source: str, *, ends: bool = False) -> dict[str, Any]:
+        """Rows and weights by column, place (number of the node and label) and code."""
+        place = f"slot * {len(self._rows.classes_of)} + label" if ends else "place"
         parts = []
-        for j, coding in enumerate(codings):
-            at = f"place * {coding.width} + c{j} + 1"
-            wanted = [f"{j} AS j, {at} AS at", *self._sums]
+        for j, coding in enumerate(self._rows.codings):
+            wanted = [f"{j} AS j, {place} AS place, {coding.code(self._store)} AS code"]
+            wanted += self._sums
             if ends:
                 value = f"v{j}" if coding.codes is None else self._store.number(0.0)
                 wanted += [f"MIN({value}) AS low", f"MAX({value}) AS high"]
-            parts.append(f"SELECT {', '.join(wanted)} FROM {source} AS s GROUP BY {at}")
-        found = self._fetch(parts)
-        if copied:
-            self._store.drop(source)
-        widths = np.array([coding.width for coding in codings])
-        found["row"], found["code"] = np.divmod(found["at"], widths[found["j"]])
-        found["code"] -= 1
-        return found
+            by = f"{place}, {coding.code(self._store)}"
+            parts.append(f"SELECT {', '.join(wanted)} FROM {source} AS s GROUP BY {by}")
+        return self._fetch(parts)
 
     @property
     def _sums(self) -> list[str]:
@@ -172,30 +138,43 @@ class SqlEngine:
         """Count the rows of some nodes, by bin and class; one histogram for each node."""
         if slots.tolist() == [0] and self._at_root:
             return self._root
-        return self._histograms(self._counted(slots.tolist()), slots.astype(np.int64))
+        numbers = self._numbers[slots]
+        # the rows of these nodes side by side are counted twice as fast
+        place = f"CAST(slot AS BIGINT) * {len(self._rows.classes_of)} + label AS place"
+        source = self._store.keep(
+            f"SELECT {', '.join([place, *self._kept])} FROM {self._table} AS t "
+            f"WHERE slot {one_of(numbers)}"
+        )
+        try:
+            return self._histograms(self._counted(source), numbers)
+        finally:
+            self._store.drop(source)
 
-    def _histograms(self, found: Mapping[str, Any], slots: NDArray[np.int64]) -> NDArray[Any]:
-        """Histograms of what was counted."""
-        stride, k = self._stride, len(self._rows.classes_of)
-        size = sum((n + 1) * stride for n in self.bins.n_bins)
-        table = np.zeros((len(slots), size), dtype=np.int64)
-        order = np.argsort(slots)
-        start = 0
-        for j in range(len(self._rows.codings)):
-            of = found["j"] == j
-            slot, label = np.divmod(found["row"][of], k)
-            rows, bins = found["n"][of], self._to_bin[j][found["code"][of] + 1]
-            if len(bins) and bins.min() < 0:
-                raise _changed()
-            at = order[np.searchsorted(slots[order], slot)]
-            place = start + bins * stride
-            mine = found["units"][of] if self._weighted else rows
-            np.add.at(table, (at, place + self._rows.classes_of[label]), mine)
-            if self._weighted:
-                np.add.at(table, (at, place + self._n_classes), rows)
-            start += (self.bins.n_bins[j] + 1) * stride
+    @property
+    def _kept(self) -> list[str]:
+        """The columns of weights and codes."""
+        words = [f"w{word}" for word in range(self._rows.codings[-1].word + 1)]
+        return ["units", *words] if self._weighted else words
+
+    def _histograms(self, found: Mapping[str, Any], numbers: NDArray[np.int64]) -> NDArray[Any]:
+        """Histograms of what was counted, of the nodes whose rows have some numbers."""
+        table = np.zeros((len(numbers), self._starts[-1], self._stride), dtype=np.int64)
+        firsts = np.cumsum([0, *(len(cells.bins) for cells in self._cells)])
+        bins = np.concatenate([cells.bins for cells in self._cells])[
+            firsts[found["j"]] + found["code"]
+        ]
+        if len(bins) and bins.min() < 0:
+            raise _changed()
+        number, label = np.divmod(found["place"], len(self._rows.classes_of))
+        order = np.argsort(numbers)
+        at = order[np.searchsorted(numbers[order], number)]
+        cells = self._starts[found["j"]] + bins
+        weights = found["units" if self._weighted else "n"]
+        np.add.at(table, (at, cells, self._rows.classes_of[label]), weights)
+        if self._weighted:
+            np.add.at(table, (at, cells, self._n_classes), found["n"])
         small = not self._weighted and self._rows.schema.n_rows < 2**32
-        return table.astype(np.uint32) if small else table
+        return table.reshape(len(numbers), -1).astype(np.uint32 if small else np.int64)
 
     # -- looking into cells --------------------------------------------------------------------
 
@@ -207,29 +186,28 @@ class SqlEngine:
     def _inside(self, j: int, question: Question) -> str:
         """A query of the rows of some intervals, by slices of equal width or by value."""
         each = np.diff(question.first, axis=1)
-        slots = np.repeat(question.slots, each.sum(axis=1)).astype(np.int64)
+        numbers = np.repeat(self._numbers[question.slots], each.sum(axis=1))
         bins = np.concatenate([np.repeat(np.arange(len(row)), row) for row in each])
-        low = np.maximum(question.low, keys_of(self._ends[j][0])[bins])
-        high = np.minimum(question.high, keys_of(self._ends[j][1])[bins])
+        cells = self._cells[j]
+        low = np.maximum(question.low, keys_of(cells.low)[bins])
+        high = np.minimum(question.high, keys_of(cells.high)[bins])
         ends = values_of(low), values_of(high)
         with np.errstate(all="ignore"):
             rates = question.n_slices * (1.0 - 2.0**-40) / (ends[1] - ends[0])
         rates[(question.shift == EXACT) | ~np.isfinite(rates)] = 0.0  # by value
-        places = slots * (CELLS + 1) + self._cells[j][bins] + 1
-        number = self._store.number
-        intervals = ", ".join(
-            f"({i}, {place}, {number(least)}, {number(most)}, {number(rate)})"
-            for i, (place, least, most, rate) in enumerate(
-                zip(places.tolist(), *(a.tolist() for a in (*ends, rates)), strict=True)
-            )
+        coding = self._rows.codings[j]
+        places = numbers * coding.width + cells.codes[bins]
+        intervals = self._store.table_of(
+            i=np.arange(len(places)), place=places, least=ends[0], most=ends[1], rate=rates
         )
         units = ", t.units AS units" if self._weighted else ""
         part = f"CASE WHEN q.rate = 0 THEN t.v{j} ELSE FLOOR((t.v{j} - q.least) * q.rate) END"
         return (
             f"SELECT {j} AS j, i, part, label, {', '.join(self._sums)}, MIN(value) AS low, "
             f"MAX(value) AS high FROM (SELECT q.i AS i, {part} AS part, t.label AS label, t.v{j} "
-            f"AS value{units} FROM {self._table} AS t JOIN (VALUES {intervals}) AS q(i, place, "
-            f"least, most, rate) ON CAST(t.slot AS BIGINT) * {CELLS + 1} + t.c{j} + 1 = q.place "
+            f"AS value{units} FROM {self._table} AS t JOIN {intervals} "
+            f"AS q ON CAST(t.slot AS BIGINT) * {coding.width} + "
+            f"{coding.code(self._store)} = q.place "
             f"AND t.v{j} BETWEEN q.least AND q.most) AS s GROUP BY i, part, label"
         )
 
@@ -255,61 +233,63 @@ class SqlEngine:
 
     def divide(self, splits: Sequence[ShardSplit]) -> None:
         """Split nodes; the slots are now those of the children that are kept."""
-        children, n = [], 0
+        left_over = set(self._numbers.tolist())
+        numbers: list[int] = []
+        cases: list[tuple[int, str]] = []
         for split in splits:
-            left = n if split.keep_left else -1
-            n += split.keep_left
-            right = n if split.keep_right else -1
-            n += split.keep_right
-            children.append((split.slot, split, left, right))
-        children.sort(key=lambda child: child[0])
-
-        sides = [
-            (slot, f"CASE WHEN {self._goes_left(split)} THEN {left} ELSE {right} END")
-            for slot, split, left, right in children
-        ]
-        self._table = self._store.update(self._table, pick("slot", sides, "-1"), self._others)
+            own = int(self._numbers[split.slot])
+            left_over.discard(own)
+            left, right = own if split.keep_left else -1, -1
+            if split.keep_right:  # a new number where the left child has that of the node
+                right = self._n_numbers if split.keep_left else own
+                self._n_numbers += split.keep_left
+            numbers += [number for number in (left, right) if number >= 0]
+            if left < 0 or (split.sides != 1).any():
+                test = f"CASE WHEN {self._goes_left(split)} THEN {left} ELSE {right} END"
+                cases.append((own, test))
+        cases = sorted([*cases, *((number, "-1") for number in left_over)])
+        if cases:
+            changed = [number for number, _ in cases]
+            self._table = self._store.update(
+                self._table, pick("slot", cases), changed, ["label", *self._kept, *self._values]
+            )
+        self._numbers = np.array(numbers, dtype=np.int64)
         self._at_root = False
 
     @property
-    def _others(self) -> list[str]:
-        """The stored columns beside the slot."""
-        names = ["label", "units"] if self._weighted else ["label"]
-        for j, coding in enumerate(self._rows.codings):
-            names += [f"c{j}"] if coding.codes is not None else [f"c{j}", f"v{j}"]
-        return names
+    def _values(self) -> list[str]:
+        """The columns of numbers."""
+        return [f"v{j}" for j, coding in enumerate(self._rows.codings) if coding.codes is None]
 
     def _goes_left(self, split: ShardSplit) -> str:
         """SQL that is true for rows on the left of a split, missing values included."""
-        j, sides, to_bin = split.column, split.sides, self._to_bin[split.column]
-        left = np.flatnonzero((to_bin >= 0) & (sides[to_bin] == 1)) - 1  # stored codes
-        if self._rows.codings[j].codes is None and (sides == _LOOK).any():
-            edge = f"v{j} <= {self._store.number(split.edge)}"
-            return f"{edge} OR c{j} = -1" if sides[-1] == 1 else edge
-        if self._rows.codings[j].codes is None and len(left):
-            present = left[left >= 0]
-            # cells without rows are between those of the left side
-            left = np.union1d(left, np.arange(present.max(initial=-1) + 1))
-            left = left if sides[-1] == 1 else left[left >= 0]
-        return " OR ".join(f"c{j} BETWEEN {a} AND {b}" for a, b in _runs(left)) or "1 = 0"
+        j, sides, cells = split.column, split.sides, self._cells[split.column]
+        if not cells.real:
+            runs = _runs(np.flatnonzero((cells.bins >= 0) & (sides[cells.bins] == 1)))
+            code = self._rows.codings[j].code(self._store)
+            return " OR ".join(f"{code} BETWEEN {a} AND {b}" for a, b in runs) or "1 = 0"
+        left = np.flatnonzero(sides[:-1] == 1)
+        edge = split.edge if (sides == _LOOK).any() else cells.high[left].max(initial=-np.inf)
+        test = f"v{j} <= {self._store.number(edge)}" if edge > -np.inf else "1 = 0"
+        return f"{test} OR v{j} IS NULL" if sides[-1] == 1 else test
 
     # -- small nodes ---------------------------------------------------------------------------
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
         """Grow all of the tree below some small nodes; the arrays of each subtree."""
-
-        slots = [subtree.slot for subtree in subtrees]
-        names = [
-            f"c{j}" if coding.codes is not None else f"v{j}"
+        numbers = self._numbers[[subtree.slot for subtree in subtrees]]
+        names = [f"x{j}" for j in range(len(self._rows.codings))]
+        values = [
+            f"{f'v{j}' if coding.codes is None else coding.code(self._store)} AS x{j}"
             for j, coding in enumerate(self._rows.codings)
         ]
-        wanted = ["slot", "label", *(["units"] if self._weighted else []), *names]
+        wanted = ["slot", "label", *(["units"] if self._weighted else []), *values]
         found = self._store.fetch(
-            f"SELECT {', '.join(wanted)} FROM {self._table} AS t WHERE slot {one_of(slots)}"
+            f"SELECT {', '.join(wanted)} FROM {self._table} AS t WHERE slot {one_of(numbers)}"
         )
         arrays = []
-        for subtree in subtrees:
-            at = np.flatnonzero(found["slot"] == subtree.slot)
+        for number, subtree in zip(numbers, subtrees, strict=True):
+            at = np.flatnonzero(found["slot"] == number)
             columns = [
                 _values(found[name][at], c)
                 for name, c in zip(names, self._rows.codings, strict=True)
@@ -337,10 +317,7 @@ class SqlEngine:
 
     def digest(self) -> list[int]:
         """A number for every column that depends on its values and labels, not on their order."""
-        return [
-            zlib.crc32(np.ascontiguousarray(self._column(self._root[0], j)).tobytes())
-            for j in range(self.bins.n_columns)
-        ]
+        return [zlib.crc32(counts.tobytes()) for counts in self._by_column(self._root[0])]
 
 
 def _runs(numbers: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -351,36 +328,48 @@ def _runs(numbers: NDArray[np.int64]) -> list[tuple[int, int]]:
     return [(int(part[0]), int(part[-1])) for part in parts]
 
 
-def _by_category(coding: Coding) -> NDArray[np.int64]:
-    """The bin of every stored code, missing first; a value that is missing has the last bin."""
-    assert coding.codes is not None
-    n = len(coding.column.categories or ())
-    return np.where(np.append(-1, coding.codes) < 0, n, np.append(-1, coding.codes))
+class Cells(NamedTuple):
+    """The bins of a column: the cells of numbers that hold rows, or all categories."""
+
+    real: bool
+    bins: NDArray[np.int64]  # of every stored code; -1 has none, and missing the last
+    codes: NDArray[np.int64]  # the stored code of each bin of numbers
+    low: NDArray[np.float64]  # the least and the greatest value of each bin
+    high: NDArray[np.float64]
+    extent: tuple[float, float]
 
 
-def _used_cells(
-    coding: Coding, code: NDArray[np.int64], low: NDArray[Any], high: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """The bin of every cell, missing first, and the ends of those that hold rows."""
-    if len(code) and (code.min() < -1 or code.max() >= CELLS):
+def _cells(coding: Coding, found: Mapping[str, Any]) -> Cells:
+    """The bins of a column, of its codes with their least and greatest values."""
+    if coding.codes is not None:
+        n = len(coding.column.categories or ())
+        categories = np.append(-1, coding.codes)
+        present = categories[found["code"]]
+        present = present[present >= 0]
+        extent = (present.min(), present.max()) if len(present) else (np.inf, -np.inf)
+        bins = np.where(categories < 0, n, categories)
+        return Cells(False, bins, np.empty(0, np.int64), np.zeros(n), np.zeros(n), extent)
+    # also of code 0: a value that was not there when the cells were made may be below all of them
+    if (found["low"] < coding.low).any() or (found["high"] > coding.high).any():
         raise _changed()
-    used = np.unique(code[code >= 0])
-    to_bin = np.full(coding.width, -1, dtype=np.int64)
-    to_bin[used + 1] = np.arange(len(used))
-    to_bin[0] = max(len(used), 1)
-    ends = np.full((2, len(used)), np.inf)
-    at = to_bin[code + 1]
-    here = code >= 0
-    np.minimum.at(ends[0], at[here], low[here].astype(np.float64) + 0.0)
-    np.minimum.at(ends[1], at[here], -high[here].astype(np.float64))
-    return to_bin, ends[0], 0.0 - ends[1]
+    own = {name: array[found["code"] > 0] for name, array in found.items()}
+    codes, at = np.unique(own["code"], return_inverse=True)
+    low, high = np.full(len(codes), np.inf), np.full(len(codes), -np.inf)
+    np.minimum.at(low, at, own["low"] + 0.0)  # no negative zero
+    np.maximum.at(high, at, own["high"] + 0.0)
+    bins = np.full(coding.width, -1, dtype=np.int64)
+    bins[codes] = np.arange(len(codes))
+    bins[0] = max(len(codes), 1)
+    if not len(codes):  # one bin that nothing is in
+        return Cells(True, bins, np.zeros(1, np.int64), np.zeros(1), np.zeros(1), (np.inf, -np.inf))
+    return Cells(True, bins, codes, low, high, (low[0], high[-1]))
 
 
 def _values(stored: NDArray[Any], coding: Coding) -> NDArray[Any]:
     """Numbers, or codes of categories, as the growth in memory takes them."""
     if coding.codes is None:
         return np.ascontiguousarray(stored, dtype=np.float64)
-    codes: NDArray[np.int32] = np.append(coding.codes, -1)[stored].astype(np.int32)
+    codes: NDArray[np.int32] = np.append(-1, coding.codes)[stored].astype(np.int32)
     return codes
 
 

@@ -18,9 +18,11 @@ from treebound.data.streams import in_database
 from treebound.sql.stores import ROWS, Store
 
 # Cells of equal width in which a column of numbers is counted.
-CELLS = 255
+CELLS = 1023
 # Codes of categories have 16 bits in memory, and one of them is for missing values.
 _MOST_CATEGORIES = 65534
+# Bits of codes in one number: whole floats are exact so far.
+_WORD_BITS = 52
 
 
 class Relation:
@@ -93,7 +95,8 @@ class Coding(NamedTuple):
     """How the values of a column are stored: in cells of equal width, or as numbers of categories.
 
     A unit of numbers has ``rate`` cells, 0 where floats have no cells of equal width. ``codes`` has
-    the code of each stored number of a category: those are in the order of the database.
+    the code of each stored number of a category: those are in the order of the database. Codes are
+    bits of whole numbers (``word``, ``shift``), since a database copies few columns faster.
     """
 
     column: Column
@@ -101,18 +104,42 @@ class Coding(NamedTuple):
     high: float = 0.0
     rate: float = 0.0
     codes: NDArray[np.int64] | None = None
+    word: int = 0
+    shift: int = 0
 
     @property
     def width(self) -> int:
-        """How many stored codes there are, with that of missing values, which is -1."""
+        """How many stored codes there are, with that of missing values, which is 0."""
         return 1 + (CELLS if self.codes is None else len(self.codes))
 
-    def cell(self, value: str, store: Store) -> str:
-        """SQL of the cell of a number; rounding keeps the order of values."""
-        if not self.rate:
-            return f"CAST({value} * 0 AS SMALLINT)"
-        low, rate = store.number(self.low), store.number(self.rate)
-        return f"CAST(FLOOR(({value} - {low}) * {rate}) AS SMALLINT)"
+    @property
+    def bits(self) -> int:
+        """The bits of a stored code."""
+        return (self.width - 1).bit_length()
+
+    def code(self, store: Store) -> str:
+        """SQL of the stored code."""
+        return store.bits(f"w{self.word}", self.shift, self.bits)
+
+    def stored(self, j: int, store: Store) -> str:
+        """SQL of the code in its place, as a float; rounding keeps the order of values."""
+        code = f"CAST(t{j}.code AS {store.double})"
+        if self.codes is None:
+            low, rate = store.number(self.low), store.number(self.rate)
+            code = f"FLOOR((x{j} - {low}) * {rate})" if self.rate else f"x{j} * 0"
+        return f"COALESCE({code} + 1, 0) * {store.number(2.0**self.shift)}"
+
+
+def in_words(codings: Sequence[Coding]) -> list[Coding]:
+    """Codings with places in words, whose floats are exact."""
+    placed: list[Coding] = []
+    word = shift = 0
+    for coding in codings:
+        if shift + coding.bits > _WORD_BITS:
+            word, shift = word + 1, 0
+        placed.append(coding._replace(word=word, shift=shift))
+        shift += coding.bits
+    return placed
 
 
 def is_number(dtype: Any, name: str) -> bool:

@@ -28,10 +28,11 @@ from treebound.sql.relation import (
     categories_of,
     distinct,
     fetch_table,
+    in_words,
     is_number,
     number_codings,
 )
-from treebound.sql.stores import ROWS, Store, one_of, store_of
+from treebound.sql.stores import ROWS, Store, store_of
 from treebound.sql.weights import Weights
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, summed_up
@@ -44,8 +45,8 @@ _ROW = "treebound_row"
 class CodedRows(NamedTuple):
     """Rows as values and codes, and what was learned of them.
 
-    The table has the columns ``slot``, ``label``, ``units`` (where rows have weights), and for
-    every column j its stored code ``cj``, and its number ``vj`` if it is real.
+    The table has the columns ``slot``, ``label``, ``units`` (where rows have weights), the words
+    ``w0``, ``w1``, ... of codes, and the number ``vj`` of every column j that is real.
     """
 
     store: Store
@@ -170,8 +171,8 @@ class RelationRows:
             chosen = order[start : start + min(size, MOST_SET_ASIDE)]
             start += len(chosen)
             if len(chosen):
-                self._aside[kind] = self._part(table, native, f"{_ROW} {one_of(chosen)}")
-        self._frame = self._part(table, native, f"NOT {_ROW} {one_of(order[:start])}")
+                self._aside[kind] = self._part(table, native, "IN", chosen)
+        self._frame = self._part(table, native, "NOT IN", order[:start])
         found = self._store.fetch(
             f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} JOIN {self._labels} AS ty ON y = "
             "ty.value GROUP BY ty.code",
@@ -180,9 +181,10 @@ class RelationRows:
         self._label_rows = np.zeros_like(self._label_rows)
         self._label_rows[found["code"].astype(np.intp)] = found["n"].astype(np.int64)
 
-    def _part(self, table: str, like: Any, condition: str) -> Any:
+    def _part(self, table: str, like: Any, which: str, numbers: NDArray[np.int64]) -> Any:
         """Some rows of a table that has numbers of rows beside the columns of a relation."""
-        text = f"SELECT * FROM {table} AS t WHERE {condition}"
+        others = self._store.table_of(n=numbers)
+        text = f"SELECT * FROM {table} AS t WHERE {_ROW} {which} (SELECT n FROM {others} AS q)"
         return nw.from_native(self._store.relation(text, like, **{_ROW: "int64"}))
 
     def _numbered(self) -> str:
@@ -252,9 +254,11 @@ class RelationRows:
         weights = Weights(store, native, joins[0], self.classes, self._classes_of)
         weights.learn(self._label_rows, self._most_weight, class_weight)
         stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
-        ordered = [codings[j] for j in range(len(self.names))]
-        for j, coding in enumerate(ordered):
-            stored += _stored(j, coding, store)
+        ordered = in_words([codings[j] for j in range(len(self.names))])
+        for word in range(ordered[-1].word + 1):
+            codes = [c.stored(j, store) for j, c in enumerate(ordered) if c.word == word]
+            stored.append(f"CAST({' + '.join(codes)} AS BIGINT) AS w{word}")
+        stored += [f"x{j} AS v{j}" for j, coding in enumerate(ordered) if coding.codes is None]
         table = store.keep(f"SELECT {', '.join(stored)} FROM {ROWS} {' '.join(joins)}", native)
         schema = LearnedSchema(
             tuple(coding.column for coding in ordered),
@@ -273,10 +277,3 @@ class RelationRows:
         if self.types[name].is_float():
             value = nw.when(~value.is_nan()).then(value)
         return value.cast(nw.Float64)
-
-
-def _stored(j: int, coding: Coding, store: Store) -> list[str]:
-    """SQL of the stored code of a column, -1 where it is missing, and of its number."""
-    if coding.codes is not None:
-        return [f"COALESCE(CAST(t{j}.code AS INTEGER), -1) AS c{j}"]
-    return [f"COALESCE({coding.cell(f'x{j}', store)}, -1) AS c{j}", f"x{j} AS v{j}"]

@@ -59,9 +59,23 @@ class Store:
         """Remove a table that was kept."""
         self.run(f"DROP TABLE {table}")
 
-    def update(self, table: str, case: str, others: Sequence[str]) -> str:
-        """A table with another ``slot`` of each row."""
-        new = self.keep(f"SELECT {', '.join(others)}, {case} AS slot FROM {table} AS t")
+    def table_of(self, **columns: NDArray[Any]) -> str:
+        """SQL of a table of whole numbers and floats."""
+        values = [
+            map(self.number if array.dtype.kind == "f" else str, array.tolist())
+            for array in columns.values()
+        ]
+        rows = ", ".join(f"({', '.join(row)})" for row in zip(*values, strict=True))
+        return f"(SELECT * FROM (VALUES {rows}) AS v({', '.join(columns)}))"
+
+    def bits(self, number: str, shift: int, n: int) -> str:
+        """SQL of some bits of a whole number."""
+        return f"(({number} >> {shift}) & {2**n - 1})"
+
+    def update(self, table: str, case: str, slots: Sequence[int], others: Sequence[str]) -> str:
+        """A table with another ``slot`` of the rows of some; those of a negative one may go."""
+        slot = f"CASE WHEN slot {one_of(slots)} THEN {case} ELSE slot END AS slot"
+        new = self.keep(f"SELECT {', '.join(others)}, {slot} FROM {table} AS t WHERE slot >= 0")
         self.drop(table)
         return new
 
@@ -81,10 +95,26 @@ class DuckStore(Store):
         self.run(f"CREATE TEMP TABLE {name} AS {text}", native)
         return f"temp.{name}"
 
-    def update(self, table: str, case: str, others: Sequence[str]) -> str:
-        # a column is changed where it is: the others are not written again
-        self.run(f"UPDATE {table} SET slot = {case}")
-        return table
+    def table_of(self, **columns: NDArray[Any]) -> str:
+        # one text for each column is planned in no time, many numbers are not
+        types = {"f": "DOUBLE[]", "i": "BIGINT[]"}
+        lists = [
+            f"UNNEST(CAST('{array.tolist()}' AS {types[array.dtype.kind]})) AS {name}"
+            for name, array in columns.items()
+        ]
+        return f"(SELECT {', '.join(lists)})"
+
+    def update(self, table: str, case: str, slots: Sequence[int], others: Sequence[str]) -> str:
+        # a column is changed where it is: the others are not written again while most rows stay
+        self.run(f"UPDATE {table} SET slot = {case} WHERE slot {one_of(slots)}")
+        found = self.fetch(
+            f"SELECT COUNT(*) AS n, COUNT(NULLIF(slot < 0, FALSE)) AS gone FROM {table}"
+        )
+        if 2 * found["gone"][0] < found["n"][0]:
+            return table
+        new = self.keep(f"SELECT * FROM {table} WHERE slot >= 0")
+        self.drop(table)
+        return new
 
 
 class SparkStore(Store):
@@ -116,6 +146,9 @@ class SparkStore(Store):
         self._kept[name] = self.run(text, native).localCheckpoint()
         self._kept[name].createOrReplaceTempView(name)
         return name
+
+    def bits(self, number: str, shift: int, n: int) -> str:
+        return f"(SHIFTRIGHT({number}, {shift}) & {2**n - 1})"
 
     def drop(self, table: str) -> None:
         self._session.catalog.dropTempView(table)
@@ -221,19 +254,12 @@ def one_of(numbers: Any) -> str:
     return f"IN ({', '.join(map(str, np.asarray(numbers).tolist()))})"
 
 
-def pick(number: str, values: Sequence[tuple[int, str]], other: str | None = None) -> str:
-    """SQL that gives the value of a number, by halves; ``values`` are in order.
-
-    Numbers that have none get ``other``; None if all have one.
-    """
+def pick(number: str, values: Sequence[tuple[int, str]]) -> str:
+    """SQL that gives the value of a number, which is one of some, by halves; they are in order."""
     if len(values) == 1:
-        at, value = values[0]
-        return (
-            value if other is None else f"CASE WHEN {number} = {at} THEN {value} ELSE {other} END"
-        )
+        return values[0][1]
     half = len(values) // 2
     low, high = values[:half], values[half:]
     return (
-        f"CASE WHEN {number} < {high[0][0]} THEN {pick(number, low, other)} "
-        f"ELSE {pick(number, high, other)} END"
+        f"CASE WHEN {number} < {high[0][0]} THEN {pick(number, low)} ELSE {pick(number, high)} END"
     )

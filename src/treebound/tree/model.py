@@ -164,15 +164,12 @@ class Tree:
 
     def _fault(self, fault: str, node: int) -> str:
         """Describe what is wrong with a node."""
-        if fault == "label":
+        if fault in ("label", "feature"):
+            last = len(self.classes if fault == "label" else self.columns) - 1
+            what = f"a {'class' if fault == 'label' else 'column'} from 0 to {last}"
             return (
-                f"The 'label' of node {node} of a Tree must be a class from 0 to "
-                f"{len(self.classes) - 1}. Got {self.label[node]} instead."
-            )
-        if fault == "feature":
-            return (
-                f"The 'feature' of node {node} of a Tree must be a column from 0 to "
-                f"{len(self.columns) - 1}. Got {self.feature[node]} instead."
+                f"The {fault!r} of node {node} of a Tree must be {what}. "
+                f"Got {vars(self)[fault][node]} instead."
             )
         if fault == "split":
             column = self.columns[self.feature[node]]
@@ -241,20 +238,10 @@ class Tree:
     @cached_property
     def shape(self) -> TreeShape:
         """The unordered shape of the tree."""
-        return self.subtree_shapes()[0]
-
-    def subtree_shapes(self) -> list[TreeShape]:
-        """The shape of the subtree at each node.
-
-        Returns
-        -------
-        list of TreeShape
-            One for each node.
-        """
         shapes = [TreeShape.leaf()] * self.n_nodes
         for node in np.flatnonzero(~self.is_leaf)[::-1].tolist():
             shapes[node] = TreeShape.node(shapes[self.left[node]], shapes[self.right[node]])
-        return shapes
+        return shapes[0]
 
     @cached_property
     def landscape(self) -> Landscape:
@@ -438,6 +425,12 @@ class Tree:
 def nodes_left(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.intp]:
     """The nodes that are left where others become leaves, in pre-order."""
     return collapsed(tree.left, tree.right, tree.size, cuts)[0]
+
+
+def topmost(tree: Tree, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Those of some nodes that are below none of the others, in pre-order."""
+    left = nodes_left(tree, nodes)
+    return left[np.isin(left, nodes)]
 
 
 def rows_at_rest(tree: Tree, counts: NDArray[Any]) -> NDArray[Any]:

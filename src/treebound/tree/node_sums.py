@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,7 @@ def class_sums(
     return np.stack(tables)
 
 
-def summed_up(tree: Tree, counts: Floats) -> Floats:
+def summed_up(tree: Tree, counts: NDArray[Any]) -> Floats:
     """Counts of the rows that end at each node, with those of the nodes below it."""
     counts = np.array(counts, dtype=np.float64, order="C")
     add_up(tree.left, tree.right, counts)

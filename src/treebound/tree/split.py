@@ -22,41 +22,19 @@ SplitKind = Literal["threshold", "category", "missing"]
 # and code are written from the codes and need no change.
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The split of an inner node, and the side of each value.
-
-    Attributes
-    ----------
-    node, feature : int
-        The node, and the index of the column it splits on.
-    column : Column
-        That column.
-    kind : {"threshold", "category", "missing"}
-        ``"threshold"``: values up to the threshold go left; in an ordinal column, the categories
-        in ``codes``, the first in order. ``"category"``: the category in ``codes`` goes left.
-        ``"missing"``: present values go to one side and missing ones to the other.
-    threshold : float
-        The threshold of a real column; NaN for the other columns and kinds.
-    codes : sequence of int
-        Codes of the categories that go left; empty for a real column.
-    missing_left : bool
-        Whether missing values go left.
-    unknown_left : bool or None
-        Whether unknown categories go left; None if they stop at the node, are an error, or
-        cannot occur.
-    closed : bool
-        Whether only the column's own categories can occur: they were declared, none was missing
-        in training, and any other value is an error.
-    """
+    """The split of an inner node, and the side of each value."""
 
     node: int
-    feature: int
+    feature: int  # the place of its column
     column: Column
+    # "threshold": values up to it, or the first categories in order, go left; "category": one does;
+    # "missing": present values go to one side and missing ones to the other
     kind: SplitKind
-    threshold: float
-    codes: Sequence[int]
+    threshold: float  # of a real column, else NaN
+    codes: Sequence[int]  # of the categories that go left; empty for a real column
     missing_left: bool
-    unknown_left: bool | None
-    closed: bool
+    unknown_left: bool | None  # None if they stop at the node, are an error, or cannot occur
+    closed: bool  # only categories that were declared can occur: any other value is an error
 
     @property
     def is_real(self) -> bool:
@@ -71,18 +49,7 @@ class Split:
         return -math.inf if self.missing_left else math.inf
 
     def values(self, *, left: bool = True) -> list[Any]:
-        """The categories on one side of the split.
-
-        Parameters
-        ----------
-        left : bool
-            Which side.
-
-        Returns
-        -------
-        list
-            Categories as Python values.
-        """
+        """The categories on one side of the split, as Python values."""
         categories, codes = self.column.categories or (), self.codes
         if not left:
             taken = frozenset(self.codes)
@@ -97,22 +64,7 @@ class Split:
 
 
 def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
-    """The split of an inner node.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree of the node.
-    node : int
-        An inner node.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        The policy for unknown categories.
-
-    Raises
-    ------
-    ValueError
-        If the node is a leaf.
-    """
+    """The split of an inner node; a ValueError for a leaf."""
     if tree.left[node] < 0:
         raise ValueError(
             f"The 'node' parameter must be an inner node. Got the leaf {node} instead."

@@ -17,6 +17,7 @@ THRESHOLDS: tuple[Thresholds, ...] = get_args(Thresholds)
 # The options that say which splits are allowed.
 GROWING_RULES = ("monotonic_cst", "first", "forbidden", "interaction_cst")
 
+
 @dataclass(frozen=True)
 class GrowOptions:
     """The options of growing, checked when created.

@@ -169,7 +169,7 @@ class Source(Batches):
         optional: Collection[str] = (),
     ) -> None:
         self._optional = frozenset(optional)
-        self.given, self.unknown, self._complete = schema, unknown, complete
+        self.asked, self.unknown, self._complete = schema, unknown, complete
         paths = [table] if isinstance(table, str | os.PathLike) else table
         in_files = isinstance(paths, list | tuple) and all(
             isinstance(path, str | os.PathLike) for path in paths
@@ -192,7 +192,7 @@ class Source(Batches):
     def columns(self) -> list[str]:
         """The names of the columns to learn from, in the order of the first file."""
         if not self._complete:
-            return self.given.names
+            return self.asked.names
         chunk = next(self._tables(1))
         self._check(chunk)
         return self._schema(chunk).names
@@ -200,7 +200,7 @@ class Source(Batches):
     @property
     def names(self) -> list[str]:
         """The names of the columns to learn from, and of the target."""
-        return [*self.columns, str(self.given.target)]
+        return [*self.columns, str(self.asked.target)]
 
     def read(self, columns: list[str] | None = None) -> Iterator[RawTable]:
         """Some of the rows each."""
@@ -230,7 +230,7 @@ class Source(Batches):
     def plain_numbers(self) -> list[str]:
         """Columns of Parquet files that are numbers by their type."""
         plain = {*(self._fragments.number_columns() if self._fragments else ())}
-        kinds = {column.name: column.kind for column in self.given.columns}
+        kinds = {column.name: column.kind for column in self.asked.columns}
         return [name for name in self.columns if name in plain and kinds.get(name) in _NUMBERS]
 
     def some_rows(self, columns: list[str]) -> Iterator[Any]:
@@ -260,20 +260,20 @@ class Source(Batches):
     @cached_property
     def _reader(self) -> FileReader:
         assert self.files is not None
-        return FileReader(self.files, self.given)
+        return FileReader(self.files, self.asked)
 
     @property
     def _fragments(self) -> Fragments | None:
         return self._reader.fragments
 
     def _chunk(self, name: str, rows: Any, from_text: bool, first: int) -> RawTable:
-        return RawTable(name, rows, from_text, self.given, first, self.unknown)
+        return RawTable(name, rows, from_text, self.asked, first, self.unknown)
 
     # -- types ---------------------------------------------------------------------------------
 
     def _check(self, chunk: RawTable) -> None:
         """Find the columns of the schema, and those that are not in it."""
-        schema, names = self.given, chunk.names
+        schema, names = self.asked, chunk.names
         self.inferred = set()
         if self._complete:
             # a column that is ignored may be in other files only
@@ -289,8 +289,8 @@ class Source(Batches):
             return
         for name in self.inferred or ():
             self._see_texts(chunk, name)
-        target = self.given.target
-        if target in chunk.names and self.given.classes is None:
+        target = self.asked.target
+        if target in chunk.names and self.asked.classes is None:
             both = self._labels.union(stripped(chunk.values(str(target))))
             self._changed |= bool(self._labels) and label_kind(both) != label_kind(self._labels)
             self._labels = both
@@ -300,7 +300,7 @@ class Source(Batches):
         if kind == "nominal":
             return
         try:
-            values = numbers(chunk.values(name), name, self.given)
+            values = numbers(chunk.values(name), name, self.asked)
         except ValueError:
             self._kinds[name] = "nominal"
             self._changed |= kind == "real"
@@ -311,7 +311,7 @@ class Source(Batches):
 
     def _schema(self, chunk: RawTable, *, whole: bool = False) -> Schema:
         """The schema with all columns of the table, in its order; categories of a whole table."""
-        asked, names = self.given, chunk.names
+        asked, names = self.asked, chunk.names
         if not self._complete:
             absent = self._optional.difference(names)
             kept = tuple(column for column in asked.columns if column.name not in absent)
@@ -332,7 +332,7 @@ class Source(Batches):
         if chunk.from_text and (not whole or self._kinds.get(name) == "real"):
             return Column(name, "real" if self._kinds.get(name) == "real" else "nominal")
         try:
-            column = infer_column(name, chunk.values(name), self.given)
+            column = infer_column(name, chunk.values(name), self.asked)
         except ValueError:  # dates, lists and the like
             return None
         undeclared = column.kind != "real" and not column.declared

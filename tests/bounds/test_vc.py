@@ -18,8 +18,8 @@ from theory_support import balanced, case, chain, landscapes, shapes, vectors
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import _vc_growth, counting, stumps, worst_case
 from treebound.bounds import enumerate as oracle
+from treebound.bounds._category_clusters import stump_shatters
 from treebound.bounds._scaled import Scaled
-from treebound.bounds._stump_samples import stump_shatters
 from treebound.bounds._vc_growth import EXACT, Node, growth_of
 from treebound.bounds.splits import features_of
 

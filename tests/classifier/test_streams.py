@@ -13,7 +13,7 @@ from treebound.growing import Limits
 
 pa = pytest.importorskip("pyarrow")
 pds = pytest.importorskip("pyarrow.dataset")
-pytest.importorskip("pyarrow.parquet")
+pq = pytest.importorskip("pyarrow.parquet")
 
 
 def table(n=3000, seed=0):
@@ -312,3 +312,15 @@ def test_progress_and_checkpoints(in_memory, tmp_path, capsys, monkeypatch):
     phases = [state.phase for state in states]
     assert phases[-1] == "growing"
     assert in_memory or phases[:2] == ["learning", "coding"]
+
+
+def test_files_of_a_dataset_may_hold_texts_or_dictionaries(tmp_path):
+    texts = pa.table({"c": ["a", "b"] * 20, "x": [1, 2] * 20, "y": ["u", "v"] * 20})
+    coded = texts.set_column(0, "c", pa.array(["b", "c"] * 20).dictionary_encode())
+    for at, table in enumerate([texts, coded]):
+        pq.write_table(table, tmp_path / f"{at}.parquet")
+    clf = BoundTreeClassifier(pruning=None).fit(pds.dataset(tmp_path), "y")
+    assert clf.columns_[0].categories == ("a", "b", "c")
+    pq.write_table(texts.set_column(1, "x", pa.array(["t"] * 40)), tmp_path / "2.parquet")
+    with pytest.raises(ValueError, match=r"'x' must be of one type.*0\.parquet.*2\.parquet"):
+        BoundTreeClassifier().fit(pds.dataset(tmp_path), "y")

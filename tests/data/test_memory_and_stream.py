@@ -1,6 +1,7 @@
 """A file read whole and read batch by batch is the same table."""
 
 import gzip
+import io
 
 import numpy as np
 import pandas as pd
@@ -253,3 +254,45 @@ def test_equal_labels_of_every_type_give_one_tree():
         np.testing.assert_array_equal(tree.counts, trees[0].counts)
         np.testing.assert_array_equal(tree.threshold, trees[0].threshold)
         np.testing.assert_array_equal(tree.feature, trees[0].feature)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_key_that_a_folder_leaves_open_is_missing(form, tmp_path, monkeypatch):
+    for place in ("a", "__HIVE_DEFAULT_PARTITION__"):
+        folder = tmp_path / f"place={place}"
+        folder.mkdir()
+        frame = pd.DataFrame({"x": np.arange(300.0), "y": ["u", "v"] * 150})
+        path = folder / f"t.{form}"
+        frame.to_csv(path, index=False) if form == "csv" else frame.to_parquet(path)
+    sample = assert_same([tmp_path], Schema(target="y"), monkeypatch, sizes=(290, 10**6))
+    assert sample.columns[1] == Column("place", "nominal", ("a",), missing=True)
+    assert sorted(sample.X.values[1].tolist()) == [-1] * 300 + [0] * 300
+
+
+def on_standard_input(content, monkeypatch):
+    stream = io.BufferedReader(io.BytesIO(content))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stream))
+
+
+def test_text_on_standard_input_is_read_once(monkeypatch):
+    on_standard_input(b"x,y\n1,a\n2,b\n", monkeypatch)
+    source = Source("-", Schema(target="y"))
+    assert len(next(source.chunks(None))) == 2
+    with pytest.raises(ValueError, match="Text on standard input can be read once"):
+        next(source.chunks(None))
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "stream"])
+def test_typed_files_on_standard_input_are_read_again(form, monkeypatch):
+    table, out = pa.table({"x": [1, 2, 3], "y": ["a", "b", "a"]}), io.BytesIO()
+    if form == "parquet":
+        parquet.write_table(table, out)
+    else:
+        new = pa.ipc.new_stream if form == "stream" else pa.ipc.new_file
+        with new(out, table.schema) as writer:
+            writer.write_table(table, max_chunksize=2)
+    on_standard_input(out.getvalue(), monkeypatch)
+    source = Source("-", Schema(target="y"))
+    for rows in (None, 2, None):
+        found = [value for chunk in source.chunks(rows) for value in chunk.rows["x"].to_pylist()]
+        assert found == [1, 2, 3]

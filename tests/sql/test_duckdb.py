@@ -212,8 +212,12 @@ def test_the_weight_of_pruning_is_chosen_on_rows_that_are_left_out(connection):
     assert chosen.feature_names_in_.tolist() == ["the age"]
 
 
-@pytest.mark.parametrize("row", ["(5, 'x', 1)", "(9, 'x', 1)", "(5, 'new', 1)"])
+CHANGES = ["(5, 'x', 1)", "(9, 'x', 1)", "(-1, 'x', 1)", "(5, 'new', 1)"]
+
+
+@pytest.mark.parametrize("row", CHANGES)
 def test_a_view_that_changes_is_noticed(connection, monkeypatch, row):
+    monkeypatch.setattr(relation, "CELLS", 5)
     connection.execute(
         "CREATE TABLE t AS SELECT i AS a, 'x' AS b, i % 2 AS y FROM range(9) AS r(i)"
     )

@@ -45,6 +45,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treebound._validation import invalid
 from treebound.bounds import _node_sums
 from treebound.bounds._cache import SizedCache, Table, from_below
 from treebound.bounds._closed import log_closed_growth, pairs_of
@@ -55,6 +56,8 @@ from treebound.shapes import TreeShape, children
 
 # Multiplications up to which the parts of a shape are followed one by one: a tenth of a second.
 _PARTS_WORK = 2e7
+# Tables have that many numbers at most.
+_MOST_SIZES = 10**6
 # Sizes in a row at which no cap may bind before the parts are summed.
 _QUIET = 16
 # Numbers kept, 16 bytes each.
@@ -69,7 +72,12 @@ _split_table = _tables.of_tables(node_split_table)
 def growth_by_size(
     shape: TreeShape, m: int, n_classes: int, features: Features, kind: str
 ) -> float:
-    """Natural log of the growth function of a shape that is not a leaf, ``m >= 2``."""
+    """Natural log of the growth function of a shape."""
+    if n_classes == 1 or m == 1 or shape.is_leaf or features.is_empty:
+        return log(n_classes)
+    if m > _MOST_SIZES:
+        must = f"at most {_MOST_SIZES:,} for form={kind!r}, which sums over part sizes"
+        raise invalid("m", "log_growth", must, m, "form='best'.")
     tables = _Tables(n_classes, features, kind)
     table = tables.kept(shape, m)
     if table is None:

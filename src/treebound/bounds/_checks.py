@@ -13,27 +13,16 @@ T = TypeVar("T")
 _LARGEST = 10**100
 
 
-def check_int(name: str, value: object, where: str, *, least: int = 1) -> int:
-    """``value`` as an int of at least ``least``, or a ValueError that names the argument."""
-    return as_int(name, where, value, least)
-
-
-def check_size(name: str, value: object, where: str) -> int:
-    """``value`` as an int from 1 to 10**100, or a ValueError that names the argument."""
-    return check_at_most(name, value, where, _LARGEST, "10**100")
-
-
-def check_at_most(
-    name: str, value: object, where: str, most: int, written: str | None = None
-) -> int:
+def check_size(name: str, value: object, where: str, most: int = _LARGEST) -> int:
     """``value`` as an int from 1 to ``most``, or a ValueError that names the argument."""
-    number = check_int(name, value, where)
+    number = as_int(name, where, value, 1)
     if number > most:
         # Python writes no int of over 4,300 digits.
         digits = int(number.bit_length() * 0.30103) + 1
         shown = repr(number) if digits < 20 else f"an int of about {digits} digits"
+        limit = "10**100" if most == _LARGEST else f"{most:,}"
         raise ValueError(
-            f"The {name!r} parameter of {where} must be an int from 1 to {written or f'{most:,}'}. "
+            f"The {name!r} parameter of {where} must be an int from 1 to {limit}. "
             f"Got {shown} instead."
         )
     return number

@@ -281,26 +281,17 @@ class _Builder:
             X[list(order), column] = np.arange(len(order))
         return X
 
-    def _orders(self, X: IntArray) -> list[list[int]]:
-        return [np.argsort(X[:, j]).tolist() for j in range(self.real)]
-
     def _stored(self, stored: StoredSample, sets: Sets) -> Built:
         """A stored sample, its corner where the largest constraint is, else on free features."""
-        size = len(stored.orders[0])
-        orders = [list(range(size)) for _ in range(self.real)]
-        for z, features in enumerate(sets):
-            for j in features:
-                orders[j] = _first(z, size)
-        cornered = list(sets[0][: stored.corner]) if sets else []
+        cornered = sets[0][: stored.corner] if sets else ()
         taken = {j for features in sets for j in features}
         free = [j for j in range(self.real) if j not in taken]
-        for j in cornered:
-            orders[j] = list(stored.orders[len(stored.orders) - stored.corner + cornered.index(j)])
-        rest = [*stored.orders[: len(stored.orders) - stored.corner]]
-        rest += stored.orders[len(stored.orders) - stored.corner + len(cornered) :]
-        for j, order in zip(free, rest, strict=False):
-            orders[j] = list(order)
-        return Built(self._table(orders), list(range(len(sets))))
+        # The orders of the corner are the last ones; free features take what no constraint does.
+        first = len(stored.orders) - stored.corner
+        middle = first + len(cornered)
+        orders = stored.orders[first:middle] + stored.orders[:first] + stored.orders[middle:]
+        size = len(stored.orders[0])
+        return self._arranged(size, [*cornered, *free], orders, sets, list(range(len(sets))))
 
     def _cluster(self, features: Sequence[int], sets: Sets) -> Built:
         """A cluster that the given features divide in every way, under constraints."""
@@ -329,11 +320,11 @@ class _Builder:
         self,
         size: int,
         dividing: Sequence[int],
-        divisions: Sequence[list[int]],
+        divisions: Sequence[Sequence[int]],
         sets: Sets,
         lowest: list[int],
     ) -> Built:
-        orders = [list(range(size)) for _ in range(self.real)]
+        orders: list[Sequence[int]] = [range(size)] * self.real
         for z, features in zip(lowest, sets, strict=True):
             for j in features:
                 orders[j] = _first(z, size)

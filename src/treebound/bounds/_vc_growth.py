@@ -114,15 +114,16 @@ class Node:
         self.left: Scaled = self.sides[0][: len(landscapes)]
         self.right: Scaled = self.sides[1][: len(landscapes)]
         self.half = 0.5 if self.equal else 1.0
-        self.splits = None if self.is_real else self._categorical_splits()
+        if not self.is_real:
+            self._weigh_categorical_splits()
 
     def by_partitions(self) -> Scaled:
         """The least of the partition theorems."""
         growth = self._by_size().least(self._total())
-        if self.splits is not None:
-            growth = growth.least(self._by_feature(self.splits))
+        if not self.is_real:
+            growth = growth.least(self._by_feature())
         growth = growth.raised(4.0 * np.arange(self.size + 1) + 64.0).least(self.cap)
-        if self.splits is None:
+        if self.is_real:
             # Below its leaves a tree on a real feature does everything.
             few = slice(1, self.shape.leaves + 1)
             growth[:, few] = self.cap[few]
@@ -143,14 +144,14 @@ class Node:
             total = self.left
         else:
             total = (self.left + self.right).minus(2.0)
-        if self.splits is not None:
+        if not self.is_real:
             # Constant labellings are counted above.
-            own = self.splits.every * self.half
-            at = self.splits.ordinal
+            own = self.every * self.half
+            at = np.flatnonzero([test.kind == "ordinal" for _, test in self.tests])
             if len(at):
-                chains = self._chains(1)[self.splits.owner[at]] * self.splits.times[at]
+                chains = self._chains(1)[self.owner[at]] * self.times[at]
                 own[at] = own[at].least(chains)
-            total += own.sums(self.splits.starts)
+            total += own.sums(self.starts)
         return self._whole((total * _ABOVE).least(self.cap))
 
     def _chains(self, thresholds: int) -> Scaled:
@@ -205,9 +206,9 @@ class Node:
         growth: Scaled = joint.minus(2.0) * splits + TWO
         return growth
 
-    def _by_feature(self, splits: _Splits) -> Scaled:
+    def _by_feature(self) -> Scaled:
         """Each feature within its own budget, subtrees with the categories left to them."""
-        every, inner = splits.every.sums(splits.starts), splits.inner.sums(splits.starts)
+        every, inner = self.every.sums(self.starts), self.inner.sums(self.starts)
         if self.real:
             every += self._splits_of_real_features()
         return self._with_one_sided(every, inner)
@@ -220,24 +221,22 @@ class Node:
             self._fill([[row, row]], rooms, every[row], Scaled.zeros(0))
         return every * float(self.real)
 
-    def _categorical_splits(self) -> _Splits:
-        """What the splits of each kind of categorical feature weigh, both directions."""
+    def _weigh_categorical_splits(self) -> None:
+        """What the splits of each kind of categorical feature weigh, both directions.
+
+        ``inner`` is without splits that isolate one example, and empty with real features.
+        """
         every = Scaled.zeros(len(self.tests), self.size + 1)
         inner = Scaled.zeros(len(self.tests), 0 if self.real else self.size + 1)
         for at, (_, test) in enumerate(self.tests):
             rooms = feature_split_table(test.kind, test.categories, self.size)
             ways = [[self.index[side] for side in pair] for pair in test.sides]
             self._fill(ways, rooms, every[at], inner[at])
-        owner = np.array([row for row, _ in self.tests])
-        times = np.array([[float(test.times)] for _, test in self.tests])
-        return _Splits(
-            owner,
-            np.searchsorted(owner, np.arange(len(self.landscapes))),
-            times,
-            np.flatnonzero([test.kind == "ordinal" for _, test in self.tests]),
-            every * times,
-            inner * times,
-        )
+        # The landscape of each row, and the first row of each landscape.
+        self.owner = np.array([row for row, _ in self.tests])
+        self.starts = np.searchsorted(self.owner, np.arange(len(self.landscapes)))
+        self.times = np.array([[float(test.times)] for _, test in self.tests])
+        self.every, self.inner = every * self.times, inner * self.times
 
     def _fill(
         self,
@@ -248,23 +247,6 @@ class Node:
     ) -> None:
         sides = (*self.sides[0].arrays, *self.sides[1].arrays, np.array(ways, dtype=np.int32))
         _node_sums.by_size(*sides, *rooms, 2.0, 1, 1, *every.arrays, *inner.arrays, 2)
-
-
-class _Splits(NamedTuple):
-    """Splits of categorical features, a row for each kind of feature of each landscape."""
-
-    owner: NDArray[np.int64]
-    """The landscape."""
-    starts: NDArray[np.int64]
-    """The first row of every landscape."""
-    times: FloatArray
-    """How many such features there are."""
-    ordinal: NDArray[np.int64]
-    """The rows of ordinal features."""
-    every: Scaled
-    """What all splits of these features weigh."""
-    inner: Scaled
-    """The same without splits that isolate one example; empty with real features."""
 
 
 class Growth:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._checks import check_int
+from treebound._validation import as_int
 
 IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.float64]
@@ -87,7 +87,7 @@ def splits_of_size(m: int, k: int) -> int:
 
 def wedderburn_etherington(n: int) -> int:
     """Wedderburn-Etherington number: unordered binary tree shapes with ``n`` leaves."""
-    n = check_int("n", n, "wedderburn_etherington")
+    n = as_int("n", "wedderburn_etherington", n, 1)
     with _lock:
         while len(_exact_shapes) <= n:
             _exact_shapes.append(_next_exact(_exact_shapes))

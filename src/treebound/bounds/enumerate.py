@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound._validation import invalid
-from treebound.bounds._checks import check_int, check_shape
+from treebound._validation import as_int, invalid
+from treebound.bounds._checks import check_shape
 from treebound.shapes import TreeShape
 
 Partition = tuple[tuple[int, ...], ...]
@@ -77,7 +77,7 @@ def realizable_partitions(
     """
     where = "realizable_partitions"
     m, tests = _checked(X, kinds, shape, where)
-    masks = partition_masks(tests, m, shape, check_int("c", c, where))
+    masks = partition_masks(tests, m, shape, as_int("c", where, c, 1))
     return frozenset(tuple(sorted(tuple(rows_of(part)) for part in parts)) for parts in masks)
 
 
@@ -102,7 +102,7 @@ def realizable_growth(X: ArrayLike, kinds: Sequence[str], shape: TreeShape, n_cl
     """
     where = "realizable_growth"
     m, tests = _checked(X, kinds, shape, where)
-    return growth_masks(tests, m, shape, check_int("n_classes", n_classes, where))
+    return growth_masks(tests, m, shape, as_int("n_classes", where, n_classes, 1))
 
 
 def _checked(

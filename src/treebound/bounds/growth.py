@@ -19,15 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from math import log
 from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import OneOf, check, invalid
+from treebound._validation import OneOf, as_int, check, invalid
 from treebound.bounds._by_size import growth_by_size
-from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
+from treebound.bounds._checks import check_landscape, check_shape, check_size
 from treebound.bounds._closed import (
     log_all_labellings,
     log_chain_growth,
@@ -45,8 +44,6 @@ FloatArray = NDArray[np.float64]
 Form = Callable[[TreeShape, int, int, Features], float]
 # Multiplications (about a nanosecond each) up to which "best" tries the sums over part sizes.
 _SIZES_WORK = 5e8
-# Sums over part sizes hold tables of that many numbers.
-_MOST_SIZES = 10**6
 
 
 def log_growth(
@@ -107,23 +104,7 @@ def _features(landscape: Landscape) -> Features:
     return features_of(landscape)
 
 
-def _is_simple(shape: TreeShape, m: int, n_classes: int, features: Features) -> bool:
-    """Whether one label for all examples is all there is."""
-    return n_classes == 1 or m == 1 or shape.is_leaf or features.is_empty
-
-
-def _by_size(shape: TreeShape, m: int, n_classes: int, features: Features, kind: str) -> float:
-    if _is_simple(shape, m, n_classes, features):
-        return log(n_classes)
-    if m > _MOST_SIZES:
-        must = f"at most {_MOST_SIZES:,} for form={kind!r}, which sums over part sizes"
-        raise invalid("m", "log_growth", must, m, "form='best'.")
-    return growth_by_size(shape, m, n_classes, features, kind)
-
-
 def _best(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
-    if _is_simple(shape, m, n_classes, features):
-        return log(n_classes)
     logs = [
         log_all_labellings(m, n_classes),
         log_closed_growth(shape, m, n_classes, features),
@@ -137,8 +118,8 @@ def _best(shape: TreeShape, m: int, n_classes: int, features: Features) -> float
 
 _FORMS: dict[str, Form] = {
     "best": _best,
-    "tight": partial(_by_size, kind="tight"),
-    "chain-sum": partial(_by_size, kind="chain-sum"),
+    "tight": partial(growth_by_size, kind="tight"),
+    "chain-sum": partial(growth_by_size, kind="chain-sum"),
     "fast": partial(log_fast_growth, total=False),
     "closed": log_closed_growth,
     "chain": log_chain_growth,
@@ -220,7 +201,7 @@ _LEAVES_FORMS: dict[str, Callable[[NDArray[np.int64], int, int, Features], Float
 
 def _check_leaves(leaves: object) -> NDArray[np.int64]:
     if not isinstance(leaves, np.ndarray):
-        return np.asarray(check_int("leaves", leaves, "log_growth_leaves"), dtype=np.int64)
+        return np.asarray(as_int("leaves", "log_growth_leaves", leaves, 1), dtype=np.int64)
     if leaves.dtype.kind not in "iu" or (leaves.size and leaves.min() < 1):
         must = "an int >= 1 or an array of such"
         raise invalid("leaves", "log_growth_leaves", must, leaves)

@@ -34,8 +34,8 @@ from math import comb, prod
 from types import MappingProxyType
 from typing import NamedTuple
 
-from treebound._validation import OneOf, check, invalid
-from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
+from treebound._validation import OneOf, as_int, check, invalid
+from treebound.bounds._checks import check_landscape, check_shape, check_size
 from treebound.bounds._recursion import (
     Recursion,
     Rule,
@@ -98,7 +98,7 @@ def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
     [1, 3, 7, 15, 31, 63, 127]
     """
     where = "partitions"
-    m, c = check_size("m", m, where), check_int("c", c, where)
+    m, c = check_size("m", m, where), as_int("c", where, c, 1)
     features = _checked(shape, landscape, where)
     rule = _refined_rule if _steps(shape, c, m, features) <= _REFINED_STEPS else _plain_rule
     return _evaluate(Theorem(rule, merge_rows=True), shape, c, m, features, where)
@@ -162,7 +162,7 @@ def _evaluate(
     theorem: Theorem, shape: TreeShape, c: int, m: int, features: Features, where: str
 ) -> int:
     """The value of one theorem, with the cases that hold for every theorem."""
-    m, c = check_size("m", m, where), check_int("c", c, where)
+    m, c = check_size("m", m, where), as_int("c", where, c, 1)
     if theorem.merge_rows and not features.is_empty:
         m = features.combinations(m)
     if c > min(m, shape.leaves):

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._validation import invalid
-from treebound.bounds._checks import check_at_most
+from treebound.bounds._checks import check_size
 
 ERROR_PRIOR = 2.0**-10.5
 """The paper's r, chosen there by cross-validation over its data sets."""
@@ -81,7 +81,7 @@ def shawe_taylor(
     array([0.926, 0.862])
     """
     name = "shawe_taylor"
-    m = check_at_most("m", m, name, 10**15)
+    m = check_size("m", m, name, 10**15)
     k = _errors(name, errors, m)
     log_tau, log_p = _logs(name, log_growth, log_prior)
     log_inverse = log_tau - _log_quarter(name, delta) - log_p
@@ -120,7 +120,7 @@ def vapnik(
     0.1135
     """
     name = "vapnik"
-    m = check_at_most("m", m, name, 10**15)
+    m = check_size("m", m, name, 10**15)
     rate = _errors(name, errors, m) / m
     log_tau, log_p = _logs(name, log_growth, log_prior)
     price = 4.0 * (log_tau - _log_quarter(name, delta) - log_p) / m
@@ -185,9 +185,9 @@ def tail_inversion(
     0.177
     """
     name = "tail_inversion"
-    m = check_at_most("m", m, name, 10**15)
+    m = check_size("m", m, name, 10**15)
     k = _whole_errors(name, errors, m)
-    ghost = 4 * m if ghost is None else check_at_most("ghost", ghost, name, 10**16)
+    ghost = 4 * m if ghost is None else check_size("ghost", ghost, name, 10**16)
     if not callable(log_growth_of):
         raise TypeError(
             f"The 'log_growth_of' parameter of {name} must be callable: examples -> log growth. "
@@ -243,7 +243,7 @@ def binomial_upper(m: int, errors: float, delta: float = 0.05) -> float:
     0.0684
     """
     name = "binomial_upper"
-    m = check_at_most("m", m, name, 10**15)
+    m = check_size("m", m, name, 10**15)
     k = _whole_errors(name, errors, m)
     return risk_upper(m, k, math.log(_share(name, "delta", delta)))
 

@@ -22,10 +22,11 @@ from treebound.bounds._category_clusters import (
     TooMany,
     binary_plan,
     binary_sample,
+    stump_sample,
+    stump_shatters,
 )
 from treebound.bounds._checks import check_landscape, check_shape
 from treebound.bounds._clusters import clusters
-from treebound.bounds._stump_samples import stump_sample, stump_shatters
 from treebound.bounds.splits import UNBOUNDED, Features, features_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-from treebound.bounds._checks import check_at_most, check_int, check_landscape
+from treebound._validation import as_int
+from treebound.bounds._checks import check_landscape, check_size
 from treebound.bounds.counting import splits_of_size
 from treebound.bounds.splits import (
     Features,
@@ -51,7 +52,7 @@ def stump_partitions(m: int, landscape: Landscape) -> int:
     >>> stump_partitions(5, tb.Landscape(real=1, ordinal=(3,), nominal=(4,)))
     10
     """
-    m = check_int("m", m, "stump_partitions")
+    m = as_int("m", "stump_partitions", m, 1)
     features = features_of(check_landscape(landscape, "stump_partitions"))
     if features.is_real:
         return real_stump_partitions(m, features.real)
@@ -89,26 +90,7 @@ def _nominal_stump_partitions(m: int, nominal: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class OrdinalAttribution:
-    """The greedy Ferrers attribution of an ordinal stump, ready to be drawn.
-
-    Made by :func:`ordinal_attribution`, drawn by :class:`treebound.show.FerrersDisplay`.
-
-    Attributes
-    ----------
-    m : int
-        Number of examples.
-    ordinal, per_size : tuple of int
-        Category counts, largest first: the rows of the Ferrers diagram; and ``R_k`` for
-        ``k = 1 .. m // 2``.
-    cells : tuple of tuple of int
-        ``cells[i][j]`` is the part size that the ``j``-th cell of row ``i`` went to, 0 if unused.
-
-    Examples
-    --------
-    >>> attribution = ordinal_attribution(4, (3, 2))
-    >>> attribution.cells, attribution.total
-    (((1, 1), (1,)), 3)
-    """
+    """The greedy Ferrers attribution of an ordinal stump, ready to be drawn."""
 
     m: int
     ordinal: tuple[int, ...]
@@ -141,13 +123,21 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
     ordinal : sequence of int
         Number of categories of each feature.
 
+    Returns
+    -------
+    OrdinalAttribution
+        ``ordinal``, the category counts, largest first: the rows of the diagram; ``per_size``,
+        ``R_k`` for ``k = 1 .. m // 2``; ``total``, their sum, the bound; ``cells[i][j]``, the part
+        size that the ``j``-th cell of row ``i`` went to, 0 if unused; ``conjugate``, the cells in
+        each column. :class:`treebound.show.FerrersDisplay` draws it.
+
     Examples
     --------
     >>> attribution = ordinal_attribution(6, (6, 6, 6, 6, 5, 5, 5, 2, 2))
     >>> attribution.per_size, attribution.conjugate
     ((6, 15, 8), (9, 7, 7, 7, 4))
     """
-    m = check_at_most("m", m, "ordinal_attribution", 10**6)
+    m = check_size("m", m, "ordinal_attribution", 10**6)
     counts = sorted(Landscape(ordinal=tuple(ordinal)).ordinal, reverse=True)
     rows = [o - 1 for o in counts]
     cells = [[0] * length for length in rows]

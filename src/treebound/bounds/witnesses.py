@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
-from treebound.bounds._checks import check_int
+from treebound._validation import as_int
 from treebound.bounds.enumerate import column_tests, rows_of
 from treebound.bounds.stumps import real_stump_partitions
 
@@ -101,7 +101,7 @@ def witness(m: int, l: int) -> NDArray[np.int64]:  # noqa: E741
     >>> tb.bounds.check_witness(X)
     WitnessCheck(count=11, bound=11, by_size=(5, 6))
     """
-    m, features = check_int("m", m, "witness"), check_int("l", l, "witness")
+    m, features = as_int("m", "witness", m, 1), as_int("l", "witness", l, 1)
     return _ranks(_orders(m), features)
 
 

@@ -22,7 +22,8 @@ from itertools import chain, combinations_with_replacement, permutations, produc
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._checks import check_int, check_landscape, check_shape
+from treebound._validation import as_int
+from treebound.bounds._checks import check_landscape, check_shape
 from treebound.bounds.counting import stirling
 from treebound.bounds.enumerate import column_tests, count_masks, growth_masks
 from treebound.landscape import Landscape
@@ -37,29 +38,7 @@ _MOST_COLUMNS = 50_000
 
 @dataclass(frozen=True)
 class WorstSample:
-    """A sample on which a shape realizes many partitions or labellings.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, d)
-        The sample; categories are codes from 0.
-    kinds : tuple of str
-        The kind of each column, as in
-        :func:`treebound.bounds.realizable_partitions`.
-    count : int
-        What was found on it: a lower bound on the worst case.
-    exact : bool
-        Whether no sample of this size does better: all were tried, or nothing larger exists.
-    tried : int
-        Samples counted during the search.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> worst = worst_sample(tb.TreeShape.parse("(..)"), 2, 3, tb.Landscape(real=1))
-    >>> worst.X.tolist(), worst.kinds, worst.count, worst.exact
-    ([[0.0], [1.0], [2.0]], ('real',), 2, True)
-    """
+    """A sample on which a shape realizes many partitions or labellings."""
 
     X: NDArray[np.float64]
     kinds: tuple[str, ...]
@@ -147,7 +126,10 @@ def worst_sample(
     Returns
     -------
     WorstSample
-        The best sample found, its count, and whether that is the exact value.
+        ``X``, a sample with many partitions, categories as codes from 0; ``kinds``, the kind of
+        each column, as :func:`treebound.bounds.realizable_partitions` takes it; ``count``, its
+        partitions; ``exact``, whether no sample of this size has more: all were tried, or nothing
+        larger exists; ``tried``, the samples counted during the search.
 
     Examples
     --------
@@ -159,7 +141,7 @@ def worst_sample(
     """
     where = "worst_sample"
     shape, landscape = check_shape(shape, where), check_landscape(landscape, where)
-    c, m = check_int("c", c, where), check_int("m", m, where)
+    c, m = as_int("c", where, c, 1), as_int("m", where, m, 1)
     most = stirling(m, c) if c <= min(m, shape.leaves) else 0
     return _Search(
         lambda tests: count_masks(tests, m, shape, c), most, max_samples, stop_at, random_state
@@ -196,7 +178,7 @@ def worst_growth(
     """
     where = "worst_growth"
     shape, landscape = check_shape(shape, where), check_landscape(landscape, where)
-    m, n_classes = check_int("m", m, where), check_int("n_classes", n_classes, where)
+    m, n_classes = as_int("m", where, m, 1), as_int("n_classes", where, n_classes, 1)
     return _Search(
         lambda tests: growth_masks(tests, m, shape, n_classes),
         n_classes**m,
@@ -220,7 +202,7 @@ class _Search:
         self.value = cache(value)
         self.most = most
         self.enough = most if stop_at is None else min(most, stop_at)
-        self.max_samples = check_int("max_samples", max_samples, "a search")
+        self.max_samples = as_int("max_samples", "a search", max_samples, 1)
         self.rng = np.random.default_rng(random_state)
         self.best = -1
         self.columns: tuple[Column, ...] = ()

@@ -44,7 +44,7 @@ def check(
     from treebound.data.check import HEADINGS, aligned, check_sample, file_findings
 
     table = read_training([data], options, target)
-    lost = file_findings(table.raw)
+    lost = file_findings(table.raw, options.checked_schema(target).ignored)
     report = check_sample(table.sample(table.raw.table()), str(table.schema.target), lost)
     if json:
         document = {

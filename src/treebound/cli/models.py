@@ -83,7 +83,7 @@ def tested_rows(
                 raise no_target(relation.columns)
             return tested_there(model, relation, name)
     source = _labelled(model, paths, options, target)
-    tested = model.tested(source, source.given.target)
+    tested = model.tested(source, source.asked.target)
     if not tested.counts.any():
         raise ValueError(f"{source.name} has no rows, only the names of its columns.")
     return tested

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -139,13 +139,13 @@ def date_findings(names: Sequence[str]) -> list[Finding]:
     return [Finding(name, "holds dates or durations", remedy) for name in names]
 
 
-def file_findings(raw: RawTable) -> list[Finding]:
-    """What reading a file left out or lost: dates, and zeros before the digits of codes."""
+def file_findings(raw: RawTable, left_out: Collection[str]) -> list[Finding]:
+    """What reading lost: dates that the user did not leave out, zeros before digits of codes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     table = raw.native()
-    ignored = {*raw.schema.ignored} - {*raw.asked.ignored}
+    ignored = [name for name in raw.schema.ignored if name not in left_out]
     lost = date_findings([n for n in ignored if pa.types.is_temporal(table.column(n).type)])
     for column in raw.schema.columns if raw.from_text else ():
         texts = table.column(column.name)

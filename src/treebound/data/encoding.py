@@ -83,9 +83,9 @@ def _learn_column(
     else:
         if raw.values.dtype.kind == "f":
             _check_finite(raw.values, label)
-        found, codes = raw.distinct()
-        column = Column(label, kind, tuple(found))
-        codes = codes.astype(smallest_ints(len(found)))
+        categories, codes = raw.distinct()
+        column = Column(label, kind, tuple(categories))
+        codes = codes.astype(smallest_ints(len(categories)))
     return column.with_missing(bool((codes == MISSING).any())), codes
 
 
@@ -127,7 +127,7 @@ def _declared(choice: Any, labels: tuple[str, ...]) -> dict[int, tuple[Any, ...]
         return {}
     if not isinstance(choice, Mapping):
         return dict.fromkeys(_chosen(choice, labels, "ordinal_features"))
-    found: dict[int, tuple[Any, ...] | None] = {}
+    declared: dict[int, tuple[Any, ...] | None] = {}
     for item, categories in choice.items():
         listed = tuple(np.asarray(categories, dtype=object).tolist())
         if not listed or len(set(listed)) < len(listed):
@@ -135,8 +135,8 @@ def _declared(choice: Any, labels: tuple[str, ...]) -> dict[int, tuple[Any, ...]
                 "The 'ordinal_features' parameter must map a column to its categories in order, "
                 f"each once. Got {categories!r} for {item!r} instead."
             )
-        found[_position(item, labels, "ordinal_features")] = listed
-    return found
+        declared[_position(item, labels, "ordinal_features")] = listed
+    return declared
 
 
 # -- prediction --------------------------------------------------------------------------------
@@ -234,16 +234,16 @@ _ADD_TO_MAPPING = "add it to 'ordinal_features', or make the value missing."
 
 def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> NDArray[Any]:
     """Category codes of a column."""
-    known = column.categories or ()
-    family = family_of(known)
+    categories = column.categories or ()
+    family = family_of(categories)
     if not _compatible(raw.family, family):
         raise ValueError(_changed(column, family, raw.family))
-    if raw.categories is not None and raw.categories == known:
+    if raw.categories is not None and raw.categories == categories:
         return raw.values
-    found, which = raw.distinct()
-    code_of = {category: code for code, category in enumerate(known)}
-    lookup = [code_of.get(value, UNKNOWN) for value in found]
-    codes = np.array([*lookup, MISSING], dtype=smallest_ints(len(known)))[which]
+    values, which = raw.distinct()
+    code_of = {category: code for code, category in enumerate(categories)}
+    lookup = [code_of.get(value, UNKNOWN) for value in values]
+    codes = np.array([*lookup, MISSING], dtype=smallest_ints(len(categories)))[which]
     if unknown in ("error", "missing"):
         strange = codes == UNKNOWN
         if unknown == "error" and strange.any():
@@ -252,9 +252,9 @@ def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> ND
     return codes
 
 
-def _compatible(found: Family, expected: Family) -> bool:
+def _compatible(family: Family, expected: Family) -> bool:
     """Whether values are comparable with the categories, as numbers and booleans are."""
-    both = {found, expected}
+    both = {family, expected}
     return len(both) == 1 or both == {"number", "bool"} or bool(both & {"empty", "other"})
 
 

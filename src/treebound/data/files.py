@@ -50,7 +50,6 @@ class RawTable:
     first_row: int = 1  # the number of the first row, for errors
     unknown: str = "error"  # what to do with a value that is not a declared category
     labels_are: str | None = None  # the label_kind of the whole table, if it is a text file
-    asked: Schema = field(default_factory=Schema)  # as it was given
     _read: dict[str, Values] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -81,10 +80,11 @@ class RawTable:
 
         return read_series(nw.from_native(self.rows[name], series_only=True), f"Column {name!r}")
 
-    def columns(self) -> dict[str, RawColumn]:
-        """The typed columns of the schema."""
-        need(self.names, self.schema.names, self.name)
-        return {column.name: self._typed(column) for column in self.schema.columns}
+    def columns(self, names: Collection[str] | None = None) -> dict[str, RawColumn]:
+        """The typed columns of the schema, or some of them."""
+        chosen = [c for c in self.schema.columns if names is None or c.name in names]
+        need(self.names, [column.name for column in chosen], self.name)
+        return {column.name: self._typed(column) for column in chosen}
 
     def _typed(self, column: Column) -> RawColumn:
         values = self.values(column.name)
@@ -93,14 +93,14 @@ class RawTable:
                 values, column, self.schema, first_row=self.first_row, unknown=self.unknown
             )
 
-    def table(self) -> Table:
+    def table(self, names: Collection[str] | None = None) -> Table:
         """The typed columns, for ``fit`` and ``predict``."""
-        columns = self.columns()
-        shape, names = (len(self), len(columns)), tuple(columns)
-        if columns and all(column.kind == "real" for column in self.schema.columns):
-            matrix = np.stack([column.values for column in columns.values()]).T
-            return Table(names, shape, matrix)
-        return Table(names, shape, raw=tuple(columns.values()))
+        columns = self.columns(names)
+        shape, own_names = (len(self), len(columns)), tuple(columns)
+        if columns and all(column.categories is None for column in columns.values()):
+            matrix = np.stack([column.floats() for column in columns.values()]).T
+            return Table(own_names, shape, matrix)
+        return Table(own_names, shape, raw=tuple(columns.values()))
 
     def native(self) -> Any:
         """All columns as the file has them, as a table of pyarrow."""
@@ -117,12 +117,6 @@ class RawTable:
                 values = numbers(self.values(name), name, self.schema, self.first_row)
                 table = table.set_column(at, name, pa.array(values, from_pandas=True))
         return table
-
-    def only(self, names: Sequence[str]) -> RawTable:
-        """The same rows with some of the columns to learn from."""
-        wanted = set(names)
-        columns = tuple(column for column in self.schema.columns if column.name in wanted)
-        return replace(self, schema=replace(self.schema, columns=columns))
 
     def labels(self) -> Labels | None:
         """The target; None if the schema has none."""
@@ -175,7 +169,7 @@ class Source(Batches):
         optional: Collection[str] = (),
     ) -> None:
         self._optional = frozenset(optional)
-        self.given, self.unknown, self._complete = schema, unknown, complete
+        self.asked, self.unknown, self._complete = schema, unknown, complete
         paths = [table] if isinstance(table, str | os.PathLike) else table
         in_files = isinstance(paths, list | tuple) and all(
             isinstance(path, str | os.PathLike) for path in paths
@@ -198,7 +192,7 @@ class Source(Batches):
     def columns(self) -> list[str]:
         """The names of the columns to learn from, in the order of the first file."""
         if not self._complete:
-            return self.given.names
+            return self.asked.names
         chunk = next(self._tables(1))
         self._check(chunk)
         return self._schema(chunk).names
@@ -206,7 +200,7 @@ class Source(Batches):
     @property
     def names(self) -> list[str]:
         """The names of the columns to learn from, and of the target."""
-        return [*self.columns, str(self.given.target)]
+        return [*self.columns, str(self.asked.target)]
 
     def read(self, columns: list[str] | None = None) -> Iterator[RawTable]:
         """Some of the rows each."""
@@ -230,13 +224,13 @@ class Source(Batches):
         self, batch: RawTable, columns: list[str], target: str | None, weight: str | None
     ) -> Batch:
         """The columns of a batch, its labels, and no weights."""
-        X = batch.only(columns).table() if len(batch) and columns else None
+        X = batch.table(set(columns)) if len(batch) and columns else None
         return X, None if target is None else batch.labels(), None
 
     def plain_numbers(self) -> list[str]:
         """Columns of Parquet files that are numbers by their type."""
         plain = {*(self._fragments.number_columns() if self._fragments else ())}
-        kinds = {column.name: column.kind for column in self.given.columns}
+        kinds = {column.name: column.kind for column in self.asked.columns}
         return [name for name in self.columns if name in plain and kinds.get(name) in _NUMBERS]
 
     def some_rows(self, columns: list[str]) -> Iterator[Any]:
@@ -266,21 +260,20 @@ class Source(Batches):
     @cached_property
     def _reader(self) -> FileReader:
         assert self.files is not None
-        return FileReader(self.files, self.given)
+        return FileReader(self.files, self.asked)
 
     @property
     def _fragments(self) -> Fragments | None:
         return self._reader.fragments
 
     def _chunk(self, name: str, rows: Any, from_text: bool, first: int) -> RawTable:
-        schema = self.given
-        return RawTable(name, rows, from_text, schema, first, self.unknown, asked=schema)
+        return RawTable(name, rows, from_text, self.asked, first, self.unknown)
 
     # -- types ---------------------------------------------------------------------------------
 
     def _check(self, chunk: RawTable) -> None:
         """Find the columns of the schema, and those that are not in it."""
-        schema, names = self.given, chunk.names
+        schema, names = self.asked, chunk.names
         self.inferred = set()
         if self._complete:
             # a column that is ignored may be in other files only
@@ -296,8 +289,8 @@ class Source(Batches):
             return
         for name in self.inferred or ():
             self._see_texts(chunk, name)
-        target = self.given.target
-        if target in chunk.names and self.given.classes is None:
+        target = self.asked.target
+        if target in chunk.names and self.asked.classes is None:
             both = self._labels.union(stripped(chunk.values(str(target))))
             self._changed |= bool(self._labels) and label_kind(both) != label_kind(self._labels)
             self._labels = both
@@ -307,7 +300,7 @@ class Source(Batches):
         if kind == "nominal":
             return
         try:
-            values = numbers(chunk.values(name), name, self.given)
+            values = numbers(chunk.values(name), name, self.asked)
         except ValueError:
             self._kinds[name] = "nominal"
             self._changed |= kind == "real"
@@ -318,7 +311,7 @@ class Source(Batches):
 
     def _schema(self, chunk: RawTable, *, whole: bool = False) -> Schema:
         """The schema with all columns of the table, in its order; categories of a whole table."""
-        asked, names = self.given, chunk.names
+        asked, names = self.asked, chunk.names
         if not self._complete:
             absent = self._optional.difference(names)
             kept = tuple(column for column in asked.columns if column.name not in absent)
@@ -339,7 +332,7 @@ class Source(Batches):
         if chunk.from_text and (not whole or self._kinds.get(name) == "real"):
             return Column(name, "real" if self._kinds.get(name) == "real" else "nominal")
         try:
-            column = infer_column(name, chunk.values(name), self.given)
+            column = infer_column(name, chunk.values(name), self.asked)
         except ValueError:  # dates, lists and the like
             return None
         undeclared = column.kind != "real" and not column.declared

@@ -257,6 +257,11 @@ class FileReader:
         layout = self.schema.layout
         if layout.separator is None and file.path is not None and ".tsv" in file.path.suffixes:
             layout = replace(layout, separator="\t")
+        if file.path is None and self._names:
+            raise ValueError(
+                "Text on standard input can be read once, and a table in batches is read twice. "
+                "Hint: save it in a file, or read it whole."
+            )
         with file.opened() as stream:
             for table in text_tables(stream, replace(self.schema, layout=layout), rows, file.name):
                 self._names = self._names or table.column_names

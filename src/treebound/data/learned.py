@@ -95,12 +95,12 @@ def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> Lea
     return LearnedSchema(columns, first.names, classes, factors, scale, sample, rows, held_out)
 
 
-def _one_column(found: Sequence[tuple[int, Column]]) -> Column:
+def _one_column(of_parts: Sequence[tuple[int, Column]]) -> Column:
     """A column as all parts know it; a part where every value is missing knows nothing."""
-    telling = [(number, column) for number, column in found if not _is_empty(column)]
-    missing = any(column.missing for _, column in found)
+    telling = [(number, column) for number, column in of_parts if not _is_empty(column)]
+    missing = any(column.missing for _, column in of_parts)
     if not telling:
-        return found[0][1].with_missing(missing)
+        return of_parts[0][1].with_missing(missing)
     number, first = telling[0]
     for other, column in telling[1:]:
         if _what(column) != _what(first):
@@ -198,14 +198,16 @@ def with_numbers(
     """A schema of other columns, and columns of numbers that nothing must be learned of."""
     plain = samples[0].keys()
     rest = [name for name in names if name not in plain]
-    found: dict[str, tuple[Column, NDArray[Any]]] = {
+    learned: dict[str, tuple[Column, NDArray[Any]]] = {
         name: (Column(name), np.concatenate([some[name] for some in samples])) for name in plain
     }
-    known = zip(schema.columns, schema.sample, strict=True)
-    found |= dict(zip(rest, known, strict=False))  # of labels alone, what was learned is left out
+    others = zip(schema.columns, schema.sample, strict=True)
+    learned |= dict(
+        zip(rest, others, strict=False)
+    )  # of labels alone, what was learned is left out
     return replace(
         schema,
-        columns=tuple(found[name][0] for name in names),
-        sample=tuple(found[name][1] for name in names),
+        columns=tuple(learned[name][0] for name in names),
+        sample=tuple(learned[name][1] for name in names),
         names=tuple(names),
     )

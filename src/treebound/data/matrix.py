@@ -25,8 +25,8 @@ class Matrix:
     ----------
     columns : tuple of Column
         The columns; ``missing`` is set where values are missing here.
-    given : tuple of ndarray
-        One array per column; empty if ``dense`` is given.
+    arrays : tuple of ndarray
+        One array per column; empty if there is ``dense``.
     dense : ndarray or None
         All values in one array, if every column is real and of the same type.
     unknown : {"other", "majority", "stop"}
@@ -34,14 +34,14 @@ class Matrix:
     """
 
     columns: tuple[Column, ...]
-    given: tuple[NDArray[Any], ...] = ()
+    arrays: tuple[NDArray[Any], ...] = ()
     dense: NDArray[np.floating[Any]] | None = None
     unknown: str = "other"
 
     @cached_property
     def values(self) -> tuple[NDArray[Any], ...]:
         """One array per column."""
-        return self.given if self.dense is None else tuple(self.dense.T)
+        return self.arrays if self.dense is None else tuple(self.dense.T)
 
     @cached_property
     def complete(self) -> bool:
@@ -51,7 +51,7 @@ class Matrix:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.given[0] if self.dense is None else self.dense)
+        return len(self.arrays[0] if self.dense is None else self.dense)
 
     def select(self, names: Sequence[str]) -> Matrix:
         """The columns with these names, in this order."""
@@ -62,7 +62,7 @@ class Matrix:
         columns = tuple(self.columns[at] for at in places)
         if self.dense is not None:
             return Matrix(columns, dense=self.dense[:, places])
-        return Matrix(columns, tuple(self.given[at] for at in places))
+        return Matrix(columns, tuple(self.arrays[at] for at in places))
 
     def part(self, rows: NDArray[Any] | slice) -> Matrix:
         """Select rows by an index array, a slice or a mask."""
@@ -72,14 +72,14 @@ class Matrix:
             # several times faster than an index
             dense = self.dense[rows] if isinstance(rows, slice) else self.dense.take(rows, axis=0)
             return Matrix(self.columns, dense=dense, unknown=self.unknown)
-        values = tuple(column[rows] for column in self.given)
+        values = tuple(column[rows] for column in self.arrays)
         return Matrix(self.columns, values, unknown=self.unknown)
 
     def check_codes(self) -> None:
         """Raise a ValueError if a code of a category is out of range."""
         if self.dense is not None:
             return
-        for column, values in zip(self.columns, self.given, strict=True):
+        for column, values in zip(self.columns, self.arrays, strict=True):
             last = len(column.categories or ()) - 1
             whole = values.dtype.kind == "i"
             if column.kind == "real" or not len(values):

@@ -34,15 +34,15 @@ class Layout:
     skip_rows: int = 0  # lines before the header (or before the data if there is no header)
 
     def __post_init__(self) -> None:
-        one = self.separator in (None, "whitespace") or len(str(self.separator)) == 1
-        _must(one, "The 'separator' of [read]", "one character or 'whitespace'", self.separator)
+        single = self.separator in (None, "whitespace") or len(str(self.separator)) == 1
+        _must(single, "The 'separator' of [read]", "one character or 'whitespace'", self.separator)
         _must(len(self.decimal) == 1, "The 'decimal' of [read]", "one character", self.decimal)
         try:
-            known = bool("a".encode(self.encoding))
+            encodes = bool("a".encode(self.encoding))
         except (LookupError, UnicodeError):
-            known = False
+            encodes = False
         words = "a text encoding, such as utf-8 or latin-1"
-        _must(known, "The 'encoding' of [read]", words, self.encoding)
+        _must(encodes, "The 'encoding' of [read]", words, self.encoding)
         _must(self.skip_rows >= 0, "The 'skip_rows' of [read]", "an int >= 0", self.skip_rows)
 
 

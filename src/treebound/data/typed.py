@@ -40,9 +40,9 @@ class TextColumn:
 
     @cached_property
     def _coded(self) -> tuple[list[str], NDArray[np.int32]]:
-        if len(self) <= _SHORT:
+        if len(self) <= _SHORT or self.texts.null_count:  # a key that its folder leaves open
             return factorize_objects(self.texts.to_pylist())  # type: ignore[return-value]
-        coded = self.texts.dictionary_encode("encode").unify_dictionaries()  # None too has a code
+        coded = self.texts.dictionary_encode().unify_dictionaries()
         if not coded.num_chunks:
             return [], np.empty(0, dtype=np.int32)
         codes = [_as_numpy(chunk.indices, np.int32) for chunk in coded.chunks]

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from treebound._validation import invalid
 from treebound.data import Sample
-from treebound.edit.candidates import Candidate
+from treebound.edit.candidates import Candidate, EditedTrees
 from treebound.edit.certifying import Certifier
 from treebound.edit.figures import Figures, as_frame, costs_of, figures_of
 from treebound.edit.places import node_at, path_of, question, where
 from treebound.edit.rows import read_rows, with_categories
 from treebound.edit.steps import State, Steps
-from treebound.edit.trees import EditedTrees
 from treebound.model import Model
 from treebound.model_methods import as_model
 from treebound.show.display import LINE, Display

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound._extras import require
 from treebound.data.sample import same_length
@@ -205,24 +206,6 @@ def compare_read(a: tuple[Model, Any], b: tuple[Model, Any], y: Any) -> Comparis
         answers.append(place[model.tree.label[reached]])
     wrong = [answer != codes for answer in answers]
     only_a, only_b = int((~wrong[0] & wrong[1]).sum()), int((wrong[0] & ~wrong[1]).sum())
-    rules = [{rule.node: rule.regions for rule in to_rules(model)} for model in models]
-    pairs, inverse = np.unique(np.stack(ends, axis=1), axis=0, return_inverse=True)
-    regions = []
-    for at, (end_a, end_b) in enumerate(pairs.tolist()):
-        inside = inverse.ravel() == at
-        answer_a, answer_b = (int(answer[inside][0]) for answer in answers)
-        if answer_a == answer_b:
-            continue
-        regions.append(
-            Disagreement(
-                _joined(rules[0][end_a], rules[1][end_b]),
-                plain(labels[answer_a]),
-                plain(labels[answer_b]),
-                int(inside.sum()),
-                int(wrong[0][inside].sum()),
-                int(wrong[1][inside].sum()),
-            )
-        )
     return Comparison(
         a[0],
         b[0],
@@ -232,11 +215,32 @@ def compare_read(a: tuple[Model, Any], b: tuple[Model, Any], y: Any) -> Comparis
         only_a=only_a,
         only_b=only_b,
         p_value=_mcnemar(only_a, only_b),
-        regions=tuple(sorted(regions, key=lambda region: -region.rows)),
+        regions=_regions(models, labels, ends, answers, wrong),
         seen=tuple(
             name for name, (model, X) in zip("ab", (a, b), strict=True) if _took_part(model, X, y)
         ),
     )
+
+
+def _regions(
+    models: Sequence[Model],
+    labels: Sequence[Any],
+    ends: Sequence[NDArray[Any]],
+    answers: Sequence[NDArray[Any]],
+    wrong: Sequence[NDArray[np.bool_]],
+) -> tuple[Disagreement, ...]:
+    """The pairs of ends with different answers, those with most rows first."""
+    rules = [{rule.node: rule.regions for rule in to_rules(model)} for model in models]
+    pairs, inverse = np.unique(np.stack(ends, axis=1), axis=0, return_inverse=True)
+    regions = []
+    for at, (end_a, end_b) in enumerate(pairs.tolist()):
+        inside = np.flatnonzero(inverse.ravel() == at)
+        answer_a, answer_b = (plain(labels[answer[inside[0]]]) for answer in answers)
+        if answer_a != answer_b:
+            errors = (int(own[inside].sum()) for own in wrong)
+            rule = _joined(rules[0][end_a], rules[1][end_b])
+            regions.append(Disagreement(rule, answer_a, answer_b, len(inside), *errors))
+    return tuple(sorted(regions, key=lambda region: -region.rows))
 
 
 def _mcnemar(only_a: int, only_b: int) -> float:
@@ -254,11 +258,11 @@ def _took_part(model: Model, X: Any, y: Any) -> bool:
     return model.rows.recognise(model.hashes(X, y)).significant
 
 
-def _joined(one: Iterable[Region], other: Iterable[Region]) -> str:
+def _joined(first: Iterable[Region], second: Iterable[Region]) -> str:
     """The conditions of two rules at once; regions of the same column are intersected."""
-    regions = {region.column.name: region for region in one}
+    regions = {region.column.name: region for region in first}
     both = []
-    for region in other:
+    for region in second:
         own, kind = regions.get(region.column.name), region.column.kind
         if own is None:
             regions[region.column.name] = region
@@ -269,12 +273,12 @@ def _joined(one: Iterable[Region], other: Iterable[Region]) -> str:
     return " and ".join([*map(str, regions.values()), *both]) or "true"
 
 
-def _intersection(one: Region, other: Region) -> Region:
+def _intersection(region: Region, other: Region) -> Region:
     return replace(
-        one,
-        low=max(one.low, other.low),
-        high=min(one.high, other.high),
-        codes=one.codes & other.codes,
-        missing=one.missing and other.missing,
-        unknown=one.unknown and other.unknown,
+        region,
+        low=max(region.low, other.low),
+        high=min(region.high, other.high),
+        codes=region.codes & other.codes,
+        missing=region.missing and other.missing,
+        unknown=region.unknown and other.unknown,
     )

@@ -29,48 +29,14 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
     """The data of the page, as read by ``report_model.js``; test rows are in its columns."""
     tree, path, certificate = model.tree, model.path, model.certificate
     store = _Store(model.unknown, model.smoothing)
-    lines: dict[str, int] = {}  # the distinct lines of all certificates
-
-    def certified(limit: Certificate) -> list[int]:
-        return [lines.setdefault(line, len(lines)) for line in limit.explain().splitlines()]
-
-    def step(at: Model, number: int, errors: float, score: float) -> dict[str, Any]:
-        limit = at.certificate if certificate is not None else None
-        ends = None if test is None else _ends(at.tree, test)
-        return {
-            "root": store.add(at.tree, at.swapped),
-            "step": int(number),
-            "leaves": at.tree.n_leaves,
-            "errors": float(errors),
-            "score": score if math.isfinite(score) else None,
-            "certificate": None if limit is None else float(limit.risk),
-            "certified": [] if limit is None else certified(limit),
-            "test": None if ends is None else _cells(confusion(at.tree, ends)),
-            "quality": None if ends is None or not ends.any() else _quality(at, ends),
-        }
-
-    if path is None:
-        several = [*range(len(model.frontier or ()))][::-1]  # as a path: from many leaves to few
-        steps = [
-            step(own, k, own.tree.errors, math.nan)
-            for k, own in [(k, model.prune_to(step=k)) for k in several] or [(0, model)]
-        ]
-        chosen = several.index(model.frontier.chosen) if model.frontier else 0
-        last = len(steps) - 1
-        unit, limit = "errors", None
-    else:
-        picked = spread(path, max_steps)
-        steps = [
-            step(model.prune_to(step=at), at, path.errors[at], float(path.scores[at]))
-            for at in picked
-        ]
-        chosen, last = picked.index(int(path.chosen)), len(path) - 1
-        unit, limit = path.counted, path.limit
+    picked, chosen, last = _picked(model, max_steps)
+    steps = _steps(model, picked, store, test)
     root = store.add(tree, model.swapped)
     start = _start(root, steps, chosen)
     if steps[start]["root"] == root and certificate is not None:
-        steps[start]["certified"] = certified(certificate)
+        steps[start]["certified"] = store.certified(certificate)
         steps[start]["certificate"] = float(certificate.risk)
+    limit = None if path is None else path.limit
     return {
         "target": None if model.target is None else one_line(model.target),
         "classes": [one_line(label) for label in tree.classes.tolist()],
@@ -87,9 +53,9 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "chosen": chosen,
         "last": last,
         "frontier": model.frontier is not None,
-        "unit": unit,
+        "unit": "errors" if path is None else path.counted,
         "limit": None if limit is None else int(limit),
-        "lines": list(lines),
+        "lines": list(store.lines),
         "reason": model.certificate_reason,
         "referral": None if model.referral is None else _referral(model.referral),
         "unknown": model.unknown,
@@ -101,6 +67,43 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "edits": [one_line(step) for step in model.edits],
         "made_by": f"treebound {installed_version()}",
     }
+
+
+def _picked(model: Model, max_steps: int) -> tuple[list[int], int, int]:
+    """The steps to show, the place of the chosen one among them, and the last of all."""
+    if model.path is not None:
+        picked = spread(model.path, max_steps)
+        return picked, picked.index(int(model.path.chosen)), len(model.path) - 1
+    if model.frontier is None:
+        return [], 0, 0
+    several = [*range(len(model.frontier))][::-1]  # as a path: from many leaves to few
+    return several, several.index(model.frontier.chosen), len(several) - 1
+
+
+def _steps(
+    model: Model, picked: list[int], store: _Store, test: Sample | None
+) -> list[dict[str, Any]]:
+    """The trees of the picked steps; without any, the tree of the model."""
+    steps = []
+    for at in picked or [0]:
+        own = model.prune_to(step=at) if picked else model
+        errors, score = own.tree.errors, math.nan
+        if model.path is not None:
+            errors, score = model.path.errors[at], float(model.path.scores[at])
+        limit = own.certificate if model.certificate is not None else None
+        ends = None if test is None else _ends(own.tree, test)
+        steps.append({
+            "root": store.add(own.tree, own.swapped),
+            "step": at,
+            "leaves": own.tree.n_leaves,
+            "errors": float(errors),
+            "score": score if math.isfinite(score) else None,
+            "certificate": None if limit is None else float(limit.risk),
+            "certified": [] if limit is None else store.certified(limit),
+            "test": None if ends is None else _cells(confusion(own.tree, ends)),
+            "quality": None if ends is None or not ends.any() else _quality(own, ends),
+        })  # fmt: skip
+    return steps
 
 
 def _referral(referral: Referral) -> str:
@@ -177,7 +180,7 @@ def _quality(model: Model, ends: NDArray[np.int64]) -> dict[str, Any]:
 
 
 class _Store:
-    """The distinct nodes of many trees; equal subtrees share a number.
+    """The distinct nodes of many trees and lines of certificates; equal subtrees share a number.
 
     Pruning a node changes only it and its ancestors, so a path of many steps takes little more
     space than its first tree. Children have smaller numbers than their parents.
@@ -188,9 +191,15 @@ class _Store:
         self.nodes: dict[tuple[int, ...], int] = {}
         self.splits: list[list[Any]] = []
         self.columns: set[int] = set()  # those that are asked
+        self.lines: dict[str, int] = {}  # of all certificates
         self._unknown = unknown
         self._smoothing = smoothing
         self._known: dict[Any, int] = {}  # the numbers of splits
+
+    def certified(self, limit: Certificate) -> list[int]:
+        """The numbers of the lines of a certificate."""
+        lines = limit.explain().splitlines()
+        return [self.lines.setdefault(line, len(self.lines)) for line in lines]
 
     def add(self, tree: Tree, swapped: Collection[int]) -> int:
         """Add a tree; return the number of its root."""

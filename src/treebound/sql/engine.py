@@ -349,15 +349,14 @@ def _cells(coding: Coding, found: Mapping[str, Any]) -> Cells:
         extent = (present.min(), present.max()) if len(present) else (np.inf, -np.inf)
         bins = np.where(categories < 0, n, categories)
         return Cells(False, bins, np.empty(0, np.int64), np.zeros(n), np.zeros(n), extent)
-    if len(found["code"]) and not 0 <= found["code"].min() <= found["code"].max() < coding.width:
+    # also of code 0: a value that was not there when the cells were made may be below all of them
+    if (found["low"] < coding.low).any() or (found["high"] > coding.high).any():
         raise _changed()
     own = {name: array[found["code"] > 0] for name, array in found.items()}
     codes, at = np.unique(own["code"], return_inverse=True)
     low, high = np.full(len(codes), np.inf), np.full(len(codes), -np.inf)
     np.minimum.at(low, at, own["low"] + 0.0)  # no negative zero
     np.maximum.at(high, at, own["high"] + 0.0)
-    if len(codes) and (low[0] < coding.low or high[-1] > coding.high):
-        raise _changed()
     bins = np.full(coding.width, -1, dtype=np.int64)
     bins[codes] = np.arange(len(codes))
     bins[0] = max(len(codes), 1)

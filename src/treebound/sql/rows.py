@@ -32,7 +32,7 @@ from treebound.sql.relation import (
     is_number,
     number_codings,
 )
-from treebound.sql.stores import ROWS, Store, one_of, store_of
+from treebound.sql.stores import ROWS, Store, store_of
 from treebound.sql.weights import Weights
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, summed_up
@@ -171,8 +171,8 @@ class RelationRows:
             chosen = order[start : start + min(size, MOST_SET_ASIDE)]
             start += len(chosen)
             if len(chosen):
-                self._aside[kind] = self._part(table, native, f"{_ROW} {one_of(chosen)}")
-        self._frame = self._part(table, native, f"NOT {_ROW} {one_of(order[:start])}")
+                self._aside[kind] = self._part(table, native, "IN", chosen)
+        self._frame = self._part(table, native, "NOT IN", order[:start])
         found = self._store.fetch(
             f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} JOIN {self._labels} AS ty ON y = "
             "ty.value GROUP BY ty.code",
@@ -181,9 +181,10 @@ class RelationRows:
         self._label_rows = np.zeros_like(self._label_rows)
         self._label_rows[found["code"].astype(np.intp)] = found["n"].astype(np.int64)
 
-    def _part(self, table: str, like: Any, condition: str) -> Any:
+    def _part(self, table: str, like: Any, which: str, numbers: NDArray[np.int64]) -> Any:
         """Some rows of a table that has numbers of rows beside the columns of a relation."""
-        text = f"SELECT * FROM {table} AS t WHERE {condition}"
+        others = self._store.table_of(n=numbers)
+        text = f"SELECT * FROM {table} AS t WHERE {_ROW} {which} (SELECT n FROM {others} AS q)"
         return nw.from_native(self._store.relation(text, like, **{_ROW: "int64"}))
 
     def _numbered(self) -> str:

@@ -130,8 +130,8 @@ class Limits:
 
     gather_rows: int | None = None
     gather_values: int = 1 << 23
-    most_values: int = 1 << 16
-    few_values: int = 256
+    most_values: int = 1 << 14
+    few_values: int = 64
     most_cells: int = 1 << 25
     most_live: float = 0.1
 

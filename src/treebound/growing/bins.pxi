@@ -464,21 +464,11 @@ cdef bint side_by_side(const Coder** coders, const Source** sources) noexcept no
     return True
 
 
-cdef void code_four(
-    const Coder** coders, const Source** sources, Py_ssize_t start, Py_ssize_t stop, int width,
-    void* codes, Extent** extents,
-) noexcept nogil:
-    """Code the rows of four columns that are `side_by_side`; ``codes`` begins with row 0."""
-    if width == 1:
-        find_four(coders, sources, start, stop, <uint8_t*>codes, extents)
-    else:
-        find_four(coders, sources, start, stop, <uint16_t*>codes, extents)
-
-
 cdef inline void find_four(
     const Coder** coders, const Source** sources, Py_ssize_t start, Py_ssize_t stop,
     code_t* codes, Extent** extents,
 ) noexcept nogil:
+    """Code the rows of four columns that are `side_by_side`; ``codes`` begins with row 0."""
     cdef int32_t[CHUNK] places
     cdef double[LANES] low, rate, top
     cdef const uint16_t* a = coders[0].cells
@@ -605,7 +595,7 @@ cdef class Bins:
     cdef bytes bytes_of(self, const void* memory, Py_ssize_t size):
         return b"" if memory == NULL else (<const char*>memory)[:size]
 
-    def __getstate__(self):
+    def __reduce__(self):
         cdef Coder* c
         coders = []
         for j in range(self.n_columns):
@@ -618,10 +608,7 @@ cdef class Bins:
                 self.bytes_of(c.values, c.n_bins * sizeof(double)),
                 self.bytes_of(c.single, c.n_bins),
             ))
-        return self.kinds, coders
-
-    def __reduce__(self):
-        return _restored, self.__getstate__()
+        return _restored, (self.kinds, coders)
 
     def single(self, Py_ssize_t j):
         """Which bins of a column hold one value only, as far as the sample tells."""

@@ -203,7 +203,6 @@ class DaskEngine(ShardEngine):
 
     def reduce(self, function: Callable[[Sequence[Any]], Any], results: Any) -> Any:
         """Ask one worker, which asks others; what they tell is put together on the way."""
-
         asked, args = results
 
         def send() -> Any:

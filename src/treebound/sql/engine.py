@@ -46,8 +46,13 @@ class SqlEngine:
         self._weighted = not rows.total.ones
         # counts of a bin: one a class, and the rows where these are weights
         self._stride = self._n_classes + self._weighted
-        self.gather_rows = max_fetched_rows
-        self._source = source
+        # SQL of the rows of a group and of their weight; columns of weights and codes; of numbers
+        self._sums, self._codes = ["COUNT(*) AS n"], rows.words
+        if self._weighted:
+            self._sums += ["CAST(SUM(units) AS BIGINT) AS units"]
+            self._codes = ["units", *rows.words]
+        self._reals = [f"v{j}" for j, coding in enumerate(rows.codings) if coding.codes is None]
+        self.gather_rows, self._source = max_fetched_rows, source
         self.left_out, self.class_rows = source.left_out, source.class_rows
         self.left_out_rows = source.count_aside
         # the number that the rows of each slot have in the table, and how many there are
@@ -119,12 +124,6 @@ class SqlEngine:
             parts.append(f"SELECT {', '.join(wanted)} FROM {source} AS s GROUP BY {by}")
         return self._fetch(parts)
 
-    @property
-    def _sums(self) -> list[str]:
-        """SQL of the rows of a group, and of their weight."""
-        sums = ["COUNT(*) AS n"]
-        return [*sums, "CAST(SUM(units) AS BIGINT) AS units"] if self._weighted else sums
-
     def _fetch(self, parts: Sequence[str]) -> dict[str, Any]:
         """The results of several queries of the same columns, some of them at once."""
         found = [
@@ -142,19 +141,13 @@ class SqlEngine:
         # the rows of these nodes side by side are counted twice as fast
         place = f"CAST(slot AS BIGINT) * {len(self._rows.classes_of)} + label AS place"
         source = self._store.keep(
-            f"SELECT {', '.join([place, *self._kept])} FROM {self._table} AS t "
+            f"SELECT {', '.join([place, *self._codes])} FROM {self._table} AS t "
             f"WHERE slot {one_of(numbers)}"
         )
         try:
             return self._histograms(self._counted(source), numbers)
         finally:
             self._store.drop(source)
-
-    @property
-    def _kept(self) -> list[str]:
-        """The columns of weights and codes."""
-        words = [f"w{word}" for word in range(self._rows.codings[-1].word + 1)]
-        return ["units", *words] if self._weighted else words
 
     def _histograms(self, found: Mapping[str, Any], numbers: NDArray[np.int64]) -> NDArray[Any]:
         """Histograms of what was counted, of the nodes whose rows have some numbers."""
@@ -251,15 +244,10 @@ class SqlEngine:
         if cases:
             changed = [number for number, _ in cases]
             self._table = self._store.update(
-                self._table, pick("slot", cases), changed, ["label", *self._kept, *self._values]
+                self._table, pick("slot", cases), changed, ["label", *self._codes, *self._reals]
             )
         self._numbers = np.array(numbers, dtype=np.int64)
         self._at_root = False
-
-    @property
-    def _values(self) -> list[str]:
-        """The columns of numbers."""
-        return [f"v{j}" for j, coding in enumerate(self._rows.codings) if coding.codes is None]
 
     def _goes_left(self, split: ShardSplit) -> str:
         """SQL that is true for rows on the left of a split, missing values included."""

@@ -104,7 +104,7 @@ class Coding(NamedTuple):
     high: float = 0.0
     rate: float = 0.0
     codes: NDArray[np.int64] | None = None
-    word: int = 0
+    word: str = "w0"
     shift: int = 0
 
     @property
@@ -119,7 +119,7 @@ class Coding(NamedTuple):
 
     def code(self, store: Store) -> str:
         """SQL of the stored code."""
-        return store.bits(f"w{self.word}", self.shift, self.bits)
+        return store.bits(self.word, self.shift, self.bits)
 
     def stored(self, j: int, store: Store) -> str:
         """SQL of the code in its place, as a float; rounding keeps the order of values."""
@@ -137,7 +137,7 @@ def in_words(codings: Sequence[Coding]) -> list[Coding]:
     for coding in codings:
         if shift + coding.bits > _WORD_BITS:
             word, shift = word + 1, 0
-        placed.append(coding._replace(word=word, shift=shift))
+        placed.append(coding._replace(word=f"w{word}", shift=shift))
         shift += coding.bits
     return placed
 

@@ -51,6 +51,7 @@ class CodedRows(NamedTuple):
 
     store: Store
     table: str
+    words: list[str]
     codings: list[Coding]
     classes_of: NDArray[np.int64]  # the class of each stored label
     schema: LearnedSchema
@@ -255,9 +256,10 @@ class RelationRows:
         weights.learn(self._label_rows, self._most_weight, class_weight)
         stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
         ordered = in_words([codings[j] for j in range(len(self.names))])
-        for word in range(ordered[-1].word + 1):
+        words = list(dict.fromkeys(coding.word for coding in ordered))
+        for word in words:
             codes = [c.stored(j, store) for j, c in enumerate(ordered) if c.word == word]
-            stored.append(f"CAST({' + '.join(codes)} AS BIGINT) AS w{word}")
+            stored.append(f"CAST({' + '.join(codes)} AS BIGINT) AS {word}")
         stored += [f"x{j} AS v{j}" for j, coding in enumerate(ordered) if coding.codes is None]
         table = store.keep(f"SELECT {', '.join(stored)} FROM {ROWS} {' '.join(joins)}", native)
         schema = LearnedSchema(
@@ -269,7 +271,7 @@ class RelationRows:
             (),
             (self.n_rows,),
         )
-        return CodedRows(store, table, ordered, self._classes_of, schema, weights.total)
+        return CodedRows(store, table, words, ordered, self._classes_of, schema, weights.total)
 
     def _number(self, name: str) -> Any:
         """A column as float64, with NULL for NaN."""

@@ -193,7 +193,7 @@ cdef class ShardDriver(Driver):
         may_split = self.settle(0) and self.max_leaves != 1 and self.n_columns > 0
         resumed = None
         if self.checkpoint is not None:
-            resumed = self.checkpoint.read(self.tree.n_classes, self.n_columns)
+            resumed = self.checkpoint.read()
         if resumed is not None:
             return self.resume(resumed[0], resumed[1])
         return [Leaf(0, 0)] if may_split else []

@@ -207,29 +207,21 @@ cdef void load_columns(Sorted* data) noexcept nogil:
     """Write the sort keys of each column in place of its entries."""
     cdef Py_ssize_t n = data.problem.n_rows, start = 0, stop, i, j
     cdef const Source* source
+    cdef double[TILE] values
     cdef uint64_t* keys
     while start < n:
         stop = min(start + TILE, n)
         for j in range(data.n_columns):
             source = &data.sources[j]
             keys = data.columns[j].entries
-            if data.ids == NULL and source.type == FLOAT64:
-                load_floats(
-                    source.first + start * source.stride, source.stride, stop - start, keys + start
-                )
+            if data.ids == NULL:
+                read_values(source, start, stop - start, values)
             else:
                 for i in range(start, stop):
-                    keys[i] = key_of(value_at(source, id_of(data, i)))
+                    values[i - start] = value_at(source, data.ids[i])
+            for i in range(start, stop):
+                keys[i] = key_of(values[i - start])
         start = stop
-
-
-cdef void load_floats(
-    const char* first, Py_ssize_t stride, Py_ssize_t n, uint64_t* keys
-) noexcept nogil:
-    """The keys of floats at a distance of ``stride`` bytes."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        keys[i] = key_of((<const double*>(first + i * stride))[0])
 
 
 cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch) except -1 nogil:
@@ -443,7 +435,7 @@ cdef KeyRange key_range(
     const uint64_t* keys, Py_ssize_t n_rows, const Packing* packing
 ) noexcept nogil:
     cdef KeyRange span
-    cdef uint64_t high = 0, different = 0, any_key = MISSING_KEY, key
+    cdef uint64_t high = 0, different = 0, key
     cdef int room
     cdef Py_ssize_t i
     span.digit_bits = SHORT_DIGIT_BITS if n_rows < FEW_ROWS else DIGIT_BITS
@@ -453,15 +445,11 @@ cdef KeyRange key_range(
     span.shift = 0
     span.cut = False
     for i in range(n_rows):
-        if keys[i] != MISSING_KEY:
-            any_key = keys[i]
-            break
-    for i in range(n_rows):
         key = keys[i]
         if key != MISSING_KEY:
             span.low = min(span.low, key)
             high = max(high, key)
-            different |= key ^ any_key
+            different |= key ^ keys[0]
             span.present += 1
     if different == 0:
         return span

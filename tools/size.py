@@ -18,7 +18,6 @@ APART = (
     "certificate/_prior.pyx",
     "certificate/_prior.pyi",
     "certificate/frontier.py",
-    "certificate/folds.py",
     "certificate/by_class.py",
     "certificate/referral.py",
     "certificate/monitor.py",

@@ -1,10 +1,11 @@
 """How code is shown: names, prompts, signatures and the values that a parameter can have."""
 
 import re
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from html import unescape
 from typing import Any
 
+import msgspec
 from docutils import nodes
 from pygments.lexers.shell import BashSessionLexer
 from sphinx.application import Sphinx
@@ -53,7 +54,7 @@ def _signature(
     if getattr(thing, "_is_protocol", False):
         return "", returns
     if given and "=<factory>" in given:
-        for field in fields(thing):
+        for field in fields(thing) if is_dataclass(thing) else msgspec.structs.fields(thing):
             made = getattr(field.default_factory, "__name__", "...")
             given = given.replace(f"{field.name}=<factory>", f"{field.name}={made}()")
         return given, returns

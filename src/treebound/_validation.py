@@ -250,5 +250,10 @@ def with_parameters(cls: type[P]) -> type[P]:
         init(self, **parameters)
 
     cls.__init__ = checked_init  # type: ignore[method-assign]
-    cls._constraints = {x.name: x.metadata["constraint"] for x in declared if x.metadata}
+    cls._constraints = constraints_of(cls)
     return cls
+
+
+def constraints_of(cls: Any) -> dict[str, Constraint]:
+    """What the fields of a dataclass must keep to, by name."""
+    return {x.name: x.metadata["constraint"] for x in fields(cls) if x.metadata}

@@ -259,6 +259,11 @@ class Model:
         Elsewhere it answers the most probable of the others. Its labels are then no longer those
         that were fitted, so it has no certificate.
         """
+        if self.referral is not None:
+            raise ValueError(
+                "A model that refers has promised its answers, and a threshold would change them. "
+                "Hint: use the model that was fitted without a promise."
+            )
         check("with_threshold", {"probability": probability}, {"probability": Number(0.0, 1.0)})
         at = int(read_classes([label], self.classes)[0])
         shares = self.node_probabilities.copy()

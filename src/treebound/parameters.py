@@ -215,4 +215,7 @@ class FitParameters(Parameters):
 
     def values(self) -> dict[str, Any]:
         """The parameters by name."""
-        return {item.name: vars(self)[item.name] for item in fields(FitParameters)}
+        return {name: vars(self)[name] for name in _NAMES}
+
+
+_NAMES = [item.name for item in fields(FitParameters)]

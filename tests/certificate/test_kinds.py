@@ -433,6 +433,11 @@ def test_a_threshold_leaves_no_certificate_by_a_prior(by_prior):
     assert by_prior.model_.with_threshold("malignant", 0.2).certificate is None
 
 
+def test_a_model_that_refers_takes_no_threshold(by_prior):
+    with pytest.raises(ValueError, match="has promised its answers"):
+        by_prior.refer(max_risk=0.2).model_.with_threshold("malignant", 0.2)
+
+
 def test_rows_with_new_categories_are_counted_as_they_are_answered():
     rng = np.random.default_rng(0)
     X = np.array(["a", "b", "c"], dtype=object)[rng.integers(0, 3, 600)][:, None]

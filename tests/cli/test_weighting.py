@@ -95,10 +95,26 @@ def test_evaluate_reports_the_quality_of_probabilities_and_takes_a_threshold(tab
     np.testing.assert_array_equal(np.array(lines) == "bad", shares[:, 0] >= 0.2)
     _, by_costs, _ = run(capsys, "predict", model, path, "--threshold", "bad=1:4")
     assert by_costs == out  # a miss costs four times a false alarm
-    for wrong in ("bad=0:0", "bad=x:1", "worse=0.5", "bad=-1:4"):
+    _, out, _ = run(capsys, "evaluate", model, path, "--threshold", "bad=1:4")
+    found = json.loads(run(capsys, "evaluate", model, path, "--threshold", "bad=1:4", "--json")[1])
+    bad, answered = np.array(frame.y == "bad"), shares[:, 0] >= 0.2
+    costs = [(bad < says).mean() + 4 * (bad > says).mean() for says in (answered, answers == "bad")]
+    assert found["threshold"] == 0.2
+    assert [found["cost"], found["cost_without_threshold"]] == pytest.approx(costs)
+    assert out.startswith(
+        f"'bad' is answered from a probability of 0.2 on. Errors cost {costs[0]:.3g} for each row, "
+        f"without this threshold {costs[1]:.3g}."
+    )
+    for wrong in (
+        "bad=0:0", "bad=x:1", "worse=0.5", "bad=-1:4", "bad=-1:-4", "bad=nan", "bad=1:inf",
+        "bad=1:2:3", "bad=1.5", "bad", "=0.5",
+    ):  # fmt: skip
         code, _, err = run(capsys, "predict", model, path, "--threshold", wrong)
         assert code == 2
         assert "LABEL=FALSE:MISSED" in err
+    assert "belongs to 'evaluate' and 'predict'" in refused(
+        capsys, "fit", path, "--target", "y", "--threshold", "bad=0.2"
+    )
 
 
 def test_cross_validation_reports_it_too(table, capsys):

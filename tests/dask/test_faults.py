@@ -336,12 +336,13 @@ def tasks_of_a_fit(sample, n_workers, monkeypatch):
 
 def test_tasks_grow_with_the_workers_not_with_their_pairs(sample, monkeypatch):
     one, two, four = (tasks_of_a_fit(sample, n, monkeypatch) for n in (1, 2, 4))
-    assert four - two == pytest.approx(2 * (two - one), abs=two // 10)
+    assert four - two <= 2 * (two - one)
 
 
 @pytest.mark.heavy
 def test_scattered_rows_that_are_lost_are_named(sample):
     with (
+        dask.config.set({"distributed.scheduler.work-stealing": False}),  # which copies rows
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,

@@ -175,15 +175,16 @@ class SendingEngine(ShardEngine):
         coded = [code_sample(part, bins) for part in parts]
         self.start(coded, [one.facts for one in coded], [[i] for i in range(len(coded))])
 
-    def broadcast(self, value):
-        return pickle.dumps(value)
+    def map(self, function, *args):
+        return [
+            pickle.dumps(one) for one in super().map(function, *pickle.loads(pickle.dumps(args)))
+        ]
 
-    def map(self, function, items, *args):
-        sent = [pickle.loads(a) if isinstance(a, bytes) else a for a in args]
-        return [pickle.loads(pickle.dumps(function(item, *sent))) for item in items]
+    def reduce(self, function, results):
+        return function([function([pickle.loads(one)]) for one in results])
 
-    def reduce(self, function, items):
-        return function([function([item]) for item in items])
+    def keep(self, results):
+        super().keep([pickle.loads(one) for one in results])
 
 
 def test_an_engine_of_three_methods_grows_the_tree_of_memory():

@@ -148,6 +148,15 @@ def test_one_leaf_is_chosen_only_if_it_has_the_least_loss_itself():
     assert [worse.at(rule) for rule in ("accurate", "balanced", "small")] == [0, 1, 1]
     best = choice_of([0.12, 0.11, 0.10], [9, 4, 1], 0.05, constant=0.10)
     assert [best.at(rule) for rule in ("accurate", "balanced", "small")] == [2, 2, 2]
+    # hardly pruned trees are no alternative to one leaf within two standard errors
+    noise = choice_of([0.48, 0.48, 0.48, 0.50], [110, 110, 56, 1], 0.01, constant=0.50)
+    assert [noise.at(rule) for rule in ("accurate", "balanced", "small")] == [3, 3, 3]
+    for other in (
+        replace(noise, leaves=(110, 110, 55, 1)),
+        replace(noise, leaves=(10, 10, 10, 1)),
+        replace(noise, standard_error=0.0099),
+    ):
+        assert [other.at(rule) for rule in ("accurate", "balanced", "small")] == [2, 2, 2]
     # the folds had larger trees than all rows together
     outside = choice_of([0.13, 0.10, 0.10], [9, 1, 1], 0.001, constant=0.12)
     assert outside.at("accurate") == 0
@@ -214,10 +223,19 @@ def test_few_effective_rows_are_cross_validated(cost, rule):
     assert ranked.choice.rule == "detailed"
 
 
-def test_few_effective_rows_of_noise_keep_at_least_the_default_weight():
-    rng = np.random.default_rng(2)
-    X, y = rng.normal(size=(400, 4)), (rng.random(400) < 0.08).astype(int)
-    sample = Sample.learn(X, y, class_weight="balanced")
+@pytest.mark.parametrize("rule", ["accurate", "balanced", "small"])
+def test_coin_flips_give_one_leaf_where_the_whole_tree_wins_by_chance(rule):
+    rng = np.random.default_rng(13)
+    sample = Sample.learn(rng.normal(size=(500, 5)), rng.permutation(np.arange(500) % 2))
+    grown = grow(sample)
+    result = BoundPruner(rule=rule).prune(grown, sample, grow=grow)
+    assert min(result.choice.losses) < result.choice.constant
+    assert result.choice.leaves[0] == grown.n_leaves > 100
+    assert result.tree.n_leaves == 1
+
+
+def test_few_effective_rows_keep_at_least_the_default_weight():
+    sample = noisy(400, seed=1, class_weight={0: 1.0, 1: 9.0})
     grown = grow(sample)
     by_rule, chosen = (
         BoundPruner(rule=rule).prune(grown, sample, grow=grow) for rule in ("balanced", None)

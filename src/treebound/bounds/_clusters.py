@@ -136,11 +136,11 @@ class Clusters:
                     return None
                 if part.leaves <= 2:
                     continue
-                for child, below in zip(children(part), ("left", "right"), strict=True):
-                    wanted = needed.setdefault(child, {})
-                    for option in options:
-                        if option.rule != "search":
-                            wanted.setdefault(getattr(option, below), [])
+                left, right = (needed.setdefault(child, {}) for child in children(part))
+                for option in options:
+                    if option.rule != "search":
+                        left.setdefault(option.left, [])
+                        right.setdefault(option.right, [])
         return needed
 
     def _options(self, shape: TreeShape, c: Counts, most: int) -> Iterator[Option]:

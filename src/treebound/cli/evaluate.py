@@ -55,11 +55,13 @@ def evaluate(
         Where to draw how often answers are right, by their probability (PNG, SVG or PDF).
     """
     from treebound.cli.models import loaded_model, tested_rows
-    from treebound.cli.weighting import with_threshold
+    from treebound.cli.weighting import AnswerThreshold
     from treebound.show.quality import calibration_plot, figures_of
 
     check_output(plot, "png", reads=[model, data, *more, options.schema], force=True)
-    loaded = with_threshold(loaded_model(model, data), threshold)
+    fitted = loaded_model(model, data)
+    answering = None if threshold is None else AnswerThreshold.of(fitted, threshold)
+    loaded = fitted if answering is None else answering.applied(fitted)
     tested = tested_rows(loaded, [data, *more], options, target)
     figures = figures_of(loaded, tested)
     if plot is not None:
@@ -72,6 +74,8 @@ def evaluate(
             certificate, refusal = limit, ""
     except ValueError as error:
         refusal = str(error)
+    if answering is not None:
+        figures |= answering.figures(figures, figures_of(fitted, tested))
     if json:
         promise = None if certificate is None else _fields(certificate)
         answered = {} if loaded.referral is None else _answered(figures, loaded.referral)
@@ -79,6 +83,8 @@ def evaluate(
     elif loaded.referral is not None:
         _print_answered(figures, loaded.referral)
     else:
+        if answering is not None:
+            print_result(answering.words(figures))
         _print_figures(figures, loaded)
         print_result(refusal or str(certificate))
         if certificate is not None and _few_classes(certificate):

@@ -132,6 +132,7 @@ def fit(
     force: Force = False,
     verbose: Switch = False,
     quiet: Quiet = False,
+    threshold: Annotated[str | None, Parameter(show=False)] = None,
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
@@ -169,6 +170,11 @@ def fit(
     from treebound.cli.models import summary, write_model
 
     _check_files(more)
+    if threshold is not None:  # the library calls another option --thresholds
+        raise ValueError(
+            "The option --threshold belongs to 'evaluate' and 'predict', which move it on a fitted "
+            "tree. Hint: --costs LABEL=COST fits a tree to costs."
+        )
     reads = [data, *more, options.schema]
     outputs, pages = _names(output, refer), _names(page, refer)
     for path, form in [*((own, "model") for own in outputs), *((own, "html") for own in pages)]:

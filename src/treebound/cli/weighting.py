@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from treebound._validation import invalid
+from treebound._validation import Number, invalid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,22 +126,62 @@ def _pairs(texts: Sequence[str], option: str) -> list[tuple[str, float]]:
     return pairs
 
 
-def with_threshold(model: Model, text: str | None) -> Model:
-    """The model that answers a class where its probability is at least a threshold.
+@dataclass(frozen=True)
+class AnswerThreshold:
+    """From which probability on a class is answered, and the costs that it comes from."""
 
-    Costs ``FALSE:MISSED`` stand for the probability from which on the answer costs less.
-    """
-    if text is None:
-        return model
-    name, _, value = text.rpartition("=")
-    labels = {str(label): label for label in model.classes.tolist()}
-    false, costs, missed = value.partition(":")
-    try:
-        threshold = float(false) / (float(false) + float(missed)) if costs else float(value)
-        return model.with_threshold(labels[name], threshold)
-    except (KeyError, ValueError, ZeroDivisionError):
+    label: Any
+    probability: float
+    costs: tuple[float, float] | None  # of answering the class falsely, and of missing it
+
+    @classmethod
+    def of(cls, model: Model, text: str) -> AnswerThreshold:
+        """Read LABEL=PROBABILITY or LABEL=FALSE:MISSED."""
+        name, _, value = text.rpartition("=")
+        labels = {str(label): label for label in model.classes.tolist()}
+        try:
+            false, *missed = (float(part) for part in value.split(":"))
+            probability = false / (false + missed[0]) if missed else false
+            finite = all(Number(0.0).allows(number) for number in (false, *missed))
+            if name in labels and finite and probability <= 1.0 and len(missed) <= 1:
+                return cls(labels[name], probability, (false, missed[0]) if missed else None)
+        except (ValueError, ZeroDivisionError):
+            pass
         raise ValueError(
             "The option --threshold must be LABEL=PROBABILITY, a class and a number from 0 to 1, "
             "or LABEL=FALSE:MISSED, the costs of answering the class falsely and of missing it. "
             f"Got {text!r} instead. Hint: the classes are {', '.join(list(labels)[:20])}."
-        ) from None
+        )
+
+    def applied(self, model: Model) -> Model:
+        """The model that answers the class where its probability is at least that."""
+        return model.with_threshold(self.label, self.probability)
+
+    def figures(self, tested: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+        """The threshold, and what errors cost for each row with it and without it."""
+        found: dict[str, Any] = {"threshold": self.probability}
+        if self.costs is not None:
+            found |= {"cost": self._cost(tested), "cost_without_threshold": self._cost(before)}
+        return found
+
+    def _cost(self, tested: dict[str, Any]) -> float:
+        assert self.costs is not None
+        at, table = tested["classes"].index(self.label), tested["confusion"]
+        false = sum(row[at] for row in table) - table[at][at]
+        missed = sum(table[at]) - table[at][at]
+        return float(self.costs[0] * false + self.costs[1] * missed) / int(tested["rows"])
+
+    def words(self, figures: dict[str, Any]) -> str:
+        """What :meth:`figures` say."""
+        answer = f"{self.label!r} is answered from a probability of {self.probability:.3g} on."
+        if self.costs is None:
+            return answer
+        return (
+            f"{answer} Errors cost {figures['cost']:.3g} for each row, without this threshold "
+            f"{figures['cost_without_threshold']:.3g}."
+        )
+
+
+def with_threshold(model: Model, text: str | None) -> Model:
+    """The model that answers a class where its probability is at least a threshold."""
+    return model if text is None else AnswerThreshold.of(model, text).applied(model)

@@ -33,13 +33,12 @@ from treebound.dask.collections import (
     partitions_of,
     plain_numbers,
 )
-from treebound.dask.engine import DaskEngine
 from treebound.dask.tasks import PartitionError
 from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, PartFacts, put_together, with_numbers
 from treebound.data.parts import PartReader, PartRows
 from treebound.growing._kernels import Bins
-from treebound.growing.engine import Engine, stream_engine
+from treebound.growing.engine import Engine, ShardEngine, stream_engine
 from treebound.growing.options import Progress
 
 # Values of real columns that bins are chosen from, in all partitions.
@@ -156,6 +155,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
                 if client is None:
                     threads = effective_jobs(self.n_jobs)
                     return stream_engine(raw.here(read), bins, n_rows, n_threads=threads)
+                from treebound.dask.engine import DaskEngine
+
                 first = None if reader.rows is None else _first_rows(client, raw, schema)
                 found = DaskEngine(
                     client, raw.pieces, raw.taken(read), bins, len(schema.classes), first,
@@ -177,7 +178,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         Few of its leaves are kept where the limit of leaves makes them large.
         """
         rows = n_rows // (4 * (self.checked()[1].max_leaves or MOST_GROWN_LEAVES))
-        return min(rows, DaskEngine.gather_rows) if rows >= _FEW_ROWS else DaskEngine.gather_rows
+        most = ShardEngine.gather_rows
+        return min(rows, most) if rows >= _FEW_ROWS else most
 
     def _client(self) -> Any:
         """The client given, or the current one; None where there is no cluster."""

@@ -8,55 +8,48 @@ away from its files, its partitions are read and coded again.
 from __future__ import annotations
 
 import pickle
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 from weakref import WeakSet
 
-from treebound._extras import require
+from dask.delayed import delayed
+from distributed import get_worker
+
 from treebound.dask.tasks import PartitionError, in_partition
 from treebound.dask.waiting import gathered, waited
+from treebound.dask.worker import FitState, Plan, Request, ask, finish, folder_of
 from treebound.data.parts import PartRows
 from treebound.data.spill import SpillFile, ValuesLost
+from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import ShardEngine
-from treebound.growing.questions import Subtree
+from treebound.growing.questions import ShardSplit, Subtree
 from treebound.growing.shard import (
     Coded,
     Facts,
     code_part,
+    divide_rows,
     gather_rows,
-    grow_subtree,
+    join_pieces,
     make_bundle,
 )
 
-_WHO = {"extra": "dask", "why": "Growing on Dask"}
-# Results that one task puts together.
+# Workers whose results one worker puts together.
 _FAN = 8
 # Rows of a bundle at most; a thread has one if they are fewer.
 _BUNDLE_ROWS = 1 << 23
-# What is sent with every task has at most so many bytes in all: a task of its own costs as much.
-_SENT_BYTES = 1 << 20
-# How often lost values are read again before the error is the user's.
-_TRIES = 5
-
-
-# -- tasks -------------------------------------------------------------------------------------
+# How often lost values are looked for before the error is the user's.
+_TRIES = 8
 
 
 def _code(
-    number: int,
-    read: Callable[..., PartRows],
-    bins: Bins,
-    token: str,
-    first: int,
-    *raw: Any,
+    number: int, read: Callable[..., PartRows], bins: Bins, token: str, first: int, *raw: Any
 ) -> Coded:
-    from treebound.dask.plugin import folder_of
-
     part = in_partition(number, read, *raw, first=first)
-    file = SpillFile(folder_of(require("distributed", **_WHO).get_worker(), token))
+    file = SpillFile(folder_of(get_worker(), token))
     try:
         return code_part(part, bins, file)
     finally:
@@ -76,24 +69,6 @@ def _held(keys: Sequence[str], dask_worker: Any = None) -> dict[str, Facts]:
     return {key: dask_worker.data[key].facts for key in keys if key in dask_worker.data}
 
 
-def _finish(
-    holders: Sequence[tuple[str, str]], places: Sequence[int], subtrees: Sequence[Subtree]
-) -> list[dict[str, Any]]:
-    """The trees below some nodes, from the pieces that every bundle has of them."""
-    from treebound.dask.plugin import fetch_pieces
-
-    pieces = fetch_pieces(holders, places)
-    return [grow_subtree(parts, one.kernel) for *parts, one in zip(*pieces, subtrees, strict=True)]
-
-
-def _on(worker: str) -> dict[str, Any]:
-    """Where a task is to run, if that worker lives."""
-    return {"workers": [worker], "allow_other_workers": True} if worker else {}
-
-
-# -- the engine --------------------------------------------------------------------------------
-
-
 class DaskEngine(ShardEngine):
     """Bundles of shards as futures of a cluster.
 
@@ -111,22 +86,22 @@ class DaskEngine(ShardEngine):
         first: Sequence[int] | None = None,
         gather_rows: int = ShardEngine.gather_rows,
     ) -> None:
-        from treebound.dask.plugin import FitFiles
-
         super().__init__(bins, n_classes)
         self.gather_rows = gather_rows
         self._client, self._raw = client, raw
         self._first = first or [0] * len(raw)
         self._token, self._number = uuid.uuid4().hex, count()
         self._futures: WeakSet[Any] = WeakSet()
-        client.register_plugin(FitFiles())
-        self._bins, self._read = self.broadcast(bins), self.broadcast(read)
-        self._calls: dict[str, tuple[int, Callable[..., Any], tuple[Any, ...]]] = {}
-        self._history: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+        client.register_plugin(FitState())
+        self._read, self._bins = self._submit(_same, read), self._submit(_same, bins)
+        # all divisions of the rows, and how many of them all bundles have behind them
+        self._divisions: list[Sequence[ShardSplit]] = []
+        self._n_divided, self._located = 0, False
         coded = self._coded(range(len(raw)))
         try:
             waited(client, coded, lambda i: f"The rows of partition {i}")
             facts, homes = self._known(coded)
+            self._home_of = {one.key: home for one, home in zip(coded, homes, strict=True)}
             groups = self._grouped(homes, [one.n_rows for one in facts])
             self._homes = [homes[group[0]] for group in groups]
             self.start(coded, facts, groups)
@@ -138,28 +113,28 @@ class DaskEngine(ShardEngine):
         """Release everything on the workers; their files go with it."""
         for future in list(self._futures):  # an error that is kept may hold some of them
             future.release()
-        self._bundles, self._history, self._calls = [], [], {}
+        self._bundles = []
 
     @property
     def places(self) -> int:
         """Small nodes are finished on all workers."""
         return max(1, len(self._client.nthreads()))
 
-    def _key(self, function: Callable[..., Any]) -> str:
-        """The name of a task, from which workers know what fit it belongs to."""
-        name = getattr(function, "__name__", type(function).__name__).strip("_")
-        return f"{name}-treebound-{self._token}-{next(self._number)}"
+    # -- rows on workers -----------------------------------------------------------------------
 
-    def _submit(self, function: Callable[..., Any], *args: Any, worker: str = "") -> Any:
+    def _submit(self, function: Callable[..., Any], *args: Any, home: str = "") -> Any:
         """A task, on a worker if it lives."""
-        key = self._key(function)
-        future = self._client.submit(function, *args, key=key, **_on(worker))
+        future = self._client.submit(function, *args, key=self._key(function), **_on(home))
         self._futures.add(future)
         return future
 
-    def _coded(self, numbers: Sequence[int], worker: str = "") -> list[Any]:
+    def _key(self, function: Callable[..., Any]) -> str:
+        """The name of a task, from which workers know what fit it belongs to."""
+        return f"{function.__name__.strip('_')}-treebound-{self._token}-{next(self._number)}"
+
+    def _coded(self, numbers: Sequence[int], home: str = "") -> list[Any]:
         """Futures of coded partitions, on a worker if it lives."""
-        code = require("dask", **_WHO).delayed(_code, pure=False)
+        code = delayed(_code, pure=False)
         tasks = [
             code(
                 i, self._read, self._bins, self._token, self._first[i], *self._raw[i],
@@ -167,16 +142,14 @@ class DaskEngine(ShardEngine):
             )
             for i in numbers
         ]  # fmt: skip
-        futures = list(self._client.compute(tasks, **_on(worker)))
+        futures = list(self._client.compute(tasks, **_on(home)))
         self._futures.update(futures)
         return futures
 
     def _known(self, coded: list[Any]) -> tuple[list[Facts], list[str]]:
         """The facts of coded partitions and their workers, asked of each worker at once."""
         held = self._client.run(_held, [one.key for one in coded], on_error="ignore")
-        found = {
-            key: (facts, worker) for worker, mine in held.items() for key, facts in mine.items()
-        }
+        found = {key: (facts, home) for home, mine in held.items() for key, facts in mine.items()}
         for one in coded:
             if one.key not in found:  # its worker left, or is new
                 found[one.key] = (self._submit(_facts, one).result(), "")
@@ -184,18 +157,15 @@ class DaskEngine(ShardEngine):
         return list(facts), list(homes)
 
     def _grouped(self, homes: list[str], sizes: list[int]) -> list[list[int]]:
-        """Partitions that become one bundle: of one worker, so few that all threads have some.
-
-        A task costs milliseconds whatever it does, and every operation is a task for each bundle.
-        """
+        """Partitions that become one bundle: of one worker, so few that all threads have some."""
         by_worker: dict[str, list[int]] = {}
-        for i, worker in enumerate(homes):
-            by_worker.setdefault(worker, []).append(i)
+        for i, home in enumerate(homes):
+            by_worker.setdefault(home, []).append(i)
         n_threads = self._client.nthreads()
         groups: list[list[int]] = []
-        for worker, mine in by_worker.items():
+        for home, mine in by_worker.items():
             rows = sum(sizes[i] for i in mine)
-            share = max(1, rows // max(n_threads.get(worker, 1), rows // _BUNDLE_ROWS))
+            share = max(1, rows // max(n_threads.get(home, 1), rows // _BUNDLE_ROWS))
             held = share
             for i in mine:
                 if held >= share:
@@ -205,112 +175,128 @@ class DaskEngine(ShardEngine):
                 held += sizes[i]
         return groups
 
-    # -- how functions are run -----------------------------------------------------------------
+    def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[int]) -> Any:
+        """A task that makes a bundle of coded rows, where they are."""
+        home = self._home_of[coded[0].key]
+        return self._submit(
+            make_bundle, coded, self._bins, total, starts, self._n_classes, home=home
+        )
 
-    def broadcast(self, value: Any) -> Any:
-        """A value as a future, so that it is sent once to a worker; a small one with each task."""
-        if len(pickle.dumps(value, protocol=5)) * len(self._bundles) in range(1, _SENT_BYTES):
-            return value
-        return self._submit(_same, value)
-
-    def map(self, function: Callable[..., Any], items: Sequence[Any], *args: Any) -> list[Any]:
-        """A task for each item; those of bundles are not moved away from their files."""
-        if items is not self._bundles:
-            return [self._submit(function, item, *args) for item in items]
-        futures = [
-            self._submit(function, item, *args, worker=worker)
-            for item, worker in zip(items, self._homes, strict=True)
+    def keep(self, results: Any) -> None:
+        """Divide the rows with the next request; bundles of other codes are made by tasks."""
+        function, args = results
+        if function is divide_rows:
+            self._divisions.append(*args)
+            return
+        self._bins = self._submit(_same, *args)
+        self._bundles = [
+            self._submit(function, bundle, self._bins, home=home)
+            for bundle, home in zip(self._bundles, self._homes, strict=True)
         ]
-        self._calls = {one.key: (i, function, args) for i, one in enumerate(futures)}
-        return futures
+        self._located = False
 
-    def reduce(self, function: Callable[[Sequence[Any]], Any], items: Sequence[Any]) -> Any:
-        """Put results together: many on the workers, some at a time, and few here."""
-        return self._tried(list(items), lambda items: self._reduced(function, items))
+    # -- requests ------------------------------------------------------------------------------
 
-    def _reduced(self, function: Callable[[Sequence[Any]], Any], items: list[Any]) -> Any:
-        done = waited(self._client, items, self._name)
-        while len(done) > _FAN:
-            some = [done[i : i + _FAN] for i in range(0, len(done), _FAN)]
-            done = [self._submit(function, one) for one in some]
-        return function(gathered(self._client, done, lambda _: "Rows"))
+    def map(self, function: Callable[..., Any], *args: Any) -> Any:
+        """What workers are asked; :meth:`reduce` sends it."""
+        return function, args
+
+    def reduce(self, function: Callable[[Sequence[Any]], Any], results: Any) -> Any:
+        """Ask one worker, which asks others; what they tell is put together on the way."""
+        asked, args = results
+
+        def send() -> Any:
+            plan = Plan.over(self._holders(), _FAN)
+            request = self._request(asked, args, function)
+            return self._client.run(ask, request, plan, workers=[plan.address])[plan.address]
+
+        return self._tried(send)
+
+    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+        """What is below small nodes: every worker gets the rows of some of them, and no others."""
+        n_groups = min(len(subtrees), 2 * self.places)
+        groups = [subtrees[k::n_groups] for k in range(n_groups)]
+
+        def send() -> list[Any]:
+            plans = [Plan(*held, []) for held in self._holders()]
+            tasks = []
+            for group in groups:
+                slots = [subtree.slot for subtree in group]
+                request = self._request(gather_rows, (slots,), join_pieces)
+                tasks.append(self._submit(finish, request, plans, group))
+            return gathered(self._client, tasks, lambda _: "Rows")
+
+        found = self._tried(send)
+        return [found[k % n_groups][k // n_groups] for k in range(len(subtrees))]
+
+    def _request(self, function: Any, args: Any, put_together: Any) -> bytes:
+        divisions = self._divisions[self._n_divided :]
+        request = Request(function, args, put_together, self._n_divided, divisions)
+        return pickle.dumps(request, protocol=5)
+
+    def _holders(self) -> list[tuple[str, list[str]]]:
+        """Every worker with the keys of its bundles."""
+        held: dict[str, list[str]] = {}
+        for bundle, home in zip(self._bundles, self._homes, strict=True):
+            held.setdefault(home, []).append(bundle.key)
+        return list(held.items())
+
+    def _tried(self, send: Callable[[], Any]) -> Any:
+        """Send a request until it is answered; bundles are looked for where that fails."""
+        lost: tuple[str, ...] = ()
+        for tries in range(_TRIES):
+            time.sleep(0.1 * tries)
+            try:
+                self._locate(lost)
+                answer = send()
+                if isinstance(answer, ValuesLost):
+                    raise answer
+                self._n_divided = len(self._divisions)
+                return answer
+            except (ValuesLost, OSError) as error:  # or a worker left
+                lost = error.args if isinstance(error, ValuesLost) else ()
+                self._located = False
+        raise PartitionError(
+            "The values of some partitions are lost again and again. "
+            "Hint: do not let workers share or empty their local directories."
+        )
+
+    def _locate(self, lost: Sequence[str]) -> None:
+        """See where the bundles are; those whose values are lost are made again."""
+        if self._located:
+            return
+        for i, bundle in enumerate(self._bundles):
+            failed = bundle.status == "error" and isinstance(bundle.exception(), ValuesLost)
+            if failed or bundle.key in lost:
+                self._renew(i)
+        waited(self._client, self._bundles, self._name)
+        held = self._client.who_has(self._bundles)
+        if not all(held.get(bundle.key) for bundle in self._bundles):
+            raise ValuesLost
+        self._homes = [held[bundle.key][0] for bundle in self._bundles]
+        self._located, self._n_divided = True, 0
+
+    def _renew(self, i: int) -> None:
+        """Read and code the partitions of a bundle again.
+
+        On one worker, as no other may be able to read the files.
+        """
+        homes = sorted(self._client.nthreads())
+        home = homes[i % len(homes)] if homes else ""
+        group = self._groups[i]
+        coded = self._coded(group, home)
+        self._home_of[coded[0].key] = home
+        starts = [self._starts[k] for k in group]
+        self._bundles[i] = self.bundle(coded, self._facts.total, starts)
 
     def _name(self, i: int) -> str:
-        """Which rows a result of all bundles is of, and where they were."""
+        """Which rows a bundle has, and where they were."""
         group = self._groups[i]
         rows = sum(self._starts[k + 1] - self._starts[k] for k in group)
         some = ", ".join(map(str, group[:5])) + (", ..." if len(group) > 5 else "")
         return f"{rows:,} rows (partitions {some}; worker {self._homes[i] or 'unknown'})"
 
-    def keep(self, items: list[Any]) -> list[Any]:
-        """Wait for new bundles; lost ones are made in the same way again."""
-        kept: list[Any] = self._tried(
-            items, lambda items: list(waited(self._client, items, self._name))
-        )
-        _, function, args = self._calls[kept[0].key]
-        self._history.append((function, args))
-        return kept
 
-    def _tried(self, items: list[Any], end: Callable[[list[Any]], Any]) -> Any:
-        """Do something with results of bundles; if values are lost, read them again."""
-        for _ in range(_TRIES):
-            try:
-                return end(items)
-            except ValuesLost:
-                items[:] = [self._again(future) for future in items]
-        raise PartitionError(
-            "The files with the values of some partitions are lost again and again. "
-            "Hint: do not let workers share or empty their local directories."
-        )
-
-    def _again(self, future: Any) -> Any:
-        """The same task, on a bundle that is made anew if its values were lost."""
-        if future.status != "error" or not isinstance(future.exception(), ValuesLost):
-            return future
-        i, function, args = self._calls[future.key]
-        self._renew(i)
-        again = self._submit(function, self._bundles[i], *args, worker=self._homes[i])
-        self._calls[again.key] = (i, function, args)
-        return again
-
-    def _renew(self, i: int) -> None:
-        """Read and code the partitions of a bundle again, and divide its rows as they were.
-
-        On one worker, as no other may be able to read the files.
-        """
-        workers = sorted(self._client.nthreads())
-        self._homes[i] = worker = workers[i % len(workers)] if workers else ""
-        group = self._groups[i]
-        starts = [self._starts[k] for k in group]
-        bundle = self._submit(
-            make_bundle, self._coded(group, worker), self._bins, self.facts.total, starts,
-            self._n_classes, worker=worker,
-        )  # fmt: skip
-        for function, args in self._history:
-            bundle = self._submit(function, bundle, *args, worker=worker)
-        self._bundles[i] = bundle
-
-    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
-        """What is below small nodes: every worker gets the rows of some of them, and no others."""
-        n_groups = min(len(subtrees), 2 * self.places)
-        places = [list(range(k, len(subtrees), n_groups)) for k in range(n_groups)]
-
-        def end(pieces: list[Any]) -> list[Any]:
-            waited(self._client, pieces, self._name)
-            held = self._client.who_has(pieces)
-            if not all(held.get(one.key) for one in pieces):
-                raise ValuesLost("rows are computed again")
-            holders = [(one.key, held[one.key][0]) for one in pieces]
-            tasks = [
-                self._submit(_finish, holders, some, [subtrees[k] for k in some]) for some in places
-            ]
-            return gathered(self._client, tasks, lambda _: "Rows")
-
-        slots = [subtree.slot for subtree in subtrees]
-        found = self._tried(self.map(gather_rows, self._bundles, slots), end)
-        arrays = {
-            k: one
-            for some, group in zip(places, found, strict=True)
-            for k, one in zip(some, group, strict=True)
-        }
-        return [arrays[k] for k in range(len(subtrees))]
+def _on(home: str) -> dict[str, Any]:
+    """Where a task is to run, if that worker lives."""
+    return {"workers": [home], "allow_other_workers": True} if home else {}

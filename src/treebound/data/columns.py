@@ -59,16 +59,8 @@ def landscape_of(columns: Sequence[Column], *, observed: bool = False) -> Landsc
 
     A real column with missing values counts as two real columns; an ordinal one as two ordinal
     columns with one more category; in a nominal column, missing is one more category.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        The columns of a table or a tree.
-    observed : bool
-        If False, categories that were not declared count as unbounded: an undeclared nominal
-        column is None in the landscape, an undeclared ordinal one counts as real. If True,
-        categories found in the data are treated as declared: valid for a pruning score, not for
-        a certificate.
+    Categories that were not declared count as unbounded (an undeclared ordinal column as real),
+    unless they are ``observed``: valid for a pruning score, not for a certificate.
     """
     real = 0
     ordinal: list[int] = []

@@ -351,6 +351,14 @@ cdef inline void note(Extent* extent, double value) noexcept nogil:
     extent.missing |= value != value
 
 
+cdef inline uint16_t look_beyond(
+    const Coder* coder, uint16_t code, double value, Extent* extent
+) noexcept nogil:
+    """The code of a value in an outer cell; updates the extent."""
+    note(extent, value)
+    return <uint16_t>coder.n_bins if value != value else code & <uint16_t>~BEYOND
+
+
 cdef inline void take_codes(
     const Coder* coder, const double* values, Py_ssize_t n, code_t* codes, Extent* extent
 ) noexcept nogil:
@@ -376,11 +384,9 @@ cdef inline void find_cells(
     cells_of(values, n, coder.low, coder.rate, <double>(coder.n_cells - 1), places)
     for i in range(n):
         code = cells[places[i]]
-        codes[LANES * i] = <code_t>(code & <uint16_t>~BEYOND)
         if code & BEYOND:
-            note(extent, values[i])
-            if values[i] != values[i]:
-                codes[LANES * i] = <code_t>coder.n_bins
+            code = look_beyond(coder, code, values[i], extent)
+        codes[LANES * i] = <code_t>code
 
 
 cdef inline void find_cuts(
@@ -464,21 +470,11 @@ cdef bint side_by_side(const Coder** coders, const Source** sources) noexcept no
     return True
 
 
-cdef void code_four(
-    const Coder** coders, const Source** sources, Py_ssize_t start, Py_ssize_t stop, int width,
-    void* codes, Extent** extents,
-) noexcept nogil:
-    """Code the rows of four columns that are `side_by_side`; ``codes`` begins with row 0."""
-    if width == 1:
-        find_four(coders, sources, start, stop, <uint8_t*>codes, extents)
-    else:
-        find_four(coders, sources, start, stop, <uint16_t*>codes, extents)
-
-
 cdef inline void find_four(
     const Coder** coders, const Source** sources, Py_ssize_t start, Py_ssize_t stop,
     code_t* codes, Extent** extents,
 ) noexcept nogil:
+    """Code the rows of four columns that are `side_by_side`; ``codes`` begins with row 0."""
     cdef int32_t[CHUNK] places
     cdef double[LANES] low, rate, top
     cdef const uint16_t* a = coders[0].cells
@@ -508,28 +504,15 @@ cdef inline void find_four(
             found[3] = d[places[LANES * i + 3]]
             if (found[0] | found[1] | found[2] | found[3]) & BEYOND:
                 for lane in range(LANES):
-                    found[lane] = look_beyond(
-                        coders[lane], found[lane], first + i * source.stride, lane, source.type,
-                        extents[lane],
-                    )
+                    if found[lane] & BEYOND:
+                        found[lane] = look_beyond(
+                            coders[lane], found[lane], value_at(sources[lane], start + i),
+                            extents[lane],
+                        )
             for lane in range(LANES):
                 codes[LANES * (start + i) + lane] = <code_t>found[lane]
         start += size
 
-
-cdef uint16_t look_beyond(
-    const Coder* coder, uint16_t code, const char* row, int lane, Type type, Extent* extent
-) noexcept nogil:
-    """The code of a value in an outer cell; updates the extent."""
-    cdef double value
-    if not code & BEYOND:
-        return code
-    if type == FLOAT64:
-        value = (<const double*>row)[lane]
-    else:
-        value = <double>(<const float*>row)[lane]
-    note(extent, value)
-    return <uint16_t>coder.n_bins if value != value else code & <uint16_t>~BEYOND
 
 
 # -- bins of a table that is never in memory at once ------------------------------------------
@@ -605,7 +588,7 @@ cdef class Bins:
     cdef bytes bytes_of(self, const void* memory, Py_ssize_t size):
         return b"" if memory == NULL else (<const char*>memory)[:size]
 
-    def __getstate__(self):
+    def __reduce__(self):
         cdef Coder* c
         coders = []
         for j in range(self.n_columns):
@@ -618,10 +601,7 @@ cdef class Bins:
                 self.bytes_of(c.values, c.n_bins * sizeof(double)),
                 self.bytes_of(c.single, c.n_bins),
             ))
-        return self.kinds, coders
-
-    def __reduce__(self):
-        return _restored, self.__getstate__()
+        return _restored, (self.kinds, coders)
 
     def single(self, Py_ssize_t j):
         """Which bins of a column hold one value only, as far as the sample tells."""

@@ -13,13 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._files import check_writable, write_bytes
-from treebound.tree._structure import sizes_and_depths
 
 _MAGIC = b"treebound checkpoint "
-_KINDS = {
-    "counts": "i", "rows": "i", "left": "i", "right": "i", "feature": "i", "threshold": "f",
-    "category": "i", "missing_left": "b", "leaves": "i",
-}  # fmt: skip
 
 
 def check_checkpoint(path: str | os.PathLike[str] | None) -> None:
@@ -56,9 +51,7 @@ class Checkpoint:
         digest = hashlib.sha256(data).hexdigest().encode()
         write_bytes(self._path, _MAGIC + digest + b"\n" + data)
 
-    def read(
-        self, n_classes: int, n_columns: int
-    ) -> tuple[dict[str, Any], NDArray[np.int32]] | None:
+    def read(self) -> tuple[dict[str, Any], NDArray[np.int32]] | None:
         """The nodes and the leaves; None if there is no file."""
         try:
             head, _, data = self._path.read_bytes().partition(b"\n")
@@ -73,8 +66,6 @@ class Checkpoint:
             raise self._refused("is of other rows, columns or options")
         with np.load(io.BytesIO(data[len(self._print) :]), allow_pickle=False) as found:
             arrays = dict(found)
-        if not _is_consistent(arrays, n_classes, n_columns):
-            raise self._refused("is not consistent")
         return arrays, arrays.pop("leaves")
 
     def _refused(self, what: str) -> ValueError:
@@ -85,23 +76,3 @@ class Checkpoint:
     def remove(self) -> None:
         """The tree is grown."""
         self._path.unlink(missing_ok=True)
-
-
-def _is_consistent(arrays: Mapping[str, NDArray[Any]], n_classes: int, n_columns: int) -> bool:
-    """Whether there is an entry for each node, and children, columns and leaves exist."""
-    if set(arrays) != set(_KINDS) or any(arrays[k].dtype.kind != v for k, v in _KINDS.items()):
-        return False
-    n, leaves = len(arrays["rows"]), arrays["leaves"]
-    for name in set(_KINDS) - {"leaves"}:
-        if arrays[name].shape != ((n, n_classes) if name == "counts" else (n,)):
-            return False
-    left, right, feature = arrays["left"], arrays["right"], arrays["feature"]
-    if not n or left.dtype != np.int32 or right.dtype != np.int32:
-        return False
-    _, _, wrong = sizes_and_depths(left, right)
-    return bool(
-        wrong < 0
-        and ((feature >= 0) == (left >= 0)).all()
-        and (feature < n_columns).all()
-        and ((leaves >= 0) & (leaves < n)).all()
-    )

@@ -616,7 +616,6 @@ cdef class Driver:
         task.view.weight = node.weight
         task.view.purity = node.purity
         task.view.counts = self.tree.counts_of(index)
-        task.view.rows = NULL if node.home == NULL else node.home.rows
         task.view.tolerance = tolerance
         task.view.rise = rise_of(node.weight, &self.problem)
         task.view.groups = node.groups

@@ -1,7 +1,7 @@
 """Engines: where the rows are, and the few operations that growing needs.
 
-An engine for another system is a :class:`ShardEngine` that says how a value is sent to all shards,
-how a function is called on each of them, and how the results are put together.
+An engine for another system is a :class:`ShardEngine` that says how a function is called on all
+shards, and how the results are put together or kept.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from treebound.data import Sample
 from treebound.data.parts import PartRows
 from treebound.data.spill import ColumnFile
+from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import Bins
 from treebound.growing.options import Limits
 from treebound.growing.questions import Answer, Question, ShardSplit, Subtree, add_answers
@@ -129,8 +130,8 @@ class Engine(Protocol):
 class ShardEngine(Engine):
     """An engine whose operations are functions of bundles of shards.
 
-    A bundle is what one thread or worker works on. Subclasses override :meth:`broadcast`,
-    :meth:`map` and :meth:`reduce`, and call :meth:`start` with the rows.
+    A bundle is what one thread or worker works on. Subclasses override :meth:`map`, :meth:`reduce`
+    and :meth:`keep`, and call :meth:`start` with the rows.
 
     Parameters
     ----------
@@ -167,24 +168,24 @@ class ShardEngine(Engine):
 
     # -- how functions are run -------------------------------------------------------------------
 
-    def broadcast(self, value: Any) -> Any:
-        """Send a value to where the bundles are; what is passed to :meth:`map`."""
-        return value
+    def map(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function with each bundle and the other arguments; the results stay there."""
+        return [function(bundle, *args) for bundle in self.bundles]
 
-    def map(self, function: Callable[..., Any], items: Sequence[Any], *args: Any) -> list[Any]:
-        """Call a function with each item and the other arguments; the results stay there."""
-        return [function(item, *args) for item in items]
-
-    def reduce(self, function: Callable[[Sequence[Any]], Any], items: Sequence[Any]) -> Any:
-        """Put results of :meth:`map` together; the function takes a list of any of them, in order.
+    def reduce(self, function: Callable[[Sequence[Any]], Any], results: Any) -> Any:
+        """Put results of :meth:`map` together; the function takes a list of any of them.
 
         It also takes what it returned for others, so the results can be combined some at a time.
         """
-        return function(items)
+        return function(results)
 
-    def keep(self, items: list[Any]) -> list[Any]:
-        """Bundles that :meth:`map` made, when they are there."""
-        return items
+    def keep(self, results: Any) -> None:
+        """Take bundles that :meth:`map` made instead of those they are made of."""
+        self._bundles = results
+
+    def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[int]) -> Any:
+        """A bundle of coded rows where they are; see :func:`make_bundle`."""
+        return make_bundle(coded, self.bins, total, starts, self._n_classes)
 
     # -- the operations --------------------------------------------------------------------------
 
@@ -193,74 +194,63 @@ class ShardEngine(Engine):
     ) -> None:
         """Make bundles of coded rows; ``groups`` are the numbers of those in each bundle."""
         self._facts: Facts = reduce(add, facts)
-        starts = np.cumsum([0, *(one.n_rows for one in facts)]).tolist()
-        bins, total = self.broadcast(self.bins), self._facts.total
         self._groups = groups
-        self._starts = starts
+        self._starts = np.cumsum([0, *(one.n_rows for one in facts)]).tolist()
         self._bundles = [
-            self.map(
-                make_bundle, [[coded[i] for i in group]], bins, total, [starts[i] for i in group],
-                self._n_classes,
-            )[0]
+            self.bundle(
+                [coded[i] for i in group], self._facts.total, [self._starts[i] for i in group]
+            )
             for group in groups
-        ]  # fmt: skip
-        self._counts: NDArray[np.int64] = self.reduce(sum_of, self.map(_counts_of, self._bundles))
+        ]
+        self._counts: NDArray[np.int64] = self.reduce(sum_of, self.map(_counts_of))
 
     def recode(self, bins: Bins) -> None:
         self.bins = bins
-        self._bundles = self.keep(self.map(recode, self.bundles, self.broadcast(bins)))
-        facts = self.reduce(_add_facts, self.map(_facts_of, self._bundles))
+        self.keep(self.map(recode, bins))
+        facts = self.reduce(_add_facts, self.map(_facts_of))
         self._facts = replace(facts, total=self._facts.total, aside=self._facts.aside)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
         wide = self.facts.n_rows >= 2**32
-        asked = self.broadcast(slots)
-        table: NDArray[Any] = self.reduce(sum_of, self.map(count_rows, self.bundles, asked, wide))
+        table: NDArray[Any] = self.reduce(sum_of, self.map(count_rows, slots, wide))
         return table
 
     def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
-        asked = self.broadcast(dict(questions))
-        found: dict[int, Answer] = self.reduce(
-            add_answers, self.map(look_into, self.bundles, asked)
-        )
+        found: dict[int, Answer] = self.reduce(add_answers, self.map(look_into, dict(questions)))
         return found
 
     def divide(self, splits: Sequence[ShardSplit]) -> None:
-        asked = self.broadcast(list(splits))
-        self._bundles = self.keep(self.map(divide_rows, self.bundles, asked))
+        self.keep(self.map(divide_rows, list(splits)))
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
         slots = [subtree.slot for subtree in subtrees]
-        pieces = self.reduce(join_pieces, self.map(gather_rows, self.bundles, slots))
+        pieces = self.reduce(join_pieces, self.map(gather_rows, slots))
         return [
             grow_subtree([piece], subtree.kernel)
             for piece, subtree in zip(pieces, subtrees, strict=True)
         ]
 
     def name(self, tree: Tree) -> NDArray[np.int64]:
-        names = self.map(name_splits, self.bundles, self.broadcast(tree))
-        rows: NDArray[np.int64] = self.reduce(last_names, names).rows
+        rows: NDArray[np.int64] = self.reduce(last_names, self.map(name_splits, tree)).rows
         return rows
 
     def class_rows(self, tree: Tree) -> NDArray[np.int64]:
-        counts = self.reduce(sum_of, self.map(count_classes, self.bundles, self.broadcast(tree)))
+        counts = self.reduce(sum_of, self.map(count_classes, tree))
         return summed_up(tree, counts).astype(np.int64)
 
     def left_out(self, tree: Tree) -> NodeSums | None:
         totals = self.facts.aside
         if not totals.weights.total:
             return None
-        sent = self.broadcast(tree)
-        sums = self.reduce(sum_of, self.map(sum_aside, self.bundles, sent, totals))
+        sums = self.reduce(sum_of, self.map(sum_aside, tree, totals))
         return NodeSums.put_together(tree, sums, totals)
 
     def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
-        sent = self.broadcast(tree)
-        counts = self.reduce(sum_of, self.map(sum_aside, self.bundles, sent, None))
+        counts = self.reduce(sum_of, self.map(sum_aside, tree, None))
         return np.asarray(counts[0], dtype=np.int64)
 
     def digest(self) -> list[int]:
-        numbers: list[int] = self.reduce(sum_of, self.map(digest_of, self.bundles)).tolist()
+        numbers: list[int] = self.reduce(sum_of, self.map(digest_of)).tolist()
         return numbers
 
 
@@ -330,7 +320,7 @@ class LocalEngine(ShardEngine):
             cuts = np.linspace(0, parts[0].n_rows, self._n_threads + 1).astype(np.int64).tolist()
             parts = [parts[0].part(slice(a, b)) for a, b in pairwise(cuts)]
         n = max(1, min(self._n_threads, len(parts)))
-        coded = self.map(code_sample, parts, self.bins)
+        coded = self._each(lambda part: code_sample(part, self.bins), parts)
         self.start(
             coded,
             [one.facts for one in coded],
@@ -343,9 +333,9 @@ class LocalEngine(ShardEngine):
         return self._parts[0] if len(self._parts) == 1 else None
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
-        pieces = self.map(gather_rows, self.bundles, [subtree.slot for subtree in subtrees])
+        pieces = self.map(gather_rows, [subtree.slot for subtree in subtrees])
         tasks = [(parts, one.kernel) for *parts, one in zip(*pieces, subtrees, strict=True)]
-        return self.map(lambda task: grow_subtree(*task), tasks)
+        return self._each(lambda task: grow_subtree(*task), tasks)
 
     def class_rows(self, tree: Tree) -> NDArray[np.int64]:
         ones = WeightTotals()
@@ -362,12 +352,15 @@ class LocalEngine(ShardEngine):
         counts = class_sums(tree, self._aside.X, self._aside.y, None, WeightTotals())
         return np.asarray(counts[0], dtype=np.int64)
 
-    def map(self, function: Callable[..., Any], items: Sequence[Any], *args: Any) -> list[Any]:
-        """Call a function with each item, in threads."""
+    def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """Call a function with each bundle, in threads."""
+        return self._each(lambda bundle: function(bundle, *args), self.bundles)
+
+    def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         if self._n_threads == 1 or len(items) == 1:
-            return super().map(function, items, *args)
+            return [function(item) for item in items]
         with ThreadPoolExecutor(self._n_threads) as pool:
-            return list(pool.map(lambda item: function(item, *args), items))
+            return list(pool.map(function, items))
 
 
 def stream_engine(

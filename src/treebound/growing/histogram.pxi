@@ -44,7 +44,6 @@ cdef struct Binned:
     Py_ssize_t n_panels
     Py_ssize_t row_bytes    # of the codes of a row
     Counted counted
-    char* memory            # of the codes, rows and labels
     uint32_t* rows
     uint32_t* other         # buffer for partitions
     uint16_t* labels
@@ -103,15 +102,23 @@ cdef Binned* new_binned(
     return data
 
 
-cdef int code_sample(Binned* data, Pool pool) except -1 nogil:
-    """Code all columns; record their ranges and missing values."""
-    # Codes, rows and labels are one block of memory, so that most of it is in large pages.
-    cdef Py_ssize_t n = data.n_rows, room = (n + 31) // 32 * 32, i
-    data.memory = <char*>allocate_long(
-        room, data.row_bytes + sizeof(data.rows[0]) + sizeof(data.other[0]) + sizeof(data.labels[0])
+cdef Py_ssize_t room_for(Py_ssize_t n_rows) noexcept nogil:
+    """Rows of memory, so that the arrays of a block are aligned."""
+    return (n_rows + 31) // 32 * 32
+
+
+cdef size_t memory_of(const Binned* data) noexcept nogil:
+    """Bytes for the codes, the rows, their order and their labels."""
+    return room_for(data.n_rows) * (
+        data.row_bytes + sizeof(data.rows[0]) + sizeof(data.other[0]) + sizeof(data.labels[0])
     )
-    set_codes(data, data.memory, room)
-    data.rows = <uint32_t*>(data.memory + room * data.row_bytes)
+
+
+cdef int code_sample(Binned* data, char* memory, Pool pool) except -1 nogil:
+    """Code all columns; record their ranges and missing values."""
+    cdef Py_ssize_t n = data.n_rows, room = room_for(n), i
+    set_codes(data, memory, room)
+    data.rows = <uint32_t*>(memory + room * data.row_bytes)
     data.other = data.rows + room
     data.labels = <uint16_t*>(data.other + room)
     data.counted.labels = data.labels
@@ -133,7 +140,6 @@ cdef void free_binned(Binned* data) noexcept nogil:
             free_coder(&data.columns[j].coder)
     free(data.columns)
     free(data.panels)
-    free(data.memory)
     free(data.sides)
     free(data.extents)
     free(data)
@@ -214,7 +220,10 @@ cdef void code_panel(
         sources[lane] = &data.sources[panel.columns[lane]]
         extents[lane] = &data.extents[thread * data.n_columns + panel.columns[lane]]
     if panel.n_columns == LANES and side_by_side(coders, sources):
-        code_four(coders, sources, start, stop, panel.width, panel.codes, extents)
+        if panel.width == 1:
+            find_four(coders, sources, start, stop, <uint8_t*>panel.codes, extents)
+        else:
+            find_four(coders, sources, start, stop, <uint16_t*>panel.codes, extents)
         return
     for lane in range(panel.n_columns):
         code_block(
@@ -402,20 +411,6 @@ cdef void count_node(
         add_counts(&data.counted, histograms[0], histograms[i], False)
 
 
-cdef bint discount_node(
-    const Binned* data, Py_ssize_t start, Py_ssize_t stop, void* histogram
-) noexcept nogil:
-    """Subtract rows from a histogram if they are few; return whether that was done."""
-    cdef Py_ssize_t p
-    if 2 * (stop - start) * data.n_columns > data.counted.n_cells:
-        return False
-    for p in range(data.n_panels):
-        count_rows(
-            &data.panels[p], &data.counted, data.rows + start, stop - start, histogram, True
-        )
-    return True
-
-
 cdef void count_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
     cdef Counting* counting = <Counting*>context
     cdef const Binned* data = counting.data
@@ -424,7 +419,7 @@ cdef void count_block(void* context, Py_ssize_t item, int thread) noexcept nogil
     for p in range(data.n_panels):
         count_rows(
             &data.panels[p], &data.counted, data.rows + start, stop - start,
-            counting.histograms[thread], False,
+            counting.histograms[thread],
         )
 
 
@@ -467,46 +462,39 @@ cdef size_t size_of(const Counted* counted) noexcept nogil:
 
 cdef void count_rows(
     const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    void* histogram, bint subtract,
+    void* histogram,
 ) noexcept nogil:
-    """Add the rows of a panel's columns to a histogram, or take them out of it."""
-    # the sign is known when it is compiled, and costs nothing
-    if n_rows == 0:
-        return
-    if panel.width == 1 and not subtract:
-        count_codes(panel, counted, rows, n_rows, histogram, <const uint8_t*>panel.codes, 1)
-    elif panel.width == 1:
-        count_codes(panel, counted, rows, n_rows, histogram, <const uint8_t*>panel.codes, -1)
-    elif not subtract:
-        count_codes(panel, counted, rows, n_rows, histogram, <const uint16_t*>panel.codes, 1)
-    else:
-        count_codes(panel, counted, rows, n_rows, histogram, <const uint16_t*>panel.codes, -1)
+    """Add the rows of a panel's columns to a histogram."""
+    if n_rows and panel.width == 1:
+        count_codes(panel, counted, rows, n_rows, histogram, <const uint8_t*>panel.codes)
+    elif n_rows:
+        count_codes(panel, counted, rows, n_rows, histogram, <const uint16_t*>panel.codes)
 
 
 cdef inline void count_codes(
     const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    void* histogram, const code_t* codes, int sign,
+    void* histogram, const code_t* codes,
 ) noexcept nogil:
     cdef int lane
     if counted.weights != NULL:
         for lane in range(panel.n_columns):
             count_weights(
                 codes + lane, counted, rows, n_rows,
-                <int64_t*>histogram + panel.offsets[lane], sign,
+                <int64_t*>histogram + panel.offsets[lane],
             )
     elif panel.n_columns == LANES:
-        count_four(panel, counted, rows, n_rows, <uint32_t*>histogram, codes, sign)
+        count_four(panel, counted, rows, n_rows, <uint32_t*>histogram, codes)
     else:
         for lane in range(panel.n_columns):
             count_one(
                 codes + lane, counted, rows, n_rows,
-                <uint32_t*>histogram + panel.offsets[lane], sign,
+                <uint32_t*>histogram + panel.offsets[lane],
             )
 
 
 cdef inline void count_four(
     const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    uint32_t* histogram, const code_t* codes, int sign,
+    uint32_t* histogram, const code_t* codes,
 ) noexcept nogil:
     cdef uint32_t* a = histogram + panel.offsets[0]
     cdef uint32_t* b = histogram + panel.offsets[1]
@@ -519,38 +507,38 @@ cdef inline void count_four(
     for i in range(stop):
         prefetch(codes + LANES * <size_t>rows[i + AHEAD])
         prefetch(labels + rows[i + AHEAD])
-        count_row(codes, labels, rows[i], n_classes, a, b, c, d, sign)
+        count_row(codes, labels, rows[i], n_classes, a, b, c, d)
     for i in range(stop, n_rows):
-        count_row(codes, labels, rows[i], n_classes, a, b, c, d, sign)
+        count_row(codes, labels, rows[i], n_classes, a, b, c, d)
 
 
 cdef inline void count_row(
     const code_t* codes, const uint16_t* labels, size_t row, Py_ssize_t n_classes, uint32_t* a,
-    uint32_t* b, uint32_t* c, uint32_t* d, int sign,
+    uint32_t* b, uint32_t* c, uint32_t* d,
 ) noexcept nogil:
     cdef Py_ssize_t label = labels[row]
     cdef const code_t* code = codes + LANES * row
-    a[code[0] * n_classes + label] += sign
-    b[code[1] * n_classes + label] += sign
-    c[code[2] * n_classes + label] += sign
-    d[code[3] * n_classes + label] += sign
+    a[code[0] * n_classes + label] += 1
+    b[code[1] * n_classes + label] += 1
+    c[code[2] * n_classes + label] += 1
+    d[code[3] * n_classes + label] += 1
 
 
 cdef inline void count_one(
     const code_t* codes, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    uint32_t* table, int sign,
+    uint32_t* table,
 ) noexcept nogil:
     cdef Py_ssize_t n_classes = counted.n_classes, i
     cdef const uint16_t* labels = counted.labels
     cdef size_t row
     for i in range(n_rows):
         row = rows[i]
-        table[codes[LANES * row] * n_classes + labels[row]] += sign
+        table[codes[LANES * row] * n_classes + labels[row]] += 1
 
 
 cdef inline void count_weights(
     const code_t* codes, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    int64_t* table, int sign,
+    int64_t* table,
 ) noexcept nogil:
     cdef Py_ssize_t n_classes = counted.n_classes, i
     cdef const uint16_t* labels = counted.labels
@@ -559,8 +547,8 @@ cdef inline void count_weights(
     for i in range(n_rows):
         row = rows[i]
         cell = table + codes[LANES * row] * (n_classes + 1)
-        cell[labels[row]] += sign * counted.weights[row]
-        cell[n_classes] += sign
+        cell[labels[row]] += counted.weights[row]
+        cell[n_classes] += 1
 
 
 cdef void add_counts(
@@ -696,7 +684,7 @@ def count_shard(
                 s = slots[i]
                 count_rows(
                     &data.panels[p], &data.counted, &rows[0] + starts[s], starts[s + 1] - starts[s],
-                    cells + i * size, False,
+                    cells + i * size,
                 )
 
 

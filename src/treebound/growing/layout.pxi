@@ -53,10 +53,10 @@ cdef struct Packing:
 cdef struct Column:
     # A column of sorted rows.
     Kind kind
-    uint64_t* entries   # thresholds: sorted by value, missing last; moved by partitions
-    uint32_t* cells     # categories: for each row, code * (n_classes + 1) + label; not moved
-    Py_ssize_t n_codes  # distinct values, or categories
-    bint has_missing    # missing rows have the rank (or code) n_codes
+    uint64_t* entries   # sorted by value, missing last; moved by partitions
+    uint32_t* codes     # categories: that of each rank
+    Py_ssize_t n_codes  # distinct values
+    bint has_missing    # missing rows have the rank n_codes
 
 
 cdef struct Split:
@@ -114,7 +114,6 @@ cdef struct NodeView:
     int64_t weight
     double purity
     const int64_t* counts
-    const uint32_t* rows   # the rows of a sorted node, from start to stop
     double tolerance       # scores closer than this are tied
     double rise            # the most that a row can raise the score by changing sides
     uint64_t groups        # the groups of columns that it may ask; see `Rules`
@@ -130,8 +129,6 @@ cdef struct Scratch:
     int64_t* left          # n_classes
     int64_t* right         # n_classes
     int64_t* missing       # n_classes + 1
-    Py_ssize_t n_cells
-    int64_t* table         # all zero between two uses
     double floor           # a score below it cannot be the best of the node being searched
     double floors[2]       # the same for each child of a node that is expanded
 
@@ -146,39 +143,6 @@ cdef inline void* checked(void* memory) except NULL nogil:
 cdef inline void* allocate(Py_ssize_t count, size_t size) except NULL nogil:
     """Uninitialised memory for ``count`` items."""
     return checked(malloc(max(count, 1) * size))
-
-
-cdef extern from *:
-    """
-    /* Memory for arrays as long as the sample, in large pages if the system offers them: random access
-       to rows then causes fewer TLB misses. */
-    #include <stdlib.h>
-    #if defined(__linux__)
-    #include <sys/mman.h>
-    #endif
-    #define LARGE_PAGE ((size_t)1 << 21)
-
-    static void *malloc_long(size_t bytes)
-    {
-    #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        void *memory;
-        if (bytes >= LARGE_PAGE) {
-            bytes = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-            if (posix_memalign(&memory, LARGE_PAGE, bytes))
-                return NULL;
-            madvise(memory, bytes, MADV_HUGEPAGE); /* may be ignored */
-            return memory;
-        }
-    #endif
-        return malloc(bytes);
-    }
-    """
-    void* malloc_long(size_t size) nogil
-
-
-cdef inline void* allocate_long(Py_ssize_t count, size_t size) except NULL nogil:
-    """The same for arrays with an item per row."""
-    return checked(malloc_long(max(count, 1) * size))
 
 
 cdef inline void* zeros(Py_ssize_t count, size_t size) except NULL nogil:

@@ -34,6 +34,7 @@ cdef class Grower(Driver):
     cdef bint sorts_when_needed # False: always use histograms above the crossing
     # large nodes
     cdef Binned* binned         # the coded sample; NULL: all nodes are sorted
+    cdef object coded           # its memory
     cdef Columns columns
     cdef void** counters        # one per thread; the first is that of the node
     cdef Py_ssize_t n_histograms, most_histograms
@@ -41,7 +42,7 @@ cdef class Grower(Driver):
     cdef dict chains            # by leaf: the rows at the beginning, and `Categories`; or None
     cdef uint32_t[::1] rows     # by leaf
     cdef int64_t[::1] place     # of every row in them
-    cdef int64_t[:, ::1] codes  # by column and row
+    cdef list codes             # by column and row
 
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, Pool pool):
         cdef int t
@@ -119,12 +120,16 @@ cdef class Grower(Driver):
         """Code the sample and count the root."""
         cdef Py_ssize_t n = self.problem.n_rows
         cdef size_t size
+        cdef char* memory
         cdef int t
         self.forget_codes()
         self.binned = new_binned(
             &self.problem, self.sources, self.n_columns, most_bins, self.scratch
         )
-        code_sample(self.binned, self.pool)
+        with gil:  # an array of numpy is in large pages, which make random access faster
+            self.coded = np.empty(memory_of(self.binned), dtype=np.uint8)
+            memory = <char*><size_t>self.coded.ctypes.data
+        code_sample(self.binned, memory, self.pool)
         size = size_of(&self.binned.counted)
         self.columns.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
         self.columns.bounds = <ColumnBounds*>allocate(self.n_columns, sizeof(ColumnBounds))
@@ -217,7 +222,6 @@ cdef class Grower(Driver):
         cdef int t
         for t in range(1, self.pool.n_threads):
             enlarge_scratch(&self.scratch[t], home.problem.n_rows)
-            enlarge_table(&self.scratch[t], self.scratch[0].n_cells)
         self.sorted.home = home
         self.sorted.part = NULL
         self.set_task(&self.sorted.tasks[0], index, True)
@@ -329,9 +333,10 @@ cdef class Grower(Driver):
         cdef double value
         cdef bint to_left
         for i in range(node.start, node.stop):
-            row = self.binned.rows[i] if home == NULL else home.rows[i]
-            if home != NULL and home.ids != NULL:
-                row = home.ids[row]
+            if home == NULL:
+                row = self.binned.rows[i]
+            else:
+                row = id_of(home, row_of(home.columns[0].entries[i], &home.problem.packing))
             value = value_at(source, row)
             if source.kind == NOMINAL:
                 to_left = takes(split, source.n_categories if value != value else <Py_ssize_t>value)
@@ -377,13 +382,15 @@ cdef class Grower(Driver):
         """Count the smaller child and subtract it for the larger one."""
         cdef Node* node = &self.tree.nodes[index]
         cdef Py_ssize_t middle, k
+        cdef bint left_is_small
         cdef bint[2] keep
         if self.sources[node.split.column].kind != NOMINAL:
             self.find_ends(node, &node.split)
         middle = node.start + part_binned(
             self.binned, node.start, node.stop, &node.split, self.pool
         )
-        if middle - node.start <= node.stop - middle:
+        left_is_small = middle - node.start <= node.stop - middle
+        if left_is_small:
             count_classes(self.binned, node.start, middle, self.tree.counts_of(node.left))
         else:
             count_classes(self.binned, middle, node.stop, self.tree.counts_of(node.left))
@@ -393,7 +400,7 @@ cdef class Grower(Driver):
                 )
         if not self.set_children(index, middle, keep):
             keep[0] = keep[1] = False
-        if middle - node.start <= node.stop - middle:
+        if left_is_small:
             self.part_histogram(index, node.left, node.right, keep[0], keep[1])
         else:
             self.part_histogram(index, node.right, node.left, keep[1], keep[0])
@@ -414,9 +421,6 @@ cdef class Grower(Driver):
         self.tree.nodes[index].histogram = NULL
         keep_small = keep_small and self.tree.rows_in(small) >= self.crossing
         keep_large = keep_large and self.tree.rows_in(large) >= self.crossing and whole != NULL
-        if keep_large and not keep_small and discount_node(self.binned, start, stop, whole):
-            self.tree.nodes[large].histogram = whole
-            return 0
         if keep_small or keep_large:
             part = self.take_histogram(False)
         if part != NULL:
@@ -478,19 +482,15 @@ cdef class Grower(Driver):
         return self.n_firsts == 0 and (self.n_columns == 1 or splits > CHAIN * self.n_columns)
 
     cdef int start_chains(self) except -1:
-        cdef Py_ssize_t i, j, n = self.problem.n_rows
-        cdef double value
         self.chains = {}
-        self.rows = np.arange(n, dtype=np.uint32)
-        self.place = np.arange(n, dtype=np.int64)
-        self.codes = np.empty((self.n_columns, n), dtype=np.int64)
-        for j in range(self.n_columns):
-            for i in range(n):
-                value = value_at(&self.sources[j], i)
-                self.sources[j].may_miss |= value != value
-                self.codes[j, i] = (
-                    <int64_t>value if value == value else self.sources[j].n_categories
-                )
+        self.rows = np.arange(self.problem.n_rows, dtype=np.uint32)
+        self.place = np.arange(self.problem.n_rows, dtype=np.int64)
+        self.codes = []
+        for j, values in enumerate(self.arrays[0]):
+            present = values >= 0
+            self.sources[j].may_miss |= not present.all()
+            codes = np.where(present, values, self.sources[j].n_categories)
+            self.codes.append(codes.astype(np.int64))
         return 0
 
     cdef int search_chain(self, int32_t index) except -1:
@@ -502,10 +502,8 @@ cdef class Grower(Driver):
             return self.sort_and_search(index, &self.rows[node.start])
         if index not in self.chains:
             rows = np.array(self.rows[node.start : node.stop])
-            self.chains[index] = rows, [
-                Categories(np.asarray(self.codes)[j, rows], self.class_weights(rows))
-                for j in range(self.n_columns)
-            ]
+            weights = self.class_weights(rows)
+            self.chains[index] = rows, [Categories(codes[rows], weights) for codes in self.codes]
         self.set_task(task, index, True)
         for j, categories in enumerate(self.chains[index][1]):
             task.splits[j] = no_split(j)
@@ -515,14 +513,13 @@ cdef class Grower(Driver):
             del self.chains[index]
         return 0
 
-    cdef object class_weights(self, const uint32_t[::1] rows):
+    cdef object class_weights(self, rows):
         """For some rows the weight of each class, then 1."""
-        cdef int64_t[:, ::1] weights = np.zeros((len(rows), self.tree.n_classes + 1), dtype=np.int64)
-        cdef Py_ssize_t i
-        for i in range(len(rows)):
-            weights[i, self.problem.labels[rows[i]]] = weight_of(rows[i], &self.problem)
-            weights[i, self.tree.n_classes] = 1
-        return np.asarray(weights)
+        _, labels, weights = self.arrays
+        table = np.zeros((len(rows), self.tree.n_classes + 1), dtype=np.int64)
+        table[np.arange(len(rows)), labels[rows]] = 1 if weights is None else weights[rows]
+        table[:, self.tree.n_classes] = 1
+        return table
 
     cdef int expand_chain(self, int32_t index) except -1:
         """Move the rows of a category to the front, where they are the left child's."""
@@ -574,16 +571,14 @@ cdef class Categories:
     cdef list group_of
 
     def __init__(self, codes, weights):
-        cdef Py_ssize_t i, k
         values, category_of = np.unique(codes, return_inverse=True)
         self.codes, self.category_of = values, category_of
         self.by_category = np.argsort(category_of, kind="stable")
         self.starts = np.append(0, np.cumsum(np.bincount(category_of)))
         self.weights = weights
-        self.counts = np.zeros((len(values), weights.shape[1]), dtype=np.int64)
-        for i in range(len(weights)):
-            for k in range(self.counts.shape[1]):
-                self.counts[self.category_of[i], k] += self.weights[i, k]
+        counts = np.zeros((len(values), weights.shape[1]), dtype=np.int64)
+        np.add.at(counts, category_of, weights)
+        self.counts = counts
         self.groups = {}
         self.group_of = [None] * len(values)
         for i in range(len(values)):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, get_args
 
-from treebound._validation import Constraint, Jobs, Number, OneOf, Whole, check
+from treebound._validation import Jobs, Number, OneOf, Whole, check, constraints_of, parameter
 from treebound.tree.impurity import CRITERIA, Criterion
 
 GrowthOrder = Literal["gain", "impurity"]
@@ -16,19 +16,6 @@ THRESHOLDS: tuple[Thresholds, ...] = get_args(Thresholds)
 
 # The options that say which splits are allowed.
 GROWING_RULES = ("monotonic_cst", "first", "forbidden", "interaction_cst")
-
-_CONSTRAINTS: dict[str, Constraint] = {
-    "criterion": OneOf(CRITERIA),
-    "growth_order": OneOf(GROWTH_ORDERS),
-    "max_leaves": Whole(1, optional=True),
-    "max_depth": Whole(1, optional=True),
-    "min_samples_leaf": Whole(1),
-    "min_samples_split": Whole(2),
-    "min_weight_fraction_leaf": Number(0.0, 0.5),
-    "min_gain": Number(0.0),
-    "thresholds": OneOf(THRESHOLDS),
-    "n_jobs": Jobs(),
-}
 
 
 @dataclass(frozen=True)
@@ -77,16 +64,16 @@ class GrowOptions:
     8
     """
 
-    criterion: Criterion = "gini"
-    growth_order: GrowthOrder = "gain"
-    max_leaves: int | None = None
-    max_depth: int | None = None
-    min_samples_leaf: int = 1
-    min_samples_split: int = 2
-    min_weight_fraction_leaf: float = 0.0
-    min_gain: float = 0.0
-    thresholds: Thresholds = "decimal"
-    n_jobs: int | None = None
+    criterion: Criterion = parameter(OneOf(CRITERIA), default="gini")
+    growth_order: GrowthOrder = parameter(OneOf(GROWTH_ORDERS), default="gain")
+    max_leaves: int | None = parameter(Whole(1, optional=True), default=None)
+    max_depth: int | None = parameter(Whole(1, optional=True), default=None)
+    min_samples_leaf: int = parameter(Whole(1), default=1)
+    min_samples_split: int = parameter(Whole(2), default=2)
+    min_weight_fraction_leaf: float = parameter(Number(0.0, 0.5), default=0.0)
+    min_gain: float = parameter(Number(0.0), default=0.0)
+    thresholds: Thresholds = parameter(OneOf(THRESHOLDS), default="decimal")
+    n_jobs: int | None = parameter(Jobs(), default=None)
     monotonic_cst: Any = None
     class_order: Sequence[Any] | None = None
     first: Sequence[str] | None = None
@@ -94,16 +81,20 @@ class GrowOptions:
     interaction_cst: Any = None
 
     def __post_init__(self) -> None:
-        check(type(self).__name__, asdict(self), _CONSTRAINTS)
+        check(type(self).__name__, vars(self), _CONSTRAINTS)
 
     @classmethod
     def of(cls, estimator: Any, owner: str | None = None, **others: Any) -> Self:
         """The options of an estimator, of another name in errors, some of them replaced."""
-        values = {item.name: getattr(estimator, item.name) for item in fields(cls)} | others
+        values = {name: vars(estimator)[name] for name in _OPTIONS} | others
         check(owner or type(estimator).__name__, values, _CONSTRAINTS)
         made = object.__new__(cls)  # already checked, under the name of the estimator
         vars(made).update(values)
         return made
+
+
+_OPTIONS = [item.name for item in fields(GrowOptions)]
+_CONSTRAINTS = constraints_of(GrowOptions)
 
 
 @dataclass(frozen=True)
@@ -130,8 +121,8 @@ class Limits:
 
     gather_rows: int | None = None
     gather_values: int = 1 << 23
-    most_values: int = 1 << 16
-    few_values: int = 256
+    most_values: int = 1 << 14
+    few_values: int = 64
     most_cells: int = 1 << 25
     most_live: float = 0.1
 

@@ -62,20 +62,23 @@ cdef object ask(list groups, ranges, most, bits):
 
 cdef list refined(list groups, n_asked, answer):
     """The intervals of each node, with the answer in place of those that were asked for."""
+    cdef list found = []
     bounds = np.searchsorted(answer.intervals, np.arange(n_asked + 1))
-    cdef list found = [], pieces
-    i = 0
+    first = 0
     for _, mine, ats in groups:
-        pieces, start = [], 0
-        for at in ats:
-            inside = slice(bounds[i], bounds[i + 1])
-            counts, low, high = answer.counts[inside], answer.low[inside], answer.high[inside]
-            code = np.full(len(low), mine.code[at], dtype=np.int32)
-            pieces.append([array[start:at] for array in mine])
-            pieces.append((counts, (low == high).astype(np.uint8), code, low, high))
-            start, i = at + 1, i + 1
-        pieces.append([array[start:] for array in mine])  # with missing rows
-        found.append(Intervals(*[np.concatenate(arrays) for arrays in zip(*pieces)]))
+        inside = slice(bounds[first], bounds[first + len(ats)])
+        low, high = answer.low[inside], answer.high[inside]
+        at = np.asarray(ats)[answer.intervals[inside] - first]
+        first += len(ats)
+        rest = np.delete(np.arange(len(mine.code)), ats)
+        order = np.argsort(np.concatenate([rest, at]), kind="stable")
+        missing = mine.table[-1:]
+        table = np.concatenate([mine.table[rest], answer.counts[inside], missing])
+        others = [
+            np.concatenate([own[rest], new])[order]
+            for own, new in zip(mine[1:], ((low == high).astype(np.uint8), mine.code[at], low, high))
+        ]
+        found.append(Intervals(table[np.append(order, len(order))], *others))
     return found
 
 
@@ -86,11 +89,12 @@ cdef class Leaf:
     cdef public Py_ssize_t slot
     cdef object table
     cdef dict refined
+    cdef dict bounds        # of columns, as far as they are known
     cdef object left        # class weights and rows on the left of its split
 
     def __init__(self, node, slot, table=None):
         self.node, self.slot, self.table = node, slot, table
-        self.refined = {}
+        self.refined, self.bounds = {}, {}
 
 
 cdef class ShardDriver(Driver):
@@ -103,6 +107,8 @@ cdef class ShardDriver(Driver):
     cdef CodedBins coded
     cdef Binned* binned         # the bins; their rows are elsewhere
     cdef int64_t unit
+    cdef bint narrow            # whether counts of bins have 32 bits
+    cdef Counted by_value       # how intervals that were refined are counted
     cdef Finder finder
     cdef Py_ssize_t room        # bins of the profile
     cdef const uint8_t* single  # of the column that was read last
@@ -135,11 +141,15 @@ cdef class ShardDriver(Driver):
         facts = self.engine.facts
         free_finder(&self.finder)
         memset(&self.finder, 0, sizeof(Finder))
-        self.coded = CodedBins(bins, self.problem.n_classes, True)
+        # as engines count: 32 bits, or 64 with the rows of a bin after its classes
+        self.narrow = facts.total.ones and facts.n_rows < 2**32
+        self.coded = CodedBins(bins, self.problem.n_classes, not self.narrow)
         self.binned = &self.coded.data
         self.binned.problem = &self.problem
         self.binned.sources = self.sources
-        self.binned.counted.weights = &self.unit
+        self.by_value = self.binned.counted
+        self.by_value.weights = &self.unit
+        self.binned.counted.weights = NULL if self.narrow else &self.unit
         self.ranges = [key_ranges(bins, facts, j) for j in range(self.n_columns)]
         self.held = [np.append(ranges.single, 0).astype(np.uint8) for ranges in self.ranges]
         for j in range(self.n_columns):
@@ -183,7 +193,7 @@ cdef class ShardDriver(Driver):
         may_split = self.settle(0) and self.max_leaves != 1 and self.n_columns > 0
         resumed = None
         if self.checkpoint is not None:
-            resumed = self.checkpoint.read(self.tree.n_classes, self.n_columns)
+            resumed = self.checkpoint.read()
         if resumed is not None:
             return self.resume(resumed[0], resumed[1])
         return [Leaf(0, 0)] if may_split else []
@@ -333,7 +343,7 @@ cdef class ShardDriver(Driver):
                 self.engine.recode(self.finer())
                 self.passed(some)
                 self.set_bins()
-                (<Leaf>some[0]).table = None
+                (<Leaf>some[0]).table, (<Leaf>some[0]).bounds = None, {}
                 self.count(some)
             self.resolve([leaf for leaf in some if not self.parted_first(leaf)])
             for leaf in some if start else []:  # as many histograms are kept as are asked for
@@ -405,7 +415,9 @@ cdef class ShardDriver(Driver):
         for start in range(0, len(counted), at_once):
             some = counted[start : start + at_once]
             found = self.engine.count(np.array([one.slot for one in some], dtype=np.int32))
-            tables.update(zip(some, self.with_rows(found)))
+            if found.shape[1] < self.binned.counted.n_cells:  # so many rows, of weight 1
+                found = self.with_rows(found.reshape(-1, self.problem.n_classes))
+            tables.update(zip(some, found.reshape(len(some), -1)))
             self.passed(leaves)
         for leaf, other in rest:
             tables[leaf] = leaf.table - tables[other]
@@ -413,13 +425,12 @@ cdef class ShardDriver(Driver):
             leaf.table = table
         return 0
 
-    cdef object with_rows(self, tables):
-        """Counts of 64 bits, with the rows of a bin after its classes."""
-        if tables.shape[1] == self.binned.counted.n_cells:
-            return tables
-        cells = tables.reshape(len(tables), -1, self.problem.n_classes)
-        rows = cells.sum(axis=2, keepdims=True, dtype=np.int64)
-        return np.concatenate([cells, rows], axis=2, dtype=np.int64).reshape(len(tables), -1)
+    cdef object with_rows(self, cells):
+        """Counts of 64 bits by class, with the rows of each bin after them."""
+        found = np.empty((len(cells), self.problem.n_classes + 1), dtype=np.int64)
+        found[:, :-1] = cells
+        found[:, :-1].sum(axis=1, out=found[:, -1])
+        return found
 
     cdef int resolve(self, list leaves) except -1:
         """Look into bins until the splits of all leaves that may be reached are known."""
@@ -445,7 +456,7 @@ cdef class ShardDriver(Driver):
                 break
             most = max(limits.most_values // n, limits.few_values)
             # slices of an interval: a power of two, fewer where there are many intervals
-            bits = min(max(int(8 * limits.most_values // n).bit_length() - 1, 2), 8)
+            bits = min(max(int(8 * limits.most_values // n).bit_length() - 1, 2), 6)
             asked = {
                 j: [(leaf.slot, self.intervals(leaf, j), ats) for leaf, ats in some]
                 for j, some in groups.items()
@@ -456,6 +467,7 @@ cdef class ShardDriver(Driver):
                 found = refined(asked[j], len(questions[j].low), answers[j])
                 for (leaf, _), intervals in zip(some, found):
                     leaf.refined[j] = intervals
+                    del leaf.bounds[j]
             self.passed(pending)
         return 0
 
@@ -492,6 +504,8 @@ cdef class ShardDriver(Driver):
         cdef const CodedColumn* column = &self.binned.columns[j]
         cdef Py_ssize_t stride = self.binned.counted.stride, n = column.coder.n_bins + 1
         table = leaf.table[column.offset : column.offset + n * stride].reshape(n, stride)
+        if self.narrow:
+            table = self.with_rows(table)
         ranges = self.ranges[j]
         code = np.arange(len(ranges.single), dtype=np.int32)
         return Intervals(table, ranges.single, code, ranges.low, ranges.high)
@@ -514,8 +528,7 @@ cdef class ShardDriver(Driver):
             self.room = 2 * (n_bins + 1)
             init_profile(&self.finder.profile, self.room, self.problem.n_classes)
         read_profile(
-            &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.binned.counted,
-            &self.task.view,
+            &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.by_value, &self.task.view,
         )
         return 0
 
@@ -530,11 +543,14 @@ cdef class ShardDriver(Driver):
         finder.floor = self.task.least
         for j in range(self.n_columns):
             bounds = &self.column_bounds[j]
-            if j not in leaf.refined:
+            if j in leaf.bounds:  # the floor was at most what it is now
+                bounds[0] = leaf.bounds[j]
+            elif j not in leaf.refined:
                 bounds[0] = bounds_of_column(finder, j)
-                continue
-            self.read(leaf, j)
-            bounds[0] = bounds_of(&finder.profile, self.single, finder.floor)
+            else:
+                self.read(leaf, j)
+                bounds[0] = bounds_of(&finder.profile, self.single, finder.floor)
+            leaf.bounds[j] = bounds[0]
             finder.floor = max(finder.floor, bounds.best - 4.0 * self.task.view.tolerance)
         return all_bounds(self.column_bounds, self.n_columns, finder.floor)
 
@@ -544,7 +560,7 @@ cdef class ShardDriver(Driver):
         cdef Split[2] found
         cdef Py_ssize_t t
         cdef int side
-        if not may_ask(j, &self.task.view):
+        if not self.column_bounds[j].best > self.finder.floor:
             return no_split(j)
         if self.sources[j].kind == NOMINAL:
             return best_category(&self.finder, j)

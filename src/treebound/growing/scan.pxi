@@ -216,36 +216,37 @@ cdef Py_ssize_t present_rows(
 cdef void search_categories(
     const Column* column, const NodeView* node, Scratch* scratch, Split* best
 ) noexcept nogil:
-    """Count the categories of a node's rows, and search them."""
-    # The table has, for each category, the weight of each class and then the number of rows.
+    """``x == category`` for every category that occurs; missing is one more."""
     cdef const Problem* problem = node.problem
-    cdef Py_ssize_t stride = problem.n_classes + 1, n_rows = node.stop - node.start, i, row
-    cdef Py_ssize_t n_codes = column.n_codes + 1
-    cdef uint32_t* codes = <uint32_t*>scratch.keys
-    cdef int64_t* table = scratch.table
-    for i in range(n_rows):
-        row = node.rows[node.start + i]
-        codes[i] = column.cells[row] // <uint32_t>stride
-        table[column.cells[row]] += weight_of(row, problem)
-        table[codes[i] * stride + problem.n_classes] += 1
-    if n_codes <= n_rows:
-        try_categories(table, NULL, n_codes, column.n_codes, node, best)
-        memset(table, 0, n_codes * stride * sizeof(int64_t))
-        return
-    try_categories(table, codes, n_rows, column.n_codes, node, best)
-    for i in range(n_rows):
-        memset(table + codes[i] * stride, 0, stride * sizeof(int64_t))
-
-
-cdef void try_categories(
-    const int64_t* table, const uint32_t* codes, Py_ssize_t n_codes, Py_ssize_t missing,
-    const NodeView* node, Split* best,
-) noexcept nogil:
-    """``x == category`` for every category that occurs, or for some; missing is one more."""
-    cdef Py_ssize_t stride = node.problem.n_classes + 1, i, code
-    for i in range(n_codes):
-        code = i if codes == NULL else codes[i]
-        try_category(table + code * stride, code, missing, node, best)
+    cdef Packing packing = problem.packing
+    cdef Py_ssize_t n_classes = problem.n_classes, start = node.start, i, k
+    cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1, first
+    cdef const uint64_t* entries = column.entries
+    cdef int64_t* counts = scratch.missing
+    cdef int64_t ones
+    while start < node.stop:
+        first = entries[start]
+        ones = 0
+        for k in range(n_classes):
+            counts[k] = 0
+        i = start
+        if n_classes == 2 and problem.weights == NULL:
+            while i < node.stop and entries[i] ^ first <= below_rank:
+                ones += <int64_t>(entries[i] & 1)
+                i += 1
+            counts[0] = i - start - ones
+            counts[1] = ones
+        else:
+            while i < node.stop and entries[i] ^ first <= below_rank:
+                counts[label_of(entries[i], &packing)] += weight_of(
+                    row_of(entries[i], &packing), problem
+                )
+                i += 1
+        counts[n_classes] = i - start
+        try_category(
+            counts, column.codes[rank_of(first, &packing)], column.codes[column.n_codes], node, best
+        )
+        start = i
 
 
 cdef inline void try_category(
@@ -289,6 +290,14 @@ cdef bint may_stand(const int64_t* left, const int64_t* base, const NodeView* no
 
 cdef double score_of(const int64_t* left, const NodeView* node) noexcept nogil:
     """Purity of the rows counted on the left plus that of all others."""
+    cdef Pair pair
+    cdef int64_t weight
+    if node.problem.n_classes == 2 and node.problem.criterion != MISCLASSIFICATION:
+        pair = pair_of(node)
+        weight = left[0] + left[1]
+        return left_and_right(&pair, weight, left[1], node.problem) / scale(
+            &pair, weight, node.problem
+        )
     return purity_of(left, NULL, node.problem) + purity_of(node.counts, left, node.problem)
 
 

@@ -625,7 +625,8 @@ cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
                 counts[n_classes] += cell[k]
             counts += n_classes + 1
             cell += n_classes
-    try_categories(table, NULL, n_codes, n_codes - 1, finder.node, &best)
+    for code in range(n_codes):
+        try_category(table + code * (n_classes + 1), code, n_codes - 1, finder.node, &best)
     return best
 
 

@@ -7,7 +7,7 @@ An entry of a sorted column has rank, row and label of a value in 64 bits. To so
 of a float, as an integer in the same order, are cut to 33 bits. They occupy the place of
 the rank, above row and label, while three radix passes of 11 bits sort them (few rows: three of 8,
 for 24 bits). Values that agree in these bits are then sorted by all their bits. O(n) time, unless
-very many different values agree in these bits; then O(n log n).
+very many different values agree in these bits.
 """
 
 cdef struct Sorted:
@@ -17,7 +17,6 @@ cdef struct Sorted:
     Column* columns
     Py_ssize_t n_columns
     const uint32_t* ids     # index of each row in the sample; NULL: the same
-    uint32_t* rows          # grouped by node, ascending within a node
     uint8_t* goes_left      # by row, for the node that is being split
     uint32_t* labels
     int64_t* weights
@@ -93,11 +92,6 @@ cdef enum:
     PASSES = 3
     FEW_ROWS = 3072       # fewer rows have
     SHORT_DIGIT_BITS = 8  # shorter digits
-    SHORT_RUN = 16
-
-ctypedef fused item_t:
-    uint32_t  # a row
-    uint64_t  # an entry
 
 
 cdef struct KeyRange:
@@ -118,7 +112,7 @@ cdef Sorted* new_sorted(
     """Sort the rows ``ids``; NULL is the whole sample, which also sets the ranges of columns."""
     cdef Sorted* data = <Sorted*>zeros(1, sizeof(Sorted))
     cdef bint done = False
-    cdef Py_ssize_t i, j
+    cdef Py_ssize_t j
     data.problem = problem[0]
     data.problem.n_rows = n_rows
     data.sources = sources
@@ -128,19 +122,16 @@ cdef Sorted* new_sorted(
         set_packing(&data.problem)
         enlarge_scratch(scratch, n_rows)
         data.columns = <Column*>zeros(n_columns, sizeof(Column))
-        data.rows = <uint32_t*>allocate(n_rows, sizeof(uint32_t))
         data.goes_left = <uint8_t*>allocate(n_rows, 1)
-        data.entries = <uint64_t*>allocate_long(n_rows * n_columns, sizeof(uint64_t))
-        for i in range(n_rows):
-            data.rows[i] = <uint32_t>i
+        data.entries = <uint64_t*>allocate(n_rows * n_columns, sizeof(uint64_t))
         if ids != NULL:
             copy_rows(data, problem)
         for j in range(n_columns):
-            start_column(data, j, scratch)
+            data.columns[j].kind = sources[j].kind
+            data.columns[j].entries = data.entries + j * n_rows
         load_columns(data)
         for j in range(n_columns):
-            if data.columns[j].kind != NOMINAL:
-                sort_column(data, j, scratch)
+            sort_column(data, j, scratch)
             if ids == NULL:
                 sources[j].may_miss |= data.columns[j].has_missing
         done = True
@@ -151,10 +142,12 @@ cdef Sorted* new_sorted(
 
 
 cdef void free_sorted(Sorted* data) noexcept nogil:
+    cdef Py_ssize_t j
     if data == NULL:
         return
+    for j in range(data.n_columns if data.columns != NULL else 0):
+        free(data.columns[j].codes)
     free(data.columns)
-    free(data.rows)
     free(data.goes_left)
     free(data.labels)
     free(data.weights)
@@ -210,77 +203,32 @@ cdef inline Py_ssize_t id_of(const Sorted* data, Py_ssize_t row) noexcept nogil:
     return row if data.ids == NULL else <Py_ssize_t>data.ids[row]
 
 
-cdef int start_column(Sorted* data, Py_ssize_t j, Scratch* scratch) except -1 nogil:
-    """Set the memory of a column; one of categories has cells in place of the entries."""
-    cdef Column* column = &data.columns[j]
-    cdef Py_ssize_t n_cells
-    column.kind = data.sources[j].kind
-    column.entries = data.entries + j * data.problem.n_rows
-    if column.kind != NOMINAL:
-        return 0
-    column.cells = <uint32_t*>column.entries
-    column.n_codes = data.sources[j].n_categories
-    n_cells = (column.n_codes + 1) * (data.problem.n_classes + 1)
-    if n_cells >= <Py_ssize_t>1 << 32:
-        with gil:
-            raise ValueError(
-                "The number of categories times classes must fit in 32 bits. "
-                f"Got {column.n_codes} categories of column {j} and {data.problem.n_classes} "
-                "classes instead."
-            )
-    return enlarge_table(scratch, n_cells)
-
-
 cdef void load_columns(Sorted* data) noexcept nogil:
-    """Write the sort keys of each column in place of its entries, or its cells."""
+    """Write the sort keys of each column in place of its entries."""
     cdef Py_ssize_t n = data.problem.n_rows, start = 0, stop, i, j
     cdef const Source* source
+    cdef double[TILE] values
     cdef uint64_t* keys
     while start < n:
         stop = min(start + TILE, n)
         for j in range(data.n_columns):
             source = &data.sources[j]
             keys = data.columns[j].entries
-            if source.kind == NOMINAL:
-                load_cells(data, &data.columns[j], source, start, stop)
-            elif data.ids == NULL and source.type == FLOAT64:
-                load_floats(
-                    source.first + start * source.stride, source.stride, stop - start, keys + start
-                )
+            if data.ids == NULL:
+                read_values(source, start, stop - start, values)
             else:
                 for i in range(start, stop):
-                    keys[i] = key_of(value_at(source, id_of(data, i)))
+                    values[i - start] = value_at(source, data.ids[i])
+            for i in range(start, stop):
+                keys[i] = key_of(values[i - start])
         start = stop
-
-
-cdef void load_floats(
-    const char* first, Py_ssize_t stride, Py_ssize_t n, uint64_t* keys
-) noexcept nogil:
-    """The keys of floats at a distance of ``stride`` bytes."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        keys[i] = key_of((<const double*>(first + i * stride))[0])
-
-
-cdef void load_cells(
-    const Sorted* data, Column* column, const Source* source, Py_ssize_t start, Py_ssize_t stop
-) noexcept nogil:
-    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
-    cdef Py_ssize_t i
-    cdef double value
-    for i in range(start, stop):
-        value = value_at(source, id_of(data, i))
-        if value != value:
-            column.has_missing = True
-            value = <double>column.n_codes
-        column.cells[i] = <uint32_t>value * stride + data.problem.labels[i]
 
 
 cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch) except -1 nogil:
     """Sort the keys in place of the entries."""
     cdef Column* column = &data.columns[j]
     cdef Source* source = &data.sources[j]
-    cdef Py_ssize_t n = data.problem.n_rows
+    cdef Py_ssize_t n = data.problem.n_rows, i
     cdef Packing packing = data.problem.packing
     cdef Presorted result = presort(
         column.entries, n, data.problem.labels, &packing, scratch.entries, scratch.other
@@ -294,17 +242,14 @@ cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch) except -1 nog
                 source, row_of(result.entries[result.n_present - 1], &packing)
             ) - value_at(source, row_of(result.entries[0], &packing))
     memcpy(column.entries, result.entries, n * sizeof(uint64_t))
-    return 0
-
-
-cdef int enlarge_table(Scratch* scratch, Py_ssize_t n_cells) except -1 nogil:
-    """Allocate a zeroed table of ``n_cells`` cells."""
-    if n_cells > scratch.n_cells:
-        free(scratch.table)
-        scratch.table = NULL
-        scratch.n_cells = 0
-        scratch.table = <int64_t*>zeros(n_cells, sizeof(int64_t))
-        scratch.n_cells = n_cells
+    if column.kind != NOMINAL:
+        return 0
+    column.codes = <uint32_t*>allocate(result.n_values + 1, sizeof(uint32_t))
+    column.codes[result.n_values] = <uint32_t>source.n_categories
+    for i in range(result.n_present):
+        column.codes[rank_of(column.entries[i], &packing)] = <uint32_t>value_at(
+            source, id_of(data, row_of(column.entries[i], &packing))
+        )
     return 0
 
 
@@ -338,7 +283,6 @@ cdef void free_scratch(Scratch* scratch) noexcept nogil:
     free(scratch.left)
     free(scratch.right)
     free(scratch.missing)
-    free(scratch.table)
 
 
 # -- at every split ------------------------------------------------------------------------
@@ -361,79 +305,62 @@ cdef Py_ssize_t mark(
     Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
 ) noexcept nogil:
     """Mark the rows of a node that go left, and count them."""
-    cdef const Column* column = &data.columns[split.column]
-    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
-    cdef Py_ssize_t i, row, n_left = 0
-    cdef bint to_left
-    if column.kind != NOMINAL:
-        return mark_sorted(data, start, stop, split, left_counts)
-    for i in range(start, stop):
-        row = data.rows[i]
-        to_left = takes(split, column.cells[row] // stride)
-        data.goes_left[row] = to_left
-        n_left += to_left
-        left_counts[data.problem.labels[row]] += to_left * weight_of(row, &data.problem)
-    return n_left
-
-
-cdef Py_ssize_t mark_sorted(
-    Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
-) noexcept nogil:
-    """Mark the first rows, and the missing ones, which are last, if the split sends them left."""
+    # By a threshold the first rows, and the missing ones, which are last, if it sends them left.
     cdef const Column* column = &data.columns[split.column]
     cdef const uint64_t* entries = column.entries
     cdef Packing packing = data.problem.packing
-    cdef Py_ssize_t middle = start + split.place, missing = stop, i, row
-    while split.missing_left and rank_of(entries[missing - 1], &packing) == column.n_codes:
+    cdef Py_ssize_t middle = start + split.place, missing = stop, n_left = 0, i, row
+    cdef bint nominal = column.kind == NOMINAL, to_left
+    while not nominal and split.missing_left and (
+        rank_of(entries[missing - 1], &packing) == column.n_codes
+    ):
         missing -= 1
     for i in range(start, stop):
         row = row_of(entries[i], &packing)
-        data.goes_left[row] = i < middle or i >= missing
-        if i < middle or i >= missing:
+        if nominal:
+            to_left = takes(split, column.codes[rank_of(entries[i], &packing)])
+        else:
+            to_left = i < middle or i >= missing
+        data.goes_left[row] = to_left
+        n_left += to_left
+        if to_left:
             left_counts[label_of(entries[i], &packing)] += weight_of(row, &data.problem)
-    return split.place + stop - missing
-
-
-cdef inline Py_ssize_t row_in(item_t item, const Packing* packing) noexcept nogil:
-    if item_t is uint32_t:
-        return <Py_ssize_t>item
-    else:
-        return row_of(item, packing)
+    return n_left
 
 
 cdef void partition(
-    item_t* items, const Part* part, const Packing* packing, item_t* scratch
+    uint64_t* entries, const Part* part, const Packing* packing, uint64_t* scratch
 ) noexcept nogil:
     """Stable partition by a byte mask; a child that is not kept is not written."""
     cdef const uint8_t* goes_left = part.goes_left
     cdef Py_ssize_t i, left = part.start, right = 0
-    cdef item_t item
+    cdef uint64_t entry
     cdef Packing form = packing[0]
     cdef uint8_t to_left
     if not part.keep_left:
-        # from the end, so that no item is overwritten before it is read
+        # from the end, so that no entry is overwritten before it is read
         right = part.stop
         for i in range(part.stop - 1, part.start - 1, -1):
-            item = items[i]
-            items[right - 1] = item
-            right -= 1 - goes_left[row_in(item, &form)]
+            entry = entries[i]
+            entries[right - 1] = entry
+            right -= 1 - goes_left[row_of(entry, &form)]
         return
     if not part.keep_right:
         for i in range(part.start, part.stop):
-            item = items[i]
-            items[left] = item
-            left += goes_left[row_in(item, &form)]
+            entry = entries[i]
+            entries[left] = entry
+            left += goes_left[row_of(entry, &form)]
         return
-    # invariant: items[start:left] and scratch[:right] hold items[start:i], each in their order.
+    # invariant: entries[start:left] and scratch[:right] hold entries[start:i], each in their order.
     # Both positions are written and one advances, to avoid a branch.
     for i in range(part.start, part.stop):
-        item = items[i]
-        to_left = goes_left[row_in(item, &form)]
-        items[left] = item
-        scratch[right] = item
+        entry = entries[i]
+        to_left = goes_left[row_of(entry, &form)]
+        entries[left] = entry
+        scratch[right] = entry
         left += to_left
         right += 1 - to_left
-    memcpy(items + left, scratch, right * sizeof(item_t))
+    memcpy(entries + left, scratch, right * sizeof(uint64_t))
 
 
 # -- search --------------------------------------------------------------------------------
@@ -449,11 +376,6 @@ cdef void search_sorted(Search* search, Pool pool) noexcept nogil:
             n_rows += search.tasks[q].view.stop - search.tasks[q].view.start
         for t in range(pool.n_threads):
             search.scratch[t].floors[q] = search.tasks[q].least
-    if search.part != NULL:
-        partition(
-            search.home.rows, search.part, &search.home.problem.packing,
-            <uint32_t*>search.scratch.entries,
-        )
     if n_rows >= THREAD_ROWS:
         pool.run(&search_sorted_column, search, search.home.n_columns)
         return
@@ -466,7 +388,7 @@ cdef void search_sorted_column(void* context, Py_ssize_t j, int thread) noexcept
     cdef const Column* column = &search.home.columns[j]
     cdef Scratch* scratch = &search.scratch[thread]
     cdef int q
-    if search.part != NULL and column.kind != NOMINAL:
+    if search.part != NULL:
         partition(column.entries, search.part, &search.home.problem.packing, scratch.entries)
     for q in range(2):
         if search.tasks[q].wanted:
@@ -513,7 +435,7 @@ cdef KeyRange key_range(
     const uint64_t* keys, Py_ssize_t n_rows, const Packing* packing
 ) noexcept nogil:
     cdef KeyRange span
-    cdef uint64_t high = 0, different = 0, any_key = MISSING_KEY, key
+    cdef uint64_t high = 0, different = 0, key
     cdef int room
     cdef Py_ssize_t i
     span.digit_bits = SHORT_DIGIT_BITS if n_rows < FEW_ROWS else DIGIT_BITS
@@ -523,15 +445,11 @@ cdef KeyRange key_range(
     span.shift = 0
     span.cut = False
     for i in range(n_rows):
-        if keys[i] != MISSING_KEY:
-            any_key = keys[i]
-            break
-    for i in range(n_rows):
         key = keys[i]
         if key != MISSING_KEY:
             span.low = min(span.low, key)
             high = max(high, key)
-            different |= key ^ any_key
+            different |= key ^ keys[0]
             span.present += 1
     if different == 0:
         return span
@@ -647,37 +565,20 @@ cdef inline bint after(
 cdef void sort_run(
     uint64_t* run, Py_ssize_t n, const uint64_t* keys, const Packing* packing
 ) noexcept nogil:
-    """Insertion sort of a short run; heap sort of a long one."""
-    cdef Py_ssize_t i, j
+    """Shell's sort: insertion by gaps that shrink; most runs are so short that there is one gap."""
+    cdef Py_ssize_t gap = 1, i, j
     cdef uint64_t entry
-    if n > SHORT_RUN:
-        for i in range(n // 2 - 1, -1, -1):
-            sift_down(run, i, n, keys, packing)
-        for i in range(n - 1, 0, -1):
-            run[0], run[i] = run[i], run[0]
-            sift_down(run, 0, i, keys, packing)
-        return
-    for i in range(1, n):
-        entry = run[i]
-        j = i
-        while j > 0 and after(run[j - 1], entry, keys, packing):
-            run[j] = run[j - 1]
-            j -= 1
-        run[j] = entry
-
-
-cdef void sift_down(
-    uint64_t* run, Py_ssize_t root, Py_ssize_t n, const uint64_t* keys, const Packing* packing
-) noexcept nogil:
-    cdef Py_ssize_t child = 2 * root + 1
-    while child < n:
-        if child + 1 < n and after(run[child + 1], run[child], keys, packing):
-            child += 1
-        if not after(run[child], run[root], keys, packing):
-            return
-        run[root], run[child] = run[child], run[root]
-        root = child
-        child = 2 * root + 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap:
+        for i in range(gap, n):
+            entry = run[i]
+            j = i
+            while j >= gap and after(run[j - gap], entry, keys, packing):
+                run[j] = run[j - gap]
+                j -= gap
+            run[j] = entry
+        gap //= 3
 
 
 cdef uint64_t replace_keys(

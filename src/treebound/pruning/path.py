@@ -197,18 +197,12 @@ class PruningPath(ABC):
             ``"right"`` (the raised child). Both are None at step 0; a step of more than one
             replacement has ``"rearranged"`` and no node.
         """
-        columns = (self._replacements(), self.leaves.tolist(), self.errors.tolist())
+        names = ("step", "node", "replaced_by", "leaves", "errors", "score")
+        numbers = np.column_stack([self.leaves, self.errors, self.scores]).tolist()
         return [
-            {
-                "step": step,
-                "node": node,
-                "replaced_by": by,
-                "leaves": leaves,
-                "errors": errors,
-                "score": score,
-            }
-            for step, ((node, by), leaves, errors, score) in enumerate(
-                zip(*columns, self.scores.tolist(), strict=True)
+            dict(zip(names, (step, *replaced, int(leaves), *values), strict=True))
+            for step, (replaced, (leaves, *values)) in enumerate(
+                zip(self._replacements(), numbers, strict=True)
             )
         ]
 

@@ -20,6 +20,10 @@ DEFAULT_WEIGHT = 0.6
 LOG_LOSS_WEIGHT = 0.3  # of the score "log-loss"
 # Strengths of shrinkage that are tried for log-loss.
 STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0)
+# Where one leaf is within so many standard errors of the least loss, only trees of at most so many
+# leaves, or of half of those at the smallest weight, are considered.
+CHANCE = 2.0
+FEW_LEAVES = 10
 # How many standard errors above the least loss a smaller tree may have; minus: a larger one.
 RULES = {"accurate": 0.0, "balanced": 0.5, "small": 1.0, "detailed": -0.5}
 
@@ -84,15 +88,21 @@ class WeightChoice:
 
     def at(self, rule: str) -> int:
         """The place in ``weights`` that a rule chooses."""
-        best = min(self.losses)
+        losses, leaves = np.array(self.losses), np.array(self.leaves)
+        best = losses.min()
         slack = 1e-12 * abs(best)  # rounding of weighted sums
-        within = best + abs(RULES[rule]) * self.standard_error + slack
-        fitting = np.flatnonzero(np.array(self.losses) <= within)
+        tolerance = abs(RULES[rule]) * self.standard_error + slack
         if RULES[rule] < 0.0:
             # trees of smaller weights are large and seldom better, unless they have the least loss
-            usual = fitting[np.array(self.weights)[fitting] >= LOG_LOSS_WEIGHT]
-            return int(min([self.losses.index(best), *usual]))
-        informative = np.flatnonzero(np.array(self.leaves) > 1)
+            usual = (losses <= best + tolerance) & (np.array(self.weights) >= LOG_LOSS_WEIGHT)
+            return int(min([losses.argmin(), *np.flatnonzero(usual)]))
+        pruned = leaves <= max(FEW_LEAVES, leaves[0] / 2)
+        if self.constant <= best + CHANCE * self.standard_error and pruned.any():
+            # noise: a tree that is hardly pruned may be ahead of one leaf by chance
+            losses = np.where(pruned, losses, np.inf)
+            best = losses.min()
+        fitting = np.flatnonzero(losses <= best + tolerance)
+        informative = np.flatnonzero((leaves > 1) & (losses < np.inf))
         if self.constant <= best + slack or not len(informative):
             return int(fitting[-1])
         # one leaf only where it has the least loss itself

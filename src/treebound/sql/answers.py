@@ -43,8 +43,8 @@ def with_answers(model: Model, X: Any, output: Literal["label", "proba", "node"]
     types = {bool: "boolean", int: "int64", float: "float64"}
     more = {name: types.get(type(plain(own[0])), "string") for name, own in values.items()}
     text = case_of(tree, values, model.unknown, store.dialect, store.suffixes(columns))
-    found = store.relation(f"SELECT *, {text} FROM {ROWS}", frame.to_native(), **more)
-    return nw.from_native(found) if isinstance(X, nw.LazyFrame) else found
+    answered = store.relation(f"SELECT *, {text} FROM {ROWS}", frame.to_native(), **more)
+    return nw.from_native(answered) if isinstance(X, nw.LazyFrame) else answered
 
 
 def _check_asked(tree: Tree, names: list[str]) -> None:
@@ -67,16 +67,16 @@ def rows_at_nodes(
     nodes = case_of(tree, {_NODE: range(tree.n_nodes)}, unknown, store.dialect, suffixes)
     each = "COUNT(*)" if weight is None else f"SUM({_WEIGHT})"
     inside = f"{nodes}, {_LABEL}{suffixes.get(label, '')} AS y, {_WEIGHT}"
-    found = store.fetch(
+    counted = store.fetch(
         f"SELECT {_NODE}, y, {each} AS n FROM (SELECT {inside} FROM {ROWS}) AS s GROUP BY "
         f"{_NODE}, y",
         frame.with_columns(nw.col(label).alias(_LABEL), weights.alias(_WEIGHT)).to_native(),
     )
-    if any(value is None for value in found["y"].tolist()):
+    if any(value is None for value in counted["y"].tolist()):
         raise ValueError(f"The column {label!r} has rows without a label. Hint: leave them out.")
     counts = np.zeros((tree.n_nodes, tree.n_classes), np.int64 if weight is None else np.float64)
-    codes = read_classes(found["y"], tree.classes)
-    np.add.at(counts, (found[_NODE].astype(np.intp), codes), found["n"].astype(counts.dtype))
+    codes = read_classes(counted["y"], tree.classes)
+    np.add.at(counts, (counted[_NODE].astype(np.intp), codes), counted["n"].astype(counts.dtype))
     return counts
 
 

@@ -46,8 +46,13 @@ class SqlEngine:
         self._weighted = not rows.total.ones
         # counts of a bin: one a class, and the rows where these are weights
         self._stride = self._n_classes + self._weighted
-        self.gather_rows = max_fetched_rows
-        self._source = source
+        # SQL of the rows of a group and of their weight; columns of weights and codes; of numbers
+        self._sums, self._codes = ["COUNT(*) AS n"], rows.words
+        if self._weighted:
+            self._sums += ["CAST(SUM(units) AS BIGINT) AS units"]
+            self._codes = ["units", *rows.words]
+        self._reals = [f"v{j}" for j, coding in enumerate(rows.codings) if coding.codes is None]
+        self.gather_rows, self._source = max_fetched_rows, source
         self.left_out, self.class_rows = source.left_out, source.class_rows
         self.left_out_rows = source.count_aside
         # the number that the rows of each slot have in the table, and how many there are
@@ -71,11 +76,11 @@ class SqlEngine:
     def _start(self) -> None:
         """Count all rows; bins are the cells that hold some."""
         schema = self._rows.schema
-        found = self._counted(self._table, ends=True)
-        if found["n"][found["j"] == 0].sum() != schema.n_rows:
+        fetched = self._counted(self._table, ends=True)
+        if fetched["n"][fetched["j"] == 0].sum() != schema.n_rows:
             raise _changed()
         self._cells = [
-            _cells(coding, {name: array[found["j"] == j] for name, array in found.items()})
+            _cells(coding, {name: array[fetched["j"] == j] for name, array in fetched.items()})
             for j, coding in enumerate(self._rows.codings)
         ]
         self.bins = Bins(
@@ -85,7 +90,7 @@ class SqlEngine:
             65535,
         )
         self._starts = np.cumsum([0, *(n + 1 for n in self.bins.n_bins)])
-        self._root = self._histograms(found, np.zeros(1, dtype=np.int64))
+        self._root = self._histograms(fetched, np.zeros(1, dtype=np.int64))
         counts = self._by_column(self._root[0])
         self.counts = counts[0][:, : self._n_classes].sum(axis=0).astype(np.int64)
         self.facts = Facts(
@@ -119,19 +124,13 @@ class SqlEngine:
             parts.append(f"SELECT {', '.join(wanted)} FROM {source} AS s GROUP BY {by}")
         return self._fetch(parts)
 
-    @property
-    def _sums(self) -> list[str]:
-        """SQL of the rows of a group, and of their weight."""
-        sums = ["COUNT(*) AS n"]
-        return [*sums, "CAST(SUM(units) AS BIGINT) AS units"] if self._weighted else sums
-
     def _fetch(self, parts: Sequence[str]) -> dict[str, Any]:
         """The results of several queries of the same columns, some of them at once."""
-        found = [
+        fetched = [
             self._store.fetch(" UNION ALL ".join(parts[start : start + _AT_ONCE]))
             for start in range(0, len(parts), _AT_ONCE)
         ]
-        joined = {name: np.concatenate([some[name] for some in found]) for name in found[0]}
+        joined = {name: np.concatenate([some[name] for some in fetched]) for name in fetched[0]}
         return {k: v.astype(_FLOATS.get(k, np.int64)) for k, v in joined.items()}
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
@@ -142,7 +141,7 @@ class SqlEngine:
         # the rows of these nodes side by side are counted twice as fast
         place = f"CAST(slot AS BIGINT) * {len(self._rows.classes_of)} + label AS place"
         source = self._store.keep(
-            f"SELECT {', '.join([place, *self._kept])} FROM {self._table} AS t "
+            f"SELECT {', '.join([place, *self._codes])} FROM {self._table} AS t "
             f"WHERE slot {one_of(numbers)}"
         )
         try:
@@ -150,29 +149,23 @@ class SqlEngine:
         finally:
             self._store.drop(source)
 
-    @property
-    def _kept(self) -> list[str]:
-        """The columns of weights and codes."""
-        words = [f"w{word}" for word in range(self._rows.codings[-1].word + 1)]
-        return ["units", *words] if self._weighted else words
-
-    def _histograms(self, found: Mapping[str, Any], numbers: NDArray[np.int64]) -> NDArray[Any]:
+    def _histograms(self, fetched: Mapping[str, Any], numbers: NDArray[np.int64]) -> NDArray[Any]:
         """Histograms of what was counted, of the nodes whose rows have some numbers."""
         table = np.zeros((len(numbers), self._starts[-1], self._stride), dtype=np.int64)
         firsts = np.cumsum([0, *(len(cells.bins) for cells in self._cells)])
         bins = np.concatenate([cells.bins for cells in self._cells])[
-            firsts[found["j"]] + found["code"]
+            firsts[fetched["j"]] + fetched["code"]
         ]
         if len(bins) and bins.min() < 0:
             raise _changed()
-        number, label = np.divmod(found["place"], len(self._rows.classes_of))
+        number, label = np.divmod(fetched["place"], len(self._rows.classes_of))
         order = np.argsort(numbers)
         at = order[np.searchsorted(numbers[order], number)]
-        cells = self._starts[found["j"]] + bins
-        weights = found["units" if self._weighted else "n"]
+        cells = self._starts[fetched["j"]] + bins
+        weights = fetched["units" if self._weighted else "n"]
         np.add.at(table, (at, cells, self._rows.classes_of[label]), weights)
         if self._weighted:
-            np.add.at(table, (at, cells, self._n_classes), found["n"])
+            np.add.at(table, (at, cells, self._n_classes), fetched["n"])
         small = not self._weighted and self._rows.schema.n_rows < 2**32
         return table.reshape(len(numbers), -1).astype(np.uint32 if small else np.int64)
 
@@ -180,8 +173,8 @@ class SqlEngine:
 
     def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
         """Count what is inside some intervals of columns, by the number of the column."""
-        found = self._fetch([self._inside(j, question) for j, question in questions.items()])
-        return {j: self._answer(found, found["j"] == j) for j in questions}
+        fetched = self._fetch([self._inside(j, question) for j, question in questions.items()])
+        return {j: self._answer(fetched, fetched["j"] == j) for j in questions}
 
     def _inside(self, j: int, question: Question) -> str:
         """A query of the rows of some intervals, by slices of equal width or by value."""
@@ -211,9 +204,9 @@ class SqlEngine:
             f"AND t.v{j} BETWEEN q.least AND q.most) AS s GROUP BY i, part, label"
         )
 
-    def _answer(self, found: Mapping[str, Any], of: NDArray[np.bool_]) -> Answer:
+    def _answer(self, fetched: Mapping[str, Any], of: NDArray[np.bool_]) -> Answer:
         """Intervals, their least and greatest keys, and counts, in order."""
-        mine = {name: array[of] for name, array in found.items()}
+        mine = {name: array[of] for name, array in fetched.items()}
         by = np.lexsort((mine["part"], mine["i"]))
         mine = {name: array[by] for name, array in mine.items()}
         new = np.ones(len(by), dtype=bool)
@@ -251,15 +244,10 @@ class SqlEngine:
         if cases:
             changed = [number for number, _ in cases]
             self._table = self._store.update(
-                self._table, pick("slot", cases), changed, ["label", *self._kept, *self._values]
+                self._table, pick("slot", cases), changed, ["label", *self._codes, *self._reals]
             )
         self._numbers = np.array(numbers, dtype=np.int64)
         self._at_root = False
-
-    @property
-    def _values(self) -> list[str]:
-        """The columns of numbers."""
-        return [f"v{j}" for j, coding in enumerate(self._rows.codings) if coding.codes is None]
 
     def _goes_left(self, split: ShardSplit) -> str:
         """SQL that is true for rows on the left of a split, missing values included."""
@@ -284,18 +272,18 @@ class SqlEngine:
             for j, coding in enumerate(self._rows.codings)
         ]
         wanted = ["slot", "label", *(["units"] if self._weighted else []), *values]
-        found = self._store.fetch(
+        fetched = self._store.fetch(
             f"SELECT {', '.join(wanted)} FROM {self._table} AS t WHERE slot {one_of(numbers)}"
         )
         arrays = []
         for number, subtree in zip(numbers, subtrees, strict=True):
-            at = np.flatnonzero(found["slot"] == number)
+            at = np.flatnonzero(fetched["slot"] == number)
             columns = [
-                _values(found[name][at], c)
+                _values(fetched[name][at], c)
                 for name, c in zip(names, self._rows.codings, strict=True)
             ]
-            labels = self._rows.classes_of[found["label"][at]].astype(np.int32)
-            weights = found["units"][at].astype(np.int64) if self._weighted else None
+            labels = self._rows.classes_of[fetched["label"][at]].astype(np.int32)
+            weights = fetched["units"][at].astype(np.int64) if self._weighted else None
             arrays.append(grow_subtree([Piece(columns, labels, weights)], subtree.kernel))
         return arrays
 
@@ -339,20 +327,20 @@ class Cells(NamedTuple):
     extent: tuple[float, float]
 
 
-def _cells(coding: Coding, found: Mapping[str, Any]) -> Cells:
+def _cells(coding: Coding, fetched: Mapping[str, Any]) -> Cells:
     """The bins of a column, of its codes with their least and greatest values."""
     if coding.codes is not None:
         n = len(coding.column.categories or ())
         categories = np.append(-1, coding.codes)
-        present = categories[found["code"]]
+        present = categories[fetched["code"]]
         present = present[present >= 0]
         extent = (present.min(), present.max()) if len(present) else (np.inf, -np.inf)
         bins = np.where(categories < 0, n, categories)
         return Cells(False, bins, np.empty(0, np.int64), np.zeros(n), np.zeros(n), extent)
     # also of code 0: a value that was not there when the cells were made may be below all of them
-    if (found["low"] < coding.low).any() or (found["high"] > coding.high).any():
+    if (fetched["low"] < coding.low).any() or (fetched["high"] > coding.high).any():
         raise _changed()
-    own = {name: array[found["code"] > 0] for name, array in found.items()}
+    own = {name: array[fetched["code"] > 0] for name, array in fetched.items()}
     codes, at = np.unique(own["code"], return_inverse=True)
     low, high = np.full(len(codes), np.inf), np.full(len(codes), -np.inf)
     np.minimum.at(low, at, own["low"] + 0.0)  # no negative zero

@@ -104,7 +104,7 @@ class Coding(NamedTuple):
     high: float = 0.0
     rate: float = 0.0
     codes: NDArray[np.int64] | None = None
-    word: int = 0
+    word: str = "w0"
     shift: int = 0
 
     @property
@@ -119,7 +119,7 @@ class Coding(NamedTuple):
 
     def code(self, store: Store) -> str:
         """SQL of the stored code."""
-        return store.bits(f"w{self.word}", self.shift, self.bits)
+        return store.bits(self.word, self.shift, self.bits)
 
     def stored(self, j: int, store: Store) -> str:
         """SQL of the code in its place, as a float; rounding keeps the order of values."""
@@ -137,7 +137,7 @@ def in_words(codings: Sequence[Coding]) -> list[Coding]:
     for coding in codings:
         if shift + coding.bits > _WORD_BITS:
             word, shift = word + 1, 0
-        placed.append(coding._replace(word=word, shift=shift))
+        placed.append(coding._replace(word=f"w{word}", shift=shift))
         shift += coding.bits
     return placed
 
@@ -164,15 +164,15 @@ def number_codings(
         else f"COUNT(DISTINCT x{j}) AS n{j}"
         for j in range(len(names))
     ]
-    found = store.fetch(f"SELECT {', '.join(wanted)} FROM {ROWS}", native)
+    fetched = store.fetch(f"SELECT {', '.join(wanted)} FROM {ROWS}", native)
     for j, name in enumerate(names):
-        if j not in numbers and found[f"n{j}"][0] > _MOST_CATEGORIES:
+        if j not in numbers and fetched[f"n{j}"][0] > _MOST_CATEGORIES:
             raise ValueError(
-                f"Column {name!r} of the relation has {found[f'n{j}'][0]} categories. Growing in a "
-                f"database takes at most {_MOST_CATEGORIES}. Hint: leave the column out, or put "
+                f"Column {name!r} of the relation has {fetched[f'n{j}'][0]} categories. Growing in "
+                f"a database takes at most {_MOST_CATEGORIES}. Hint: leave the column out, or put "
                 "rare categories together."
             )
-    return {j: _cells(names[j], found[f"low{j}"][0], found[f"high{j}"][0]) for j in numbers}
+    return {j: _cells(names[j], fetched[f"low{j}"][0], fetched[f"high{j}"][0]) for j in numbers}
 
 
 def _cells(name: str, low: float | None, high: float | None) -> Coding:
@@ -209,9 +209,9 @@ def distinct(store: Store, native: Any, at: str) -> tuple[str, NDArray[Any], NDA
         f"value, COUNT(*) AS n FROM {ROWS} GROUP BY {at}) AS d",
         native,
     )
-    found = store.fetch(f"SELECT value, n, code FROM {table} AS t")
-    order = np.argsort(found["code"])
-    return table, found["value"][order], found["n"][order].astype(np.int64)
+    fetched = store.fetch(f"SELECT value, n, code FROM {table} AS t")
+    order = np.argsort(fetched["code"])
+    return table, fetched["value"][order], fetched["n"][order].astype(np.int64)
 
 
 def _arrow(values: list[Any], dtype: Any) -> Any:

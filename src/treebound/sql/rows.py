@@ -51,6 +51,7 @@ class CodedRows(NamedTuple):
 
     store: Store
     table: str
+    words: list[str]
     codings: list[Coding]
     classes_of: NDArray[np.int64]  # the class of each stored label
     schema: LearnedSchema
@@ -104,13 +105,13 @@ class RelationRows:
         good = (weight >= 0.0) & (weight <= np.finfo(float).max) & ~weight.is_nan()
         bad = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
         native = self._frame.select(bad=bad, w=weight).to_native()
-        found = self._store.fetch(f"SELECT SUM(bad) AS n, MAX(w) AS most FROM {ROWS}", native)
-        if found["n"][0]:
+        fetched = self._store.fetch(f"SELECT SUM(bad) AS n, MAX(w) AS most FROM {ROWS}", native)
+        if fetched["n"][0]:
             raise ValueError(
                 f"Weights must be finite numbers from 0 on. The column {self.weight!r} of the "
-                f"relation has {int(found['n'][0])} others. Hint: leave these rows out."
+                f"relation has {int(fetched['n'][0])} others. Hint: leave these rows out."
             )
-        self._most_weight = float(found["most"][0] or 0.0)
+        self._most_weight = float(fetched["most"][0] or 0.0)
         self._frame = self._frame.filter(weight > 0.0)
 
     def _learn_classes(self) -> None:
@@ -173,13 +174,13 @@ class RelationRows:
             if len(chosen):
                 self._aside[kind] = self._part(table, native, "IN", chosen)
         self._frame = self._part(table, native, "NOT IN", order[:start])
-        found = self._store.fetch(
+        fetched = self._store.fetch(
             f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} JOIN {self._labels} AS ty ON y = "
             "ty.value GROUP BY ty.code",
             self._read({"y": self.target}),
         )
         self._label_rows = np.zeros_like(self._label_rows)
-        self._label_rows[found["code"].astype(np.intp)] = found["n"].astype(np.int64)
+        self._label_rows[fetched["code"].astype(np.intp)] = fetched["n"].astype(np.int64)
 
     def _part(self, table: str, like: Any, which: str, numbers: NDArray[np.int64]) -> Any:
         """Some rows of a table that has numbers of rows beside the columns of a relation."""
@@ -255,9 +256,10 @@ class RelationRows:
         weights.learn(self._label_rows, self._most_weight, class_weight)
         stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
         ordered = in_words([codings[j] for j in range(len(self.names))])
-        for word in range(ordered[-1].word + 1):
+        words = list(dict.fromkeys(coding.word for coding in ordered))
+        for word in words:
             codes = [c.stored(j, store) for j, c in enumerate(ordered) if c.word == word]
-            stored.append(f"CAST({' + '.join(codes)} AS BIGINT) AS w{word}")
+            stored.append(f"CAST({' + '.join(codes)} AS BIGINT) AS {word}")
         stored += [f"x{j} AS v{j}" for j, coding in enumerate(ordered) if coding.codes is None]
         table = store.keep(f"SELECT {', '.join(stored)} FROM {ROWS} {' '.join(joins)}", native)
         schema = LearnedSchema(
@@ -269,7 +271,7 @@ class RelationRows:
             (),
             (self.n_rows,),
         )
-        return CodedRows(store, table, ordered, self._classes_of, schema, weights.total)
+        return CodedRows(store, table, words, ordered, self._classes_of, schema, weights.total)
 
     def _number(self, name: str) -> Any:
         """A column as float64, with NULL for NaN."""

@@ -107,10 +107,10 @@ class DuckStore(Store):
     def update(self, table: str, case: str, slots: Sequence[int], others: Sequence[str]) -> str:
         # a column is changed where it is: the others are not written again while most rows stay
         self.run(f"UPDATE {table} SET slot = {case} WHERE slot {one_of(slots)}")
-        found = self.fetch(
+        fetched = self.fetch(
             f"SELECT COUNT(*) AS n, COUNT(NULLIF(slot < 0, FALSE)) AS gone FROM {table}"
         )
-        if 2 * found["gone"][0] < found["n"][0]:
+        if 2 * fetched["gone"][0] < fetched["n"][0]:
             return table
         new = self.keep(f"SELECT * FROM {table} WHERE slot >= 0")
         self.drop(table)

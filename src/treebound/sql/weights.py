@@ -74,23 +74,23 @@ class Weights:
                 f"(rest - FLOOR(rest)) * {number(2.0**_PIECE_BITS)} AS rest FROM ({query}) AS s{i}"
             )
         sums = ", ".join(f"SUM({piece}) AS {piece}" for piece in pieces)
-        found = self._store.fetch(
+        fetched = self._store.fetch(
             f"SELECT code, {sums}, MAX(rest) AS rest, MAX(w - FLOOR(w)) AS part, MIN(w) AS least, "
             f"MAX(w) AS most FROM ({query}) AS s GROUP BY code",
             self._native,
         )
-        if found["rest"].max() > 0.0:
+        if fetched["rest"].max() > 0.0:
             raise ValueError(
                 "The weights differ too much: the least is less than 2^-97 of the greatest. Hint: "
                 "leave out rows of so little weight."
             )
         totals = [Fraction(0)] * len(self._classes)
-        for at, label in enumerate(found["code"].astype(np.intp).tolist()):
+        for at, label in enumerate(fetched["code"].astype(np.intp).tolist()):
             for i, piece in enumerate(pieces):
-                value = Fraction(int(found[piece][at])) / 2 ** (_PIECE_BITS * i)
+                value = Fraction(int(fetched[piece][at])) / 2 ** (_PIECE_BITS * i)
                 totals[self._classes_of[label]] += value / Fraction(scale)
-        ones = found["least"].min() == found["most"].max() == 1.0
-        return totals, WeightTotal(sum(totals, Fraction(0)), bool(ones), not found["part"].any())
+        ones = fetched["least"].min() == fetched["most"].max() == 1.0
+        return totals, WeightTotal(sum(totals, Fraction(0)), bool(ones), not fetched["part"].any())
 
     def units(self) -> list[str]:
         """The column ``units``, rounded as in memory: a half to the even number, at least 1."""

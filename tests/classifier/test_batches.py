@@ -147,7 +147,7 @@ def test_types_of_files_are_unified(tmp_path):
     [
         (lambda frame: frame.assign(more=1), "q.parquet has 'more' besides"),
         (lambda frame: frame.drop(columns="k"), "q.parquet lacks 'k'"),
-        (lambda frame: frame.assign(k="text"), "columns of one type. .*q.parquet"),
+        (lambda frame: frame.assign(k="text"), "one type in every file.*p.parquet and .*q.parquet"),
     ],
 )
 def test_other_columns_and_types_that_do_not_fit_are_refused(tmp_path, change, words):

@@ -85,19 +85,19 @@ class Frontier(Sequence[CertifiedTree]):
         accurate of the trees whose limit is within 3 points of the least.
         """
         kept: list[CertifiedTree] = []
-        for one in sorted(trees, key=lambda one: (one.leaves, one.score, one.cost)):
-            if not any(o.score <= one.score and o.cost <= one.cost for o in kept):
-                kept.append(one)
+        for tree in sorted(trees, key=lambda tree: (tree.leaves, tree.score, tree.cost)):
+            if not any(o.score <= tree.score and o.cost <= tree.cost for o in kept):
+                kept.append(tree)
         if target_risk is None:
-            near = min(one.score for one in kept) + NEAR
-            within = [at for at, one in enumerate(kept) if one.score <= near]
+            near = min(tree.score for tree in kept) + NEAR
+            within = [at for at, tree in enumerate(kept) if tree.score <= near]
         else:
-            within = [at for at, one in enumerate(kept) if one.risk <= target_risk]
+            within = [at for at, tree in enumerate(kept) if tree.risk <= target_risk]
         if not within:
             assert target_risk is not None
             raise ValueError(
                 f"No tree was found that is certified at {100 * target_risk:.6g} % or below; the "
-                f"least limit is {100 * min(one.risk for one in kept):.1f} %. Hint: raise "
+                f"least limit is {100 * min(tree.risk for tree in kept):.1f} %. Hint: raise "
                 "'target_risk', or fit on more rows."
             )
         return cls(tuple(kept), min(within, key=lambda at: (kept[at].cost, kept[at].score)))
@@ -113,10 +113,10 @@ class Frontier(Sequence[CertifiedTree]):
 
     def __str__(self) -> str:
         lines = ["leaves  training error  certified error"]
-        for at, one in enumerate(self.trees):
+        for at, tree in enumerate(self.trees):
             mark = " <" if at == self.chosen else ""
-            error, risk = f"{100 * one.training_error:.1f} %", f"{100 * one.risk:.1f} %"
-            lines.append(f"{one.leaves:>6}  {error:>14}  {risk:>15}{mark}")
+            error, risk = f"{100 * tree.training_error:.1f} %", f"{100 * tree.risk:.1f} %"
+            lines.append(f"{tree.leaves:>6}  {error:>14}  {risk:>15}{mark}")
         return "\n".join(lines)
 
     def step(self, at: int) -> int:
@@ -129,7 +129,7 @@ class Frontier(Sequence[CertifiedTree]):
     def step_with(self, leaves: int) -> int:
         """The place of the most accurate tree with at most so many leaves; one has one leaf."""
         check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
-        small = [at for at, one in enumerate(self.trees) if one.leaves <= leaves]
+        small = [at for at, tree in enumerate(self.trees) if tree.leaves <= leaves]
         return max(small, key=lambda at: (-self.trees[at].cost, -at))
 
     def plot(self, *, ax: Any = None) -> Any:
@@ -144,9 +144,9 @@ class Frontier(Sequence[CertifiedTree]):
 
         pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a frontier")
         ax = pyplot.subplots()[1] if ax is None else ax
-        leaves = [one.leaves for one in self.trees]
-        risks = [100 * one.risk for one in self.trees]
-        errors = [100 * one.training_error for one in self.trees]
+        leaves = [tree.leaves for tree in self.trees]
+        risks = [100 * tree.risk for tree in self.trees]
+        errors = [100 * tree.training_error for tree in self.trees]
         ax.plot(leaves, risks, "o-", label="certified error")
         ax.plot(leaves, errors, "s--", label="training error")
         own = self.trees[self.chosen]

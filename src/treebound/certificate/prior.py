@@ -289,10 +289,10 @@ def search_trees(
                                                            "missing_left", "label"))  # fmt: skip
         if key not in trees:
             trees[key] = prior.tree_of(arrays, delta)
-    several = [*trees.values()]
-    if all(one.leaves > 1 for one in several):
-        several.append(prior.certify(several[0].tree.collapsed([0]), delta))
-    return sorted(several, key=lambda one: (one.leaves, one.risk))
+    certified = [*trees.values()]
+    if all(tree.leaves > 1 for tree in certified):
+        certified.append(prior.certify(certified[0].tree.collapsed([0]), delta))
+    return sorted(certified, key=lambda tree: (tree.leaves, tree.risk))
 
 
 def most_work(sample: Sample) -> float:

@@ -62,7 +62,7 @@ def certify_tree(
         raise invalid("errors", "certify", f"at most {m}, the number of training rows", wrong)
     least = _least(merge_equal_leaves(tree), wrong, landscape, delta)
     if landscape is None and any(map(_undeclared, tree.columns)):
-        columns = tuple(replace(one, declared=one.kind != "real") for one in tree.columns)
+        columns = tuple(replace(column, declared=column.kind != "real") for column in tree.columns)
         declared = _least(merge_equal_leaves(replace(tree, columns=columns)), wrong, None, delta)
         least = replace(least, declared_risk=declared.risk)
     certificate = replace(
@@ -104,7 +104,7 @@ def _least(tree: Tree, errors: int, landscape: Landscape | None, delta: float) -
     kinds = [_by_tail_inversion(tree, errors, None, delta / 2.0)]
     if (tree.names[needs_name(tree)] >= 0).all():
         kinds.append(_by_compression(tree, errors, delta / 2.0))
-    return min(kinds, key=lambda one: one.risk)
+    return min(kinds, key=lambda kind: kind.risk)
 
 
 def _by_tail_inversion(
@@ -173,7 +173,7 @@ def _assumptions(tree: Tree, method: Method, given: bool, unknown: str) -> Itera
     yield Assumption(CHOSEN_ONCE, False)
     yield Assumption("no preprocessing of the columns used the classes", False)
     yield Assumption(CLASSES_AS_FOUND, False)
-    if any(not one.missing for one in tree.columns):
+    if any(not column.missing for column in tree.columns):
         text = "values are missing only in columns that have missing training values"
         yield Assumption(text, False)
     if given:
@@ -182,7 +182,7 @@ def _assumptions(tree: Tree, method: Method, given: bool, unknown: str) -> Itera
     undeclared = list(filter(_undeclared, tree.columns))
     if undeclared:
         yield Assumption(f"categories not declared count as unbounded: {_named(undeclared)}", True)
-    declared = [one for one in tree.columns if one.kind != "real" and one.declared]
+    declared = [column for column in tree.columns if column.kind != "real" and column.declared]
     if declared:
         text = "were declared before the data were seen, and there are no others"
         yield Assumption(f"the categories of {_named(declared)} {text}", False)
@@ -193,7 +193,7 @@ def new_categories(tree: Tree, unknown: str) -> Iterator[Assumption]:
     """Columns where a category that is new would not be covered."""
     # In the theory no split sends an unknown category to the side of a known one.
     undeclared = filter(_undeclared, tree.columns)
-    new = [one for one in undeclared if unknown != "other" or one.kind == "ordinal"]
+    new = [column for column in undeclared if unknown != "other" or column.kind == "ordinal"]
     if new:
         yield Assumption(f"no category is new: {_named(new)}", False)
 
@@ -203,5 +203,5 @@ def _undeclared(column: Column) -> bool:
 
 
 def _named(columns: list[Column]) -> str:
-    names = ", ".join(repr(one.name) for one in columns[:5])
+    names = ", ".join(repr(column.name) for column in columns[:5])
     return f"columns {names}{' and others' if len(columns) > 5 else ''}"

@@ -158,13 +158,13 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
                 from treebound.dask.engine import DaskEngine
 
                 first = None if reader.rows is None else _first_rows(client, raw, schema)
-                found = DaskEngine(
+                engine = DaskEngine(
                     client, raw.pieces, raw.taken(read), bins, len(schema.classes), first,
                     gather_rows=self._gather_rows(n_rows),
                 )  # fmt: skip
-                stack.callback(found.close)
+                stack.callback(engine.close)
                 kept.clear()
-                return found
+                return engine
 
             model = fit_parts(
                 self, learn, lambda reader: raw.each(client, _reading(reader)), engine,
@@ -231,7 +231,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         )
         first = None if held_out is None else _first_rows(client, rows)
         facts: list[PartFacts] = rows.each(client, learn, first=first)
-        numbered = [replace(one, number=k) for k, one in enumerate(facts)]
+        numbered = [replace(part, number=k) for k, part in enumerate(facts)]
         return put_together(numbered, class_weight=self.class_weight)
 
     # -- answering -------------------------------------------------------------------------
@@ -273,8 +273,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         if not (is_frame(X) or is_array(X)):
             return float(super().score(X, y, sample_weight))
         count = partial(_right, self.to_local())
-        found = partitions(X, y, sample_weight).each(self._client(), count)
-        right, total = np.sum(found, axis=0)
+        counts = partitions(X, y, sample_weight).each(self._client(), count)
+        right, total = np.sum(counts, axis=0)
         return float(right / total)
 
     # -- keeping ---------------------------------------------------------------------------
@@ -331,15 +331,15 @@ def _answers(
     local: BoundTreeClassifier, method: str, nothing: Any, name: str | None, rows: Any
 ) -> Any:
     """What a classifier says of a partition: a pandas object with its index, or an array."""
-    found = getattr(local, method)(rows) if len(rows) else nothing
+    answers = getattr(local, method)(rows) if len(rows) else nothing
     if isinstance(rows, np.ndarray):
-        return found
+        return answers
     import pandas
 
-    if found.ndim == 2:
-        return pandas.DataFrame(found, index=rows.index, columns=local.classes_)
-    kind = pandas.Series(local.classes_).dtype if method == "predict" else found.dtype
-    return pandas.Series(found, index=rows.index, name=name, dtype=kind)
+    if answers.ndim == 2:
+        return pandas.DataFrame(answers, index=rows.index, columns=local.classes_)
+    kind = pandas.Series(local.classes_).dtype if method == "predict" else answers.dtype
+    return pandas.Series(answers, index=rows.index, name=name, dtype=kind)
 
 
 def _right(local: BoundTreeClassifier, X: Any, y: Any, weight: Any) -> tuple[float, float]:

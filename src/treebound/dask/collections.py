@@ -51,15 +51,15 @@ class Partitions:
 
         With ``first``, it also takes the number of the first row.
         """
-        made = _dask().delayed(in_partition, pure=False)
+        task_of = _dask().delayed(in_partition, pure=False)
         taken = self.taken(function)
         numbers = list(range(len(self)) if numbers is None else numbers)
         more = [{} if first is None else {"first": first[k]} for k in numbers]
         asked = [
-            made(k, taken, *self.pieces[k], **own) for k, own in zip(numbers, more, strict=True)
+            task_of(k, taken, *self.pieces[k], **own) for k, own in zip(numbers, more, strict=True)
         ]
         if client is None:
-            return [in_partition(k, one.compute) for k, one in zip(numbers, asked, strict=True)]
+            return [in_partition(k, task.compute) for k, task in zip(numbers, asked, strict=True)]
         futures = client.compute(asked)
         try:
             return gathered(client, futures, lambda i: f"The rows of partition {numbers[i]}")
@@ -78,10 +78,10 @@ class Partitions:
 
     def here(self, read: Callable[..., PartRows]) -> Iterator[PartRows]:
         """The rows, one partition after the other, by the local scheduler."""
-        made = _dask().delayed(in_partition, pure=False)
+        task_of = _dask().delayed(in_partition, pure=False)
         first = 0
         for number, pieces in enumerate(self.pieces):
-            task = made(number, self.taken(read), *pieces, first=first)
+            task = task_of(number, self.taken(read), *pieces, first=first)
             part = in_partition(number, task.compute)
             first += part.n_rows
             yield part
@@ -101,18 +101,18 @@ def partitions(X: Any, y: Any, weight: Any) -> Partitions:
     """The partitions of a table, its labels and its weights, which may be names of columns."""
     if not (is_frame(X) or is_array(X)):
         raise invalid("X", "fit", "a Dask DataFrame or a Dask Array", type(X).__name__)
-    for parameter, given in (("y", y), ("sample_weight", weight)):
-        if isinstance(given, str) and not (is_frame(X) and given in X.columns):
+    for parameter, argument in (("y", y), ("sample_weight", weight)):
+        if isinstance(argument, str) and not (is_frame(X) and argument in X.columns):
             must = f"one of the columns {list(getattr(X, 'columns', []))[:10]} or a Dask collection"
-            raise invalid(parameter, "fit", must, given)
-        if not isinstance(given, str) and given is not None and not hasattr(given, "dask"):
-            raise invalid(parameter, "fit", "a Dask collection", type(given).__name__)
+            raise invalid(parameter, "fit", must, argument)
+        if not isinstance(argument, str) and argument is not None and not hasattr(argument, "dask"):
+            raise invalid(parameter, "fit", "a Dask collection", type(argument).__name__)
     joint = _joint(X, y, weight)
     if joint is not None:
         frame, (label, weights) = joint
         split = partial(_apart, label=label, weight=weights)
         return Partitions([(part,) for part in frame.to_delayed()], split)
-    parts = [_delayed(one) for one in (X, y, weight) if one is not None]
+    parts = [_delayed(collection) for collection in (X, y, weight) if collection is not None]
     sizes = [len(part) for part in parts]
     if len(set(sizes)) > 1:
         raise ValueError(
@@ -149,15 +149,15 @@ def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | 
     """
     names: list[str | None] = []
     root = _root(X)
-    for given, name in ((y, _LABEL), (weight, _WEIGHT)):
-        if given is None or isinstance(given, str):
-            names.append(given)
+    for argument, name in ((y, _LABEL), (weight, _WEIGHT)):
+        if argument is None or isinstance(argument, str):
+            names.append(argument)
             continue
-        known = is_frame(X) and X.known_divisions and getattr(given, "known_divisions", False)
-        if not known and (root is None or _root(given) != root):
+        known = is_frame(X) and X.known_divisions and getattr(argument, "known_divisions", False)
+        if not known and (root is None or _root(argument) != root):
             return None
         try:
-            X = X.assign(**{name: given})
+            X = X.assign(**{name: argument})
         except (ValueError, TypeError, AssertionError, NotImplementedError):
             return None
         names.append(name)

@@ -101,8 +101,8 @@ class DaskEngine(ShardEngine):
         try:
             waited(client, coded, lambda i: f"The rows of partition {i}")
             facts, homes = self._known(coded)
-            self._home_of = {one.key: home for one, home in zip(coded, homes, strict=True)}
-            groups = self._grouped(homes, [one.n_rows for one in facts])
+            self._home_of = {future.key: home for future, home in zip(coded, homes, strict=True)}
+            groups = self._grouped(homes, [part.n_rows for part in facts])
             self._homes = [homes[group[0]] for group in groups]
             self.start(coded, facts, groups)
         except BaseException:
@@ -148,12 +148,12 @@ class DaskEngine(ShardEngine):
 
     def _known(self, coded: list[Any]) -> tuple[list[Facts], list[str]]:
         """The facts of coded partitions and their workers, asked of each worker at once."""
-        held = self._client.run(_held, [one.key for one in coded], on_error="ignore")
-        found = {key: (facts, home) for home, mine in held.items() for key, facts in mine.items()}
-        for one in coded:
-            if one.key not in found:  # its worker left, or is new
-                found[one.key] = (self._submit(_facts, one).result(), "")
-        facts, homes = zip(*(found[one.key] for one in coded), strict=True)
+        held = self._client.run(_held, [future.key for future in coded], on_error="ignore")
+        known = {key: (facts, home) for home, mine in held.items() for key, facts in mine.items()}
+        for future in coded:
+            if future.key not in known:  # its worker left, or is new
+                known[future.key] = (self._submit(_facts, future).result(), "")
+        facts, homes = zip(*(known[future.key] for future in coded), strict=True)
         return list(facts), list(homes)
 
     def _grouped(self, homes: list[str], sizes: list[int]) -> list[list[int]]:
@@ -226,8 +226,8 @@ class DaskEngine(ShardEngine):
                 tasks.append(self._submit(finish, request, plans, group))
             return gathered(self._client, tasks, lambda _: "Rows")
 
-        found = self._tried(send)
-        return [found[k % n_groups][k // n_groups] for k in range(len(subtrees))]
+        grown = self._tried(send)
+        return [grown[k % n_groups][k // n_groups] for k in range(len(subtrees))]
 
     def _request(self, function: Any, args: Any, put_together: Any) -> bytes:
         divisions = self._divisions[self._n_divided :]

@@ -94,18 +94,18 @@ class FitState(WorkerPlugin):
     async def answer(self, request: bytes, plan: Plan) -> Any:
         """What the bundles of a plan tell; ValuesLost names those whose values are gone."""
         asked: Request = pickle.loads(request)
-        found = await asyncio.gather(
+        answers = await asyncio.gather(
             *(self._tell(key, asked) for key in plan.keys),
             *(self._pass_on(request, below) for below in plan.below),
             return_exceptions=True,
         )
-        errors = [one for one in found if isinstance(one, BaseException)]
+        errors = [answer for answer in answers if isinstance(answer, BaseException)]
         for error in errors:
             if not isinstance(error, ValuesLost):
                 raise error
         if errors:
             raise ValuesLost(*(key for error in errors for key in error.args))
-        return found[0] if len(found) == 1 else await self._run(asked.put_together, found)
+        return answers[0] if len(answers) == 1 else await self._run(asked.put_together, answers)
 
     async def _run(self, function: Callable[..., Any], *args: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
@@ -115,10 +115,10 @@ class FitState(WorkerPlugin):
             return await self.answer(request, plan)
         other = self._worker.rpc(plan.address)
         try:
-            found = await other.treebound_answer(request=request, plan=pickle.dumps(plan))
+            answer = await other.treebound_answer(request=request, plan=pickle.dumps(plan))
         except OSError:  # it is gone
             raise ValuesLost from None
-        return pickle.loads(found)
+        return pickle.loads(answer)
 
     async def _tell(self, key: str, request: Request) -> Any:
         if key not in self._worker.data:
@@ -155,4 +155,7 @@ def finish(
     worker = get_worker()
     state: Any = worker.plugins[FitState.name]
     pieces = sync(worker.loop, state.answer, request, Plan("", [], holders))
-    return [grow_subtree([piece], one.kernel) for piece, one in zip(pieces, subtrees, strict=True)]
+    return [
+        grow_subtree([piece], subtree.kernel)
+        for piece, subtree in zip(pieces, subtrees, strict=True)
+    ]

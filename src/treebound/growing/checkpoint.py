@@ -64,8 +64,8 @@ class Checkpoint:
             raise self._refused("was altered or cut off")
         if data[: len(self._print)] != self._print.encode():
             raise self._refused("is of other rows, columns or options")
-        with np.load(io.BytesIO(data[len(self._print) :]), allow_pickle=False) as found:
-            arrays = dict(found)
+        with np.load(io.BytesIO(data[len(self._print) :]), allow_pickle=False) as stored:
+            arrays = dict(stored)
         return arrays, arrays.pop("leaves")
 
     def _refused(self, what: str) -> ValueError:

@@ -195,7 +195,7 @@ class ShardEngine(Engine):
         """Make bundles of coded rows; ``groups`` are the numbers of those in each bundle."""
         self._facts: Facts = reduce(add, facts)
         self._groups = groups
-        self._starts = np.cumsum([0, *(one.n_rows for one in facts)]).tolist()
+        self._starts = np.cumsum([0, *(part.n_rows for part in facts)]).tolist()
         self._bundles = [
             self.bundle(
                 [coded[i] for i in group], self._facts.total, [self._starts[i] for i in group]
@@ -216,8 +216,8 @@ class ShardEngine(Engine):
         return table
 
     def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
-        found: dict[int, Answer] = self.reduce(add_answers, self.map(look_into, dict(questions)))
-        return found
+        answers: dict[int, Answer] = self.reduce(add_answers, self.map(look_into, dict(questions)))
+        return answers
 
     def divide(self, splits: Sequence[ShardSplit]) -> None:
         self.keep(self.map(divide_rows, list(splits)))
@@ -323,7 +323,7 @@ class LocalEngine(ShardEngine):
         coded = self._each(lambda part: code_sample(part, self.bins), parts)
         self.start(
             coded,
-            [one.facts for one in coded],
+            [part.facts for part in coded],
             [list(range(k, len(coded), n)) for k in range(n)],
         )
 
@@ -334,7 +334,7 @@ class LocalEngine(ShardEngine):
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
         pieces = self.map(gather_rows, [subtree.slot for subtree in subtrees])
-        tasks = [(parts, one.kernel) for *parts, one in zip(*pieces, subtrees, strict=True)]
+        tasks = [(parts, subtree.kernel) for *parts, subtree in zip(*pieces, subtrees, strict=True)]
         return self._each(lambda task: grow_subtree(*task), tasks)
 
     def class_rows(self, tree: Tree) -> NDArray[np.int64]:

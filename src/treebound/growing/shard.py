@@ -165,20 +165,20 @@ def make_bundle(
         weights = None if units is None else units.astype(np.float64)
         counts += np.bincount(shard.labels, weights, n_classes).astype(np.int64)
         shards.append(replace(shard, units=units, start=start))
-    rows = [Rows.all(one.facts.n_rows) for one in coded]
-    aside = [one.aside for one in coded if one.aside is not None]
-    return Bundle(shards, rows, bins, reduce(add, [one.facts for one in coded]), counts, aside)
+    rows = [Rows.all(part.facts.n_rows) for part in coded]
+    aside = [part.aside for part in coded if part.aside is not None]
+    return Bundle(shards, rows, bins, reduce(add, [part.facts for part in coded]), counts, aside)
 
 
 def recode(bundle: Bundle, bins: Bins) -> Bundle:
     """The bundle in finer bins; values are read again."""
-    shards, found = [], []
+    shards, facts_of = [], []
     for shard in bundle.shards:
         columns = shard.columns(bundle.bins)
         codes, *known = code_shard(bins, columns, len(shard.labels))
-        found.append(Facts(len(shard.labels), WeightTotal(), *known))
+        facts_of.append(Facts(len(shard.labels), WeightTotal(), *known))
         shards.append(replace(shard, codes=codes))
-    facts = replace(reduce(add, found), total=bundle.facts.total, aside=bundle.facts.aside)
+    facts = replace(reduce(add, facts_of), total=bundle.facts.total, aside=bundle.facts.aside)
     return bundle._replace(shards=shards, bins=bins, facts=facts)
 
 
@@ -221,7 +221,7 @@ def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, An
     for j, question in questions.items():
         sliced = int((question.place >= 0).sum())
         slices = np.zeros((sliced, question.n_slices, n_classes + 1), dtype=np.int64)
-        found: list[list[Any]] = [[], [], [], []]
+        lists: list[list[Any]] = [[], [], [], []]
         for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
             intervals, keys, ids = look_into_shard(
                 bundle.bins, shard.codes, shard.labels, shard.units, rows, starts, j,
@@ -229,11 +229,11 @@ def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, An
             )  # fmt: skip
             units = None if shard.units is None else shard.units[ids]
             for arrays, more in zip(
-                found, (intervals, keys, shard.labels[ids], units), strict=True
+                lists, (intervals, keys, shard.labels[ids], units), strict=True
             ):
                 arrays.append(more)
         intervals, keys, labels, weights = (
-            None if arrays[0] is None else np.concatenate(arrays) for arrays in found
+            None if arrays[0] is None else np.concatenate(arrays) for arrays in lists
         )
         answers[j] = answer_of(question, slices, intervals, keys, labels, weights)
     return answers
@@ -264,17 +264,17 @@ class Piece(NamedTuple):
 
 def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
     """The values of the rows of some nodes, as the in-memory growth takes them."""
-    found: list[list[Piece]] = [[] for _ in slots]
+    by_slot: list[list[Piece]] = [[] for _ in slots]
     for shard, rows in zip(bundle.shards, bundle.rows, strict=True):
         columns = shard.columns(bundle.bins)
-        for pieces, slot in zip(found, slots, strict=True):
+        for pieces, slot in zip(by_slot, slots, strict=True):
             ids = rows.of(slot)
             units = None if shard.units is None else shard.units[ids]
             labels = shard.labels[ids].astype(np.int32)
             # all rows, in their order, are not copied
             taken = columns if len(ids) == len(shard.labels) else take_rows(columns, ids)
             pieces.append(Piece(taken, labels, units))
-    return [_joined(pieces) for pieces in found]
+    return [_joined(pieces) for pieces in by_slot]
 
 
 def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:

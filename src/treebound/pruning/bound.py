@@ -211,14 +211,14 @@ class BoundPruner(BasePruner):
         weight = self._weight if choice is None else choice.weight
         objective = self._objective(tree, costs, weight)
         if self.search == "optimal":
-            found = optimal(sizes, objective)
+            result = optimal(sizes, objective)
         elif rows.sample is None:
             raise self._without("a sample", "raise subtrees (search other than 'optimal')")
         elif self.search == "greedy":
-            found = greedy(tree, rows.sample, objective, costs=costs, relabel=self.relabel)
+            result = greedy(tree, rows.sample, objective, costs=costs, relabel=self.relabel)
         else:
-            found = self._alternate(tree, rows.sample, costs, objective)
-        return replace(found, choice=choice)
+            result = self._alternate(tree, rows.sample, costs, objective)
+        return replace(result, choice=choice)
 
     def objective(self, tree: Tree) -> Objective:
         """The score that this pruner minimises on the training rows; ``"auto"`` as without rows."""
@@ -254,10 +254,10 @@ class BoundPruner(BasePruner):
         best = optimal(self._sizes(tree, costs), objective)
         while True:
             raised = greedy(best.tree, sample, objective, costs=costs)
-            found = optimal(self._sizes(raised.tree, costs), objective)
-            if not found.score < best.score:
+            result = optimal(self._sizes(raised.tree, costs), objective)
+            if not result.score < best.score:
                 return replace(best, gap=np.nan)
-            best = found
+            best = result
 
     # -- the weight ------------------------------------------------------------------------
 

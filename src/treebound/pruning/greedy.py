@@ -113,14 +113,14 @@ class BoundScorer:
             return self._by_leaves[leaves - 1]
         if self._form == "fast":
             links, log_classes = self._state.links, log(self._objective.n_classes)
-            found = fast_growth(
+            growth = fast_growth(
                 links.left, links.right, self._state.root, nodes, self._prices, log_classes
             )
-            return self._cut_off(found, nodes, leaves)
+            return self._cut_off(growth, nodes, leaves)
         every = range(len(leaves))
-        return np.array([self._of(one) for one in _candidate_shapes(self._state, nodes, every)])
+        return np.array([self._of(shape) for shape in _candidate_shapes(self._state, nodes, every)])
 
-    def _cut_off(self, found: Floats, nodes: Ints, leaves: Ints) -> Floats:
+    def _cut_off(self, growth: Floats, nodes: Ints, leaves: Ints) -> Floats:
         """The fast form if the tree is large enough to label the few examples in every way.
 
         Its partitions are counted for each number of parts c and capped at ``S(m, c)``, which is
@@ -128,12 +128,12 @@ class BoundScorer:
         applies, and if it caps a subtree it caps the whole tree.
         """
         if self._objective.n_classes == 2:
-            return np.minimum(found, self._objective.sample * log(2.0))
-        many = np.flatnonzero(found > uncut(self._objective, leaves))
+            return np.minimum(growth, self._objective.sample * log(2.0))
+        many = np.flatnonzero(growth > uncut(self._objective, leaves))
         if len(many):
             shapes = _candidate_shapes(self._state, nodes, many.tolist())
-            found[many] = [self._of(shape) for shape in shapes]
-        return found
+            growth[many] = [self._of(shape) for shape in shapes]
+        return growth
 
     def _of(self, shape: TreeShape) -> float:
         if shape not in self._known:
@@ -153,9 +153,9 @@ def fast_prices(objective: Objective, height: int) -> Floats:
     stump = TreeShape.node(TreeShape.leaf(), TreeShape.leaf())
     prices = np.full(height + 1, -np.inf)
     for depth in range(min(height + 1, objective.sample - 1)):
-        found = log_growth(stump, objective.sample - depth, 2, objective.landscape, form="fast")
-        if found > log(2.0):
-            prices[depth] = found + log1p(-2.0 * exp(-found))
+        growth = log_growth(stump, objective.sample - depth, 2, objective.landscape, form="fast")
+        if growth > log(2.0):
+            prices[depth] = growth + log1p(-2.0 * exp(-growth))
     return prices
 
 
@@ -182,20 +182,20 @@ def uncut(objective: Objective, leaves: Ints) -> Floats:
 def _shapes(state: Raiser) -> dict[int, TreeShape]:
     """The shape of the subtree at each node that is left."""
     left, right = state.links.left.tolist(), state.links.right.tolist()
-    found: dict[int, TreeShape] = {}
+    shapes: dict[int, TreeShape] = {}
     for node in np.flatnonzero(state.links.alive)[::-1].tolist():
         inner = left[node] >= 0
-        found[node] = (
-            TreeShape.node(found[left[node]], found[right[node]]) if inner else TreeShape.leaf()
+        shapes[node] = (
+            TreeShape.node(shapes[left[node]], shapes[right[node]]) if inner else TreeShape.leaf()
         )
-    return found
+    return shapes
 
 
 def _candidate_shapes(state: Raiser, nodes: Ints, which: Iterable[int]) -> list[TreeShape]:
     """The shape of the whole tree after some of the replacements, three per node."""
     shapes = _shapes(state)
     left, right = state.links.left.tolist(), state.links.right.tolist()
-    found = []
+    candidates = []
     for candidate in which:
         at = int(nodes[candidate // 3])
         shape = (shapes[left[at]], shapes[right[at]], TreeShape.leaf())[candidate % 3]
@@ -204,5 +204,5 @@ def _candidate_shapes(state: Raiser, nodes: Ints, which: Iterable[int]) -> list[
             beside = right[above] if left[above] == at else left[above]
             shape = TreeShape.node(shape, shapes[beside])
             at = above
-        found.append(shape)
-    return found
+        candidates.append(shape)
+    return candidates

@@ -94,9 +94,9 @@ class KearnsMansourPruner(BasePruner):
         if self.constants is None:
             return [10.0**power for power in range(-20, 1)]
         tried = list(self.constants)
-        if not tried or not all(_FINITE.allows(one) for one in tried):
+        if not tried or not all(_FINITE.allows(value) for value in tried):
             raise invalid("constants", type(self).__name__, "finite numbers or None", tried)
-        return sorted(float(one) for one in tried)
+        return sorted(float(value) for value in tried)
 
     def _with(self, tree: Tree, constants: list[float], shares: Floats | None) -> PruningResult:
         """The path over the constants, with the best one chosen; equal prunings are one step."""

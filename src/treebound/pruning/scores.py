@@ -183,10 +183,10 @@ class Objective:
     ) -> Floats:
         # with fractional weights, rounding may raise the errors above m
         few = np.minimum(errors, float(self.m))
-        found = code_length(
+        score = code_length(
             self.m, few, log_tau, n_classes=self.n_classes, log_prior=log_prior, weight=weight
         )
-        return np.asarray(found, dtype=np.float64)
+        return np.asarray(score, dtype=np.float64)
 
     def _own(self, errors: float, log_tau: float, log_prior: float) -> float:
         """The user's function, one tree at a time, in plain floats."""

@@ -1,9 +1,10 @@
 """What trees on data larger than memory cost: in memory, streamed, and on Dask, beside peers.
 
-    python benchmarks/scale.py [--quick] [--huge] [--growth] [--rows N] [--only NAME ...]
+    python benchmarks/scale.py [--quick] [--huge] [--growth] [--rows N] [--classes N]
+                               [--only NAME ...]
 
 Prints a table and keeps it as benchmarks/results/scale.json. Every side reads the same files (20
-real columns, two classes, row groups of 125,000 rows), in a process of its own, and grows one tree
+real columns, two classes if not said otherwise, row groups of 125,000 rows), in a process of its own, and grows one tree
 of 75 leaves. Counted are processor seconds of all processes of that side: in all, imports and the
 start of workers included, and of the work alone, reading included, after a small fit; and the peak
 of their memory in all, what pages of files they map apart.
@@ -293,10 +294,10 @@ def measure(side: str, folder: Path, leaves: int = LEAVES) -> dict[str, Any]:
     return found | ({"driver_s": round(float(here), 2)} if "dask" in side else {})
 
 
-def compare(rows: int, sides: list[str]) -> dict[str, dict[str, Any]]:
+def compare(rows: int, sides: list[str], classes: int) -> dict[str, dict[str, Any]]:
     """All sides on the same files."""
     with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as text:
-        write_files(Path(name), rows)
+        write_files(Path(name), rows, classes=classes)
         if any(side.endswith("csv") for side in sides):
             write_csv(Path(text), Path(name))
         found = {}
@@ -354,6 +355,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--huge", action="store_true")
     parser.add_argument("--rows", type=float, help="instead of 10^6")
+    parser.add_argument("--classes", type=int, default=2)
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--only", nargs="*", default=list(SIDES), choices=SIDES)
     parser.add_argument("--side", help=argparse.SUPPRESS)
@@ -368,7 +370,8 @@ def main() -> None:
     path = RESULTS / "scale.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     for rows in sizes:
-        known[str(rows)] = known.get(str(rows), {}) | compare(rows, options.only)
+        name = str(rows) if options.classes == 2 else f"{rows}, {options.classes} classes"
+        known[name] = known.get(name, {}) | compare(rows, options.only, options.classes)
     if options.growth:
         known["growth of cost"] = growth_of_cost(base)
     RESULTS.mkdir(exist_ok=True)

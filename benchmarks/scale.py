@@ -4,10 +4,10 @@
                                [--only NAME ...]
 
 Prints a table and keeps it as benchmarks/results/scale.json. Every side reads the same files (20
-real columns, two classes if not said otherwise, row groups of 125,000 rows), in a process of its own, and grows one tree
-of 75 leaves. Counted are processor seconds of all processes of that side: in all, imports and the
-start of workers included, and of the work alone, reading included, after a small fit; and the peak
-of their memory in all, what pages of files they map apart.
+real columns, two classes if not said otherwise, row groups of 125,000 rows), in a process of its
+own, and grows one tree of 75 leaves. Counted are processor seconds of all processes of that side:
+in all, imports and the start of workers included, and of the work alone, reading included, after a
+small fit; and the peak of their memory in all, what pages of files they map apart.
 
 - reading, reading csv: pyarrow alone reads the files as a table;
 - in memory: ``BoundTreeClassifier.fit`` on the table that pyarrow reads;

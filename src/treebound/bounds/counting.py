@@ -127,7 +127,9 @@ def _log_shapes(leaves: int) -> FloatArray:
             _scaled_shapes = scaled = table
     with np.errstate(divide="ignore"):
         logs: FloatArray = np.log(scaled)
-    return logs + np.arange(len(scaled)) * log(_WEDDERBURN_BASE)
+    logs += np.arange(len(scaled)) * log(_WEDDERBURN_BASE)
+    logs[1:4] = 0.0  # one shape each, without rounding
+    return logs
 
 
 def _next_scaled(table: FloatArray, n: int) -> float:

@@ -456,8 +456,10 @@ cdef void gather(
 
 
 cdef size_t size_of(const Counted* counted) noexcept nogil:
-    """Size of a histogram in bytes."""
-    return counted.n_cells * (sizeof(uint32_t) if counted.weights == NULL else sizeof(int64_t))
+    """Size of a histogram in bytes, a multiple of eight."""
+    return (counted.n_cells + (counted.n_cells & 1)) * (
+        sizeof(uint32_t) if counted.weights == NULL else sizeof(int64_t)
+    )
 
 
 cdef void count_rows(

@@ -13,7 +13,8 @@ from treebound._validation import invalid
 from treebound.data import Column
 from treebound.growing.options import GROWING_RULES, GrowOptions
 from treebound.tree.monotone import Monotone
-from treebound.tree.parsing import SplitTest, parse_split
+from treebound.tree.parsing import parse_split
+from treebound.tree.split import SplitTest
 
 # The kernel has a bit for each group of columns.
 _MOST_GROUPS = 64

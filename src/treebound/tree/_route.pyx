@@ -30,7 +30,8 @@ cdef enum:  # where a value goes
 cdef struct Column:
     int32_t nominal
     int32_t real
-    int32_t missing  # the code of missing values in a nominal column, if training values were
+    int32_t size     # codes of a nominal column, that of missing values included
+    int32_t missing  # the code of missing values in a nominal column, -1 if there was none
 
 
 cdef struct Split:
@@ -104,6 +105,24 @@ def route(
                     break
                 node = target
             reached[i] = node
+
+
+def first_wrong(const Column[::1] columns, tree):
+    """The first node whose split does not fit its column; -1 if there is none."""
+    cdef const int32_t[::1] feature = tree.feature, category = tree.category
+    cdef const double[::1] threshold = tree.threshold
+    cdef Py_ssize_t node
+    cdef bint fits
+    for node in range(feature.shape[0]):
+        if feature[node] < 0:
+            continue
+        if columns[feature[node]].nominal:
+            fits = 0 <= category[node] < columns[feature[node]].size
+        else:
+            fits = threshold[node] == threshold[node]
+        if not fits:
+            return node
+    return -1
 
 
 def fill_splits(Split[::1] splits, const Column[::1] columns, tree, int32_t unknown):

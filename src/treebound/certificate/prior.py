@@ -219,7 +219,7 @@ class Prior:
     def _certified(self, tree: Tree, proof: PriorProof, delta: float) -> CertifiedTree:
         costs, score = Costs.of(tree, self.costs), proof.risk(delta)
         cost = float(costs.losses(tree)[tree.leaves].sum())
-        if costs.given or tree.weighted:
+        if costs.chosen or tree.weighted:
             share = cost / max(costs.m, 1.0)
             errors = round(min(share, 1.0) * proof.m)
             score = limit(proof.m, errors, log(delta) + proof.log_prior)

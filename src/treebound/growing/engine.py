@@ -358,7 +358,7 @@ class LocalEngine(ShardEngine):
 
     def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         if self._n_threads == 1 or len(items) == 1:
-            return [function(item) for item in items]
+            return list(map(function, items))
         with ThreadPoolExecutor(self._n_threads) as pool:
             return list(pool.map(function, items))
 

@@ -257,8 +257,8 @@ def merge_equal_leaves(tree: Tree) -> Tree:
     for node in range(tree.n_nodes - 1, -1, -1):
         if left[node] < 0:
             continue
-        one, other = answer[left[node]], answer[right[node]]
-        answer[node] = one if one == other else -1
+        both = {answer[left[node]], answer[right[node]]}
+        answer[node] = both.pop() if len(both) == 1 else -1
         if answer[node] >= 0:
             merged.append(node)
     if not merged:

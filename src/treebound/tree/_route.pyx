@@ -35,9 +35,9 @@ cdef struct Column:
 
 
 cdef struct Split:
-    double low       # a known value goes left where low <= value <= high
+    double low       # any other value goes left where low <= value <= high
     double high
-    double known     # a value below it is an unknown category
+    double least     # a value below it is an unknown category
     int32_t column   # -1 for a leaf
     int32_t[3] child # right, left, the node itself
     int32_t missing  # side of missing values
@@ -46,7 +46,7 @@ cdef struct Split:
 
 cdef inline int32_t side_of(const Split* split, double value) noexcept nogil:
     """RIGHT, LEFT, or STAY for an unknown category that stops at the node."""
-    if value >= split.known:
+    if value >= split.least:
         # branchless: a branch would be mispredicted half the time
         return (split.low <= value) & (value <= split.high)
     return split.missing if value != value else split.unknown
@@ -143,7 +143,7 @@ def fill_splits(Split[::1] splits, const Column[::1] columns, tree, int32_t unkn
         column = columns[feature[node]]
         splits[node].low = category[node] if column.nominal else -INFINITY
         splits[node].high = category[node] if column.nominal else threshold[node]
-        splits[node].known = -INFINITY if column.real else 0.0
+        splits[node].least = -INFINITY if column.real else 0.0
         splits[node].missing = to_left[node]
         if column.nominal and column.missing >= 0:
             splits[node].missing = category[node] == column.missing

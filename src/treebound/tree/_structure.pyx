@@ -5,6 +5,8 @@ import numpy as np
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 
+from treebound._validation import invalid
+
 
 def sizes_and_depths(const int32_t[::1] left, const int32_t[::1] right):
     """Subtree size and depth of each node, and the first node out of pre-order (or -1).
@@ -45,10 +47,7 @@ def collapsed(
     cdef int32_t[::1] new = new_array
     for i in range(cuts.shape[0]):
         if not 0 <= cuts[i] < n:
-            raise ValueError(
-                f"The 'nodes' parameter of collapsed must be nodes from 0 to {n - 1}. "
-                f"Got {cuts[i]} instead."
-            )
+            raise invalid("nodes", "collapsed", f"nodes from 0 to {n - 1}", cuts[i])
         is_cut[cuts[i]] = 1
     while node < n:
         new[node] = <int32_t> kept

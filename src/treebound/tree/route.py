@@ -121,7 +121,7 @@ def _steps(tree: Tree) -> NDArray[np.void]:
     steps["low"], steps["high"], steps["child"] = -np.inf, np.inf, np.arange(tree.n_nodes)
     steps["column"] = tree.feature[inner[0]]
     at = place[inner]
-    steps["low"][at] = np.maximum(records["low"][inner], records["known"][inner])
+    steps["low"][at] = np.maximum(records["low"][inner], records["least"][inner])
     steps["high"][at] = records["high"][inner]
     steps["column"][at] = tree.feature[inner]
     steps["child"][at] = place[tree.left[inner]]

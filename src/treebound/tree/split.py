@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._choices import Unknown
-from treebound._validation import OneOf, check
+from treebound._validation import InWords, OneOf, check, invalid
 from treebound.data.columns import Column
 
 if TYPE_CHECKING:
@@ -93,9 +93,7 @@ class Split:
 def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
     """The split of an inner node; a ValueError for a leaf."""
     if tree.left[node] < 0:
-        raise ValueError(
-            f"The 'node' parameter must be an inner node. Got the leaf {node} instead."
-        )
+        raise invalid("node", "", "an inner node", InWords(f"the leaf {node}"))
     column = tree.columns[tree.feature[node]]
     threshold, category = float(tree.threshold[node]), int(tree.category[node])
     missing_left = bool(tree.missing_left[node])

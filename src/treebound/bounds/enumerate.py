@@ -122,7 +122,7 @@ def _checked(
     if table.dtype.kind == "f" and np.isnan(table).any():
         row, column = np.argwhere(np.isnan(table))[0]
         place = InWords(f"nan in row {row}, column {column}")
-        raise invalid("X", where, "without missing values", place)
+        raise invalid("X", where, "a table of no missing values", place)
     columns = zip(table.T, kinds, strict=True)
     tests: frozenset[int] = frozenset({0})
     return len(table), tests.union(*(column_tests(values, kind) for values, kind in columns))

@@ -126,6 +126,8 @@ def test_a_table_without_rows_is_refused(model, table, tmp_path, capsys):
     path.write_text("colour,size,n,label\n")
     for argv in (
         ["fit", path, "--target", "label"],
+        ["fit", path, "--target", "label", "--stream"],
+        ["evaluate", model, path],
         ["prune", model, path],
         ["certify", model, path],
     ):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from treebound._choices import CertificateKind, Criterion, Size, Thresholds, Unknown
 from treebound._validation import invalid
 from treebound.cli.app import command
 from treebound.cli.messages import print_message, progress
@@ -28,22 +29,15 @@ from treebound.cli.options import (
 from treebound.cli.overwrite import check_distinct, check_output
 from treebound.cli.training import Training
 from treebound.cli.weighting import WeightOptions
+from treebound.pruning import NAMES
 
 if TYPE_CHECKING:
     from treebound.data import Sample
     from treebound.model import Model as FittedModel
     from treebound.parameters import FitParameters
 
-Pruner = Literal[
-    "bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", "mdl"
-]
-Pruning = Literal[Pruner, "none"]
-# As the library has them; said here again so that help need not load it.
-Criterion = Literal["entropy", "gini", "misclassification"]
-Thresholds = Literal["decimal", "midpoint", "observed"]
-Size = Literal["accurate", "balanced", "small", "detailed"]
-Unknown = Literal["other", "majority", "stop", "missing", "error"]
-Certify = Literal["training", "held-out", "folds", "prior"]
+Pruner: Any = Literal[(*NAMES,)]
+Pruning: Any = Literal[(*NAMES, "none")]
 
 
 @Parameter(name="*")
@@ -97,7 +91,7 @@ class TreeOptions:
     class_order: str | None = None
     first: Many = ()
     unknown: Unknown = "other"
-    certify: Certify = "training"
+    certify: CertificateKind = "training"
     delta: float = 0.05
     target_risk: float | None = None
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._choices import CertificateKind
 from treebound._validation import Constraint, Number, Whole, check
 from treebound.bounds.risk import binomial_upper
 from treebound.pruning.path import count
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from treebound.certificate.monitor import Monitor
     from treebound.certificate.row_record import RowsSeen
 
-# What a certificate is computed from, in the words of ``certify=``, ``kind=`` and its ``kind``.
-CertificateKind = Literal["training", "held-out", "folds", "prior"]
-KINDS: tuple[CertificateKind, ...] = get_args(CertificateKind)
 Method = Literal["tail inversion", "compression", "binomial"]
 CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
 DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}

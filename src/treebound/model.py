@@ -404,8 +404,8 @@ class Model:
         certificate = certify_counts(
             int(errors.sum()), m, level, seen=seen, constant_error=constant_error
         )
-        return certificate.with_class_limits(
-            partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
+        return certificate.of_tree(
+            self.tree, partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
         )
 
     def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:

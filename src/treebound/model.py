@@ -118,7 +118,7 @@ class Model:
     promised: Promised = field(default_factory=Promised)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {item.name: getattr(self, item.name) for item in fields(self)}
+        state = {own.name: getattr(self, own.name) for own in fields(self)}
         if self.held_out is not None:
             state["held_out"] = replace(self.held_out, shown_before=self.held_out.shown)
         return state_with_version(state)
@@ -404,8 +404,8 @@ class Model:
         certificate = certify_counts(
             int(errors.sum()), m, level, seen=seen, constant_error=constant_error
         )
-        return certificate.with_class_limits(
-            partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
+        return certificate.of_tree(
+            self.tree, partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
         )
 
     def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:

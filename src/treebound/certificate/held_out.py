@@ -230,8 +230,8 @@ class HeldOut:
         if counts is None:
             return certificate
         of_classes = errors_by_class(tree, counts)
-        return certificate.with_class_limits(
-            partial(by_class_on_rows, tree.classes.tolist(), *of_classes, log(delta / shares))
+        return certificate.of_tree(
+            tree, partial(by_class_on_rows, tree.classes.tolist(), *of_classes, log(delta / shares))
         )
 
 

@@ -102,8 +102,8 @@ def findings(sample: Sample, sketch: RowSketch | None = None) -> list[Finding]:
 
     Numbers, dates and missing values written as text, columns with one value, columns with a
     different value in almost every row, and a table in which more than a tenth of the rows repeat
-    others (and some column has over 100 values, so that this is not by chance). The sketch of its rows
-    need not be made anew where there is one.
+    others (and some column has over 100 values, so that this is not by chance), by their
+    sketch.
     """
     if sample.n_rows < _FEW_ROWS:
         return []

@@ -14,12 +14,17 @@ from treebound.dask.partitions import Partitions
 
 def is_frame(X: Any) -> bool:
     """Whether X is a Dask DataFrame."""
-    return hasattr(X, "dask") and hasattr(X, "map_partitions") and hasattr(X, "columns")
+    return _is_lazy(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
 
 
 def is_array(X: Any) -> bool:
     """Whether X is a Dask Array."""
-    return hasattr(X, "dask") and hasattr(X, "rechunk")
+    return _is_lazy(X) and hasattr(X, "rechunk")
+
+
+def _is_lazy(X: Any) -> bool:
+    """Whether X is a Dask collection."""
+    return hasattr(type(X), "dask")  # that of X itself would be made of all its tasks
 
 
 def partitions(X: Any, y: Any, weight: Any) -> Partitions:
@@ -30,7 +35,7 @@ def partitions(X: Any, y: Any, weight: Any) -> Partitions:
         if isinstance(argument, str) and not (is_frame(X) and argument in X.columns):
             must = f"one of the columns {list(getattr(X, 'columns', []))[:10]} or a Dask collection"
             raise invalid(parameter, "fit", must, argument)
-        if not isinstance(argument, str) and argument is not None and not hasattr(argument, "dask"):
+        if not isinstance(argument, str) and argument is not None and not _is_lazy(argument):
             raise invalid(parameter, "fit", "a Dask collection", type(argument).__name__)
     joint = _joint(X, y, weight)
     if joint is not None:

@@ -11,7 +11,14 @@ from itertools import chain
 from typing import Any
 
 from treebound._extras import require
-from treebound.dask.tasks import Group, PartitionError, Subgraph, as_they_are, in_partition, use_group
+from treebound.dask.tasks import (
+    Group,
+    PartitionError,
+    Subgraph,
+    as_they_are,
+    in_partition,
+    use_group,
+)
 from treebound.dask.waiting import gathered, waited
 from treebound.data.parts import PartRows
 
@@ -36,7 +43,7 @@ class Partitions:
     def keep(self, client: Any, numbers: Iterable[int]) -> None:
         """Keep some partitions on the workers, until they are released; they are read once."""
         if client is not None:
-            self._kept = {k: client.persist(list(self.pieces[k])) for k in numbers}
+            self._kept = {k: client.persist(list(self._pieces(k))) for k in numbers}
 
     def release(self) -> None:
         """Keep nothing any more."""
@@ -68,7 +75,7 @@ class Partitions:
         The function takes rows, labels and weights; with ``first``, also the number of the first
         row. ``use`` takes an iterator, and the other arguments.
         """
-        graphs = [self._graph(k) if len(group) > 1 else _of_others(self.pieces[k]) for k in group]
+        graphs = [self._graph(k) if len(group) > 1 else _of_others(self._pieces(k)) for k in group]
         numbered = [
             Subgraph(k, keys, graph, tuple(inputs))
             for k, (keys, graph, inputs) in zip(group, graphs, strict=True)
@@ -94,7 +101,9 @@ class Partitions:
                 for k in numbers
             ]
         groups = self.groups(client, numbers)
-        futures = client.compute([self.task(group, list, function, first=first) for group in groups])
+        futures = client.compute(
+            [self.task(group, list, function, first=first) for group in groups]
+        )
         try:
             told = gathered(client, futures, lambda i: f"The rows of {in_words(groups[i])}")
         except PartitionError:
@@ -117,6 +126,12 @@ class Partitions:
         held = client.who_has(list(futures.values())) if futures else {}
         homes: dict[int, Any] = {k: k if own else "" for k, own in needed.items()}
         return homes | {k: (held.get(f.key) or [k])[0] for k, f in futures.items()}
+
+    def _pieces(self, number: int) -> Sequence[Any]:
+        """Those of a partition, with no other's tasks."""
+        keys, graph, futures = self._graphs[number]
+        delayed = require("dask.delayed", extra="dask", why="DaskBoundTreeClassifier").Delayed
+        return [delayed(k, graph | futures) for k in keys] if graph else self.pieces[number]
 
     def _graph(self, number: int) -> _Parts:
         """The keys of the pieces, the graph that makes them, and what it needs."""
@@ -172,7 +187,7 @@ def _own_graph(pieces: Sequence[Any], merged: dict[Any, Any]) -> _Parts:
         key = left.pop()
         if key in graph or key in futures:
             continue
-        task = merged.get(key)
+        task: Any = merged.get(key)
         module = getattr(getattr(task, "func", None), "__module__", "") or ""
         if hasattr(task, "key") and hasattr(task, "client"):
             futures[key] = task

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import dask
 import numpy as np
+from dask.local import get_sync
 
 from treebound.data.learned import PartFacts, nothing_but_rows, some_numbers
 from treebound.data.parts import PartReader, PartRows, learn_part
@@ -45,7 +45,7 @@ class Subgraph(NamedTuple):
     def pieces(self, results: Mapping[Any, Any]) -> Sequence[Any]:
         """Compute them here."""
         given = {key: (partial(_same, results[key]),) for key in self.inputs}
-        pieces: Sequence[Any] = dask.get(self.graph | given, list(self.keys))
+        pieces: Sequence[Any] = get_sync(self.graph | given, list(self.keys))
         return pieces
 
 

@@ -181,7 +181,7 @@ def make_bundle(
     starts: Sequence[int],
     n_classes: int,
 ) -> Bundle:
-    """Shards with weights as integers; ``total`` is that of all rows, and every part has a start."""
+    """Shards with weights as integers; ``total`` is that of all rows, and parts have a start."""
     counts = np.zeros(n_classes, dtype=np.int64)
     shards, numbers = [], iter(starts)
     for shard, weight, facts, _, sizes in coded:

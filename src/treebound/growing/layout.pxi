@@ -238,7 +238,8 @@ cdef inline bint keeps_order(
 
 
 cdef extern from "_criteria.h":
-    int128_t squared(int128_t count) noexcept nogil
+    int128_t squared(int128_t count) noexcept nogil  # macros: of the type of their arguments
+    int128_t gained_by(int128_t count, int128_t weight) noexcept nogil
     double square "squared"(double count) noexcept nogil
     double c_log_c(double count) noexcept nogil
     double gini_of_sides(double left_sum, double left, double right_sum, double right) noexcept nogil
@@ -252,9 +253,20 @@ cdef inline int64_t xlogx(int64_t count, const Problem* problem) noexcept nogil:
     return <int64_t>(c_log_c(<double>count) * problem.xlogx_unit)
 
 
-cdef inline int128_t term_of(int64_t count, const Problem* problem) noexcept nogil:
+cdef inline square_t term_of(square_t count, const Problem* problem) noexcept nogil:
     """What a class adds to the sum of a side."""
-    return squared(<int128_t>count) if problem.criterion == GINI else xlogx(count, problem)
+    if problem.criterion == GINI:
+        return <square_t>squared(count)
+    return xlogx(<int64_t>count, problem)
+
+
+cdef inline square_t change_of(
+    square_t count, square_t weight, const Problem* problem
+) noexcept nogil:
+    """How that changes with the weight of a row."""
+    if problem.criterion == GINI:
+        return <square_t>gained_by(count, weight)
+    return xlogx(<int64_t>(count + weight), problem) - xlogx(<int64_t>count, problem)
 
 
 cdef inline double score_of_sides(
@@ -293,8 +305,8 @@ cdef inline double score_in(
         most_left = max(most_left, count)
         most_right = max(most_right, rest)
         if problem.criterion != MISCLASSIFICATION:
-            left_sum += <square_t>term_of(count, problem)
-            right_sum += <square_t>term_of(rest, problem)
+            left_sum += term_of(<square_t>count, problem)
+            right_sum += term_of(<square_t>rest, problem)
     if problem.criterion == MISCLASSIFICATION:
         return <double>(most_left + most_right)
     rest = max(node.weight - weight, 1)  # of a side without weight, the sum is 0

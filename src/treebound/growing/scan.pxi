@@ -470,16 +470,14 @@ cdef void scan_sums(
         i = target
         left_sum = right_sum = zero
         for k in range(problem.n_classes):
-            left_sum += <square_t>term_of(left[k], problem)
-            right_sum += <square_t>term_of(right[k], problem)
+            left_sum += term_of(<square_t>left[k], problem)
+            right_sum += term_of(<square_t>right[k], problem)
         # invariant: entries[:i] are on the left, entries[i:] on the right
         while i < segment.last:
             k = label_of(entries[i], &packing)
             weight = weight_of(row_of(entries[i], &packing), problem)
-            left_sum += <square_t>(term_of(left[k] + weight, problem) - term_of(left[k], problem))
-            right_sum += <square_t>(
-                term_of(right[k] - weight, problem) - term_of(right[k], problem)
-            )
+            left_sum += change_of(<square_t>left[k], <square_t>weight, problem)
+            right_sum += change_of(<square_t>right[k], <square_t>-weight, problem)
             left[k] += weight
             right[k] -= weight
             left_weight += weight

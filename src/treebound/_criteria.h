@@ -10,8 +10,6 @@
 #include <math.h>
 
 #define squared(c) ((c) * (c))
-/* What a square gains where w is added to c: a twentieth less time of scans with many classes. */
-#define gained_by(c, w) ((w) * (2 * (c) + (w)))
 
 static inline double c_log_c(double c)
 {

@@ -238,8 +238,7 @@ cdef inline bint keeps_order(
 
 
 cdef extern from "_criteria.h":
-    int128_t squared(int128_t count) noexcept nogil  # macros: of the type of their arguments
-    int128_t gained_by(int128_t count, int128_t weight) noexcept nogil
+    int128_t squared(int128_t count) noexcept nogil  # a macro: of the type of its argument
     double square "squared"(double count) noexcept nogil
     double c_log_c(double count) noexcept nogil
     double gini_of_sides(double left_sum, double left, double right_sum, double right) noexcept nogil
@@ -258,15 +257,6 @@ cdef inline square_t term_of(square_t count, const Problem* problem) noexcept no
     if problem.criterion == GINI:
         return <square_t>squared(count)
     return xlogx(<int64_t>count, problem)
-
-
-cdef inline square_t change_of(
-    square_t count, square_t weight, const Problem* problem
-) noexcept nogil:
-    """How that changes with the weight of a row."""
-    if problem.criterion == GINI:
-        return <square_t>gained_by(count, weight)
-    return xlogx(<int64_t>(count + weight), problem) - xlogx(<int64_t>count, problem)
 
 
 cdef inline double score_of_sides(

@@ -476,10 +476,12 @@ cdef void scan_sums(
         while i < segment.last:
             k = label_of(entries[i], &packing)
             weight = weight_of(row_of(entries[i], &packing), problem)
-            left_sum += change_of(<square_t>left[k], <square_t>weight, problem)
-            right_sum += change_of(<square_t>right[k], <square_t>-weight, problem)
+            left_sum -= term_of(<square_t>left[k], problem)
+            right_sum -= term_of(<square_t>right[k], problem)
             left[k] += weight
             right[k] -= weight
+            left_sum += term_of(<square_t>left[k], problem)
+            right_sum += term_of(<square_t>right[k], problem)
             left_weight += weight
             right_weight -= weight
             i += 1

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._choices import Unknown
 from treebound._validation import invalid
-from treebound.data.columns import Column, Kind, Unknown
+from treebound.data.columns import Column, Kind
 from treebound.data.frames import Table, read_table
 from treebound.data.matrix import Matrix
 from treebound.data.raw import (

@@ -55,6 +55,12 @@ class RawTable:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def with_rows(self) -> RawTable:
+        """The table itself; a ValueError if it has no rows."""
+        if not len(self):
+            raise no_rows(self.name)
+        return self
+
     @cached_property
     def names(self) -> list[str]:
         """The names of all columns."""
@@ -138,6 +144,11 @@ def read_raw(
     return next(source.chunks(None))
 
 
+def no_rows(table: object) -> ValueError:
+    """The error for a table without rows."""
+    return ValueError(f"{table} has no rows, only the names of its columns.")
+
+
 def as_schema(schema: Any) -> Schema:
     """A schema, or that of a file."""
     if schema is None:
@@ -203,8 +214,13 @@ class Source(Batches):
         return [*self.columns, str(self.asked.target)]
 
     def read(self, columns: list[str] | None = None) -> Iterator[RawTable]:
-        """Some of the rows each."""
-        return self.chunks(BATCH_ROWS, columns)
+        """Some of the rows each; a ValueError if there are none."""
+        count = 0
+        for chunk in self.chunks(BATCH_ROWS, columns):
+            count += len(chunk)
+            yield chunk
+        if not count:
+            raise no_rows(self.name)
 
     def chunks(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
         """The rows, ``rows`` at a time (None: all); at least one chunk."""

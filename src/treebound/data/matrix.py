@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from treebound.data.columns import Column
 from treebound.data.raw import UNKNOWN
 
+# A part of a matrix with fewer values is copied.
+_MANY_VALUES = 2**15
+
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
@@ -67,7 +70,9 @@ class Matrix:
     def part(self, rows: NDArray[Any] | slice) -> Matrix:
         """Select rows by an index array, a slice or a mask; see :class:`MatrixPart` for a mask."""
         if isinstance(rows, np.ndarray) and rows.dtype == np.bool_:
-            return MatrixPart(self, np.flatnonzero(rows))
+            rows = np.flatnonzero(rows)
+            if self.n_rows * len(self.columns) >= _MANY_VALUES:
+                return MatrixPart(self, rows)
         return self.copy_of(rows)
 
     def copy_of(self, rows: NDArray[Any] | slice) -> Matrix:
@@ -121,7 +126,7 @@ class MatrixPart(Matrix):
 
     def __init__(self, whole: Matrix, rows: NDArray[np.intp]) -> None:
         if isinstance(whole, MatrixPart):
-            whole, rows = whole.whole, whole.rows[rows]
+            rows, whole = whole.rows[rows], whole.whole
         vars(self).update(columns=whole.columns, unknown=whole.unknown, whole=whole, rows=rows)
 
     whole: Matrix
@@ -132,12 +137,12 @@ class MatrixPart(Matrix):
         return self.whole.copy_of(self.rows)
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:  # type: ignore[override]
+    def arrays(self) -> tuple[NDArray[Any], ...]:
         """One array per column; empty if there is ``dense``."""
         return self._copied.arrays
 
     @property
-    def dense(self) -> NDArray[np.floating[Any]] | None:  # type: ignore[override]
+    def dense(self) -> NDArray[np.floating[Any]] | None:
         """All values in one array, if every column is real and of the same type."""
         return self._copied.dense
 
@@ -153,6 +158,12 @@ class MatrixPart(Matrix):
         for at in places.tolist():
             values[at] = self.whole.values[at].take(self.rows)
         return Matrix(self.columns, tuple(values), unknown=self.unknown)
+
+    def in_place(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the rows in their places among all rows, zero elsewhere."""
+        every = np.zeros(self.whole.n_rows, dtype=values.dtype)
+        every[self.rows] = values
+        return every
 
     def check_codes(self) -> None:
         """Nothing: those of the whole matrix were checked."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import ceil
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound.data import Column, Matrix, Sample
+from treebound.data.columns import KINDS
 from treebound.data.matrix import MatrixPart
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
 from treebound.growing._kernels import Bins, SharedCodes, grow_arrays, grow_on_shards
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from treebound.growing.engine import Engine
 
 
-_CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
-KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
-_THRESHOLDS = {"decimal": 0, "midpoint": 1, "observed": 2}
-_NO_LIMIT = 2**31 - 1
 # Bins of a column, and if they exclude few splits.
 MOST_BINS = 255
 FINE_BINS = 4095
@@ -119,9 +115,9 @@ def grow(
     rules = kernel_rules(options, columns, monotone, limits)
     matrix, labels, part = sample.X, sample.y, None
     if isinstance(matrix, MatrixPart) and 2 * matrix.n_rows >= matrix.whole.n_rows:
-        part, matrix = matrix.rows, matrix.whole
-        labels = _put(labels, part, matrix.n_rows)
-        units = None if units is None else _put(units, part, matrix.n_rows)
+        labels, part = matrix.in_place(labels), matrix.rows.astype(np.uint32)
+        units = None if units is None else matrix.in_place(units)
+        matrix = matrix.whole
 
     def tell(leaves: int, open_rows: int) -> None:
         if progress is not None:
@@ -132,14 +128,14 @@ def grow(
         np.ascontiguousarray(labels, dtype=np.int32),
         units,
         sample.n_classes,
-        [KINDS[column.kind] for column in columns],
+        [KINDS.index(column.kind) for column in columns],
         [len(column.categories or ()) for column in columns],
         [column.missing for column in columns],
-        options=kernel_options(options, whole, rules, weighted=units is not None),
+        options=options.for_kernels(whole, rules, weighted=units is not None),
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
         progress=tell,
-        part=None if part is None else part.astype(np.uint32),
+        part=part,
         shared=_SHARED.setdefault(matrix, SharedCodes()),
     )
     counts = arrays.pop("counts") * total.unit
@@ -156,13 +152,6 @@ def grow(
     if options.thresholds == "observed":
         return replace(tree, names=naming_rows(tree, sample))
     return tree
-
-
-def _put(values: NDArray[Any], rows: NDArray[np.intp], n_rows: int) -> NDArray[Any]:
-    """Values of some rows in their places among all; zero elsewhere."""
-    places = np.zeros(n_rows, dtype=values.dtype)
-    places[rows] = values
-    return places
 
 
 def grow_on_engine(
@@ -234,7 +223,7 @@ def grow_on_engine(
         engine,
         columns,
         len(classes),
-        options=kernel_options(options, total, rules, weighted=not facts.total.ones),
+        options=options.for_kernels(total, rules, weighted=not facts.total.ones),
         limits=limits or Limits(),
         finer=finer,
         progress=progress,
@@ -290,25 +279,4 @@ def make_bins(
         for column, some in zip(columns, sample, strict=True)
     ]
     sizes = [len(column.categories or ()) for column in columns]
-    return Bins(values, [KINDS[column.kind] for column in columns], sizes, most_bins)
-
-
-def kernel_options(
-    options: GrowOptions, whole: int, rules: dict[str, Any] | None = None, *, weighted: bool
-) -> dict[str, Any]:
-    """The options as the kernels take them; ``whole`` is the weight of all rows."""
-    # the least whole weight that is a fraction of all; rounding does not make it more
-    least = ceil(options.min_weight_fraction_leaf * whole * (1.0 - 2.0**-45))
-    leaf_rows = max(options.min_samples_leaf, 1 if weighted else least)
-    return {
-        "criterion": _CRITERIA[options.criterion],
-        "by_impurity": options.growth_order == "impurity",
-        "max_leaves": -1 if options.max_leaves is None else options.max_leaves,
-        "max_depth": min(options.max_depth or _NO_LIMIT, _NO_LIMIT),
-        "min_samples_leaf": min(leaf_rows, _NO_LIMIT),
-        "min_weight": least if weighted else 0,
-        "min_samples_split": min(options.min_samples_split, _NO_LIMIT),
-        "min_gain": options.min_gain,
-        "thresholds": _THRESHOLDS[options.thresholds],
-        "rules": rules,
-    }
+    return Bins(values, [KINDS.index(column.kind) for column in columns], sizes, most_bins)

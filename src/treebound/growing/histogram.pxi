@@ -177,39 +177,22 @@ cdef void join_extents(Binned* data, int n_threads) noexcept nogil:
 
 cdef void set_ranges(Binned* data, const void* histogram) noexcept nogil:
     """Set the range of each column in the rows of the root, and whether it is missing there."""
-    cdef Py_ssize_t j, first, last
-    cdef const Coder* coder
-    cdef Source* source
+    cdef Py_ssize_t j, n_bins
+    cdef Split ends
     for j in range(data.n_columns):
-        source = &data.sources[j]
-        coder = &data.columns[j].coder
-        source.may_miss |= is_counted(data, j, coder.n_bins, histogram)
-        first = 0
-        last = coder.n_bins - 1
-        while first <= last and not is_counted(data, j, first, histogram):
-            first += 1
-        while last > first and not is_counted(data, j, last, histogram):
-            last -= 1
-        source.span = 0.0 if first > last else range_of(data, j, first, last)
-
-
-cdef double range_of(
-    const Binned* data, Py_ssize_t j, Py_ssize_t first, Py_ssize_t last
-) noexcept nogil:
-    """The greatest value of a bin minus the least one of another, in the rows of the root."""
-    cdef const Coder* coder = &data.columns[j].coder
-    cdef const char* codes = codes_of(data, j)
-    cdef double value, least = INFINITY, most = -INFINITY
-    cdef Py_ssize_t i, code
-    if coder.single[first] and coder.single[last]:
-        return coder.values[last] - coder.values[first]
-    for i in range(data.problem.n_rows):
-        code = code_in(codes, data.columns[j].width, data.rows[i])
-        if code == first or code == last:
-            value = value_at(&data.sources[j], data.rows[i])
-            least = min(least, value)
-            most = max(most, value)
-    return most - least
+        n_bins = data.columns[j].coder.n_bins
+        data.sources[j].may_miss |= is_counted(data, j, n_bins, histogram)
+        data.sources[j].span = 0.0
+        ends.column = j
+        ends.follow = 0
+        ends.bin = n_bins - 1
+        while ends.follow < n_bins and not is_counted(data, j, ends.follow, histogram):
+            ends.follow += 1
+        while ends.bin > ends.follow and not is_counted(data, j, ends.bin, histogram):
+            ends.bin -= 1
+        if ends.follow < n_bins:
+            find_bounds(data, 0, data.problem.n_rows, &ends)
+            data.sources[j].span = ends.low - ends.high
 
 
 cdef bint is_counted(
@@ -240,7 +223,7 @@ cdef inline Py_ssize_t code_in(const char* codes, int width, size_t row) noexcep
 cdef void find_bounds(
     const Binned* data, Py_ssize_t start, Py_ssize_t stop, Split* split
 ) noexcept nogil:
-    """The neighbours of a threshold between two bins: their largest and smallest value."""
+    """The largest value of ``split.bin`` and the smallest of ``split.follow``."""
     cdef const Source* source = &data.sources[split.column]
     cdef const Coder* coder = &data.columns[split.column].coder
     cdef const char* codes = codes_of(data, split.column)
@@ -255,7 +238,7 @@ cdef void find_bounds(
         code = code_in(codes, data.columns[split.column].width, data.rows[i])
         if code == split.bin:
             split.low = max(split.low, value_at(source, data.rows[i]))
-        elif code == split.follow:
+        if code == split.follow:
             split.high = min(split.high, value_at(source, data.rows[i]))
 
 
@@ -567,9 +550,14 @@ cdef class CodedBins:
         free(self.data.extents)
         free(self.sources)
 
-    cdef Binned* of(self, codes) except NULL:
-        """The rows with these codes."""
-        self.arrays += (codes,)
+    cdef Binned* of(self, codes, single=None) except NULL:
+        """The rows with these codes; ``single`` tells which bins of a column hold one value."""
+        cdef uint8_t[::1] flags
+        cdef Py_ssize_t j
+        self.arrays += (codes, single)
+        for j in range(0 if single is None else self.data.n_columns):
+            flags = single[j]
+            self.data.columns[j].coder.single = &flags[0]
         self.data.n_rows = len(codes) // max(self.data.row_bytes, 1)
         set_codes(&self.data, <char*><size_t>codes.ctypes.data, self.data.n_rows)
         return &self.data
@@ -581,15 +569,12 @@ def code_shard(Bins bins, columns, Py_ssize_t n_rows, Pool pool=None):
     # values are missing; which bins hold one value only.
     cdef CodedBins coded = CodedBins(bins, 1, False)
     codes = np.zeros(n_rows * coded.data.row_bytes, dtype=np.uint8)
-    cdef Binned* data = coded.of(codes)
     cdef Py_ssize_t j
-    cdef uint8_t[::1] flags
     cdef list single = [bins.single(j) for j in range(bins.n_columns)]
+    cdef Binned* data = coded.of(codes, single)
     pool = pool or Pool(1)
     for j in range(bins.n_columns):
         data.sources[j] = source_of(columns[j], bins.kinds[j])
-        flags = single[j]
-        data.columns[j].coder.single = &flags[0]
     start_extents(data, pool.n_threads)
     with nogil:
         pool.run(&code_rows, data, (data.n_rows + CODING_ROWS - 1) // CODING_ROWS)
@@ -609,31 +594,6 @@ def column_codes(Bins bins, codes, Py_ssize_t j):
         code = code_in(codes_of(data, j), data.columns[j].width, i)
         found[i] = <int32_t>code if code < data.columns[j].coder.n_bins else -1
     return np.asarray(found)
-
-
-def take_rows(columns, const uint32_t[::1] rows):
-    """Some rows of columns; a C-ordered matrix is read once, not once a column."""
-    cdef list taken = [np.empty(len(rows), dtype=values.dtype) for values in columns]
-    cdef Py_ssize_t start, stop, i
-    cdef Source source, target
-    cdef size_t size
-    for start in range(0, len(rows), BLOCK):
-        stop = min(start + BLOCK, len(rows))
-        for values, mine in zip(columns, taken):
-            source = source_of(values, 0)
-            target = source_of(mine, 0)
-            size = target.stride
-            if size == 8:
-                for i in range(start, stop):
-                    (<int64_t*>target.first)[i] = (
-                        <const int64_t*>(source.first + rows[i] * source.stride)
-                    )[0]
-                continue
-            for i in range(start, stop):
-                memcpy(
-                    <char*>target.first + i * size, source.first + rows[i] * source.stride, size
-                )
-    return taken
 
 
 def count_shard(

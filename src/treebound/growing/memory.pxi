@@ -112,11 +112,6 @@ cdef class Grower(Driver):
                 self.start_chains()
         elif n >= self.root_crossing and not self.shared.sorts:
             self.code(self.most_bins)
-        else:
-            self.tree.nodes[0].home = new_sorted(
-                &self.problem, self.sources, self.n_columns, self.ids, n, self.scratch
-            )
-        self.set_spans()
         self.wait(0)
         return 0
 
@@ -151,35 +146,32 @@ cdef class Grower(Driver):
         self.count(0, n, self.tree.nodes[0].histogram)
         if self.ids != NULL:
             set_ranges(self.binned, self.tree.nodes[0].histogram)
-        return 0
+        return self.set_spans()
 
     cdef int attach_codes(self, Py_ssize_t most_bins) except -1:
         """Take the codes that there are for a part of a sample, else code all of its rows."""
         cdef Py_ssize_t n = self.problem.n_rows, j
         cdef uint32_t[:, ::1] rows
         cdef const uint16_t[::1] labels
-        cdef uint8_t[::1] flags
+        cdef tuple coded = self.shared.coded
         columns, y, weights = self.arrays
-        if self.ids == NULL or self.shared.coded is None or most_bins == FINE_BINS:
+        if self.ids == NULL or coded is None or most_bins == FINE_BINS:
             kinds = [self.sources[j].kind for j in range(self.n_columns)]
             sizes = [self.sources[j].n_categories for j in range(self.n_columns)]
             bins = Bins(columns, kinds, sizes, most_bins)
-            self.shared.coded = (bins, *code_shard(bins, columns, len(y), self.pool))
-        bins, codes, ends, missing, single = self.shared.coded
+            coded = self.shared.coded = (bins, *code_shard(bins, columns, len(y), self.pool))
+        bins, codes, ends, missing, single = coded
         self.coded = CodedBins(bins, self.problem.n_classes, weights is not None)
-        self.binned = self.coded.of(codes)
+        self.binned = self.coded.of(codes, single)
         self.binned.problem = &self.problem
         self.binned.sources = self.sources
-        for j in range(self.n_columns):
-            flags = single[j]
-            self.binned.columns[j].coder.single = &flags[0]
-            if self.ids == NULL:
-                self.sources[j].may_miss |= missing[j]
-                self.sources[j].span = max(ends[j][1] - ends[j][0], 0.0)
+        for j in range(self.n_columns if self.ids == NULL else 0):
+            self.sources[j].may_miss |= missing[j]
+            self.sources[j].span = max(ends[j][1] - ends[j][0], 0.0)
         rows = np.empty((2, n), dtype=np.uint32)
         np.asarray(rows)[0] = np.arange(n, dtype=np.uint32) if self.ids == NULL else self.part
         labels = y.astype(np.uint16)
-        self.order = (rows, labels, single)
+        self.order = (rows, labels)
         self.binned.rows = &rows[0, 0]
         self.binned.other = &rows[1, 0]
         self.binned.counted.labels = self.binned.labels = <uint16_t*>&labels[0]
@@ -234,8 +226,8 @@ cdef class Grower(Driver):
         if self.chains is not None and node.home == NULL:
             with gil:
                 return self.search_chain(index)
-        if node.home != NULL:
-            return self.search_alone(index)
+        if self.binned == NULL:
+            return self.sort_and_search(index, self.ids)
         if self.tree.rows_in(index) >= self.crossing:
             return self.search_histogram(index)
         self.drop_histogram(index)
@@ -244,6 +236,7 @@ cdef class Grower(Driver):
     cdef int sort_and_search(self, int32_t index, const uint32_t* ids) except -1 nogil:
         """Sort the rows of a node, NULL are all, and search it."""
         cdef Node* node = &self.tree.nodes[index]
+        cdef int t
         node.home = new_sorted(
             &self.problem, self.sources, self.n_columns, ids, self.tree.rows_in(index), self.scratch
         )
@@ -252,22 +245,15 @@ cdef class Grower(Driver):
         node.home.users = 1
         if index == 0:
             self.set_spans()
-        self.search_alone(index)
-        leave(node.home)
-        return 0
-
-    cdef int search_alone(self, int32_t index) except -1 nogil:
-        """A node whose rows were just sorted."""
-        cdef Sorted* home = self.tree.nodes[index].home
-        cdef int t
         for t in range(1, self.pool.n_threads):
-            enlarge_scratch(&self.scratch[t], home.problem.n_rows)
-        self.sorted.home = home
+            enlarge_scratch(&self.scratch[t], node.stop)
+        self.sorted.home = node.home
         self.sorted.part = NULL
         self.set_task(&self.sorted.tasks[0], index, True)
         self.sorted.tasks[1].wanted = False
         search_sorted(&self.sorted, self.pool)
         self.conclude(&self.sorted.tasks[0])
+        leave(node.home)
         return 0
 
     cdef bint conclude(self, const Task* task) except -1 nogil:
@@ -299,7 +285,6 @@ cdef class Grower(Driver):
                     self.shared.coded = self.coded = self.order = None
                 return self.sort_and_search(0, self.ids)
             self.code(FINE_BINS)
-            self.set_spans()
             bounds = self.bound_columns(task, node.histogram)
         if max(bounds.best, bounds.bound) <= task.least:
             self.drop_histogram(index)
@@ -696,7 +681,7 @@ def grow_arrays(
 ):
     """The arrays of the grown tree."""
     # columns are one-dimensional arrays of float64, float32, int8, int16 or int32; y is int32 and
-    # weights int64 or None; options come from kernel_options. crossing is the least number of rows
+    # weights int64 or None; options come from for_kernels. crossing is the least number of rows
     # of a node that is searched by histograms, most_bins the number of bins. Where the rows are
     # those of a node of a larger sample, whole is its weight and spans are the spans of its
     # columns: then the tree is what that sample has below the node. If the number of leaves is

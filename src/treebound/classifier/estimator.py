@@ -410,11 +410,11 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         from treebound.classifier.referring import ReferringClassifier
         from treebound.promises import refer
 
-        several = isinstance(max_risk, Sequence | np.ndarray)
-        max_risks: Any = max_risk if several else [max_risk]
+        many = isinstance(max_risk, Sequence | np.ndarray)
+        max_risks: Any = max_risk if many else [max_risk]
         models = refer(self._fitted(), list(max_risks), X, y, label=label, delta=delta)
         referring = [ReferringClassifier(model) for model in models]
-        return referring if several else referring[0]
+        return referring if many else referring[0]
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """A copy of this classifier at another step of the pruning path, without refitting.

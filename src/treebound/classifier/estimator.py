@@ -328,13 +328,12 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         """
         return self.tree_.decision_path(self._read(X))
 
+    @parameters_of(predict)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy on labelled rows.
 
         Parameters
         ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table.
         y : array-like of shape (n_rows,), or str
             The labels; of a table that is not in memory, the name of their column.
         sample_weight : array-like of shape (n_rows,), or str, optional

@@ -59,14 +59,15 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
     -----
     A child with frequencies f differs from its parent by ``(f - f_parent) n / (n + 10)``, n the
     examples of the parent; one example is spread over the classes first. On the paper's 25 data
-    sets (8 splits of 85/15, weight 0.6) the log-loss is 0.457, that of the m-estimate 0.470: lower
-    by 0.013 with a standard error of 0.006, on 18 of the sets; by 0.062 with seven classes and
-    more, not with two. Both constants were chosen on these sets (``benchmarks/smoothing.py``).
+    sets (8 splits of 85/15, weight 0.6) the log-loss is 0.445, that of the m-estimate 0.457: lower
+    by 0.012 with a standard error of 0.005, on 18 of the sets; by 0.055 with seven classes and
+    more, by 0.002 with two. Both constants were chosen on these sets (``benchmarks/smoothing.py``).
 
     With a strength in place of the 10, n is ``l r / (l + r)`` of children with l and r examples:
     the difference of their frequencies is as uncertain as that of so many examples. Two rows that
     a split sets apart from hundreds hardly move away from them, and even splits stay as they are.
-    Pruning for log-loss chooses 0.3 to 100.
+    Pruning for log-loss chooses 0.3 to 100; on the 25 data sets, pruned for errors, the log-loss of
+    the strength 2 is 0.443, lower than that of ``"shrinkage"`` by 0.0024 ± 0.0010.
 
     Examples
     --------

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.bounds import _node_sums
-from treebound.bounds._by_size import alone, chain_counts, node_budgets, sum_over_sizes
+from treebound.bounds._by_size import alone, chain_sums, node_budgets, sum_over_sizes
 from treebound.bounds._scaled import TWO, Scaled
 from treebound.bounds.counting import sauer_shelah
 from treebound.bounds.partitioning import one_feature_partitions
@@ -155,10 +155,11 @@ class Node:
         return self._whole((total * _ABOVE).least(self.cap))
 
     def _chains(self, thresholds: int) -> Scaled:
+        none = np.zeros(self.size + 1)
         return Scaled.stack(
             [
-                chain_counts(
-                    self.left[row], self.right[row], self.equal, 2, thresholds, 1, self.size
+                chain_sums(
+                    self.left[row], self.right[row], self.equal, 2, thresholds, none, 1, self.size
                 )
                 for row in range(len(self.landscapes))
             ]

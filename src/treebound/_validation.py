@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from functools import wraps
-from inspect import signature
+from inspect import cleandoc, signature
 from math import inf
 from numbers import Integral, Real
 from operator import index
@@ -257,3 +258,32 @@ def with_parameters(cls: type[P]) -> type[P]:
 def constraints_of(cls: Any) -> dict[str, Constraint]:
     """What the fields of a dataclass must keep to, by name."""
     return {x.name: x.metadata["constraint"] for x in fields(cls) if x.metadata}
+
+
+# Where the first section of a description begins.
+_SECTION = re.compile(r"\n\n(?=\w[\w ]*\n-+\n)|$")
+_HEADING = "\n\nParameters\n----------\n"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def parameters_of(source: Any) -> Callable[[F], F]:
+    """Describe parameters of a function or class as another one does, unless it does itself."""
+    shared = _described(source)
+
+    def described(target: F) -> F:
+        names, own = signature(target).parameters.keys(), _described(target)
+        summary, _, others = cleandoc(target.__doc__ or "").partition(_HEADING)
+        text = "\n\n".join([summary, *others.split("\n\n")[1:]])
+        entries = {of: entry for of, entry in shared.items() if {*of} <= names} | own
+        section = _HEADING + "\n".join(entries.values()) + "\n\n"
+        target.__doc__ = _SECTION.sub(lambda _: section, text, count=1).rstrip()
+        return target
+
+    return described
+
+
+def _described(source: Any) -> dict[tuple[str, ...], str]:
+    """The entries of the parameters in a description, by the names that they describe."""
+    section = cleandoc(source.__doc__ or "").partition(_HEADING)[2].partition("\n\n")[0]
+    entries = re.split(r"\n(?=\S)", section) if section else []
+    return {tuple(re.findall(r"\w+", re.split(" : |\n", entry)[0])): entry for entry in entries}

@@ -8,8 +8,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treebound._choices import CertificateKind
 from treebound._validation import invalid
-from treebound.certificate.certificate import Certificate, CertificateKind, certify_counts
+from treebound.certificate.certificate import Certificate, certify_counts
 from treebound.data import Sample
 from treebound.data.sample import same_length
 from treebound.data.streams import in_database

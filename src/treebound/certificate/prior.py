@@ -39,10 +39,10 @@ from treebound.bounds.risk import risk_upper
 from treebound.certificate._prior import PriorSearch
 from treebound.certificate.certificate import errors_by_class
 from treebound.data import Column, Sample
+from treebound.data.columns import KINDS
 from treebound.pruning.costs import Costs, cost_matrix
 from treebound.tree.model import Tree
 
-_KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
 # Log probabilities are sums of at most 10^5 terms, each off by less than 10^-14.
 _SLACK = 1e-9
 
@@ -320,7 +320,7 @@ def _kernel(a: Sample, b: Sample, options: PriorOptions, costs: Any) -> PriorSea
         order,
         np.ascontiguousarray(a.y, dtype=np.int32),
         np.ascontiguousarray(b.y, dtype=np.int32),
-        np.array([_KINDS[column.kind] for column in columns], dtype=np.int32),
+        np.array([KINDS.index(column.kind) for column in columns], dtype=np.int32),
         np.array([len(column.categories or ()) for column in columns], dtype=np.int32),
         *_losses(b, costs),
         options,

@@ -72,8 +72,8 @@ def certify_tree(
         assumptions=tuple(_assumptions(tree, least.method, landscape is not None, unknown)),
         constant_error=1.0 - float(class_rows.max()) / m,
     )
-    return certificate.with_class_limits(
-        partial(by_class_training, tree, class_rows, class_errors, float(delta), landscape)
+    return certificate.of_tree(
+        tree, partial(by_class_training, tree, class_rows, class_errors, float(delta), landscape)
     )
 
 

@@ -247,10 +247,10 @@ def _column(label: str, raw: RawColumn, used: np.ndarray) -> Column:
             f"Column {label!r} must hold numbers, as the model was fitted on them. Got categories "
             "instead. Hint: give the codes that the model saw."
         )
-    missing = not bool(raw.known.all())
+    missing = not bool(raw.present.all())
     if not len(used):
         return Column(label, missing=missing)
-    values = np.union1d(raw.floats()[raw.known], used)
+    values = np.union1d(raw.floats()[raw.present], used)
     if not (values == np.floor(values)).all():
         raise ValueError(
             f"Column {label!r} must hold whole numbers, as the model splits it by categories. Got "

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -120,8 +120,6 @@ class Rows(NamedTuple):
 
 class BasePruner(Parameters, Pruner):
     """Base class of the pruners: checks the parameters, measures the time, calls ``_search``."""
-
-    name: ClassVar[str]
 
     @property
     def needs_rows(self) -> bool:

@@ -6,7 +6,7 @@ The pruners minimise a sum of costs of leaves and inner nodes.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +116,6 @@ class ReducedErrorPruner(BasePruner):
     (12, 3)
     """
 
-    name: ClassVar[str] = "reduced-error"
     validation_fraction: float = parameter(Number(0.0, 1.0, open=True), default=0.15)
     search: str = parameter(OneOf(("collapse", "greedy")), default="collapse")
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
@@ -171,7 +170,6 @@ class PessimisticPruner(BasePruner):
     (8, 6)
     """
 
-    name: ClassVar[str] = "pessimistic"
     confidence: float = parameter(Number(0.0, 1.0, open=True), default=0.25)
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
@@ -200,8 +198,6 @@ class MDLPruner(BasePruner):
     >>> grown.n_leaves, MDLPruner().prune(grown).tree.n_leaves
     (8, 5)
     """
-
-    name: ClassVar[str] = "mdl"
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         as_leaf = 1.0 + label_bits(tree.masses)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from treebound._choices import Unknown
 from treebound._validation import OneOf, check
-from treebound.data.columns import UNKNOWNS, Column, Unknown
+from treebound.data.columns import Column
 
 if TYPE_CHECKING:
     from treebound.tree.model import Tree
@@ -120,4 +121,4 @@ def one_line(value: Any) -> str:
 
 def check_unknown(unknown: str, *, caller: str) -> None:
     """Raise unless ``unknown`` is a policy for unknown categories."""
-    check(caller, {"unknown": unknown}, {"unknown": OneOf(UNKNOWNS)})
+    check(caller, {"unknown": unknown}, {"unknown": OneOf(get_args(Unknown))})

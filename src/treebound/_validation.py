@@ -14,10 +14,16 @@ from operator import index
 from typing import Any, ClassVar, Protocol, Self, SupportsIndex, TypeVar, dataclass_transform
 
 
-def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> ValueError:
+class InWords(str):
+    """What an error says of a value in place of the value."""
+
+    __repr__ = str.__str__
+
+
+def invalid(name: str, owner: str, must: str, value: object, hint: str = "") -> ValueError:
     """The error for an invalid parameter of a class or function, worded as in scikit-learn."""
     of = f" of {owner}" if owner else ""
-    words = f"The {name!r} parameter{of} must be {must}. Got {found!r:.200} instead."
+    words = f"The {name!r} parameter{of} must be {must}. Got {value!r:.200} instead."
     return ValueError(f"{words} Hint: {hint}" if hint else words)
 
 
@@ -241,7 +247,7 @@ def with_parameters(cls: type[P]) -> type[P]:
     """A class whose fields are parameters; one that does not exist is refused with a hint."""
     cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
     declared, init = fields(cls), cls.__init__  # type: ignore[arg-type]
-    names = [item.name for item in declared]
+    names = [own.name for own in declared]
 
     @wraps(init)
     def checked_init(self: Any, **parameters: Any) -> None:

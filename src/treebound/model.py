@@ -118,7 +118,7 @@ class Model:
     promised: Promised = field(default_factory=Promised)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {item.name: getattr(self, item.name) for item in fields(self)}
+        state = {own.name: getattr(self, own.name) for own in fields(self)}
         if self.held_out is not None:
             state["held_out"] = replace(self.held_out, shown_before=self.held_out.shown)
         return state_with_version(state)

@@ -133,10 +133,9 @@ class FitParameters(Parameters, GrowParameters):
         """Raise a ValueError where the rules of growing would not be kept."""
         rules = {name: vars(self)[name] for name in GROWING_RULES if vars(self)[name] is not None}
         if rules and self.certify == "prior":
-            raise ValueError(
-                f"The {next(iter(rules))!r} parameter must be None with certify='prior', which "
-                "searches trees in its own way. Hint: use another 'certify'."
-            )
+            name, value = next(iter(rules.items()))
+            must = "None with certify='prior', which searches trees in its own way"
+            raise invalid(name, "", must, value, "use another 'certify'.")
         raises = isinstance(pruner, BasePruner) and pruner.raises_subtrees
         if raises and not rules.keys().isdisjoint(("monotonic_cst", "first")):
             raise ValueError(

@@ -160,7 +160,7 @@ class Certificate:
         """
         from treebound.certificate.monitor import error_monitor
 
-        limits = [(one.label, one.risk) for one in self.by_class if one.risk < 1.0]
+        limits = [(limit.label, limit.risk) for limit in self.by_class if limit.risk < 1.0]
         return error_monitor(self.risk, limits, alpha=alpha)
 
     @property
@@ -239,7 +239,7 @@ class Certificate:
             )
         if self.assumptions:
             lines.append("It holds only if all of this is true:")
-            lines += [f"- {one}" for one in self.assumptions]
+            lines += [f"- {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
 
     def class_lines(self) -> list[str]:

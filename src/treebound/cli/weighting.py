@@ -103,10 +103,8 @@ def by_class(texts: Sequence[str], classes: Sequence[Any], option: str = "costs"
     numbers = {}
     for name, value in _pairs(texts, option):
         if name not in labels:
-            raise ValueError(
-                f"The {option!r} parameter must name classes. Got {name!r} instead. "
-                f"Hint: the classes are {', '.join(list(labels)[:20])}."
-            )
+            hint = f"the classes are {', '.join(list(labels)[:20])}."
+            raise invalid(option, "", "names of classes", name, hint)
         numbers[labels[name]] = value
     return numbers
 

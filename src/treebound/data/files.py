@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treebound._validation import said_of
+from treebound._validation import InWords, invalid, said_of
 from treebound.data.columns import Column
 from treebound.data.formats import FileReader, files_of
 from treebound.data.frames import Table, frame_of, read_series
@@ -152,10 +152,7 @@ def as_schema(schema: Any) -> Schema:
         return schema
     if isinstance(schema, str | os.PathLike):
         return read_schema(schema)
-    raise TypeError(
-        f"The 'schema' parameter must be a Schema or the path of a TOML file. Got {schema!r} "
-        "instead."
-    )
+    raise TypeError(invalid("schema", "", "a Schema or the path of a TOML file", schema))
 
 
 class Source(Batches):
@@ -354,10 +351,8 @@ def _frame(table: Any) -> Any:
     try:
         return frame_of(table)
     except TypeError:
-        raise TypeError(
-            "The 'table' parameter must be a path, '-' or a data frame (pandas, polars, pyarrow). "
-            f"Got {type(table).__name__} instead."
-        ) from None
+        must = "a path, '-' or a data frame (pandas, polars, pyarrow)"
+        raise TypeError(invalid("table", "", must, InWords(type(table).__name__))) from None
 
 
 def need(names: Sequence[str], wanted: Sequence[str], table: str) -> None:

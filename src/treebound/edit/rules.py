@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from treebound._choices import Criterion, Thresholds, Unknown
 from treebound.data import Sample
-from treebound.edit.nodes import rows_at, stump, test_of
+from treebound.edit.nodes import rows_at, stump
 from treebound.edit.places import path_of, turns, where
 from treebound.growing import GrowOptions
 from treebound.growing.rules import column_groups, first_splits
 from treebound.model import Model
 from treebound.tree import Tree
-from treebound.tree.parsing import SplitTest
+from treebound.tree.split import SplitTest, by_threshold, test_of
 
 
 class Rules:
@@ -166,5 +166,5 @@ class Rules:
                 beyond = tree.leaves[(tree.leaves >= other)
                                      & (tree.leaves < other + tree.size[other])]  # fmt: skip
                 rises = (rank[beyond] - rank[leaf]) * (sign if left else -sign)
-                if sign and np.isfinite(tree.threshold[at]) and (rises < 0).any():
+                if sign and by_threshold(tree)[at] and (rises < 0).any():
                     raise ValueError(f"{step} is refused: {self._order(tree, leaf)}")

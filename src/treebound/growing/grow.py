@@ -156,36 +156,10 @@ def grow_on_engine(
     checkpoint: str | os.PathLike[str] | None = None,
     finer: Callable[[], Bins] | None = None,
 ) -> Tree:
-    """Grow a tree on the rows of an engine.
+    """Grow a tree on the rows of an engine: the one that :func:`grow` grows in memory.
 
-    It is the tree that :func:`treebound.growing.grow` grows in memory.
-
-    Parameters
-    ----------
-    engine : Engine
-        The rows.
-    columns : sequence of Column
-        The columns of the rows.
-    classes : ndarray
-        The class labels, sorted.
-    options : GrowOptions
-        How to grow.
-    factors : ndarray of float64, optional
-        The class weights.
-    whole : bool
-        Whether all sample weights are whole numbers.
-    limits : Limits, optional
-        How much is done and kept in memory at a time.
-    progress : callable, optional
-        Called with a :class:`Progress` after every pass over the rows.
-    checkpoint : str or path-like, optional
-        A file in which the unfinished tree is saved. If it exists, growth continues from it.
-    finer : callable, optional
-        Makes finer bins, for data on which those of the engine exclude few splits.
-
-    Returns
-    -------
-    Tree
+    ``checkpoint`` is a file that keeps the unfinished tree, from which growth continues. ``finer``
+    makes finer bins, for data on which those of the engine exclude few splits.
     """
     from treebound.growing.checkpoint import Checkpoint, check_checkpoint
     from treebound.growing.engine import QUICK_VALUES

@@ -145,31 +145,17 @@ class GrowOptions(GrowParameters):
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is done and kept in memory at a time. The tree does not depend on it.
+    """How much is done and kept in memory at a time. The tree does not depend on it."""
 
-    Attributes
-    ----------
-    gather_rows : int, optional
-        Nodes of at most this many rows are finished in one place, as in memory; by default as
-        many as the engine says.
-    gather_values : int
-        Approximate number of values of such nodes in memory at a time, in each place.
-    most_values : int
-        Approximate number of values inside bins that are requested at a time.
-    few_values : int
-        Intervals of at most this many rows are not divided further.
-    most_cells : int
-        Maximum number of counts of histograms that are requested at a time.
-    most_live : float
-        If a larger share of the root's values is in bins that may contain its split, for example
-        because the labels are noise, all rows are coded again in finer bins.
-    """
-
+    # Nodes of at most so many rows are finished in one place, as in memory; by default as many as
+    # the engine says; of their values about so many are in memory at a time, in each place.
     gather_rows: int | None = None
     gather_values: int = 1 << 23
-    most_values: int = 1 << 14
-    few_values: int = 64
-    most_cells: int = 1 << 25
+    most_values: int = 1 << 14  # about so many inside bins are requested at a time
+    few_values: int = 64  # intervals of at most so many rows are not divided further
+    most_cells: int = 1 << 25  # counts of histograms that are requested at a time
+    # If a larger share of the root's values is in bins that may contain its split, for example
+    # because the labels are noise, all rows are coded again in finer bins.
     most_live: float = 0.1
 
 

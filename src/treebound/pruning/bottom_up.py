@@ -23,6 +23,7 @@ from treebound.pruning.path import NEVER, NestedPath, PruningPath
 from treebound.pruning.validation import errors_on
 from treebound.tree._structure import add_up
 from treebound.tree.model import Tree
+from treebound.tree.split import offered_splits
 
 Floats = NDArray[np.float64]
 
@@ -219,15 +220,7 @@ def label_bits(counts: Floats) -> Floats:
 
 def test_bits(tree: Tree) -> Floats:
     """Bits to describe the split of each node: its column, and one of the column's splits."""
-    offered = np.ones(tree.n_nodes)
-    for at, column in enumerate(tree.columns):
-        here = tree.feature == at
-        if column.kind == "real":
-            offered[here] = tree.mass[here] - 1.0  # a row of weight two counts twice
-        else:
-            size = len(column.categories or ()) + column.missing
-            offered[here] = size - (column.kind == "ordinal")
-    bits: Floats = np.log2(max(len(tree.columns), 1)) + np.log2(np.maximum(offered, 1.0))
+    bits: Floats = np.log2(max(len(tree.columns), 1)) + np.log2(offered_splits(tree))
     return np.where(tree.is_leaf, 0.0, bits)
 
 
@@ -264,8 +257,8 @@ def merge_equal_leaves(tree: Tree) -> Tree:
     for node in range(tree.n_nodes - 1, -1, -1):
         if left[node] < 0:
             continue
-        one, other = answer[left[node]], answer[right[node]]
-        answer[node] = one if one == other else -1
+        both = {answer[left[node]], answer[right[node]]}
+        answer[node] = both.pop() if len(both) == 1 else -1
         if answer[node] >= 0:
             merged.append(node)
     if not merged:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from treebound import pruning
+from treebound._validation import invalid
 from treebound.pruning.base import BasePruner, Pruner
 
 PRUNERS: dict[str, type[BasePruner]] = {
@@ -21,7 +22,5 @@ def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
     if pruner is None or (isinstance(pruner, Pruner) and not isinstance(pruner, type)):
         return pruner
     names = ", ".join(repr(name) for name in PRUNERS)
-    raise ValueError(
-        f"The 'pruning' parameter must be one of {names}, None, or an object with a method "
-        f"'prune'. Got {pruner!r} instead."
-    )
+    must = f"one of {names}, None, or an object with a method 'prune'"
+    raise invalid("pruning", "", must, pruner)

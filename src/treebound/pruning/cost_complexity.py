@@ -78,15 +78,7 @@ def weakest_link_path(
 ) -> CostComplexityPath:
     """All trees of weakest-link pruning (Breiman et al. 1984, chapter 3), in O(L log L).
 
-    Parameters
-    ----------
-    tree : Tree
-        A grown tree.
-    measure : {"error", "impurity"}
-        Risk of a leaf: its errors, or its impurity (then the path equals scikit-learn's
-        ``cost_complexity_pruning_path`` on the same tree).
-    criterion : {"gini", "entropy", "misclassification"}
-        The impurity.
+    With ``measure="impurity"`` it equals scikit-learn's ``cost_complexity_pruning_path``.
     """
     if measure == "error":
         return CostComplexityPath(tree, tree.node_losses)

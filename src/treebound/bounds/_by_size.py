@@ -192,12 +192,9 @@ def sum_over_sizes(
     last: int,
     budgeted: bool = False,
 ) -> tuple[Scaled, Scaled]:
-    """``sum_k D_k (G_l G_r - n)`` of a node, its children a row of ``sides``, both directions.
-
-    ``budgeted``: at most ``B(m)`` splits, the heaviest first; then, without real features, also
-    the sum of those that isolate no single example. With real features only the budget is never
-    short, and each part has an example for each leaf.
-    """
+    """``sum_k D_k (G_l G_r - n)`` of a node, its children a row of ``sides``, both directions."""
+    # Budgeted: at most B(m) splits, the heaviest first; then, without real features, also the sum
+    # of those that isolate no single example. With real features only the budget is never short.
     every = Scaled.zeros(last + 1)
     inner = Scaled.zeros(last + 1 if budgeted and not features.real else 0)
     low, high = (child.leaves if features.is_real else 1 for child in children(shape))
@@ -267,11 +264,7 @@ def pair_table(features: Features, last: int) -> FloatArray:
 
 
 def _counted_growth(shape: TreeShape, n_classes: int, features: Features) -> Scaled | None:
-    """``sum_c (n)_c pi^c`` by sample size, capped for every ``c``, as far as the caps matter.
-
-    It ends where no cap binds any more, or where going on would take too long; None where that is
-    at once.
-    """
+    """``sum_c (n)_c pi^c`` by size, capped for every ``c``, as far as caps bind and time allows."""
     enough, size, counts = _quiet_size(shape, features), 16, None
     while _work(shape, n_classes, size) <= _PARTS_WORK:
         if size >= enough:

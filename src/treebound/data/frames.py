@@ -58,10 +58,6 @@ class Table:
             return self.matrix
         return self.matrix.astype(np.float32 if self.matrix.dtype == np.float16 else np.float64)
 
-    def row(self, at: int) -> Table:
-        """The table restricted to one row."""
-        return self.rows(np.arange(self.shape[0]) == at)
-
     def select(self, names: Sequence[str]) -> Table:
         """The table restricted to columns with these names, in this order."""
         if tuple(names) == self.labels:

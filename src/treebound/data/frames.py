@@ -378,7 +378,9 @@ def read_row(row: Any, names: Sequence[str], needed: Collection[str] | None = No
                 f"where it is missing, for each of {every}."
             )
         values = [row.get(name) for name in names]
-    elif isinstance(row, list | tuple | np.ndarray) and not any(map(_has_many, row)):
+    elif isinstance(row, list | tuple | np.ndarray) and not any(
+        isinstance(value, list | tuple | np.ndarray | Mapping) for value in row
+    ):
         values = list(row)
     elif row is None or isinstance(row, str | bytes | set):
         raise ValueError(
@@ -407,7 +409,3 @@ def read_row(row: Any, names: Sequence[str], needed: Collection[str] | None = No
         column_of([value], f"Column {name!r}") for name, value in zip(names, values, strict=True)
     )
     return Table(tuple(names), (1, len(names)), raw=columns)
-
-
-def _has_many(value: Any) -> bool:
-    return isinstance(value, list | tuple | np.ndarray | Mapping)

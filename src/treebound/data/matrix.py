@@ -18,6 +18,7 @@ def type_of(column: Column) -> np.dtype[Any]:
     """What the values of a column take at most."""
     return np.dtype(np.float64 if column.kind == "real" else smallest_ints(column.n_categories))
 
+
 # A part of a matrix with fewer values is copied.
 _MANY_VALUES = 2**15
 

@@ -483,7 +483,7 @@ cdef inline void find_four(
     cdef const uint16_t* d = coders[3].cells
     cdef const Source* source = sources[0]
     cdef Py_ssize_t i, size
-    cdef uint16_t[LANES] found
+    cdef uint16_t[LANES] four
     cdef const char* first
     cdef int lane
     for lane in range(LANES):
@@ -498,19 +498,19 @@ cdef inline void find_four(
         else:
             cells_of_floats(first, source.stride, size, low, rate, top, places)
         for i in range(size):
-            found[0] = a[places[LANES * i]]
-            found[1] = b[places[LANES * i + 1]]
-            found[2] = c[places[LANES * i + 2]]
-            found[3] = d[places[LANES * i + 3]]
-            if (found[0] | found[1] | found[2] | found[3]) & BEYOND:
+            four[0] = a[places[LANES * i]]
+            four[1] = b[places[LANES * i + 1]]
+            four[2] = c[places[LANES * i + 2]]
+            four[3] = d[places[LANES * i + 3]]
+            if (four[0] | four[1] | four[2] | four[3]) & BEYOND:
                 for lane in range(LANES):
-                    if found[lane] & BEYOND:
-                        found[lane] = look_beyond(
-                            coders[lane], found[lane], value_at(sources[lane], start + i),
+                    if four[lane] & BEYOND:
+                        four[lane] = look_beyond(
+                            coders[lane], four[lane], value_at(sources[lane], start + i),
                             extents[lane],
                         )
             for lane in range(LANES):
-                codes[LANES * (start + i) + lane] = <code_t>found[lane]
+                codes[LANES * (start + i) + lane] = <code_t>four[lane]
         start += size
 
 
@@ -625,15 +625,15 @@ cdef class Bins:
         cdef Py_ssize_t b, cell = 0
         if c.way == BY_CODE:
             return np.arange(1.0, c.n_bins)
-        found = np.empty(max(c.n_bins - 1, 0))
+        edges = np.empty(max(c.n_bins - 1, 0))
         for b in range(c.n_bins - 1):
             if c.way == BY_CELL:
                 while (c.cells[cell] & ~BEYOND) <= b:
                     cell += 1
-                found[b] = c.low + (cell - 1) / c.rate
+                edges[b] = c.low + (cell - 1) / c.rate
             else:
-                found[b] = c.cuts[b]
-        return found
+                edges[b] = c.cuts[b]
+        return edges
 
 
 def _restored(kinds, coders):

@@ -226,8 +226,8 @@ def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
     lazy = dd.read_parquet(tmp_path)
     X, y = lazy.drop(columns="label"), lazy["label"]
     assert not X.known_divisions
-    assert len(partitions(X, y, None).pieces[0]) == 1
-    assert len(partitions(X[X["count"] > 3], y[X["count"] > 3], None).pieces[0]) == 2
+    assert len(partitions(X, y, None)._parts[0].keys) == 1
+    assert len(partitions(X[X["count"] > 3], y[X["count"] > 3], None)._parts[0].keys) == 2
     options = {"pruning": None, "max_leaves": 12}
     expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
     assert_same(DaskBoundTreeClassifier(**options).fit(X, y), expected)

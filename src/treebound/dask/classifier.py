@@ -211,7 +211,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             with suppress(ValueError, TypeError, PartitionError):
                 rest = partitions_of(X, y, weight, [name for name in names if name not in plain])
                 schema = self._put_together(client, rest, held_out)
-                raw.keep(client, some.tolist())
+                if client is not None:
+                    raw.keep(client, some.tolist())
                 values = raw.each(client, partial(tasks.numbers, names=plain), some.tolist())
                 return with_numbers(schema, names, values)
         return self._put_together(client, raw, held_out)
@@ -311,7 +312,7 @@ def _first_rows(client: Any, raw: Partitions, schema: LearnedSchema | None = Non
 
 def _reading(reader: PartReader) -> Callable[..., PartRows]:
     """What workers do to read a partition."""
-    return partial(tasks.read, reader=replace(reader, schema=replace(reader.schema, sample=())))
+    return replace(reader, schema=replace(reader.schema, sample=())).read
 
 
 def _name_of(y: Any) -> str | None:

@@ -22,7 +22,7 @@ from distributed import get_worker
 
 from treebound.dask.partitions import Partitions, in_words
 from treebound.dask.tasks import PartitionError
-from treebound.dask.waiting import gathered, waited
+from treebound.dask.waiting import gathered, told_of_workers, waited
 from treebound.dask.worker import FitState, Plan, Request, ask, finish, folder_of
 from treebound.data.parts import PartRows
 from treebound.data.spill import SpillFile, ValuesLost
@@ -31,6 +31,7 @@ from treebound.growing._kernels import Bins
 from treebound.growing.engine import ShardEngine
 from treebound.growing.questions import ShardSplit, Subtree
 from treebound.growing.shard import (
+    Bundle,
     Coded,
     Facts,
     code_parts,
@@ -56,13 +57,18 @@ def _code(parts: Iterator[PartRows], bins: Bins, token: str) -> list[Coded]:
         file.close()
 
 
-def _same(value: Any) -> Any:
-    return value
+def _code_again(parts: Iterator[PartRows], bins: Bins, token: str, *bundle: Any) -> Bundle:
+    """A bundle with its files, by one task: no other worker may be able to read them."""
+    return make_bundle(_code(parts, bins, token), bins, *bundle)
 
 
 def _facts(coded: list[Coded]) -> tuple[Facts, list[int]]:
     """What is known of coded rows, and the rows of each part."""
     return reduce(add, [some.facts for some in coded]), [n for some in coded for n in some.sizes]
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 class DaskEngine(ShardEngine):
@@ -105,18 +111,22 @@ class DaskEngine(ShardEngine):
         """Read and code all partitions."""
         numbers = range(len(self._partitions))
         self._groups = self._partitions.groups(self._client, numbers, n_rows // _BUNDLE_ROWS)
-        coded = self._coded(self._groups)
-        waited(self._client, coded, lambda i: f"The rows of {in_words(self._groups[i])}")
-        held = self._client.who_has(coded)
-        self._homes = [next(iter(held.get(future.key) or [""])) for future in coded]
-        told = [self._submit(_facts, future) for future in coded]
-        facts, sizes = zip(*gathered(self._client, told, self._name), strict=True)
-        self._sizes = np.zeros(len(numbers), dtype=np.int64)
-        for group, own in zip(self._groups, sizes, strict=True):
-            self._sizes[group] = own
-        firsts = np.cumsum(self._sizes) - self._sizes
-        self._starts = [firsts[group].tolist() for group in self._groups]
-        self.start(coded, facts, [[i] for i in range(len(coded))], list(enumerate(self._starts)))
+        coded = [self._task(group, _code) for group in self._groups]
+        coded = self._client.compute(coded)
+        self._futures.update(coded)
+
+        def name(i: int) -> str:
+            return f"The rows of {in_words(self._groups[i])}"
+
+        told = [self._submit(_facts, future) for future in waited(self._client, coded, name)]
+        facts, sizes = zip(*gathered(self._client, told, name), strict=True)
+        rows = np.zeros(len(numbers), dtype=np.int64)
+        rows[[k for group in self._groups for k in group]] = [n for own in sizes for n in own]
+        starts = np.cumsum(rows) - rows
+        self._starts = [starts[group].tolist() for group in self._groups]
+        self._sizes = [sum(own) for own in sizes]
+        self._homes = [""] * len(coded)
+        self.start(coded, facts, [[i] for i in range(len(coded))], self._starts)
 
     def close(self) -> None:
         """Release everything on the workers; their files go with it."""
@@ -131,9 +141,8 @@ class DaskEngine(ShardEngine):
 
     # -- rows on workers -----------------------------------------------------------------------
 
-    def _submit(self, function: Callable[..., Any], *args: Any, home: str = "") -> Any:
-        """A task, on a worker if it lives."""
-        future = self._client.submit(function, *args, key=self._key(function), **_on(home))
+    def _submit(self, function: Callable[..., Any], *args: Any) -> Any:
+        future = self._client.submit(function, *args, key=self._key(function))
         self._futures.add(future)
         return future
 
@@ -141,25 +150,16 @@ class DaskEngine(ShardEngine):
         """The name of a task, from which workers know what fit it belongs to."""
         return f"{function.__name__.strip('_')}-treebound-{self._token}-{next(self._number)}"
 
-    def _coded(self, groups: Sequence[Sequence[int]], home: str = "") -> list[Any]:
-        """Futures of coded partitions, on a worker if it lives."""
-        tasks = [
-            self._partitions.task(
-                group, _code, self._read, self._bins, self._token,
-                first=self._first, key=self._key(_code),
-            )
-            for group in groups
-        ]  # fmt: skip
-        futures = list(self._client.compute(tasks, **_on(home)))
-        self._futures.update(futures)
-        return futures
+    def _task(self, group: Sequence[int], use: Callable[..., Any], *args: Any) -> Any:
+        """A task that reads some partitions."""
+        return self._partitions.task(
+            group, use, self._read, self._bins, self._token, *args,
+            first=self._first, key=self._key(use),
+        )  # fmt: skip
 
     def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[Any]) -> Any:
         """A task that makes a bundle of coded rows, where they are."""
-        ((i, first),) = starts
-        return self._submit(
-            make_bundle, *coded, self._bins, total, first, self._n_classes, home=self._homes[i]
-        )
+        return self._submit(make_bundle, *coded, self._bins, total, *starts, self._n_classes)
 
     def keep(self, results: Any) -> None:
         """Divide the rows with the next request; bundles of other codes are made by tasks."""
@@ -168,10 +168,7 @@ class DaskEngine(ShardEngine):
             self._divisions.append(*args)
             return
         self._bins = self._submit(_same, *args)
-        self._bundles = [
-            self._submit(function, bundle, self._bins, home=home)
-            for bundle, home in zip(self._bundles, self._homes, strict=True)
-        ]
+        self._bundles = [self._submit(function, bundle, self._bins) for bundle in self._bundles]
         self._located = False
 
     # -- requests ------------------------------------------------------------------------------
@@ -187,7 +184,8 @@ class DaskEngine(ShardEngine):
         def send() -> Any:
             plan = Plan.over(self._holders(), _FAN)
             request = self._request(asked, args, function)
-            return self._client.run(ask, request, plan, workers=[plan.address])[plan.address]
+            with told_of_workers(self._client):
+                return self._client.run(ask, request, plan, workers=[plan.address])[plan.address]
 
         return self._tried(send)
 
@@ -256,22 +254,14 @@ class DaskEngine(ShardEngine):
         self._located, self._n_divided = True, 0
 
     def _renew(self, i: int) -> None:
-        """Read and code the partitions of a bundle again.
-
-        On one worker, as no other may be able to read the files.
-        """
-        homes = sorted(self._client.nthreads())
-        self._homes[i] = homes[i % len(homes)] if homes else ""
-        coded = self._coded([self._groups[i]], self._homes[i])
-        self._bundles[i] = self.bundle(coded, self._facts.total, [(i, self._starts[i])])
+        """Read and code the partitions of a bundle again."""
+        of_bundle = self._facts.total, self._starts[i], self._n_classes
+        self._bundles[i] = self._client.compute(
+            self._task(self._groups[i], _code_again, *of_bundle)
+        )
+        self._futures.add(self._bundles[i])
 
     def _name(self, i: int) -> str:
         """Which rows a bundle has, and where they were."""
-        group = self._groups[i]
-        where = f"{in_words(group)}; worker {self._homes[i] or 'unknown'}"
-        return f"{self._sizes[group].sum():,} rows ({where})"
-
-
-def _on(home: str) -> dict[str, Any]:
-    """Where a task is to run, if that worker lives."""
-    return {"workers": [home], "allow_other_workers": True} if home else {}
+        where = f"{in_words(self._groups[i])}; worker {self._homes[i] or 'unknown'}"
+        return f"{self._sizes[i]:,} rows ({where})"

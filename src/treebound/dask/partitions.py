@@ -5,8 +5,7 @@ A task for each of them would cost the scheduler more than small partitions cost
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -17,37 +16,37 @@ from treebound.dask.tasks import (
     Subgraph,
     as_they_are,
     in_partition,
-    use_group,
+    on_group,
 )
 from treebound.dask.waiting import gathered, waited
 from treebound.data.parts import PartRows
 
-# Tasks for each thread of the cluster, at most.
+# Tasks for each thread of the cluster, about.
 _TASKS = 4
 
 
 class Partitions:
-    """The delayed objects of every partition; ``split`` makes rows, labels and weights of them."""
+    """Partitions as delayed objects; ``split`` makes rows, labels and weights of those of one."""
 
     def __init__(
-        self, pieces: Sequence[tuple[Any, ...]], split: Callable[..., Any] = as_they_are
+        self, pieces: Sequence[Sequence[Any]], split: Callable[..., Any] = as_they_are
     ) -> None:
-        self.pieces, self._split = pieces, split
-        self._kept: dict[int, Sequence[Any]] = {}
+        self._parts = self._lazy = _subgraphs(pieces)
+        self._split = split
 
     def __len__(self) -> int:
-        return len(self.pieces)
+        return len(self._parts)
 
-    # -- on a cluster ------------------------------------------------------------------------
-
-    def keep(self, client: Any, numbers: Iterable[int]) -> None:
-        """Keep some partitions on the workers, until they are released; they are read once."""
-        if client is not None:
-            self._kept = {k: client.persist(list(self._pieces(k))) for k in numbers}
+    def keep(self, client: Any, numbers: Sequence[int]) -> None:
+        """Keep some partitions on the workers until they are released; they are read once."""
+        self._parts = list(self._lazy)
+        for k in numbers:
+            pieces = client.persist(_pieces(self._lazy[k]))
+            self._parts[k] = _own_graph(pieces, _merged(pieces))
 
     def release(self) -> None:
         """Keep nothing any more."""
-        self._kept = {}
+        self._parts = self._lazy
 
     def groups(self, client: Any, numbers: Sequence[int], least: int = 1) -> list[list[int]]:
         """Partitions that one task is to compute: of one worker, if they are on workers."""
@@ -56,10 +55,21 @@ class Partitions:
         if size == 1:
             return [[k] for k in numbers]
         by_home: dict[Any, list[int]] = {}
-        homes = self._homes(client, numbers)
-        for k in numbers:
-            by_home.setdefault(homes[k], []).append(k)
+        for k, home in zip(numbers, self._homes(client, numbers), strict=True):
+            by_home.setdefault(home, []).append(k)
         return [mine[i : i + size] for mine in by_home.values() for i in range(0, len(mine), size)]
+
+    def _homes(self, client: Any, numbers: Sequence[int]) -> list[Any]:
+        """The worker that has a partition; its number if it needs tasks that others need too."""
+        needs = {k: list(self._parts[k].needs.values())[:1] for k in numbers}
+        of_tasks = [k for k in numbers if needs[k] and hasattr(needs[k][0], "dask")]
+        on_workers = [k for k in numbers if needs[k] and k not in of_tasks]
+        futures = [needs[k][0] for k in on_workers]
+        waited(client, futures, lambda i: f"The rows of partition {on_workers[i]}")
+        held = client.who_has(futures) if futures else {}
+        homes = {k: (*held.get(f.key, ()), "")[0] for k, f in zip(on_workers, futures, strict=True)}
+        homes |= {k: k for k in of_tasks}
+        return [homes.get(k, "") for k in numbers]
 
     def task(
         self,
@@ -75,35 +85,31 @@ class Partitions:
         The function takes rows, labels and weights; with ``first``, also the number of the first
         row. ``use`` takes an iterator, and the other arguments.
         """
-        graphs = [self._graph(k) if len(group) > 1 else _of_others(self._pieces(k)) for k in group]
-        numbered = [
-            Subgraph(k, keys, graph, tuple(inputs))
-            for k, (keys, graph, inputs) in zip(group, graphs, strict=True)
-        ]
-        inputs = {name: given for _, _, own in graphs for name, given in own.items()}
-        own = None if first is None else [first[k] for k in group]
-        task = _dask().delayed(use_group, pure=False)
-        work = Group(self._split, numbered, list(inputs), own)
-        return task(work, use, function, args, list(inputs.values()), dask_key_name=key)
+        parts = [self._parts[k] for k in group]
+        if len(parts) == 1:  # what it needs may be made in parallel
+            parts = [_of_tasks(_pieces(parts[0]))]
+        needs = {name: some for part in parts for name, some in part.needs.items()}
+        work = Group(
+            self._split, group, parts, None if first is None else [first[k] for k in group]
+        )
+        task = _dask("delayed").delayed(on_group, pure=False)
+        return task(work, use, function, args, list(needs.values()), dask_key_name=key)
 
     def each(
         self,
         client: Any,
         function: Callable[..., Any],
-        numbers: Iterable[int] | None = None,
+        numbers: Sequence[int] | None = None,
         first: Sequence[int] | None = None,
     ) -> list[Any]:
         """What a function of rows, labels and weights gives, by the cluster or here."""
-        numbers = list(range(len(self)) if numbers is None else numbers)
+        numbers = range(len(self)) if numbers is None else numbers
         if client is None:
-            return [
-                self._here(k, function, {} if first is None else {"first": first[k]})
-                for k in numbers
-            ]
+            more = [{} if first is None else {"first": first[k]} for k in numbers]
+            return [self._here(k, function, own) for k, own in zip(numbers, more, strict=True)]
         groups = self.groups(client, numbers)
-        futures = client.compute(
-            [self.task(group, list, function, first=first) for group in groups]
-        )
+        tasks = [self.task(group, list, function, first=first) for group in groups]
+        futures = client.compute(tasks)
         try:
             told = gathered(client, futures, lambda i: f"The rows of {in_words(groups[i])}")
         except PartitionError:
@@ -116,43 +122,6 @@ class Partitions:
         by_number = dict(zip(chain(*groups), chain(*told), strict=True))
         return [by_number[k] for k in numbers]
 
-    def _homes(self, client: Any, numbers: Sequence[int]) -> dict[int, Any]:
-        """The worker that has a partition; its number where tasks of others are needed for it."""
-        needed = {k: list(self._graph(k)[2].values()) for k in numbers}
-        futures = {k: own[0] for k, own in needed.items() if own and not hasattr(own[0], "dask")}
-        waited(
-            client, list(futures.values()), lambda i: f"The rows of partition {list(futures)[i]}"
-        )
-        held = client.who_has(list(futures.values())) if futures else {}
-        homes: dict[int, Any] = {k: k if own else "" for k, own in needed.items()}
-        return homes | {k: (held.get(f.key) or [k])[0] for k, f in futures.items()}
-
-    def _pieces(self, number: int) -> Sequence[Any]:
-        """Those of a partition, with no other's tasks."""
-        keys, graph, futures = self._graphs[number]
-        delayed = require("dask.delayed", extra="dask", why="DaskBoundTreeClassifier").Delayed
-        return [delayed(k, graph | futures) for k in keys] if graph else self.pieces[number]
-
-    def _graph(self, number: int) -> _Parts:
-        """The keys of the pieces, the graph that makes them, and what it needs."""
-        if number not in self._kept:
-            return self._graphs[number]
-        return _own_graph(self._kept[number], _merged(self._kept[number]))
-
-    @cached_property
-    def _graphs(self) -> list[_Parts]:
-        merged = _merged(list(chain(*self.pieces)))
-        graphs = [_own_graph(pieces, merged) for pieces in self.pieces]
-        owners: dict[Any, int] = {}
-        shared = set()
-        for k, (_, graph, _) in enumerate(graphs):
-            for key in graph:
-                if owners.setdefault(key, k) != k:
-                    shared |= {k, owners[key]}
-        return [_of_others(self.pieces[k]) if k in shared else own for k, own in enumerate(graphs)]
-
-    # -- without one -------------------------------------------------------------------------
-
     def here(self, read: Callable[..., PartRows]) -> Iterator[PartRows]:
         """The rows, one partition after the other, by the local scheduler."""
         first = 0
@@ -162,50 +131,63 @@ class Partitions:
             yield part
 
     def _here(self, number: int, function: Callable[..., Any], options: dict[str, Any]) -> Any:
-        pieces = in_partition(number, _dask().compute, *self.pieces[number])
+        pieces = in_partition(number, _dask("base").compute, *_pieces(self._parts[number]))
         return in_partition(number, function, *self._split(*pieces), **options)
 
 
-# The keys of pieces; the tasks that make them; and objects of Dask whose results these need.
-_Parts = tuple[tuple[Any, ...], dict[Any, Any], dict[Any, Any]]
-
-
-def _of_others(pieces: Sequence[Any]) -> _Parts:
-    """Pieces that are made by tasks of their own."""
-    return tuple(piece.key for piece in pieces), {}, {piece.key: piece for piece in pieces}
-
-
-def _own_graph(pieces: Sequence[Any], merged: dict[Any, Any]) -> _Parts:
-    """All tasks that make some pieces, and futures that they need.
-
-    Where a task is of an unknown form, or must run on a worker that the scheduler chooses, the
-    pieces are made by tasks of their own.
-    """
-    keys = tuple(piece.key for piece in pieces)
-    graph, futures, left = {}, {}, list(keys)
-    while left:
-        key = left.pop()
-        if key in graph or key in futures:
-            continue
-        task: Any = merged.get(key)
-        module = getattr(getattr(task, "func", None), "__module__", "") or ""
-        if hasattr(task, "key") and hasattr(task, "client"):
-            futures[key] = task
-        elif hasattr(task, "dependencies") and not module.startswith("distributed."):
-            graph[key] = task
-            left += task.dependencies
-        else:
-            return _of_others(pieces)
-    return keys, graph, futures
+def _subgraphs(pieces: Sequence[Sequence[Any]]) -> list[Subgraph]:
+    """How each partition is made: by itself, unless it needs tasks that others need too."""
+    merged = _merged(list(chain(*pieces)))
+    parts = [_own_graph(own, merged) for own in pieces]
+    users: dict[Any, int] = {}
+    shared = set()
+    for k, part in enumerate(parts):
+        for key in part.graph:
+            if users.setdefault(key, k) != k:
+                shared |= {k, users[key]}
+    return [_of_tasks(pieces[k]) if k in shared else part for k, part in enumerate(parts)]
 
 
 def _merged(pieces: Sequence[Any]) -> dict[Any, Any]:
     """The tasks of all pieces; none where they are bound to some workers."""
-    graphs = {id(piece.dask): piece.dask for piece in pieces if hasattr(piece, "dask")}
-    layers = [layer for graph in graphs.values() for layer in getattr(graph, "layers", {}).values()]
+    graphs = {id(piece.dask): piece.dask for piece in pieces if hasattr(piece, "dask")}.values()
+    layers = [layer for graph in graphs for layer in getattr(graph, "layers", {}).values()]
     if any(layer.annotations for layer in layers):
         return {}
-    return {key: task for graph in graphs.values() for key, task in graph.items()}
+    return {key: task for graph in graphs for key, task in graph.items()}
+
+
+def _own_graph(pieces: Sequence[Any], merged: dict[Any, Any]) -> Subgraph:
+    """All tasks that make some pieces, and futures that they need.
+
+    Where a task is of an unknown form, or is bound to a worker as those of a shuffle, the pieces
+    are made by tasks of the scheduler.
+    """
+    graph, futures, left = {}, {}, [piece.key for piece in pieces]
+    while left:
+        key = left.pop()
+        task: Any = merged.get(key)
+        module = getattr(getattr(task, "func", None), "__module__", None) or ""
+        if hasattr(task, "key") and hasattr(task, "client"):
+            futures[key] = task
+        elif hasattr(task, "dependencies") and not module.startswith("distributed."):
+            graph[key] = task
+            left += task.dependencies - graph.keys()
+        else:
+            return _of_tasks(pieces)
+    return Subgraph([piece.key for piece in pieces], graph, futures)
+
+
+def _of_tasks(pieces: Sequence[Any]) -> Subgraph:
+    """Pieces that are made by tasks of the scheduler."""
+    return Subgraph([piece.key for piece in pieces], {}, {piece.key: piece for piece in pieces})
+
+
+def _pieces(part: Subgraph) -> list[Any]:
+    """The delayed objects of a partition, without the tasks of others."""
+    if not part.graph:
+        return [part.needs[key] for key in part.keys]
+    return [_dask("delayed").Delayed(key, part.graph | part.needs) for key in part.keys]
 
 
 def in_words(group: Sequence[int]) -> str:
@@ -214,5 +196,5 @@ def in_words(group: Sequence[int]) -> str:
     return f"partition{'s' * (len(group) > 1)} {some}"
 
 
-def _dask() -> Any:
-    return require("dask", extra="dask", why="DaskBoundTreeClassifier")
+def _dask(module: str) -> Any:
+    return require(f"dask.{module}", extra="dask", why="DaskBoundTreeClassifier")

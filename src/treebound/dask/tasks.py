@@ -13,7 +13,7 @@ import numpy as np
 from dask.local import get_sync
 
 from treebound.data.learned import PartFacts, nothing_but_rows, some_numbers
-from treebound.data.parts import PartReader, PartRows, learn_part
+from treebound.data.parts import learn_part
 
 
 class PartitionError(RuntimeError):
@@ -35,48 +35,44 @@ def in_partition(number: int, function: Callable[..., Any], /, *args: Any, **opt
 
 
 class Subgraph(NamedTuple):
-    """How a partition is computed: ``graph`` makes the pieces with these keys."""
+    """How a partition is computed: ``graph`` makes the pieces of these keys, of what it needs."""
 
-    number: int
-    keys: tuple[Any, ...]
+    keys: Sequence[Any]
     graph: dict[Any, Any]
-    inputs: tuple[Any, ...]  # the keys of results of other tasks
-
-    def pieces(self, results: Mapping[Any, Any]) -> Sequence[Any]:
-        """Compute them here."""
-        given = {key: (partial(_same, results[key]),) for key in self.inputs}
-        pieces: Sequence[Any] = get_sync(self.graph | given, list(self.keys))
-        return pieces
+    needs: Mapping[Any, Any]  # futures or other results, by their keys
 
 
 class Group:
     """Some partitions that one task computes, one after the other."""
 
-    # not a tuple or data class, in which Dask looks for tasks
+    # no tuple or data class: Dask would look for tasks in it
 
     def __init__(
         self,
         split: Callable[..., Any],
+        numbers: Sequence[int],
         parts: Sequence[Subgraph],
-        inputs: Sequence[Any],
         first: Sequence[int] | None,
     ) -> None:
-        self._split, self._parts, self._inputs, self._first = split, parts, inputs, first
+        self._split, self._numbers = split, numbers
+        self._parts = [part._replace(needs=dict.fromkeys(part.needs)) for part in parts]
+        self._needs = list({key: None for part in parts for key in part.needs})
+        self._more = [{} if first is None else {"first": row} for row in first or numbers]
 
-    def each(self, function: Callable[..., Any], results: Sequence[Any]) -> Iterator[Any]:
+    def each(self, function: Callable[..., Any], needs: Sequence[Any]) -> Iterator[Any]:
         """What a function of rows, labels and weights gives for every partition."""
-        by_key = dict(zip(self._inputs, results, strict=True))
-        for i, part in enumerate(self._parts):
-            pieces = in_partition(part.number, part.pieces, by_key)
-            options = {} if self._first is None else {"first": self._first[i]}
-            yield in_partition(part.number, function, *self._split(*pieces), **options)
+        results = dict(zip(self._needs, needs, strict=True))
+        for number, part, more in zip(self._numbers, self._parts, self._more, strict=True):
+            graph = part.graph | {key: (partial(_same, results[key]),) for key in part.needs}
+            pieces = in_partition(number, get_sync, graph, list(part.keys))
+            yield in_partition(number, function, *self._split(*pieces), **more)
 
 
-def use_group(
-    group: Group, use: Callable[..., Any], function: Any, args: Any, results: Sequence[Any]
+def on_group(
+    group: Group, use: Callable[..., Any], function: Any, args: Any, needs: Sequence[Any]
 ) -> Any:
     """Use what a function gives for some partitions."""
-    return use(group.each(function, results), *args)
+    return use(group.each(function, needs), *args)
 
 
 def as_they_are(X: Any, y: Any = None, weight: Any = None) -> tuple[Any, Any, Any]:
@@ -103,8 +99,3 @@ def numbers(X: Any, _: Any, weight: Any, names: list[str]) -> dict[str, Any]:
 def size(_: Any, y: Any, weight: Any) -> int:
     """How many rows have a weight above zero."""
     return len(y) if weight is None else int((np.asarray(weight) > 0).sum())
-
-
-def read(X: Any, y: Any, weight: Any, first: int = 0, *, reader: PartReader) -> PartRows:
-    """All rows, with the columns and classes of all partitions."""
-    return reader.read(X, y, weight, first)

@@ -113,6 +113,43 @@ def test_arrays_give_the_model_of_memory(client):
     assert model.score(*lazy) == expected.score(X, y)
 
 
+def many_lazy(table, folder):
+    dd.from_pandas(table, npartitions=18).to_parquet(folder)
+    return dd.read_parquet(folder, split_row_groups=True)
+
+
+MANY = {
+    "lazy": many_lazy,
+    "on the workers": lambda table, _: dd.from_pandas(table, npartitions=18).persist(),
+    "of other tasks": lambda table, _: dd.from_pandas(table, npartitions=24).repartition(
+        npartitions=18
+    ),
+    "shared": lambda table, _: (lambda rows: rows.assign(b=rows["b"] + 0 * rows["b"].sum()))(
+        dd.from_pandas(table, npartitions=18)
+    ),
+}
+
+
+@pytest.mark.parametrize("form", MANY)
+def test_many_small_partitions(client, tmp_path, form):
+    table, options = frame(900), OPTIONS[1]
+    rows, labels, weights = table.drop(columns=["label", "weight"]), table["label"], table["weight"]
+    expected = BoundTreeClassifier(**options).fit(rows, labels, weights)
+    lazy = MANY[form](table, tmp_path / "rows")
+    assert_same(DaskBoundTreeClassifier(**options).fit(lazy, "label", "weight"), expected)
+
+
+def test_many_small_partitions_take_few_tasks(client):
+    from treebound.dask.collections import partitions
+
+    lazy = dd.from_pandas(frame(600), npartitions=60)
+    groups = partitions(lazy, "label", None).groups(client, range(60))
+    assert sorted(k for group in groups for k in group) == list(range(60))
+    assert len(groups) <= 8  # four for each of two threads
+    barrier = partitions(lazy.shuffle("count", npartitions=60), "label", None)
+    assert len(barrier.groups(client, range(60))) == 60  # tasks of a shuffle are Dask's own
+
+
 def test_answers_for_frames_are_lazy_and_keep_the_index(client):
     table = frame()
     rows = table.drop(columns=["label", "weight"])

@@ -371,6 +371,31 @@ def same_part(sample, y, weight, first):
 
 
 @pytest.mark.heavy
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_worker_that_hangs_is_named_and_given_up(monkeypatch, sample, expected, which):
+    from treebound.dask import waiting
+
+    monkeypatch.setattr(waiting, "PATIENCE", 1.0)
+    stopped = []
+    with (
+        dask.config.set({"distributed.scheduler.worker-ttl": "6s"}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+
+        def progress(state):
+            if state.passes == 3 and not stopped:
+                stopped.append(sorted(client.run(os.getpid).values())[which])
+                os.kill(stopped[0], signal.SIGSTOP)
+
+        with pytest.warns(UserWarning, match="No word from 1 of 2 workers for 1 s: tcp"):
+            assert_same(grown(engine_of(client, sample), sample, progress), expected)
+    assert stopped
+
+
+@pytest.mark.heavy
 def test_a_driver_that_is_killed_leaves_no_files(tmp_path):
     script = tmp_path / "driver.py"
     script.write_text(

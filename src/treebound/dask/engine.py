@@ -7,6 +7,7 @@ away from its files, its partitions are read and coded again.
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import time
 import uuid
@@ -20,9 +21,10 @@ from weakref import WeakSet
 import numpy as np
 from distributed import get_worker
 
+from treebound.dask import waiting
 from treebound.dask.partitions import Partitions, in_words
 from treebound.dask.tasks import PartitionError
-from treebound.dask.waiting import gathered, told_of_workers, waited
+from treebound.dask.waiting import gathered, waited
 from treebound.dask.worker import FitState, Plan, Request, ask, finish, folder_of
 from treebound.data.parts import PartRows
 from treebound.data.spill import SpillFile, ValuesLost
@@ -45,6 +47,8 @@ from treebound.growing.shard import (
 _FAN = 8
 # Rows of a bundle, about, at most.
 _BUNDLE_ROWS = 1 << 23
+# Seconds after which bundles are looked at while a request is not answered.
+_GLANCE = 1.0
 # How often lost values are looked for before the error is the user's.
 _TRIES = 8
 
@@ -184,10 +188,22 @@ class DaskEngine(ShardEngine):
         def send() -> Any:
             plan = Plan.over(self._holders(), _FAN)
             request = self._request(asked, args, function)
-            with told_of_workers(self._client):
-                return self._client.run(ask, request, plan, workers=[plan.address])[plan.address]
+            return self._client.sync(self._answer, request, plan)
 
         return self._tried(send)
+
+    async def _answer(self, request: bytes, plan: Plan) -> Any:
+        """What a worker tells; Dask would try for half a minute to reach one that is gone."""
+        call = self._client.run(ask, request, plan, workers=[plan.address])
+        asked, start = asyncio.ensure_future(call), time.monotonic()
+        while not (await asyncio.wait([asked], timeout=_GLANCE))[0]:
+            if any(bundle.status != "finished" for bundle in self._bundles):
+                asked.cancel()
+                raise ValuesLost
+            if time.monotonic() - start > waiting.PATIENCE:
+                await waiting.tell_of_workers(self._client)
+                start = time.monotonic()
+        return asked.result()[plan.address]
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
         """What is below small nodes: every worker gets the rows of some of them, and no others."""

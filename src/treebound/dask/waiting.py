@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
 from typing import Any
 
 from treebound._extras import require
@@ -23,15 +21,17 @@ def waited(client: Any, futures: Sequence[Any], name: Callable[[int], str]) -> S
     ``name`` says which rows a future is of.
     """
     wait = require("distributed", extra="dask", why="Growing on Dask").wait
-    with told_of_workers(client), client.as_current():
-        while True:
-            try:
-                wait(list(futures))
-            except CancelledError:
-                break
+    while True:
+        try:
+            with client.as_current():
+                wait(list(futures), timeout=PATIENCE)
             # Lost after it was there, as its worker died: Dask is computing it again.
             if not any(future.status == "lost" for future in futures):
                 break
+        except TimeoutError:
+            client.sync(tell_of_workers, client)
+        except CancelledError:
+            break
     for i, future in enumerate(futures):
         if future.status == "cancelled":
             raise PartitionError(
@@ -49,23 +49,12 @@ def gathered(client: Any, futures: Sequence[Any], name: Callable[[int], str]) ->
     return list(client.gather(list(waited(client, futures, name))))
 
 
-@contextmanager
-def told_of_workers(client: Any) -> Iterator[None]:
-    """Warn every minute of workers that cannot work, as long as something is waited for."""
-    done = threading.Event()
-
-    def watch() -> None:
-        while not done.wait(PATIENCE):
-            info = client.sync(client.scheduler.identity, n_workers=-1)
-            text = _what_is_wrong(info["workers"])
-            if text:
-                warnings.warn(text, UserWarning, stacklevel=1)
-
-    threading.Thread(target=watch, daemon=True).start()
-    try:
-        yield
-    finally:
-        done.set()
+async def tell_of_workers(client: Any) -> None:
+    """Warn if nobody can work, or if workers do not answer."""
+    info = await client.scheduler.identity(n_workers=-1)
+    text = _what_is_wrong(info["workers"])
+    if text is not None:
+        warnings.warn(text, UserWarning, stacklevel=2)
 
 
 def _what_is_wrong(workers: dict[str, Any]) -> str | None:

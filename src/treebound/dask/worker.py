@@ -24,7 +24,7 @@ from treebound.growing.shard import Bundle, Rows, divide_rows, grow_subtree
 
 _MARK = "treebound-"
 # Seconds without an answer after which a worker is looked for.
-PATIENCE = 20.0
+_GLANCE = 5.0
 
 
 def folder_of(worker: Any, token: str) -> str:
@@ -118,10 +118,9 @@ class FitState(WorkerPlugin):
         other = self._worker.rpc(plan.address)
         call = other.treebound_answer(request=request, plan=pickle.dumps(plan))
         asked = asyncio.ensure_future(call)
-        while not (await asyncio.wait([asked], timeout=PATIENCE))[0]:
-            info = await self._worker.scheduler.identity(n_workers=-1)
-            if plan.address not in info["workers"]:  # it hangs, and Dask gave it up
-                asked.cancel()
+        while not (await asyncio.wait([asked], timeout=_GLANCE))[0]:
+            if not await self._worker.scheduler.ncores(workers=[plan.address]):
+                asked.cancel()  # it was given up by Dask
                 raise ValuesLost
         try:
             return pickle.loads(asked.result())

@@ -143,11 +143,11 @@ def test_many_small_partitions_take_few_tasks(client):
     from treebound.dask.collections import partitions
 
     lazy = dd.from_pandas(frame(600), npartitions=60)
-    groups = partitions(lazy, "label", None).groups(client, range(60))
+    groups = partitions(client, lazy, "label", None).groups(range(60))
     assert sorted(k for group in groups for k in group) == list(range(60))
     assert len(groups) <= 8  # four for each of two threads
-    barrier = partitions(lazy.shuffle("count", npartitions=60), "label", None)
-    assert len(barrier.groups(client, range(60))) == 60  # tasks of a shuffle are Dask's own
+    barrier = partitions(client, lazy.shuffle("count", npartitions=60), "label", None)
+    assert len(barrier.groups(range(60))) == 60  # tasks of a shuffle are Dask's own
 
 
 def test_answers_for_frames_are_lazy_and_keep_the_index(client):
@@ -263,8 +263,8 @@ def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
     lazy = dd.read_parquet(tmp_path)
     X, y = lazy.drop(columns="label"), lazy["label"]
     assert not X.known_divisions
-    assert len(partitions(X, y, None)._parts[0].keys) == 1
-    assert len(partitions(X[X["count"] > 3], y[X["count"] > 3], None)._parts[0].keys) == 2
+    assert len(partitions(None, X, y, None)._parts[0].keys) == 1
+    assert len(partitions(None, X[X["count"] > 3], y[X["count"] > 3], None)._parts[0].keys) == 2
     options = {"pruning": None, "max_leaves": 12}
     expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
     assert_same(DaskBoundTreeClassifier(**options).fit(X, y), expected)
@@ -366,7 +366,7 @@ def test_parquet_files_whose_columns_dask_reads_in_other_partitions(client, tmp_
 
 def test_workers_load_no_scikit_learn():
     code = (
-        "import sys, treebound.dask.collections, treebound.dask.tasks\n"
+        "import sys, treebound.dask.collections, treebound.dask.partitions\n"
         "import treebound.dask.engine\n"
         "assert not {'sklearn', 'scipy'} & set(sys.modules)"
     )

@@ -32,7 +32,7 @@ def grown_on_dask(client, sample, parts, bins, options, limits, finer):
     from treebound.dask.partitions import Partitions
 
     raw = [(dask.delayed(part),) for part in parts]
-    engine = DaskEngine(client, Partitions(raw), same, bins, sample.n_classes)
+    engine = DaskEngine(Partitions(client, raw), same, bins, sample.n_classes)
     try:
         return grow_on_engine(
             engine, sample.columns, sample.classes, options,

@@ -63,7 +63,7 @@ def engine_of(client, sample, read=the_part, n_parts=6):
     parts = np.array_split(np.arange(sample.n_rows), n_parts)
     raw = [(dask.delayed(sample), dask.delayed(part)) for part in parts]
     bins = make_bins(sample.columns, sample.X.part(np.arange(0, 6000, 7)).values, 32)
-    return DaskEngine(client, Partitions(raw), read, bins, sample.n_classes)
+    return DaskEngine(Partitions(client, raw), read, bins, sample.n_classes)
 
 
 def grown(engine, sample, progress=None):
@@ -354,7 +354,7 @@ def test_scattered_rows_that_are_lost_are_named(sample):
         parts = [sample.part(rows) for rows in np.array_split(np.arange(sample.n_rows), 6)]
         raw = [(future,) for future in client.scatter(parts)]
         bins = make_bins(sample.columns, sample.X.part(np.arange(0, 6000, 7)).values, 32)
-        engine = DaskEngine(client, Partitions(raw), same_part, bins, sample.n_classes)
+        engine = DaskEngine(Partitions(client, raw), same_part, bins, sample.n_classes)
 
         def progress(state):
             if state.passes == 2:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -27,7 +26,7 @@ def _is_lazy(X: Any) -> bool:
     return hasattr(type(X), "dask")  # that of X itself would be made of all its tasks
 
 
-def partitions(X: Any, y: Any, weight: Any) -> Partitions:
+def partitions(client: Any, X: Any, y: Any, weight: Any) -> Partitions:
     """The partitions of a table, its labels and its weights, which may be names of columns."""
     if not (is_frame(X) or is_array(X)):
         raise invalid("X", "fit", "a Dask DataFrame or a Dask Array", type(X).__name__)
@@ -41,7 +40,7 @@ def partitions(X: Any, y: Any, weight: Any) -> Partitions:
     if joint is not None:
         frame, (label, weights) = joint
         split = partial(_apart, label=label, weight=weights)
-        return Partitions([(part,) for part in frame.to_delayed()], split)
+        return Partitions(client, [(part,) for part in frame.to_delayed()], split)
     parts = [_delayed(collection) for collection in (X, y, weight) if collection is not None]
     sizes = [len(part) for part in parts]
     if len(set(sizes)) > 1:
@@ -50,7 +49,7 @@ def partitions(X: Any, y: Any, weight: Any) -> Partitions:
             f"{', '.join(map(str, sizes))} partitions instead. Hint: make them from one DataFrame, "
             "or rechunk them alike."
         )
-    return Partitions(list(zip(*parts, strict=True)))
+    return Partitions(client, list(zip(*parts, strict=True)))
 
 
 def plain_numbers(X: Any) -> list[str]:
@@ -63,12 +62,6 @@ def plain_numbers(X: Any) -> list[str]:
         for name in X.columns
         if isinstance(kinds[name], np.dtype) and kinds[name].kind in "fiu"
     ]
-
-
-def partitions_of(X: Any, y: Any, weight: Any, columns: list[str]) -> Partitions:
-    """The same of some columns only, in any partitions; Dask need not read the others."""
-    others = [name for name in (y, weight) if isinstance(name, str)]
-    return partitions(X[[*columns, *others]], y, weight)
 
 
 def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | None:
@@ -121,21 +114,3 @@ def _delayed(collection: Any) -> list[Any]:
     if is_array(collection):
         return list(collection.to_delayed())
     return list(collection.to_delayed(optimize_graph=False))
-
-
-def map_rows(X: Any, function: Callable[[Any], Any], meta: Any, width: int | None = None) -> Any:
-    """A lazy collection with what a function gives for every partition, as ``meta`` tells.
-
-    For a DataFrame that is an empty pandas object, for an Array a dtype, and a width if it gives a
-    matrix.
-    """
-    if is_frame(X):
-        return X.map_partitions(function, meta=meta)
-    if not is_array(X):
-        raise invalid("X", "predict", "a Dask DataFrame or a Dask Array", type(X).__name__)
-    X = X.rechunk({1: X.shape[1]})
-    if width is None:
-        return X.map_blocks(function, dtype=meta, drop_axis=1, meta=np.empty(0, dtype=meta))
-    return X.map_blocks(
-        function, dtype=meta, chunks=(X.chunks[0], (width,)), meta=np.empty((0, 0), dtype=meta)
-    )

@@ -23,8 +23,7 @@ from distributed import get_worker
 
 from treebound.dask import waiting
 from treebound.dask.partitions import Partitions, in_words
-from treebound.dask.tasks import PartitionError
-from treebound.dask.waiting import gathered, waited
+from treebound.dask.waiting import PartitionError, gathered, waited
 from treebound.dask.worker import FitState, Plan, Request, ask, finish, folder_of
 from treebound.data.parts import PartRows
 from treebound.data.spill import SpillFile, ValuesLost
@@ -84,7 +83,6 @@ class DaskEngine(ShardEngine):
 
     def __init__(
         self,
-        client: Any,
         partitions: Partitions,
         read: Callable[..., PartRows],
         bins: Bins,
@@ -96,11 +94,11 @@ class DaskEngine(ShardEngine):
     ) -> None:
         super().__init__(bins, n_classes)
         self.gather_rows = gather_rows
-        self._client, self._partitions = client, partitions
+        self._client, self._partitions = partitions.client, partitions
         self._first = first or [0] * len(partitions)
         self._token, self._number = uuid.uuid4().hex, count()
         self._futures: WeakSet[Any] = WeakSet()
-        client.register_plugin(FitState())
+        self._client.register_plugin(FitState())
         self._read, self._bins = self._submit(_same, read), self._submit(_same, bins)
         # all divisions of the rows, and how many of them all bundles have behind them
         self._divisions: list[Sequence[ShardSplit]] = []
@@ -114,7 +112,7 @@ class DaskEngine(ShardEngine):
     def _start(self, n_rows: int) -> None:
         """Read and code all partitions."""
         numbers = range(len(self._partitions))
-        self._groups = self._partitions.groups(self._client, numbers, n_rows // _BUNDLE_ROWS)
+        self._groups = self._partitions.groups(numbers, n_rows // _BUNDLE_ROWS)
         coded = [self._task(group, _code) for group in self._groups]
         coded = self._client.compute(coded)
         self._futures.update(coded)

@@ -6,69 +6,144 @@ A task for each of them would cost the scheduler more than small partitions cost
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from treebound._extras import require
-from treebound.dask.tasks import (
-    Group,
-    PartitionError,
-    Subgraph,
-    as_they_are,
-    in_partition,
-    on_group,
-)
-from treebound.dask.waiting import gathered, waited
-from treebound.data.parts import PartRows
+from treebound.dask.waiting import PartitionError, gathered, waited
+from treebound.data.learned import PartFacts, nothing_but_rows, some_numbers
+from treebound.data.parts import PartRows, learn_part
 
 # Tasks for each thread of the cluster, about.
 _TASKS = 4
+
+
+class Subgraph(NamedTuple):
+    """How a partition is computed: ``graph`` makes the pieces of these keys, of what it needs."""
+
+    keys: list[Any]
+    graph: dict[Any, Any]
+    needs: dict[Any, Any]  # futures, or delayed objects, by their keys
+
+
+# -- on a worker: what a partition is before it is coded -----------------------------------------
+
+
+def in_partition(number: int, function: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
+    """Call a function; an error tells the number of the partition, once."""
+    try:
+        return function(*args, **options)
+    except Exception as error:
+        if str(error).startswith(f"Partition {number}"):
+            raise
+        if isinstance(error, ValueError | TypeError):
+            raise type(error)(f"Partition {number}: {error}") from error
+        raise PartitionError(
+            f"Partition {number} failed with {type(error).__name__}: {error}"
+        ) from error
+
+
+def _on_group(
+    split: Callable[..., Any],
+    work: Sequence[tuple[int, Subgraph, dict[str, Any]]],
+    use: Callable[..., Any],
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    needs: Sequence[Sequence[Any]],
+) -> Any:
+    """Use what a function gives for some partitions, which are computed one after the other."""
+    from dask.local import get_sync
+
+    def each() -> Iterator[Any]:
+        for (number, part, more), own in zip(work, needs, strict=True):
+            values = {
+                key: (partial(_same, value),) for key, value in zip(part.needs, own, strict=True)
+            }
+            pieces = in_partition(number, get_sync, part.graph | values, part.keys)
+            yield in_partition(number, function, *split(*pieces), **more)
+
+    return use(each(), *args)
+
+
+def _as_they_are(X: Any, y: Any = None, weight: Any = None) -> tuple[Any, Any, Any]:
+    return X, y, weight
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def learn(X: Any, y: Any, weight: Any, **options: Any) -> PartFacts:
+    """What rows, labels and weights tell of columns and classes."""
+    if not len(X.columns if hasattr(X, "columns") else X[:1].T):
+        X = nothing_but_rows(len(y))
+    return learn_part(X, y, weight, **options)
+
+
+def numbers(X: Any, _: Any, weight: Any, names: list[str]) -> dict[str, Any]:
+    """Values of some rows."""
+    return some_numbers(X[names], weight, names)
+
+
+def size(_: Any, y: Any, weight: Any) -> int:
+    """How many rows have a weight above zero."""
+    return len(y) if weight is None else int((np.asarray(weight) > 0).sum())
+
+
+# -- by the client -------------------------------------------------------------------------------
 
 
 class Partitions:
     """Partitions as delayed objects; ``split`` makes rows, labels and weights of those of one."""
 
     def __init__(
-        self, pieces: Sequence[Sequence[Any]], split: Callable[..., Any] = as_they_are
+        self, client: Any, pieces: Sequence[Sequence[Any]], split: Callable[..., Any] = _as_they_are
     ) -> None:
+        self.client = client  # None: the local scheduler
         self._parts = self._lazy = _subgraphs(pieces)
         self._split = split
 
     def __len__(self) -> int:
         return len(self._parts)
 
-    def keep(self, client: Any, numbers: Sequence[int]) -> None:
+    def keep(self, numbers: Sequence[int]) -> None:
         """Keep some partitions on the workers until they are released; they are read once."""
         self._parts = list(self._lazy)
-        for k in numbers:
-            pieces = client.persist(_pieces(self._lazy[k]))
+        for k in numbers if self.client is not None else ():
+            pieces = self.client.persist(_pieces(self._lazy[k]))
             self._parts[k] = _own_graph(pieces, _merged(pieces))
 
     def release(self) -> None:
         """Keep nothing any more."""
         self._parts = self._lazy
 
-    def groups(self, client: Any, numbers: Sequence[int], least: int = 1) -> list[list[int]]:
+    def groups(self, numbers: Sequence[int], least: int = 1) -> list[list[int]]:
         """Partitions that one task is to compute: of one worker, if they are on workers."""
-        n_threads = sum(client.nthreads().values())
+        n_threads = sum(self.client.nthreads().values())
         size = -(-len(numbers) // max(_TASKS * n_threads, least)) if n_threads else 1
         if size == 1:
             return [[k] for k in numbers]
         by_home: dict[Any, list[int]] = {}
-        for k, home in zip(numbers, self._homes(client, numbers), strict=True):
+        for k, home in zip(numbers, self._homes(numbers), strict=True):
             by_home.setdefault(home, []).append(k)
         return [mine[i : i + size] for mine in by_home.values() for i in range(0, len(mine), size)]
 
-    def _homes(self, client: Any, numbers: Sequence[int]) -> list[Any]:
+    def _homes(self, numbers: Sequence[int]) -> list[Any]:
         """The worker that has a partition; its number if it needs tasks that others need too."""
-        needs = {k: list(self._parts[k].needs.values())[:1] for k in numbers}
-        of_tasks = [k for k in numbers if needs[k] and hasattr(needs[k][0], "dask")]
-        on_workers = [k for k in numbers if needs[k] and k not in of_tasks]
-        futures = [needs[k][0] for k in on_workers]
-        waited(client, futures, lambda i: f"The rows of partition {on_workers[i]}")
-        held = client.who_has(futures) if futures else {}
-        homes = {k: (*held.get(f.key, ()), "")[0] for k, f in zip(on_workers, futures, strict=True)}
-        homes |= {k: k for k in of_tasks}
+        futures, homes = {}, dict[int, Any]()
+        for k in numbers:
+            for need in self._parts[k].needs.values():
+                if hasattr(need, "dask"):
+                    homes[k] = k
+                else:
+                    futures.setdefault(k, need)
+        asked = list(futures.values())
+        waited(self.client, asked, lambda i: f"The rows of partition {list(futures)[i]}")
+        held = self.client.who_has(asked) if asked else {}
+        homes |= {k: (*held.get(future.key, ()), "")[0] for k, future in futures.items()}
         return [homes.get(k, "") for k in numbers]
 
     def task(
@@ -88,30 +163,31 @@ class Partitions:
         parts = [self._parts[k] for k in group]
         if len(parts) == 1:  # what it needs may be made in parallel
             parts = [_of_tasks(_pieces(parts[0]))]
-        needs = {name: some for part in parts for name, some in part.needs.items()}
-        work = Group(
-            self._split, group, parts, None if first is None else [first[k] for k in group]
-        )
-        task = _dask("delayed").delayed(on_group, pure=False)
-        return task(work, use, function, args, list(needs.values()), dask_key_name=key)
+        more = [{} if first is None else {"first": first[k]} for k in group]
+        work = [
+            (k, part._replace(needs=dict.fromkeys(part.needs)), own)
+            for k, part, own in zip(group, parts, more, strict=True)
+        ]
+        task = _dask("delayed").delayed(partial(_on_group, self._split, work), pure=False)
+        needs = [list(part.needs.values()) for part in parts]
+        return task(use, function, args, needs, dask_key_name=key)
 
     def each(
         self,
-        client: Any,
         function: Callable[..., Any],
         numbers: Sequence[int] | None = None,
         first: Sequence[int] | None = None,
     ) -> list[Any]:
         """What a function of rows, labels and weights gives, by the cluster or here."""
         numbers = range(len(self)) if numbers is None else numbers
-        if client is None:
+        if self.client is None:
             more = [{} if first is None else {"first": first[k]} for k in numbers]
             return [self._here(k, function, own) for k, own in zip(numbers, more, strict=True)]
-        groups = self.groups(client, numbers)
+        groups = self.groups(numbers)
         tasks = [self.task(group, list, function, first=first) for group in groups]
-        futures = client.compute(tasks)
+        futures = self.client.compute(tasks)
         try:
-            told = gathered(client, futures, lambda i: f"The rows of {in_words(groups[i])}")
+            told = gathered(self.client, futures, lambda i: f"The rows of {in_words(groups[i])}")
         except PartitionError:
             raise
         except Exception:

@@ -9,10 +9,13 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 from treebound._extras import require
-from treebound.dask.tasks import PartitionError
 
 # Seconds without a result after which the workers are looked at.
 PATIENCE = 60.0
+
+
+class PartitionError(RuntimeError):
+    """Rows could not be read or coded; the message says which."""
 
 
 def waited(client: Any, futures: Sequence[Any], name: Callable[[int], str]) -> Sequence[Any]:

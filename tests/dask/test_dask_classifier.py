@@ -140,7 +140,7 @@ def test_many_small_partitions(client, tmp_path, form):
 
 
 def test_many_small_partitions_take_few_tasks(client):
-    from treebound.dask.collections import partitions
+    from treebound.dask.partitions import partitions
 
     lazy = dd.from_pandas(frame(600), npartitions=60)
     groups = partitions(client, lazy, "label", None).groups(range(60))
@@ -254,7 +254,7 @@ def test_labels_that_are_read_apart(client, tmp_path):
 
 def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
     """Where the divisions are not known too; rows that were chosen apart go by their place."""
-    from treebound.dask.collections import partitions
+    from treebound.dask.partitions import partitions
 
     table = frame(400).drop(columns=["weight", "size"])
     for k in range(4):
@@ -366,7 +366,7 @@ def test_parquet_files_whose_columns_dask_reads_in_other_partitions(client, tmp_
 
 def test_workers_load_no_scikit_learn():
     code = (
-        "import sys, treebound.dask.collections, treebound.dask.partitions\n"
+        "import sys, treebound.dask.partitions\n"
         "import treebound.dask.engine\n"
         "assert not {'sklearn', 'scipy'} & set(sys.modules)"
     )

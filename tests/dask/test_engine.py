@@ -88,7 +88,7 @@ def test_partitions_that_become_one_shard_keep_their_row_numbers():
     ):
         raw = [(future,) for future in client.scatter(parts)]  # in turn on both workers
         engine = DaskEngine(
-            client, Partitions(raw), same, random_bins(rng, sample), sample.n_classes
+            Partitions(client, raw), same, random_bins(rng, sample), sample.n_classes
         )
         assert any(b - a > 1 for group in engine._groups for a, b in pairwise(group))
         assert len(engine._groups) == 8

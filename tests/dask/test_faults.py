@@ -362,7 +362,7 @@ def test_scattered_rows_that_are_lost_are_named(sample):
                 for pid in client.run(os.getpid).values():
                     os.kill(pid, signal.SIGKILL)
 
-        with pytest.raises(RuntimeError, match=r"rows \(partitions? .*; worker tcp.* client.repl"):
+        with pytest.raises(RuntimeError, match=r"rows of partition.* \(worker tcp.* client.repl"):
             grown(engine, sample, progress)
 
 

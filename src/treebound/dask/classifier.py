@@ -23,17 +23,20 @@ from treebound.classifier.not_in_memory import (
     refuse_groups,
 )
 from treebound.classifier.progress import Watch
-from treebound.dask.collections import (
+from treebound.dask.partitions import (
+    Partitions,
     is_array,
     is_frame,
+    learn,
+    numbers,
     partitions,
     plain_numbers,
+    size,
 )
-from treebound.dask.partitions import Partitions, learn, numbers, size
 from treebound.dask.waiting import PartitionError
 from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, put_together, with_numbers
-from treebound.data.parts import PartReader, PartRows
+from treebound.data.parts import PartReader
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, ShardEngine, stream_engine
 from treebound.growing.options import Progress
@@ -141,7 +144,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         with ExitStack() as stack:
 
             def engine(reader: PartReader, bins: Bins) -> Engine:
-                schema, read = reader.schema, _reading(reader)
+                schema = reader.schema
+                read = replace(reader, schema=replace(schema, sample=())).read
                 n_rows = schema.n_rows + schema.held_out
                 if rows.client is None:
                     threads = effective_jobs(self.n_jobs)
@@ -159,7 +163,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
 
             model = fit_parts(
                 self, partial(self._learn, rows, X, y, sample_weight),
-                lambda reader: rows.each(_reading(reader)), engine,
+                lambda reader: rows.each(reader.read), engine,
                 target=_name_of(y), watch=watch,
             )  # fmt: skip
         return self._set_model(model)
@@ -236,10 +240,11 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         if is_frame(X):
             return X.map_partitions(answer, meta=answer(X._meta))
         X = X.rechunk({1: X.shape[1]})
-        wide = (
-            {"chunks": (X.chunks[0], nothing.shape[1:])} if nothing.ndim == 2 else {"drop_axis": 1}
+        kept = None if nothing.ndim == 1 else (X.chunks[0], nothing.shape[1:])
+        dropped = 1 if kept is None else None
+        return X.map_blocks(
+            answer, dtype=nothing.dtype, meta=nothing, chunks=kept, drop_axis=dropped
         )
-        return X.map_blocks(answer, dtype=nothing.dtype, meta=nothing, **wide)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy: the share of rows, by weight, whose class is predicted. Computed at once.
@@ -278,29 +283,12 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         del parameters["client"]
         return BoundTreeClassifier(**parameters)._with_model(self.model_)
 
-    def save(self, path: Any, *, pruning_path: bool = True, row_record: bool = True) -> None:
-        """Write the model as JSON, as :meth:`treebound.BoundTreeClassifier.save` does.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-        pruning_path, row_record : bool
-            Whether to keep the pruning path, and the hashes of rows.
-        """
-        self.to_local().save(path, pruning_path=pruning_path, row_record=row_record)
-
 
 def _first_rows(rows: Partitions, schema: LearnedSchema | None = None) -> list[int]:
     """The number of the first row of every partition, where columns were not learned in these."""
     learned = schema is not None and not schema.held_out and len(schema.part_rows) == len(rows)
     sizes = schema.part_rows if schema and learned else rows.each(size)
     return [0, *accumulate(sizes)][:-1]
-
-
-def _reading(reader: PartReader) -> Callable[..., PartRows]:
-    """What workers do to read a partition."""
-    return replace(reader, schema=replace(reader.schema, sample=())).read
 
 
 def _name_of(y: Any) -> str | None:

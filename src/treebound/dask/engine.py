@@ -113,21 +113,14 @@ class DaskEngine(ShardEngine):
         """Read and code all partitions."""
         numbers = range(len(self._partitions))
         self._groups = self._partitions.groups(numbers, n_rows // _BUNDLE_ROWS)
-        coded = [self._task(group, _code) for group in self._groups]
-        coded = self._client.compute(coded)
-        self._futures.update(coded)
-
-        def name(i: int) -> str:
-            return f"The rows of {in_words(self._groups[i])}"
-
-        told = [self._submit(_facts, future) for future in waited(self._client, coded, name)]
-        facts, sizes = zip(*gathered(self._client, told, name), strict=True)
+        self._homes = [""] * len(self._groups)
+        coded = self._compute([self._task(group, _code) for group in self._groups])
+        told = [self._submit(_facts, future) for future in waited(self._client, coded, self._name)]
+        facts, sizes = zip(*gathered(self._client, told, self._name), strict=True)
         rows = np.zeros(len(numbers), dtype=np.int64)
         rows[[k for group in self._groups for k in group]] = [n for own in sizes for n in own]
         starts = np.cumsum(rows) - rows
         self._starts = [starts[group].tolist() for group in self._groups]
-        self._sizes = [sum(own) for own in sizes]
-        self._homes = [""] * len(coded)
         self.start(coded, facts, [[i] for i in range(len(coded))], self._starts)
 
     def close(self) -> None:
@@ -147,6 +140,11 @@ class DaskEngine(ShardEngine):
         future = self._client.submit(function, *args, key=self._key(function))
         self._futures.add(future)
         return future
+
+    def _compute(self, tasks: Sequence[Any]) -> list[Any]:
+        futures: list[Any] = self._client.compute(tasks)
+        self._futures.update(futures)
+        return futures
 
     def _key(self, function: Callable[..., Any]) -> str:
         """The name of a task, from which workers know what fit it belongs to."""
@@ -270,12 +268,8 @@ class DaskEngine(ShardEngine):
     def _renew(self, i: int) -> None:
         """Read and code the partitions of a bundle again."""
         of_bundle = self._facts.total, self._starts[i], self._n_classes
-        self._bundles[i] = self._client.compute(
-            self._task(self._groups[i], _code_again, *of_bundle)
-        )
-        self._futures.add(self._bundles[i])
+        (self._bundles[i],) = self._compute([self._task(self._groups[i], _code_again, *of_bundle)])
 
     def _name(self, i: int) -> str:
         """Which rows a bundle has, and where they were."""
-        where = f"{in_words(self._groups[i])}; worker {self._homes[i] or 'unknown'}"
-        return f"{self._sizes[i]:,} rows ({where})"
+        return f"The rows of {in_words(self._groups[i])} (worker {self._homes[i] or 'unknown'})"

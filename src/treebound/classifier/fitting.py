@@ -58,9 +58,9 @@ def fit_table(
     if parameters.certify in ("held-out", "folds"):
         return _fit_apart(parameters, table, y, sample_weight, groups, target)
     sample = Sample.learn(table, y, sample_weight, groups=groups, **parameters.of_columns())
-    warn_of_findings(sample, stacklevel=4)
     named = table.names is not None
     rows = RowRecord.of(sample, named)
+    warn_of_findings(sample, rows.sketches["training"], stacklevel=4)
     return fit_sample(
         parameters, sample, checked=checked, target=target, named=named, rows=rows, watch=watch
     )
@@ -88,11 +88,11 @@ def _fit_apart(
             f"certify={parameters.certify!r} needs at least 2 {what} to set some aside. "
             f"Got {m} instead."
         )
-    several = parameters.certify == "folds"
-    drawn = draw_apart(m, seed, several=several)
+    in_folds = parameters.certify == "folds"
+    drawn = draw_apart(m, seed, in_folds=in_folds)
     folds = [np.flatnonzero(np.isin(place, fold)) for fold in drawn]
     size = len(rows), table.shape[1]
-    large = is_large(*size) and not several
+    large = is_large(*size) and not in_folds
     if large:  # by the rule of tables that are not in memory
         folds = [np.flatnonzero(LeftOut.draw(seed).has(place))]
     chooses = large and chooses_on_aside(parameters, size)
@@ -105,9 +105,9 @@ def _fit_apart(
         validation = aside if chooses else None
         if members is not None:  # what is counted must be independent
             aside = aside.part(_one_of_each(place[fold], seed))
-        if fold is folds[0]:
-            warn_of_findings(sample, stacklevel=7)
         record = RowRecord.of(sample, named).with_rows("held-out", hashes)
+        if fold is folds[0]:
+            warn_of_findings(sample, record.sketches["training"], stacklevel=7)
         model = fit_sample(
             parameters, sample, aside, validation, target=target, named=named, rows=record
         )

@@ -317,11 +317,11 @@ def test_paused_workers_are_said(monkeypatch, sample, expected):
 def tasks_of_a_fit(sample, n_workers, monkeypatch):
     from treebound.dask.engine import DaskEngine
 
-    names, plain = [], DaskEngine._submit
+    names, plain = [], DaskEngine._map
 
-    def noted(self, function, *args, **options):
-        names.append(function.__name__)
-        return plain(self, function, *args, **options)
+    def noted(self, function, *args):
+        names.extend([function.__name__] * len(args[0]))
+        return plain(self, function, *args)
 
     with (
         distributed.LocalCluster(
@@ -330,7 +330,7 @@ def tasks_of_a_fit(sample, n_workers, monkeypatch):
         distributed.Client(cluster) as client,
         monkeypatch.context() as patched,
     ):
-        patched.setattr(DaskEngine, "_submit", noted)
+        patched.setattr(DaskEngine, "_map", noted)
         grown(engine_of(client, sample, n_parts=8), sample)
     return len(names)
 

@@ -27,7 +27,6 @@ from treebound.dask.waiting import PartitionError, gathered, waited
 from treebound.dask.worker import FitState, Plan, Request, ask, finish, folder_of
 from treebound.data.parts import PartRows
 from treebound.data.spill import SpillFile, ValuesLost
-from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import ShardEngine
 from treebound.growing.questions import ShardSplit, Subtree
@@ -99,7 +98,7 @@ class DaskEngine(ShardEngine):
         self._token, self._number = uuid.uuid4().hex, count()
         self._futures: WeakSet[Any] = WeakSet()
         self._client.register_plugin(FitState())
-        self._read, self._bins = self._submit(_same, read), self._submit(_same, bins)
+        self._read, self._bins = self._map(_same, [read, bins])
         # all divisions of the rows, and how many of them all bundles have behind them
         self._divisions: list[Sequence[ShardSplit]] = []
         self._n_divided, self._located = 0, False
@@ -115,13 +114,17 @@ class DaskEngine(ShardEngine):
         self._groups = self._partitions.groups(numbers, n_rows // _BUNDLE_ROWS)
         self._homes = [""] * len(self._groups)
         coded = self._compute([self._task(group, _code) for group in self._groups])
-        told = [self._submit(_facts, future) for future in waited(self._client, coded, self._name)]
+        told = self._map(_facts, waited(self._client, coded, self._name))
         facts, sizes = zip(*gathered(self._client, told, self._name), strict=True)
         rows = np.zeros(len(numbers), dtype=np.int64)
         rows[[k for group in self._groups for k in group]] = [n for own in sizes for n in own]
         starts = np.cumsum(rows) - rows
         self._starts = [starts[group].tolist() for group in self._groups]
-        self.start(coded, facts, [[i] for i in range(len(coded))], self._starts)
+        total = reduce(add, facts)
+        of_all = ([same] * len(coded) for same in (self._bins, total.total, self._n_classes))
+        bins, totals, classes = of_all
+        bundles = self._map(make_bundle, coded, bins, totals, self._starts, classes)
+        self.start_bundles(total, bundles)
 
     def close(self) -> None:
         """Release everything on the workers; their files go with it."""
@@ -136,10 +139,12 @@ class DaskEngine(ShardEngine):
 
     # -- rows on workers -----------------------------------------------------------------------
 
-    def _submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        future = self._client.submit(function, *args, key=self._key(function))
-        self._futures.add(future)
-        return future
+    def _map(self, function: Callable[..., Any], *args: Sequence[Any]) -> list[Any]:
+        """Tasks, sent at once: one for each of the arguments."""
+        keys = [self._key(function) for _ in args[0]]
+        futures: list[Any] = self._client.map(function, *args, key=keys)
+        self._futures.update(futures)
+        return futures
 
     def _compute(self, tasks: Sequence[Any]) -> list[Any]:
         futures: list[Any] = self._client.compute(tasks)
@@ -157,18 +162,14 @@ class DaskEngine(ShardEngine):
             first=self._first, key=self._key(use),
         )  # fmt: skip
 
-    def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[Any]) -> Any:
-        """A task that makes a bundle of coded rows, where they are."""
-        return self._submit(make_bundle, *coded, self._bins, total, *starts, self._n_classes)
-
     def keep(self, results: Any) -> None:
         """Divide the rows with the next request; bundles of other codes are made by tasks."""
         function, args = results
         if function is divide_rows:
             self._divisions.append(*args)
             return
-        self._bins = self._submit(_same, *args)
-        self._bundles = [self._submit(function, bundle, self._bins) for bundle in self._bundles]
+        (self._bins,) = self._map(_same, args)
+        self._bundles = self._map(function, self._bundles, [self._bins] * len(self._bundles))
         self._located = False
 
     # -- requests ------------------------------------------------------------------------------
@@ -208,11 +209,9 @@ class DaskEngine(ShardEngine):
 
         def send() -> list[Any]:
             plans = [Plan(*held, []) for held in self._holders()]
-            tasks = []
-            for group in groups:
-                slots = [subtree.slot for subtree in group]
-                request = self._request(gather_rows, (slots,), join_pieces)
-                tasks.append(self._submit(finish, request, plans, group))
+            slots = [[subtree.slot for subtree in group] for group in groups]
+            requests = [self._request(gather_rows, (own,), join_pieces) for own in slots]
+            tasks = self._map(finish, requests, [plans] * n_groups, groups)
             return gathered(self._client, tasks, lambda _: "Rows")
 
         grown = self._tried(send)

@@ -328,7 +328,7 @@ class BoundPruner(BasePruner):
         sizes = self._sizes(tree, costs)
         m = max(1, round(float(tree.counts[0] @ costs.worst)))
         leaves = best_sizes(sizes, replace(objective, m=m), WEIGHTS)
-        cuts = {size: sizes.cuts(size) for size in leaves.tolist()}
+        cuts = {size: sizes.cuts(size) for size in set(leaves.tolist())}
 
         def at_weights(loss: Floats) -> list[Floats]:
             moments, staying = losses_on(tree, rows, loss)

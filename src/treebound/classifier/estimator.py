@@ -19,7 +19,7 @@ from treebound.classifier.not_in_memory import fit_elsewhere, fit_engine
 from treebound.classifier.progress import Watch
 from treebound.data import Matrix
 from treebound.data.frames import read_table
-from treebound.data.streams import in_database, is_stream
+from treebound.data.streams import in_database, is_on_ray, is_stream
 from treebound.edit import Editor
 from treebound.growing import Progress
 from treebound.model import Model
@@ -117,7 +117,8 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             A data frame of any library that narwhals knows, an array, or nested lists; or a
             ``pyarrow.dataset.Dataset`` or a lazy frame of polars, which are read batch by batch
             and never held in memory as a whole; or a relation of DuckDB, PySpark or Ibis, which
-            stays in its database (:class:`treebound.sql.Relation` has settings).
+            stays in its database (:class:`treebound.sql.Relation` has settings); or a
+            ``ray.data.Dataset``, which stays on its cluster.
         y : array-like of shape (n_rows,), or str
             The class of every row; of a table that is not in memory, the name of its column.
         sample_weight : array-like of shape (n_rows,), or str, optional
@@ -137,7 +138,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             the same rows goes on from it; it is removed when the tree is grown.
         """
         watch = Watch.of(verbose, callback, checkpoint)
-        if is_stream(X) or in_database(X):
+        if is_stream(X) or in_database(X) or is_on_ray(X):
             return self._set_model(fit_elsewhere(self, X, y, sample_weight, groups, columns, watch))
         if columns is not None:
             hint = "choose them before: X[columns]."

@@ -130,13 +130,15 @@ class Bundle(NamedTuple):
     aside: list[Aside]
 
 
-def code_part(part: PartRows, bins: Bins, file: SpillFile) -> Coded:
-    """Code some rows whose values are kept in a file, and those that are left out."""
-    coded = code_sample(part.kept, bins, file.write(part.kept, bins.by_code))
+def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Coded:
+    """Code some rows, and those that are left out; values are kept in a file, or in memory."""
+    values = None if file is None else file.write(part.kept, bins.by_code)
+    coded = code_sample(part.kept, bins, values)
     others = part.aside
     if others is None:
         return coded
-    aside = Aside(file.write(others), others.y.astype(np.uint16), others.weight, others.X.unknown)
+    left = others.X.values if file is None else file.write(others)
+    aside = Aside(left, others.y.astype(np.uint16), others.weight, others.X.unknown)
     facts = replace(coded.facts, aside=WeightTotals.of(others.weight, others.n_rows))
     return coded._replace(facts=facts, aside=aside)
 

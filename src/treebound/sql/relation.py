@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treebound._validation import Whole, check, invalid
 from treebound.data import Column, learn_matrix
-from treebound.data.raw import some_names
+from treebound.data.raw import check_names
 from treebound.data.streams import in_database
 from treebound.sql.stores import ROWS, Store
 
@@ -67,12 +67,7 @@ class Relation:
     def types(self, caller: str, **columns: Any) -> Any:
         """The types of all columns; an error if a parameter names none of them."""
         types = self.frame.collect_schema()
-        for parameter, name in columns.items():
-            if (name is None and parameter != "y") or (isinstance(name, str) and name in types):
-                continue
-            must = f"the name of a column of the relation, {some_names(types.names())}"
-            wrong = name if isinstance(name, str | None) else type(name)
-            raise invalid(parameter, caller, must, wrong)
+        check_names(caller, types.names(), "the relation", **columns)
         return types
 
 

@@ -13,12 +13,11 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
 from treebound.certificate.held_out import draw_apart
 from treebound.data import Unknown
 from treebound.data.encoding import chosen_columns
 from treebound.data.learned import LearnedSchema
-from treebound.data.raw import some_names
+from treebound.data.raw import columns_to_learn
 from treebound.data.targets import learn_classes
 from treebound.data.weights import WeightTotal
 from treebound.sql.answers import rows_at_nodes
@@ -66,14 +65,9 @@ class RelationRows:
     ) -> None:
         self.types = relation.types("fit", y=target, sample_weight=weight, id=relation.id)
         self.target, self.weight, self.id = target, weight, relation.id
-        others = [n for n in self.types.names() if n not in (target, weight, relation.id)]
-        self.names = others if columns is None else list(columns)
-        for name in self.names:
-            if name not in others:
-                must = f"names of columns of the relation, {some_names(others)}"
-                raise invalid("columns", "fit", must, name)
-        if not self.names:
-            raise ValueError(f"The relation has no column beside {target!r}.")
+        self.names = columns_to_learn(
+            self.types.names(), "the relation", columns, target, weight, relation.id
+        )
         self._store = store_of(relation.frame)
         self._kept: list[str] = []
         self._frame = relation.frame

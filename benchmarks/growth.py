@@ -4,8 +4,10 @@
 
 Prints ratios and keeps them as benchmarks/results/growth.json. Everything is end to end,
 ``BoundTreeClassifier(pruning=None, max_leaves=75).fit`` on one thread, with the criterion of the
-peer; runs alternate with the peer's and the best of each counts. Times are of the processor, which
-other work on the machine disturbs least; only the comparison of threads is by the clock.
+peer; turns alternate with the peer's, a turn repeats a short run for 20 ms, and the best of each
+counts (a single run of 1,000 rows right after another library's takes half as long again). Times
+are of the processor, which other work on the machine disturbs least; only the comparison of
+threads is by the clock.
 
 - 20 real columns, 10^3 to 10^6 rows, against ``DecisionTreeClassifier(max_leaf_nodes=75)`` and one
   LightGBM tree of 75 leaves (which is not exact: it looks at 255 bins a column), training on a

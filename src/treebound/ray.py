@@ -141,8 +141,10 @@ class RayTable:
         names, whose = dataset.columns(), "the dataset"
         check_names("fit", names, whose, y=target, sample_weight=weight)
         own = columns_to_learn(names, whose, columns, target, weight)
-        others = [name for name in (target, weight) if name is not None]
-        self._blocks = dataset.select_columns([*own, *others]).to_arrow_refs()
+        wanted = [*own, *(name for name in (target, weight) if name is not None)]
+        if len(wanted) < len(names):
+            dataset = dataset.select_columns(wanted)
+        self._blocks = dataset.to_arrow_refs()
         n = min(len(self._blocks), int(self._ray.cluster_resources().get("CPU", 1)))
         # without processors of their own: a cluster that is in use is not waited for
         holder = self._ray.remote(num_cpus=0, scheduling_strategy="SPREAD")(Holder)
@@ -204,8 +206,8 @@ def fetch(ray: Any, answers: Any) -> Any:
         return ray.get(answers)
     except ray.exceptions.RayActorError as error:
         raise RuntimeError(
-            f"An actor died with the rows that it held: {error}. Hint: fit again; if memory was "
-            "short, on more machines, and with checkpoint='file' the tree is not lost."
+            "An actor of Ray died, and the rows that it held are lost. Hint: fit again, on more "
+            "machines if memory was short; with checkpoint='file' the tree is not lost."
         ) from error
     except ray.exceptions.RayTaskError as error:
         raise error.cause from error

@@ -211,6 +211,11 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
 
     def _read(self, X: Any) -> Matrix:
         """The rows of a table, after scikit-learn's checks of the state and the columns."""
+        if is_on_ray(X):
+            raise TypeError(
+                "A dataset of Ray is answered by its own tasks. Hint: dataset.map_batches(lambda "
+                "rows: {'answer': clf.predict(rows)}, batch_format='pyarrow')."
+            )
         model, table = self._fitted(), read_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return model.read(table, whole=True)

@@ -5,8 +5,9 @@ Names are loaded when first used (see ``_HOME``), so that ``import treebound`` s
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from treebound._extras import loaded_late
 
 if TYPE_CHECKING:
     from treebound import bench, bounds, data, datasets, exchange, growing, pruning, show, tree
@@ -42,6 +43,7 @@ _HOME = {
     "merge_equal_leaves": "treebound.pruning",
     "prune": "treebound.verbs",
     "to_sklearn": "treebound.exchange",
+    "__version__": "treebound._versions",
 }
 _ROOMS = ("bench", "bounds", "data", "datasets", "exchange", "growing", "pruning", "show", "tree")
 
@@ -73,19 +75,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from treebound._versions import installed_version
-
-        value: Any = installed_version()
-    elif name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-    elif name in _ROOMS:
-        value = import_module(f"treebound.{name}")
-    else:
-        raise AttributeError(f"module 'treebound' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+__getattr__ = loaded_late(__name__, _HOME | {room: f"treebound.{room}" for room in _ROOMS})
 
 
 def __dir__() -> list[str]:

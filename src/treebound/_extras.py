@@ -1,9 +1,12 @@
-"""Optional dependencies: a clear error if one is missing."""
+"""Modules that are loaded late, or not at all: optional ones, and names of packages."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 
 def require(module: str, *, extra: str, why: str) -> ModuleType:
@@ -19,3 +22,17 @@ def require(module: str, *, extra: str, why: str) -> ModuleType:
             f"Hint: pip install 'treebound[{extra}]'",
             name=package,
         ) from None
+
+
+def loaded_late(package: str, home: Mapping[str, str]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package whose names are loaded from their modules at first use."""
+
+    def load(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(home[name])
+        value = module if home[name] == f"{package}.{name}" else getattr(module, name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from functools import wraps
-from inspect import signature
+from inspect import cleandoc, signature
 from math import inf
 from numbers import Integral, Real
 from operator import index
 from typing import Any, ClassVar, Protocol, Self, SupportsIndex, TypeVar, dataclass_transform
 
 
-def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> ValueError:
+class InWords(str):
+    """What an error says of a value in place of the value."""
+
+    __repr__ = str.__str__
+
+
+def invalid(name: str, owner: str, must: str, value: object, hint: str = "") -> ValueError:
     """The error for an invalid parameter of a class or function, worded as in scikit-learn."""
     of = f" of {owner}" if owner else ""
-    words = f"The {name!r} parameter{of} must be {must}. Got {found!r:.200} instead."
+    words = f"The {name!r} parameter{of} must be {must}. Got {value!r:.200} instead."
     return ValueError(f"{words} Hint: {hint}" if hint else words)
 
 
@@ -240,7 +247,7 @@ def with_parameters(cls: type[P]) -> type[P]:
     """A class whose fields are parameters; one that does not exist is refused with a hint."""
     cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
     declared, init = fields(cls), cls.__init__  # type: ignore[arg-type]
-    names = [item.name for item in declared]
+    names = [own.name for own in declared]
 
     @wraps(init)
     def checked_init(self: Any, **parameters: Any) -> None:
@@ -257,3 +264,32 @@ def with_parameters(cls: type[P]) -> type[P]:
 def constraints_of(cls: Any) -> dict[str, Constraint]:
     """What the fields of a dataclass must keep to, by name."""
     return {x.name: x.metadata["constraint"] for x in fields(cls) if x.metadata}
+
+
+# Where the first section of a description begins.
+_SECTION = re.compile(r"\n\n(?=\w[\w ]*\n-+\n)|$")
+_HEADING = "\n\nParameters\n----------\n"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def parameters_of(source: Any) -> Callable[[F], F]:
+    """Describe parameters of a function or class as another one does, unless it does itself."""
+    shared = _described(source)
+
+    def described(target: F) -> F:
+        names, own = signature(target).parameters.keys(), _described(target)
+        summary, _, others = cleandoc(target.__doc__ or "").partition(_HEADING)
+        text = "\n\n".join([summary, *others.split("\n\n")[1:]])
+        entries = {of: entry for of, entry in shared.items() if {*of} <= names} | own
+        section = _HEADING + "\n".join(entries.values()) + "\n\n"
+        target.__doc__ = _SECTION.sub(lambda _: section, text, count=1).rstrip()
+        return target
+
+    return described
+
+
+def _described(source: Any) -> dict[tuple[str, ...], str]:
+    """The entries of the parameters in a description, by the names that they describe."""
+    section = cleandoc(source.__doc__ or "").partition(_HEADING)[2].partition("\n\n")[0]
+    entries = re.split(r"\n(?=\S)", section) if section else []
+    return {tuple(re.findall(r"\w+", re.split(" : |\n", entry)[0])): entry for entry in entries}

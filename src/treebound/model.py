@@ -11,13 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._choices import CertificateKind, Unknown
 from treebound._validation import Number, check, invalid
 from treebound._versions import checked_state, state_with_version
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import (
     Assumption,
     Certificate,
-    CertificateKind,
     certify_counts,
 )
 from treebound.certificate.frontier import Frontier, certify_proof
@@ -26,7 +26,7 @@ from treebound.certificate.prior import Prior, PriorOptions, PriorProof
 from treebound.certificate.referral import Promised, Referral
 from treebound.certificate.row_record import RowRecord
 from treebound.certificate.training import certify_tree, reason_against
-from treebound.data import Column, Matrix, Sample, Unknown
+from treebound.data import Column, Matrix, Sample
 from treebound.data.streams import is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.growing import GrowOptions, grow
@@ -118,7 +118,7 @@ class Model:
     promised: Promised = field(default_factory=Promised)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {item.name: getattr(self, item.name) for item in fields(self)}
+        state = {own.name: getattr(self, own.name) for own in fields(self)}
         if self.held_out is not None:
             state["held_out"] = replace(self.held_out, shown_before=self.held_out.shown)
         return state_with_version(state)
@@ -404,8 +404,8 @@ class Model:
         certificate = certify_counts(
             int(errors.sum()), m, level, seen=seen, constant_error=constant_error
         )
-        return certificate.with_class_limits(
-            partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
+        return certificate.of_tree(
+            self.tree, partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
         )
 
     def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:

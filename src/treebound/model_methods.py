@@ -14,7 +14,6 @@ from treebound.tree.model import Tree
 
 P = ParamSpec("P")
 R = TypeVar("R")
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def as_model(source: Any, caller: str) -> Model:
@@ -101,23 +100,3 @@ def as_method(
         others.append(f"See Also\n--------\n{name} : The same as a function, also of a tree.")
     method.__doc__ = "\n\n".join([summary, *others])
     return method
-
-
-# Where the first section of a description begins.
-_SECTION = re.compile(r"\n\n(?=\w[\w ]*\n-+\n)|$")
-
-
-def parameters_of(source: Any) -> Callable[[F], F]:
-    """Describe the parameters of a method or class as another one does."""
-    _, _, sections = cleandoc(source.__doc__ or "").partition("\nParameters\n----------\n")
-    entries = re.split(r"\n(?=\S)", sections.partition("\n\n")[0])
-
-    def described(method: F) -> F:
-        own = signature(method).parameters.keys()
-        shared = [x for x in entries if {*re.findall(r"\w+", x.partition(" : ")[0])} <= own]
-        section = "\n".join(["\n\nParameters", "----------", *shared, "\n"])
-        text = _SECTION.sub(lambda _: section, cleandoc(method.__doc__ or ""), count=1)
-        method.__doc__ = text.rstrip()
-        return method
-
-    return described

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._choices import Unknown
 from treebound.certificate.row_record import RowRecord, RowsSeen
-from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
+from treebound.data import Column, Matrix, Sample, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.raw import check_names
 from treebound.data.row_hashes import RowSketch, row_hashes

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, get_args
 
+from treebound._choices import CertificateKind, Criterion, Size, Unknown
 from treebound._validation import (
     Number,
     OneOf,
@@ -15,18 +16,14 @@ from treebound._validation import (
     check,
     invalid,
     parameter,
+    parameters_of,
     with_parameters,
 )
-from treebound.certificate.certificate import KINDS, CertificateKind
-from treebound.data import Unknown
-from treebound.data.columns import UNKNOWNS
 from treebound.data.sample import ClassWeight
 from treebound.growing import GrowOptions
-from treebound.growing.options import GROWING_RULES, GrowthOrder, Thresholds
+from treebound.growing.options import GROWING_RULES, GrowParameters
 from treebound.pruning import BoundPruner, Pruner, make_pruner
 from treebound.pruning.base import BasePruner
-from treebound.pruning.weight import RULES
-from treebound.tree.impurity import Criterion
 from treebound.tree.smoothing import ALLOWED, Smoothing
 
 # Parameters of scikit-learn's trees, and what does the same here.
@@ -39,34 +36,19 @@ _ELSEWHERE = {
 }
 
 
+@parameters_of(GrowParameters)
 @with_parameters
-class FitParameters(Parameters):
+class FitParameters(Parameters, GrowParameters):
     """The parameters of fitting, described for the classifier and the command line.
 
     Parameters
     ----------
-    criterion : {"entropy", "gini", "misclassification"}
-        The impurity measure.
-    growth_order : {"gain", "impurity"}
-        Which leaf to expand next: the one whose split gains most, or, as in the paper, the one
-        whose children are purest.
     max_leaves : int or None
         Maximum number of leaves; None means no limit. With pruning it does not limit growing: the
         best tree on the pruning path with at most this many leaves is chosen.
     max_grown_leaves : int or None
         Maximum number of leaves of the tree before it is pruned; None means no limit, or 2^16
         where the rows are not in memory.
-    max_depth : int or None
-        Maximum depth of the grown tree; None means no limit.
-    min_samples_leaf, min_samples_split : int
-        Minimum number of rows in a leaf, and in a node to split.
-    min_weight_fraction_leaf : float
-        Minimum share of the total weight in a leaf, from 0 to 0.5.
-    min_gain : float
-        Minimum gain of a split.
-    thresholds : {"decimal", "midpoint", "observed"}
-        Position of a threshold between two neighbouring training values: the decimal with the
-        fewest digits, the midpoint, or the lower value. All three route the training rows alike.
     pruning : {"bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", \
             "mdl"}, Pruner or None
         How to prune the grown tree; None does not prune.
@@ -109,55 +91,21 @@ class FitParameters(Parameters):
     random_state : int or None
         Seed of the folds, of the held-out rows, or of the rows of the prior. None chooses others
         at each fit.
-    n_jobs : int or None
-        Number of threads; the tree does not depend on it.
-    monotonic_cst : array-like of int, mapping of column to int, or None
-        Columns in which the probability of the second class, in all that ``predict_proba``
-        returns, only rises (1) or only falls (-1); 0 for no constraint. With more classes
-        ``class_order`` is needed, and the probability of class k or above is meant, for every k.
-        Missing values are not constrained. See :ref:`rules`.
-    class_order : sequence of classes, or None
-        All classes from low to high, for ``monotonic_cst``.
-    first : sequence of str, or None
-        Splits that come first, written as they are printed, such as ``["age <= 18"]``: the first
-        one at the root, the next at both of its children, and so on. One that leaves a side
-        without rows is left out there.
-    forbidden : sequence of names or indices, or None
-        Columns that are never asked.
-    interaction_cst : {"no_interactions", "pairwise"}, sequence of groups of columns, or None
-        A path from the root to a leaf asks columns of one group only; the columns that are in no
-        group are one more.
     """
 
-    criterion: Criterion = "entropy"
-    growth_order: GrowthOrder = "gain"
-    max_leaves: int | None = parameter(Whole(1, optional=True), default=None)
+    criterion: Criterion = parameter(OneOf(get_args(Criterion)), default="entropy")
     max_grown_leaves: int | None = parameter(Whole(1, optional=True), default=None)
-    max_depth: int | None = None
-    min_samples_leaf: int = 1
-    min_samples_split: int = 2
-    min_weight_fraction_leaf: float = 0.0
-    min_gain: float = 0.0
-    thresholds: Thresholds = "decimal"
     pruning: str | Pruner | None = "bound"
-    size: Literal["accurate", "balanced", "small", "detailed"] | None = parameter(
-        OneOf((*RULES, None)), default=None
-    )
+    size: Size | None = parameter(OneOf((*get_args(Size), None)), default=None)
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
-    unknown: Unknown = parameter(OneOf(UNKNOWNS), default="other")
+    unknown: Unknown = parameter(OneOf(get_args(Unknown)), default="other")
     smoothing: Smoothing | None = parameter(ALLOWED, default="shrinkage")
     class_weight: ClassWeight = None
-    certify: CertificateKind = parameter(OneOf(KINDS), default="training")
+    certify: CertificateKind = parameter(OneOf(get_args(CertificateKind)), default="training")
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
     target_risk: float | None = parameter(Number(0.0, 1.0, open=True, optional=True), default=None)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
-    n_jobs: int | None = None
-    monotonic_cst: Any = None
-    class_order: Sequence[Any] | None = None
-    first: Sequence[str] | None = None
-    forbidden: Sequence[Any] | None = None
-    interaction_cst: Any = None
     _elsewhere: ClassVar[dict[str, str]] = _ELSEWHERE
 
     def checked(self) -> tuple[Pruner | None, GrowOptions]:
@@ -179,16 +127,15 @@ class FitParameters(Parameters):
         self._check_rules(pruner)
         limits = [self.max_grown_leaves] + [self.max_leaves] * (pruner is None)
         most = min((limit for limit in limits if limit is not None), default=None)
-        return pruner, GrowOptions.of(self, owner, max_leaves=most)
+        return pruner, GrowOptions.of(self, max_leaves=most)
 
     def _check_rules(self, pruner: Pruner | None) -> None:
         """Raise a ValueError where the rules of growing would not be kept."""
         rules = {name: vars(self)[name] for name in GROWING_RULES if vars(self)[name] is not None}
         if rules and self.certify == "prior":
-            raise ValueError(
-                f"The {next(iter(rules))!r} parameter must be None with certify='prior', which "
-                "searches trees in its own way. Hint: use another 'certify'."
-            )
+            name, value = next(iter(rules.items()))
+            must = "None with certify='prior', which searches trees in its own way"
+            raise invalid(name, "", must, value, "use another 'certify'.")
         raises = isinstance(pruner, BasePruner) and pruner.raises_subtrees
         if raises and not rules.keys().isdisjoint(("monotonic_cst", "first")):
             raise ValueError(
@@ -218,4 +165,4 @@ class FitParameters(Parameters):
         return {name: vars(self)[name] for name in _NAMES}
 
 
-_NAMES = [item.name for item in fields(FitParameters)]
+_NAMES = [own.name for own in fields(FitParameters)]

@@ -248,13 +248,13 @@ class TreeShape:
             parts: list[str] = []
             stack: list[TreeShape | str] = [self]
             while stack:
-                item = stack.pop()
-                if isinstance(item, str):
-                    parts.append(item)
-                elif item.left is None or item.right is None:
+                part = stack.pop()
+                if isinstance(part, str):
+                    parts.append(part)
+                elif part.left is None or part.right is None:
                     parts.append(".")
                 else:
-                    stack += [")", item.right, item.left, "("]
+                    stack += [")", part.right, part.left, "("]
             text = "".join(parts)
             object.__setattr__(self, "_text", text)
         return text

@@ -8,8 +8,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treebound._choices import CertificateKind
 from treebound._validation import invalid
-from treebound.certificate.certificate import Certificate, CertificateKind, certify_counts
+from treebound.certificate.certificate import Certificate, certify_counts
 from treebound.data import Sample
 from treebound.data.sample import same_length
 from treebound.data.streams import in_database
@@ -102,12 +103,11 @@ def prune(
 
 def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:
     if isinstance(pruner, str) and pruner == "bound":
-        options.setdefault(
-            "weight", default_weight(options.get("score"))
-        )  # to choose it would grow more trees
+        # to choose it would grow more trees
+        options.setdefault("weight", default_weight(options.get("score")))
     chosen = make_pruner(pruner, **options)
     if chosen is None:
-        raise ValueError("The 'pruner' parameter must be a pruner or its name. Got None instead.")
+        raise invalid("pruner", "", "a pruner or its name", None)
     return chosen
 
 
@@ -125,10 +125,8 @@ def _prune_sklearn(
     model: Any, X: Any, y: Any, sample_weight: Any, validation: Rows | None, pruner: Pruner
 ) -> Any:
     if X is None or y is None:
-        raise ValueError(
-            "The 'X' and 'y' parameters of prune must be what the scikit-learn tree was fitted on. "
-            "Got None instead."
-        )
+        must = "what the scikit-learn tree was fitted on"
+        raise invalid("X" if X is None else "y", "prune", must, None)
     source = SklearnTree(model)
     sample = source.read(X, y, sample_weight)
     judge = None if validation is None else source.read(*validation)
@@ -203,9 +201,9 @@ def certify(
     (146 of 497 held-out examples were; always the most frequent class: 89.7 %).
     """
     if (X is None) != (y is None):
-        given, absent = ("X", "y") if y is None else ("y", "X")
+        present, absent = ("X", "y") if y is None else ("y", "X")
         raise ValueError(
-            f"certify needs both 'X' and 'y', or none. Got {given!r} without {absent!r}."
+            f"certify needs both 'X' and 'y', or none. Got {present!r} without {absent!r}."
         )
     if _is_sklearn_tree(model):
         model = SklearnTree(model).certifiable(X, y, kind)

@@ -93,7 +93,18 @@ def test_a_useful_limit_is_not_called_otherwise():
 
 def test_a_tree_of_one_leaf_says_so_first():
     alone = certify(chain(1, 400, 20))
-    assert str(alone).startswith("The tree has one leaf and always gives the same answer. With pr")
+    assert str(alone).startswith(
+        "The tree has one leaf and always answers 0 (95.0 % of these examples). With probability "
+    )
+
+
+@pytest.mark.parametrize("certify", ["training", "held-out", "folds", "prior"])
+def test_every_kind_of_certificate_names_the_answer_of_one_leaf(certify):
+    X, y = np.random.default_rng(0).normal(size=(600, 3)), np.repeat(["good", "bad"], [540, 60])
+    clf = tb.BoundTreeClassifier(certify=certify, max_leaves=1, random_state=0).fit(X, y)
+    assert str(clf.certificate_).startswith("The tree has one leaf and always answers 'good' (")
+    held_out = tb.certify(clf, X[::7] + 1.0, y[::7], kind="held-out")
+    assert str(held_out).startswith("The tree has one leaf and always answers 'good' (")
 
 
 def test_a_limit_above_the_error_of_a_constant_answer_says_so_first():

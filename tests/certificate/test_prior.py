@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from fractions import Fraction
-from math import comb, exp, inf, log
+from math import comb, exp, inf, isfinite, log
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from support import ROOT
 from treebound.certificate.prior import (
     Prior,
     PriorOptions,
+    _edited,
     error_prices,
     limit,
     log_decimal,
@@ -22,6 +23,7 @@ from treebound.certificate.prior import (
 )
 from treebound.data import Column, Matrix, Sample
 from treebound.tree import Tree
+from treebound.tree.split import split_of
 
 VECTORS = json.loads((ROOT / "tests/vectors/certificates.json").read_text())["prior"]
 PLAIN = PriorOptions(hand=0.0, thresholds="midpoint")
@@ -290,6 +292,18 @@ def test_a_category_between_two_of_a_does_not_move_a_threshold():
                     np.array([0, 1, 0, 1, 1, 0], np.int32), None, np.arange(2))  # fmt: skip
     splits = Prior(sample, rows_a=np.arange(4)).kernel.candidates(np.ones(4, np.uint8), 0)[0]
     assert splits["threshold"].tolist() == [0.0]  # as if the column had no middle
+
+
+def test_a_set_of_categories_has_no_probability_and_leaves_the_mass_below_one():
+    column = Column("c", "nominal", ("a", "b", "c"))
+    sample = Sample.learn([["a"], ["b"], ["c"]], [0, 1, 1])
+    tree = Tree(
+        [0, -1, -1], [np.nan] * 3, [1, -1, -1], [False] * 3, [1, -1, -1], [2, -1, -1],
+        np.zeros((3, 2)), [0, 0, 0], columns=(column,), classes=np.arange(2),
+    )  # fmt: skip
+    single = split_of(tree, 0)
+    assert isfinite(_edited(tree, single, sample))
+    assert _edited(tree, replace(single, codes=(0, 1)), sample) == -inf
 
 
 def test_every_edited_split_has_a_limit():

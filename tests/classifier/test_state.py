@@ -168,7 +168,7 @@ def test_a_pickle_of_another_version_is_refused_with_both_versions(attribute, wi
         raw = pickle.dumps(value)
         assert pickle.loads(raw) is not None
         with monkeypatch.context() as patched:
-            patched.setattr(_versions, "installed_version", lambda: "99.1")
+            patched.setattr(_versions, "__version__", "99.1")
             message = rf"written by treebound {own} and cannot be read by .* 99\.1; "
             with pytest.raises(pickle.UnpicklingError, match=message):
                 pickle.loads(raw)

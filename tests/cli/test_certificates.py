@@ -86,7 +86,7 @@ def test_certify_bounds_the_mean_cost(files, capsys):
     assert (code, out.strip()) == (0, str(clf.certify_cost(costs={"ill": 4.0})))
     _, out, _ = run(capsys, "certify", model, test, "--costs", "ill=4", "--json")
     assert json.loads(out)["m"] == 500
-    assert "must name classes" in refused(capsys, "certify", model, "--costs", "sick=4")
+    assert "must be names of classes" in refused(capsys, "certify", model, "--costs", "sick=4")
 
 
 @pytest.mark.parametrize("kind", ["held-out", "folds", "prior"])

@@ -126,6 +126,8 @@ def test_a_table_without_rows_is_refused(model, table, tmp_path, capsys):
     path.write_text("colour,size,n,label\n")
     for argv in (
         ["fit", path, "--target", "label"],
+        ["fit", path, "--target", "label", "--stream"],
+        ["evaluate", model, path],
         ["prune", model, path],
         ["certify", model, path],
     ):
@@ -159,7 +161,9 @@ def test_counts_are_written_in_full_and_one_leaf_is_one(tmp_path, capsys):
         "1 leaf grown, 1 kept; 600 of 1,200 training examples are misclassified "
         "(50.0 %; always 0: 50.0 %)."
     )
-    assert third.startswith("The tree has one leaf and always gives the same answer. With prob")
+    assert third.startswith(
+        "The tree has one leaf and always answers 0 (50.0 % of these examples)."
+    )
 
 
 def test_reduced_error_pruning_prunes_the_tree_of_the_model(model, table, tmp_path, capsys):
@@ -193,19 +197,16 @@ def test_training_rows_are_not_taken_for_held_out_ones(model, table, tmp_path, c
     assert "held-out examples were" in out
 
 
-def test_the_choices_of_the_shell_are_those_of_the_library():
+def test_the_shell_lists_all_pruners_and_sizes():
     from typing import get_args
 
-    from treebound.cli import fit
-    from treebound.data.columns import UNKNOWNS
-    from treebound.growing.options import Thresholds
-    from treebound.pruning import PRUNERS
-    from treebound.tree.impurity import Criterion
+    from treebound import pruning
+    from treebound._choices import Size
+    from treebound.pruning.weight import RULES
 
-    assert get_args(fit.Pruner) == tuple(PRUNERS)
-    assert get_args(fit.Unknown) == UNKNOWNS
-    assert set(get_args(fit.Thresholds)) == set(get_args(Thresholds))
-    assert set(get_args(fit.Criterion)) == set(get_args(Criterion))
+    exported = {name for name in pruning.__all__ if name.endswith("Pruner")} - {"Pruner"}
+    assert {pruner.__name__ for pruner in pruning.PRUNERS.values()} == exported
+    assert get_args(Size) == tuple(RULES)
 
 
 def test_a_model_is_written_even_if_nobody_reads_the_messages(tmp_path):

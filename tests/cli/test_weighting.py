@@ -127,7 +127,7 @@ def test_cross_validation_reports_it_too(table, capsys):
     [
         (("--costs", "bad"), "--costs must be LABEL=NUMBER with a number above 0. Got 'bad'"),
         (("--class-weight", "bad=-1"), "--class-weight must be balanced or LABEL=NUMBER"),
-        (("--class-weight", "worse=2"), "--class-weight must name classes. Got 'worse'"),
+        (("--class-weight", "worse=2"), "--class-weight must be names of classes. Got 'worse'"),
         (("--weight-column", "y2"), "--weight-column must name a column of numbers. Got 'y2'"),
         (
             ("--costs", "bad=2", "--pruning", "mdl"),

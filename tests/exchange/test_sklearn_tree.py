@@ -135,7 +135,7 @@ def test_wrong_estimators_and_data_are_refused():
         from_sklearn(DecisionTreeRegressor().fit(X, y), X, y)
     with pytest.raises(NotFittedError):
         from_sklearn(DecisionTreeClassifier(), X, y)
-    with pytest.raises(ValueError, match=r"must have one output. Got 2"):
+    with pytest.raises(ValueError, match=r"must be a tree of one output. Got 2"):
         from_sklearn(DecisionTreeClassifier().fit(X, np.c_[y, y]), X, y)
     with pytest.raises(ValueError, match="X has 4 columns, but the tree was grown on 5"):
         from_sklearn(fitted, X[:, 1:], y)

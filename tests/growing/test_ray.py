@@ -73,7 +73,7 @@ def test_columns_are_chosen_and_checked(fake):
 
 def test_an_error_names_the_block(fake):
     bad = pa.table({"a": [1.0, np.inf], "label": [0, 1]})
-    with pytest.raises(ValueError, match="Block 1 of the dataset: .*infinity"):
+    with pytest.raises(ValueError, match=r"Block 1 of the dataset: .*infinity"):
         BoundTreeClassifier().fit(fake_ray.Dataset([bad.slice(0, 1), bad]), "label")
 
 
@@ -97,7 +97,7 @@ def test_a_dead_actor_is_told_of(fake, monkeypatch):
 def test_answers_are_computed_by_ray_itself(fake):
     dataset = fake_ray.Dataset([people().drop(["id"])])
     model = BoundTreeClassifier().fit(dataset, "label")
-    with pytest.raises(TypeError, match="dataset of Ray .* map_batches"):
+    with pytest.raises(TypeError, match=r"dataset of Ray .* map_batches"):
         model.predict(dataset)
 
 

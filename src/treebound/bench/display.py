@@ -65,7 +65,7 @@ class _Tally:
         """The model with the best mean so far, oracles excluded."""
         names = [model.name for model in self.study.models if not model.oracle]
         means = [(name, mean) for name in names if (mean := self.mean(dataset, name)) is not None]
-        return max(means, key=lambda item: item[1], default=None)
+        return max(means, key=lambda pair: pair[1], default=None)
 
     @property
     def status(self) -> str:
@@ -132,7 +132,9 @@ class LiveTable(_Tally):
         table.add_column("data set", no_wrap=True)
         table.add_column("done", width=12)
         table.add_column("left", justify="right")
-        folded = not self._models_fit()
+        names = max(len(named.name) for named in self.study.samples)
+        needed = sum(_word(model.name) + 3 for model in self.study.models)
+        folded = names + needed + 28 > self._console.width  # words would be broken
         if folded:
             table.add_column("best so far", no_wrap=True)
         for model in () if folded else self.study.models:
@@ -147,21 +149,11 @@ class LiveTable(_Tally):
             table.add_row(dataset, bar, str(self.per_set - self.done[dataset]), *cells)
         return table
 
-    def _models_fit(self) -> bool:
-        """Whether the columns of all models fit without breaking words."""
-        names = max(len(named.name) for named in self.study.samples)
-        needed = 1 + sum(_word(model.name) + 3 for model in self.study.models)
-        return names + 3 + 15 + 9 + needed <= self._console.width
-
     def _shown(self) -> list[str]:
         names = [named.name for named in self.study.samples]
         room = max(self._console.height - 8, 3)
-        if len(names) <= room:
-            return names
-        active = [n for n in names if 0 < self.done[n] < self.per_set]
-        rest = [n for n in names if n not in active]
-        shown = set((active + rest)[:room])
-        return [name for name in names if name in shown]
+        active_first = sorted(names, key=lambda name: not 0 < self.done[name] < self.per_set)
+        return [name for name in names if name in active_first[:room]]
 
     def _cell(self, dataset: str, model: str, best: tuple[str, float] | None) -> Text:
         mean = self.mean(dataset, model)

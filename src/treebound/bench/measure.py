@@ -5,11 +5,10 @@ from __future__ import annotations
 import platform
 import traceback
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treebound.bench.models import Draw, Fitted, Learner, Part
 
@@ -59,29 +58,16 @@ def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
 
     parts: list[Part | None] = [fitted.trained_on, fitted.judged_on, "test"]
     test = draw.part("test")
-    chances, y = fitted.probabilities(test.X), test.y
+    chances = fitted.probabilities(test.X)
+    of_truth = chances[np.arange(test.n_rows), test.y]
+    hits = np.eye(test.n_classes)[test.y]
     return {
         **dict(zip(_ACCURACIES, map(accuracy, parts), strict=True)),
-        "log_loss": log_loss(chances, y),
-        "brier": brier_score(chances, y),
+        # clipped to the machine epsilon, as in scikit-learn
+        "log_loss": float(-np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0)).mean()),
+        "brier": float(((chances - hits) ** 2).sum(axis=1).mean()),  # 0 to 2
         **{name: getattr(fitted, name) for name in _OF_MODEL},
     }
-
-
-def log_loss(chances: NDArray[np.float64], y: NDArray[np.integer]) -> float:
-    """Mean negative log-likelihood of the true classes.
-
-    Probabilities are clipped to the machine epsilon, as in scikit-learn.
-    """
-    of_truth = chances[np.arange(len(y)), y]
-    return float(-np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0)).mean())
-
-
-def brier_score(chances: NDArray[np.float64], y: NDArray[np.integer]) -> float:
-    """Mean squared distance between the probabilities and the true class's indicator, 0 to 2."""
-    gap = chances.copy()
-    gap[np.arange(len(y)), y] -= 1.0
-    return float((gap**2).sum(axis=1).mean())
 
 
 @lru_cache(maxsize=1)
@@ -96,10 +82,6 @@ def thread_pools() -> Any:
 @lru_cache(maxsize=1)
 def versions() -> str:
     """The package versions that a result depends on, in one line."""
-    listed = [f"python {platform.python_version()}"]
-    for package in ("treebound", "numpy", "scipy", "scikit-learn"):
-        try:
-            listed.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            continue
+    packages = ("treebound", "numpy", "scipy", "scikit-learn")
+    listed = [f"python {platform.python_version()}", *(f"{own} {version(own)}" for own in packages)]
     return ", ".join(listed)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from time import thread_time
@@ -169,6 +170,9 @@ class PrunedTree(Learner):
 
     def fit(self, draw: Draw) -> Fitted:
         """Grow (or reuse the tree of another model of this draw), then prune."""
+        from sklearn.base import clone
+
+        from treebound.growing import grow
         from treebound.tree.smoothing import probabilities
 
         grown_on: Part = "growing" if self.judge == "validation" else "train"
@@ -176,9 +180,13 @@ class PrunedTree(Learner):
         sample = draw.part(grown_on)
         bound, prune_seconds = None, None
         if self.pruner is not None:
-            result, prune_seconds = self._prune(tree, sample, draw)
-            tree = result.tree
-            bound = float(result.score) if self.bound else None
+            pruner, again = clone(self.pruner), partial(grow, options=self.options)
+            rows = sample if self.recount else None
+            judge = None if self.judge is None else draw.part(self.judge)
+            start = thread_time()
+            result = pruner.prune(tree, rows, validation=judge, grow=again)
+            prune_seconds = thread_time() - start
+            tree, bound = result.tree, float(result.score) if self.bound else None
         return Fitted(
             predict=lambda X: tree.label[tree.apply(X)],
             probabilities=lambda X: probabilities(tree)[tree.apply(X)],
@@ -191,19 +199,6 @@ class PrunedTree(Learner):
             trained_on=grown_on,
             judged_on="validation" if self.judge == "validation" else None,
         )
-
-    def _prune(self, tree: Tree, sample: Sample, draw: Draw) -> tuple[Any, float]:
-        from sklearn.base import clone
-
-        from treebound.growing import grow
-
-        pruner = clone(self.pruner)
-        again = partial(grow, options=self.options)
-        judge = None if self.judge is None else draw.part(self.judge)
-        start = thread_time()
-        rows = sample if self.recount else None
-        result = pruner.prune(tree, rows, validation=judge, grow=again)
-        return result, thread_time() - start
 
 
 @dataclass(frozen=True)
@@ -333,8 +328,8 @@ def _fitted(
         predict=predict,
         probabilities=probabilities,
         grow_seconds=seconds,
-        leaves=_ask(last, "get_n_leaves", "n_leaves_"),
-        depth=_ask(last, "get_depth", "depth_"),
+        leaves=_size(last, "get_n_leaves", "n_leaves_"),
+        depth=_size(last, "get_depth", "depth_"),
     )
 
 
@@ -363,13 +358,11 @@ def encoded_frame(X: Matrix) -> pd.DataFrame:
     return frame
 
 
-def _ask(estimator: Any, method: str, attribute: str) -> int | None:
-    try:
-        if hasattr(estimator, method):
-            return int(getattr(estimator, method)())
-        return int(getattr(estimator, attribute))
-    except (AttributeError, TypeError):
-        return None
+def _size(estimator: Any, method: str, attribute: str) -> int | None:
+    """What scikit-learn's trees say by a method, others by an attribute, and most not at all."""
+    with suppress(AttributeError, TypeError):
+        return int(getattr(estimator, method, lambda: getattr(estimator, attribute))())
+    return None
 
 
 def _certified(tree: Tree, sample: Sample) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from itertools import permutations
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -40,34 +41,35 @@ def page(results: Results) -> str:
 
 def _content(results: Results) -> dict[str, Any]:
     datasets = [
-        {**item, "n_features": item["n_real"] + item["n_ordinal"] + item["n_nominal"]}
-        for item in results.datasets
+        {**own, "n_features": own["n_real"] + own["n_ordinal"] + own["n_nominal"]}
+        for own in results.datasets
     ]
-    used = [item for item in results.study.models if item["name"] in results.models]
+    used = [model for model in results.study.models if model["name"] in results.models]
     sheets = [_sheet(sheet, results) for sheet in sheets_of(results, TABLES)]
+    ranks = ranking(results)
+    sets, held_out = len(datasets), 100 * results.study.settings["test_fraction"]
     return {
-        "lead": _lead(results),
+        "lead": f"{sets} data set{'s' * (sets > 1)} × {results.n_draws} draws × "
+        f"{len(results.models)} models: {len(results.rows):,} results, each judged on "
+        f"{held_out:.0f} % of the rows held out.",
         "cards": _cards(results),
         "about": _about(results),
-        "models": [{key: item[key] for key in ("name", "settings")} for item in used],
+        "models": [{key: model[key] for key in ("name", "settings")} for model in used],
         "competitors": results.competitors,
         "reference": reference_model(results),
         "datasets": datasets,
         "means": {name: _plain(results.means(name)) for name in QUANTITIES},
         "draws": _plain(results.cube("test_accuracy")),
         "sheets": sheets,
-        "ranking": _ranking(results),
+        "ranking": ranks
+        and {
+            "names": results.competitors,
+            "ranks": ranks.ranks.tolist(),
+            "groups": ranks.groups,
+            "critical_difference": ranks.critical_difference,
+        },
         "pairs": _pairs(results),
     }
-
-
-def _lead(results: Results) -> str:
-    sets, draws, models = len(results.datasets), results.n_draws, len(results.models)
-    return (
-        f"{sets} data set{'s' * (sets > 1)} × {draws} draws × {models} models: "
-        f"{len(results.rows):,} results, each judged on "
-        f"{100 * results.study.settings['test_fraction']:.0f} % of the rows held out."
-    )
 
 
 def _cards(results: Results) -> list[dict[str, str]]:
@@ -114,29 +116,18 @@ def _about(results: Results) -> list[dict[str, str]]:
 
 
 def _sheet(sheet: Sheet, results: Results) -> dict[str, Any]:
-    def lines(rows: Any) -> list[list[dict[str, Any]]]:
-        return [[_cell(cell) for cell in row] for row in rows]
-
-    rows = lines(sheet.rows)
+    rows, footer = (
+        [[_cell(cell) for cell in row] for row in part] for part in (sheet.rows, sheet.footer)
+    )
     if sheet.key == "accuracy":
         _add_tips(rows, results)
-    return {
-        "key": sheet.key,
-        "title": sheet.title,
-        "header": list(sheet.header),
-        "rows": rows,
-        "footer": lines(sheet.footer),
-        "notes": list(sheet.notes),
-    }
+    return {**vars(sheet), "rows": rows, "footer": footer}
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
-    result: dict[str, Any] = {"t": cell.text}
-    if isinstance(cell.value, (int, float)):
-        result["v"] = _finite(float(cell.value))
-    if cell.bold:
-        result["b"] = 1
-    return result
+    number = isinstance(cell.value, (int, float))
+    value = {"v": _finite(float(cell.value))} if number else {}
+    return {"t": cell.text, **value, **({"b": 1} if cell.bold else {})}
 
 
 def _add_tips(rows: list[list[dict[str, Any]]], results: Results) -> None:
@@ -151,36 +142,22 @@ def _add_tips(rows: list[list[dict[str, Any]]], results: Results) -> None:
                 cell["tip"] = f"{tip}\n{counts[at, model]} draws"
 
 
-def _ranking(results: Results) -> dict[str, Any] | None:
-    result = ranking(results)
-    if result is None:
-        return None
-    return {
-        "names": results.competitors,
-        "ranks": result.ranks.tolist(),
-        "groups": result.groups,
-        "critical_difference": result.critical_difference,
-    }
-
-
 def _pairs(results: Results) -> dict[str, Any]:
     """Differences of each ordered pair of models, per data set and overall."""
     means = results.means("test_accuracy")
-    result = {}
-    for first in results.competitors:
-        for second in results.competitors:
-            if first == second:
-                continue
-            a, b = results.models.index(first), results.models.index(second)
-            result[f"{first}|{second}"] = {
-                "all": _interval(difference_over_sets(means[:, a], means[:, b])),
-                "sets": [_interval(gap) for gap in per_set(results, a, b)],
-            }
-    return result
+    pairs = {}
+    for first, second in permutations(results.competitors, 2):
+        a, b = results.models.index(first), results.models.index(second)
+        overall = difference_over_sets(means[:, a], means[:, b])
+        pairs[f"{first}|{second}"] = {
+            "all": _interval(overall),
+            "sets": [_interval(gap) for gap in per_set(results, a, b)],
+        }
+    return pairs
 
 
 def _interval(gap: Difference) -> dict[str, float | None]:
-    return {"mean": _finite(gap.mean), "low": _finite(gap.low), "high": _finite(gap.high)}
+    return {name: _finite(getattr(gap, name)) for name in ("mean", "low", "high")}
 
 
 def _plain(values: Any) -> Any:

@@ -115,12 +115,6 @@ class Children:
         for child in list(self._busy):
             self._end(child)
 
-    def __enter__(self) -> Children:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
 
 def _ending(code: int) -> str:
     if code >= 0:

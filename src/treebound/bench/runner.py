@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -33,30 +33,7 @@ class Observer(Interface):
 
 @dataclass(frozen=True)
 class Study:
-    """Data sets, draws and models, in all combinations, under a protocol.
-
-    Parameters
-    ----------
-    samples : sequence of NamedSample
-        The data sets.
-    models : sequence of Learner
-        The models to compare.
-    protocol : Protocol
-        The number of draws, their seeds and the size of the test part.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from treebound.bench import Estimator, Protocol, Store, Study, load_sample
-    >>> stump = Estimator("stump", DecisionTreeClassifier(max_depth=1))
-    >>> mine = Protocol("mine", models=lambda: [stump], draws=2)
-    >>> study = Study([load_sample("sklearn:iris")], [stump], mine)
-    >>> with Store(":memory:") as store:
-    ...     study.run(store)
-    ...     [round(row["test_accuracy"], 2) for row in store.rows(study.protocol.key)]
-    2
-    [0.55, 0.55]
-    """
+    """Data sets, draws and models, in all combinations, under a protocol."""
 
     samples: Sequence[NamedSample]
     models: Sequence[Learner]
@@ -77,34 +54,7 @@ class Study:
         timeout: float | None = None,
         observer: Observer | None = None,
     ) -> int:
-        """Compute the results that the store does not have.
-
-        Parameters
-        ----------
-        store : Store
-            Written by this process only, one transaction for each result.
-        jobs : int
-            Worker processes on this machine; -1 for one per core. Clusters have their own.
-        backend : {"local", "dask", "ray"}
-            Where the models run: in processes on this machine, or on a cluster.
-        scheduler : str, optional
-            Address of the dask scheduler or ray cluster; by default one is started here.
-        timeout : float, optional
-            Seconds after which a model is stopped, with an error as its result.
-        observer : Observer, optional
-            Told of the events of the run: ``start(study, rows)`` with the results that the store
-            has, and ``result(row)`` after each new one.
-
-        Returns
-        -------
-        int
-            How many results were added.
-
-        Raises
-        ------
-        RuntimeError
-            If workers die several times in a row without a result.
-        """
+        """Compute the results that the store does not have; return how many."""
         store.register(self.protocol, self.samples, self.models)
         done = store.done(self.protocol.key)
         if observer is not None:
@@ -113,8 +63,10 @@ class Study:
         while losses < _LOSSES:
             before = added
             try:
-                for rows in _computed(self._tasks(done, timeout), jobs, backend, scheduler):
-                    added += self._keep(store, rows, observer)
+                for row in _computed(self._tasks(done, timeout), jobs, backend, scheduler):
+                    added += store.add(self.protocol.key, row)
+                    if observer is not None:
+                        observer.result(row)
                 return added
             except _worker_losses() as error:
                 # a worker died: retry the missing results
@@ -124,14 +76,6 @@ class Study:
             f"Workers died {losses} times in a row without a result: {lost!r}. "
             "Hint: run with --jobs 1, or give the workers more memory."
         )
-
-    def _keep(self, store: Store, rows: list[dict[str, Any]], observer: Observer | None) -> int:
-        added = 0
-        for row in rows:
-            added += store.add(self.protocol.key, row)
-            if observer is not None:
-                observer.result(row)
-        return added
 
     def _tasks(self, done: set[tuple[str, int, str]], timeout: float | None) -> Iterator[Task]:
         """The missing models of each draw; the largest samples first, to balance the load."""
@@ -151,13 +95,13 @@ def run(
     draws: int | None = None,
     data: str | Path | None = None,
     store: str | Path | Store = "results.sqlite",
+    retry: bool = False,
+    inferred: Inferred | None = None,
     jobs: int = 1,
     backend: Backend = "local",
     scheduler: str | None = None,
     timeout: float | None = None,
-    retry: bool = False,
     observer: Observer | None = None,
-    inferred: Inferred | None = None,
 ) -> int:
     """Run or resume a study.
 
@@ -174,25 +118,38 @@ def run(
     data : path, optional
         Folder with the raw files of the data sets.
     store : path or Store
-        The file of the results, created if it does not exist, or an open store.
-    jobs, backend, scheduler, timeout
-        See :meth:`Study.run`.
+        The file of the results, created if it does not exist, or an open store. Only this process
+        writes to it, one transaction for each result.
     retry : bool
         Whether to rerun failed models.
-    observer : Observer, optional
-        See :meth:`Study.run`.
     inferred : callable, optional
         See :func:`treebound.bench.load_sample`.
+    jobs : int
+        Worker processes on this machine; -1 for one per core. Clusters have their own.
+    backend : {"local", "dask", "ray"}
+        Where the models run: in processes on this machine, or on a cluster.
+    scheduler : str, optional
+        Address of the dask scheduler or ray cluster; by default one is started here.
+    timeout : float, optional
+        Seconds after which a model is stopped, with an error as its result.
+    observer : Observer, optional
+        Told of the events of the run: ``start(study, rows)`` with the results that the store
+        has, and ``result(row)`` after each new one.
 
     Returns
     -------
     int
         How many results were added.
+
+    Raises
+    ------
+    RuntimeError
+        If workers die several times in a row without a result.
     """
     if not isinstance(store, Store):
         check_store(store)  # before the long work
     chosen = protocol_of(protocol).with_draws(draws)
-    study = Study(_samples(sets, data, inferred), chosen.chosen(models), chosen)
+    study = Study(load_samples(sets, data=data, inferred=inferred), chosen.chosen(models), chosen)
     with ExitStack() as stack:
         opened = store if isinstance(store, Store) else stack.enter_context(Store(store))
         if retry:
@@ -207,30 +164,22 @@ def run(
         )
 
 
-def _samples(
-    sets: Sequence[Any] | None, data: str | Path | None, inferred: Inferred | None
-) -> list[NamedSample]:
-    ready = [item for item in sets or () if isinstance(item, NamedSample)]
-    if sets and len(ready) == len(sets):
-        return ready
-    return load_samples(sets, data=data, inferred=inferred)
-
-
 def _computed(
     tasks: Iterable[Task], jobs: int, backend: Backend, scheduler: str | None
-) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of each task as they are finished."""
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the tasks as they are finished."""
     import joblib
 
     with ExitStack() as stack:
         settings = stack.enter_context(_connected(backend, scheduler, jobs))
         local = backend == "local"
-        measure = stack.enter_context(Children()).measure if local else measure_draw
+        measure = stack.enter_context(closing(Children())).measure if local else measure_draw
         stack.enter_context(joblib.parallel_config(**settings))  # read where Parallel is made
         parallel = joblib.Parallel(
             n_jobs=jobs if local else -1, return_as="generator_unordered", batch_size=1
         )
-        yield from parallel(joblib.delayed(measure)(task) for task in tasks)
+        for rows in parallel(joblib.delayed(measure)(task) for task in tasks):
+            yield from rows
 
 
 @contextmanager

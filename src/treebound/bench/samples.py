@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -94,18 +94,13 @@ class Parcel:
         return named
 
 
-def load_samples(
-    names: Sequence[str] | None = None,
-    *,
-    data: str | Path | None = None,
-    inferred: Inferred | None = None,
-) -> list[NamedSample]:
-    """The samples of a study."""
+def load_samples(names: Sequence[str | NamedSample] | None = None, **how: Any) -> list[NamedSample]:
+    """The samples of a study, by default the paper's 25; see :func:`load_sample`."""
     if not names:
         from treebound import datasets
 
         names = [str(name) for name in datasets.list()]
-    return [load_sample(name, data=data, inferred=inferred) for name in names]
+    return [own if isinstance(own, NamedSample) else load_sample(own, **how) for own in names]
 
 
 def load_sample(

@@ -129,25 +129,10 @@ def _refusal(header: bytes, *, may_be_empty: bool) -> str:
 
 
 class Store:
-    """A SQLite file of results.
+    """A SQLite file of results; ``":memory:"`` keeps it in memory.
 
-    Parameters
-    ----------
-    path : path
-        The file, created if it does not exist. ``":memory:"`` keeps it in memory.
-    must_exist : bool
-        Open an existing store for reading. It may be on a read-only file system.
-
-    Raises
-    ------
-    StoreError, OSError
-        If the file is not a store, or cannot be read or written. The file is not changed.
-
-    Examples
-    --------
-    >>> with Store(":memory:") as store:
-    ...     store.studies()
-    []
+    It is created if it does not exist. One that ``must_exist`` is opened for reading, and may be on
+    a read-only file system. A file that is not a store is not changed.
     """
 
     def __init__(self, path: str | Path, *, must_exist: bool = False) -> None:
@@ -172,11 +157,12 @@ class Store:
         self._connection.row_factory = sqlite3.Row
         if not must_exist:
             with self._transaction():
-                (tables,) = self._connection.execute(
-                    "SELECT count(*) FROM sqlite_master"
-                ).fetchone()
-                if not tables:
-                    self._create()
+                query = "SELECT count(*) FROM sqlite_master"
+                (tables,) = self._connection.execute(query).fetchone()
+                header = (f"application_id = {_APPLICATION}", f"user_version = {_VERSION}")
+                statements = [*_SCHEMA.split(";"), *(f"PRAGMA {setting}" for setting in header)]
+                for statement in () if tables else statements:
+                    self._connection.execute(statement)
         self._check_tables()
         if not must_exist:
             # with a write-ahead log commits need no flush, and a killed process loses none
@@ -193,12 +179,6 @@ class Store:
             if beside.exists():
                 shutil.copyfile(beside, folder / f"store{suffix}")
         return folder / "store"
-
-    def _create(self) -> None:
-        for statement in filter(str.strip, _SCHEMA.split(";")):
-            self._connection.execute(statement)
-        self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        self._connection.execute(f"PRAGMA user_version = {_VERSION}")
 
     def _check_tables(self) -> None:
         with closing(sqlite3.connect(_MEMORY)) as fresh:
@@ -236,42 +216,27 @@ class Store:
                 (protocol.key, protocol.name, json.dumps(protocol.settings), _now()),
             )
             for named in samples:
-                self._register_sample(protocol.key, named)
+                sample, kinds = named.sample, [named.count(kind) for kind in KINDS]
+                row = (named.title, sample.n_rows, *kinds, sample.n_classes, named.fingerprint)
+                self._describe("dataset", "data set", protocol.key, named.name, row)
             for model in models:
-                self._register_model(protocol.key, model)
+                query = "SELECT coalesce(max(position) + 1, 0) FROM model WHERE study = ?"
+                (position,) = self._connection.execute(query, (protocol.key,)).fetchone()
+                settings = (position, model.oracle, model.settings)
+                self._describe("model", "model", protocol.key, model.name, settings)
 
-    def _register_sample(self, study: str, named: NamedSample) -> None:
-        sample = named.sample
-        kinds = [named.count(kind) for kind in KINDS]
-        row = (sample.n_rows, *kinds, sample.n_classes, named.fingerprint)
-        self._connection.execute(
-            "INSERT OR IGNORE INTO dataset VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (study, named.name, named.title, *row),
-        )
-        stored = self._one("dataset", "fingerprint", study, named.name)
-        self._refuse(stored != named.fingerprint, "data set", named.name, stored, named.fingerprint)
-
-    def _register_model(self, study: str, model: Learner) -> None:
-        (position,) = self._connection.execute(
-            "SELECT coalesce(max(position) + 1, 0) FROM model WHERE study = ?", (study,)
-        ).fetchone()
-        self._connection.execute(
-            "INSERT OR IGNORE INTO model VALUES (?, ?, ?, ?, ?)",
-            (study, model.name, position, model.oracle, model.settings),
-        )
-        stored = self._one("model", "settings", study, model.name)
-        self._refuse(stored != model.settings, "model", model.name, stored, model.settings)
-
-    def _one(self, table: str, column: str, study: str, name: str) -> str:
-        query = f"SELECT {column} FROM {table} WHERE study = ? AND name = ?"
-        value: str = self._connection.execute(query, (study, name)).fetchone()[0]
-        return value
-
-    def _refuse(self, differs: bool, what: str, name: str, old: str, new: str) -> None:
-        if differs:
+    def _describe(self, table: str, what: str, study: str, name: str, row: tuple[Any, ...]) -> None:
+        """Insert a data set or a model; the last of its columns must be as it is in the store."""
+        marks = ", ".join("?" * (2 + len(row)))
+        insert = f"INSERT OR IGNORE INTO {table} VALUES ({marks})"
+        self._connection.execute(insert, (study, name, *row))
+        query = f"SELECT * FROM {table} WHERE study = ? AND name = ?"
+        *_, stored = self._connection.execute(query, (study, name)).fetchone()
+        if stored != row[-1]:
             raise ValueError(
                 f"The store {str(self.path)!r} holds results of another {what} named {name!r}: "
-                f"{old} there, {new} now. Hint: give it another name, or use another --store."
+                f"{stored} there, {row[-1]} now. Hint: give it another name, or use another "
+                "--store."
             )
 
     @_naming_the_file

@@ -117,7 +117,7 @@ _APPENDIX = (
 
 def dataset_table(results: Results, name: str) -> Sheet:
     """The appendix table of one data set: mean (deviation) of all quantities."""
-    at = [item["name"] for item in results.datasets].index(name)
+    at = [dataset["name"] for dataset in results.datasets].index(name)
     dataset = results.datasets[at]
     best = best_cells(results)[at]
     rows = []
@@ -262,7 +262,7 @@ def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
                 f"There is no table {name!r}. Hint: the tables are {', '.join(TABLES)}."
             )
         if name == "datasets":
-            sheets += [dataset_table(results, item["name"]) for item in results.datasets]
+            sheets += [dataset_table(results, dataset["name"]) for dataset in results.datasets]
         else:
             sheets.append(_TABLES[name](results))
     return [sheet for sheet in sheets if sheet is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from treebound._validation import as_int, invalid
+from treebound._validation import InWords, as_int, invalid
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
@@ -19,12 +19,9 @@ def check_size(name: str, value: object, where: str, most: int = _LARGEST) -> in
     if number > most:
         # Python writes no int of over 4,300 digits.
         digits = int(number.bit_length() * 0.30103) + 1
-        shown = repr(number) if digits < 20 else f"an int of about {digits} digits"
+        shown = number if digits < 20 else InWords(f"an int of about {digits} digits")
         limit = "10**100" if most == _LARGEST else f"{most:,}"
-        raise ValueError(
-            f"The {name!r} parameter of {where} must be an int from 1 to {limit}. "
-            f"Got {shown} instead."
-        )
+        raise invalid(name, where, f"an int from 1 to {limit}", shown)
     return number
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound._validation import as_int, invalid
+from treebound._validation import InWords, as_int, invalid
 from treebound.bounds._checks import check_shape
 from treebound.shapes import TreeShape
 
@@ -118,16 +118,11 @@ def _checked(
         raise invalid("kinds", where, must, kinds)
     for i, kind in enumerate(kinds):
         if kind not in KINDS:
-            raise ValueError(
-                f"The 'kinds' parameter of {where} must be among {KINDS}. "
-                f"Got {kind!r} for column {i} instead."
-            )
+            raise invalid("kinds", where, f"among {KINDS}", InWords(f"{kind!r} for column {i}"))
     if table.dtype.kind == "f" and np.isnan(table).any():
         row, column = np.argwhere(np.isnan(table))[0]
-        raise ValueError(
-            f"The 'X' parameter of {where} must have no missing values. "
-            f"Got nan in row {row}, column {column} instead."
-        )
+        place = InWords(f"nan in row {row}, column {column}")
+        raise invalid("X", where, "a table of no missing values", place)
     columns = zip(table.T, kinds, strict=True)
     tests: frozenset[int] = frozenset({0})
     return len(table), tests.union(*(column_tests(values, kind) for values, kind in columns))

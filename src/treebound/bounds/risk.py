@@ -189,10 +189,8 @@ def tail_inversion(
     k = _whole_errors(name, errors, m)
     ghost = 4 * m if ghost is None else check_size("ghost", ghost, name, 10**16)
     if not callable(log_growth_of):
-        raise TypeError(
-            f"The 'log_growth_of' parameter of {name} must be callable: examples -> log growth. "
-            f"Got {log_growth_of!r} instead."
-        )
+        must = "callable: examples -> log growth"
+        raise TypeError(invalid("log_growth_of", name, must, log_growth_of))
     log_tau, log_p = _logs(name, log_growth_of(m + ghost), log_prior)
     log_level = float(log_p + _log_quarter(name, delta) - log_tau)
     if k == m:

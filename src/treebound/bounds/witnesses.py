@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
-from treebound._validation import as_int
+from treebound._validation import InWords, as_int, invalid
 from treebound.bounds.enumerate import column_tests, rows_of
 from treebound.bounds.stumps import real_stump_partitions
 
@@ -134,10 +134,8 @@ def check_witness(X: ArrayLike) -> WitnessCheck:
     """
     table = np.asarray(X)
     if table.ndim != 2 or 0 in table.shape:
-        raise ValueError(
-            "The 'X' parameter of check_witness must be an array of shape (m, l), neither 0. "
-            f"Got an array of shape {table.shape} instead."
-        )
+        shape = InWords(f"an array of shape {table.shape}")
+        raise invalid("X", "check_witness", "an array of shape (m, l), neither 0", shape)
     m, features = table.shape
     splits = frozenset().union(*(column_tests(values, "real") for values in table.T)) - {0}
     by_size = [0] * (m // 2)

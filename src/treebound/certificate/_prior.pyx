@@ -384,25 +384,25 @@ cdef class PriorSearch:
         cdef Py_ssize_t i
         cdef double most = -INFINITY, most_tilted = -INFINITY, total = 0.0, tilted = 0.0
         cdef double log_odds, p, share
-        cdef Candidate* one
+        cdef Candidate* candidate
         if self.n_scratch == 0:
             return INFINITY, -log1p(-self.hand * self.clip)
         for i in range(self.n_scratch):
-            one = &self.scratch[i]
-            one.gain = self.gain_of(&self.left_a[i * self.n], NULL, 0)
-            most = max(most, one.log_share + one.gain)
-            most_tilted = max(most_tilted, one.log_share + self.tilt * one.gain)
+            candidate = &self.scratch[i]
+            candidate.gain = self.gain_of(&self.left_a[i * self.n], NULL, 0)
+            most = max(most, candidate.log_share + candidate.gain)
+            most_tilted = max(most_tilted, candidate.log_share + self.tilt * candidate.gain)
         for i in range(self.n_scratch):
-            one = &self.scratch[i]
-            total += exp(one.log_share + one.gain - most)
-            tilted += exp(one.log_share + self.tilt * one.gain - most_tilted)
+            candidate = &self.scratch[i]
+            total += exp(candidate.log_share + candidate.gain - most)
+            tilted += exp(candidate.log_share + self.tilt * candidate.gain - most_tilted)
         log_odds = min(30.0, max(-30.0, most + log(total)))
         most_tilted += log(tilted)
         p = min(1.0 - self.clip, max(self.clip, 1.0 / (1.0 + exp(-log_odds))))
         for i in range(self.n_scratch):
-            one = &self.scratch[i]
-            share = (1.0 - self.share_uniform) * exp(self.tilt * one.gain - most_tilted)
-            one.price = -one.log_share - log(share + self.share_uniform) - log1p(-self.hand)
+            candidate = &self.scratch[i]
+            share = (1.0 - self.share_uniform) * exp(self.tilt * candidate.gain - most_tilted)
+            candidate.price = -candidate.log_share - log(share + self.share_uniform) - log1p(-self.hand)
         return -log(p), -log1p(-p)
 
     # -- the search ------------------------------------------------------------------------
@@ -503,7 +503,7 @@ cdef class PriorSearch:
         cdef Py_ssize_t i, n = self.n
         cdef double least = INFINITY, as_leaf
         cdef Node* own
-        cdef Candidate* one
+        cdef Candidate* candidate
         self.count_node(a0, a1, b0, b1)
         self.collect(a0, a1, b0, b1, self.nodes[node].depth)
         own = &self.nodes[node]
@@ -515,10 +515,10 @@ cdef class PriorSearch:
         if as_leaf <= own.go + least:
             return 0
         for i in range(self.n_scratch):
-            one = &self.scratch[i]
-            one.score = trust * (
-                self.gain_of(&self.left_a[i * n], &self.left_b[i * n], n) - one.gain
-            ) - one.price
+            candidate = &self.scratch[i]
+            candidate.score = trust * (
+                self.gain_of(&self.left_a[i * n], &self.left_b[i * n], n) - candidate.gain
+            ) - candidate.price
         self.keep_best(node)
         return 0
 

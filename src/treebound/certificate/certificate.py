@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._choices import CertificateKind
 from treebound._validation import Constraint, Number, Whole, check
 from treebound.bounds.risk import binomial_upper
 from treebound.pruning.path import count
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from treebound.certificate.monitor import Monitor
     from treebound.certificate.row_record import RowsSeen
 
-# What a certificate is computed from, in the words of ``certify=``, ``kind=`` and its ``kind``.
-CertificateKind = Literal["training", "held-out", "folds", "prior"]
-KINDS: tuple[CertificateKind, ...] = get_args(CertificateKind)
 Method = Literal["tail inversion", "compression", "binomial"]
 CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
 DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
@@ -98,6 +96,8 @@ class Certificate:
         of them were.
     constant_error : float or None
         Error of always predicting the most frequent class; None if not known.
+    answer : str or None
+        What a tree of one leaf always answers, as it is printed; None for larger trees.
     """
 
     risk: float
@@ -114,6 +114,7 @@ class Certificate:
     assumptions: tuple[Assumption, ...] = ()
     declared_risk: float | None = None
     constant_error: float | None = None
+    answer: str | None = None
 
     @property
     def training_error(self) -> float:
@@ -139,10 +140,13 @@ class Certificate:
         source = vars(self).get("_class_limits")
         return () if source is None else source()
 
-    def with_class_limits(self, source: Callable[[], tuple[ClassLimit, ...]]) -> Certificate:
-        """A copy that computes its limits by class when they are asked for."""
-        other = replace(self)
-        vars(other)["_class_limits"] = source
+    def of_tree(
+        self, tree: Tree, class_limits: Callable[[], tuple[ClassLimit, ...]]
+    ) -> Certificate:
+        """A copy that names the answer of one leaf; it computes limits by class when asked."""
+        answer = repr(tree.classes.tolist()[int(tree.label[0])]) if tree.n_leaves == 1 else None
+        other = replace(self, answer=answer)
+        vars(other)["_class_limits"] = class_limits
         return other
 
     def monitor(self, alpha: float = 0.01) -> Monitor:
@@ -156,7 +160,7 @@ class Certificate:
         """
         from treebound.certificate.monitor import error_monitor
 
-        limits = [(one.label, one.risk) for one in self.by_class if one.risk < 1.0]
+        limits = [(limit.label, limit.risk) for limit in self.by_class if limit.risk < 1.0]
         return error_monitor(self.risk, limits, alpha=alpha)
 
     @property
@@ -187,8 +191,12 @@ class Certificate:
         if self.constant_error is None:
             return f"{limit} ({seen})."
         baseline = _percent(self.constant_error)
-        if self.leaves == 1:
-            return f"The tree has one leaf and always gives the same answer. {limit} ({seen})."
+        if self.answer is not None:
+            right = _percent(1.0 - self.training_error)
+            return (
+                f"The tree has one leaf and always answers {self.answer} ({right} of these "
+                f"examples). {limit} ({seen})."
+            )
         if not self.useful:
             return (
                 "This promises no more than always answering the most frequent class, which is "
@@ -231,7 +239,7 @@ class Certificate:
             )
         if self.assumptions:
             lines.append("It holds only if all of this is true:")
-            lines += [f"- {one}" for one in self.assumptions]
+            lines += [f"- {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
 
     def class_lines(self) -> list[str]:

@@ -42,8 +42,8 @@ def certify_proof(
         constant_error=1.0 - max(proof.rows) / max(proof.m, 1),
     )
     level = log(delta) + proof.log_prior
-    return certificate.with_class_limits(
-        partial(by_class_on_rows, tree.classes.tolist(), proof.rows, proof.errors, level)
+    return certificate.of_tree(
+        tree, partial(by_class_on_rows, tree.classes.tolist(), proof.rows, proof.errors, level)
     )
 
 

@@ -18,17 +18,17 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._choices import CertificateKind, Unknown
 from treebound.bounds.risk import risk_upper
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import (
     DRAWN_APART,
     Assumption,
     Certificate,
-    CertificateKind,
     certify_counts,
     errors_by_class,
 )
-from treebound.data import Sample, Unknown
+from treebound.data import Sample
 from treebound.data.frames import Table
 from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import same_length
@@ -230,8 +230,8 @@ class HeldOut:
         if counts is None:
             return certificate
         of_classes = errors_by_class(tree, counts)
-        return certificate.with_class_limits(
-            partial(by_class_on_rows, tree.classes.tolist(), *of_classes, log(delta / shares))
+        return certificate.of_tree(
+            tree, partial(by_class_on_rows, tree.classes.tolist(), *of_classes, log(delta / shares))
         )
 
 

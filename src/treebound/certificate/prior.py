@@ -39,10 +39,11 @@ from treebound.bounds.risk import risk_upper
 from treebound.certificate._prior import PriorSearch
 from treebound.certificate.certificate import errors_by_class
 from treebound.data import Column, Sample
+from treebound.data.columns import KINDS
 from treebound.pruning.costs import Costs, cost_matrix
 from treebound.tree.model import Tree
+from treebound.tree.split import Split, split_of
 
-_KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
 # Log probabilities are sums of at most 10^5 terms, each off by less than 10^-14.
 _SLACK = 1e-9
 
@@ -193,7 +194,8 @@ class Prior:
         same &= splits["category"] == tree.category[node]
         if tree.category[node] < 0:
             same &= splits["threshold"] == tree.threshold[node]
-        beside = same & (splits["missing_left"] == _missing_goes_left(tree, node))
+        split = split_of(tree, node)
+        beside = same & (splits["missing_left"] == split.missing_left)
         if beside.any():
             return log_go - float(splits["price"][beside][0])
         options = self.options
@@ -201,7 +203,7 @@ class Prior:
         share += log(options.clip) if isinf(log_go) else log_go
         # half of the share is for candidates with missing values on the other side
         return share + (
-            -float(splits["price"][same][0]) if same.any() else _edited(tree, node, self.a)
+            -float(splits["price"][same][0]) if same.any() else _edited(tree, split, self.a)
         )
 
     def certify(self, tree: Tree, delta: float) -> CertifiedTree:
@@ -217,7 +219,7 @@ class Prior:
     def _certified(self, tree: Tree, proof: PriorProof, delta: float) -> CertifiedTree:
         costs, score = Costs.of(tree, self.costs), proof.risk(delta)
         cost = float(costs.losses(tree)[tree.leaves].sum())
-        if costs.given or tree.weighted:
+        if costs.chosen or tree.weighted:
             share = cost / max(costs.m, 1.0)
             errors = round(min(share, 1.0) * proof.m)
             score = limit(proof.m, errors, log(delta) + proof.log_prior)
@@ -246,14 +248,6 @@ def log_labels(counts: NDArray[Any], power: float = PriorOptions.label_power) ->
     """Log probability of each label of a leaf with these class counts on A."""
     weight = (counts + 0.5) ** power
     return np.asarray(np.log(weight / weight.sum(axis=-1, keepdims=True)))
-
-
-def _missing_goes_left(tree: Tree, node: int) -> bool:
-    """Where a missing value goes; among categories it is one of them if rows have it."""
-    column = tree.columns[tree.feature[node]]
-    if column.kind == "nominal" and column.missing:
-        return bool(tree.category[node] == len(column.categories or ()))
-    return bool(tree.missing_left[node])
 
 
 def limit(m: int, errors: int, log_level: float) -> float:
@@ -320,7 +314,7 @@ def _kernel(a: Sample, b: Sample, options: PriorOptions, costs: Any) -> PriorSea
         order,
         np.ascontiguousarray(a.y, dtype=np.int32),
         np.ascontiguousarray(b.y, dtype=np.int32),
-        np.array([_KINDS[column.kind] for column in columns], dtype=np.int32),
+        np.array([KINDS.index(column.kind) for column in columns], dtype=np.int32),
         np.array([len(column.categories or ()) for column in columns], dtype=np.int32),
         *_losses(b, costs),
         options,
@@ -354,21 +348,18 @@ def _floats(sample: Sample) -> NDArray[np.float64]:
 # -- edited splits -----------------------------------------------------------------------------
 
 
-def _edited(tree: Tree, node: int, a: Sample) -> float:
+def _edited(tree: Tree, split: Split, a: Sample) -> float:
     """Log probability of any split: column uniform, then a threshold or a category.
 
     Shorter decimals are more probable. Where missing values go is one of three choices.
     """
-    column = tree.columns[tree.feature[node]]
     total = -log(len(tree.columns)) - log(3.0)
-    if column.kind == "real":
-        return total + log_decimal(float(tree.threshold[node]))
-    size = len(column.categories or ())
-    if column.kind == "nominal":
-        code = int(tree.category[node])
-    else:
-        code = int(np.clip(np.floor(tree.threshold[node]), -1, size - 1))
-    return total + _log_category(column, code, a.X.values[tree.feature[node]])
+    if split.is_real:
+        return total + log_decimal(split.threshold)
+    if split.kind == "category" and len(split.codes) > 1:
+        return -inf  # the masses of single categories sum to 1
+    code = split.codes[-1] if split.codes else -1
+    return total + _log_category(split.column, code, a.X.values[split.feature])
 
 
 def log_decimal(value: float) -> float:

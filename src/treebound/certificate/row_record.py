@@ -137,21 +137,21 @@ class RowRecord:
         )
 
 
-def same_rows(one: RowSketch | None, other: RowSketch | None) -> bool:
+def same_rows(sketch: RowSketch | None, other: RowSketch | None) -> bool:
     """Whether two tables have rows in common, more than chance explains; None is a table too."""
-    if one is None or other is None:
-        return one is other
-    if not one.rows or not other.rows:  # rows that could not be hashed count as the same
-        return one.rows == other.rows
-    return RowRecord({"validation": one}).recognise(other.hashes, other).significant
+    if sketch is None or other is None:
+        return sketch is other
+    if not sketch.rows or not other.rows:  # rows that could not be hashed count as the same
+        return sketch.rows == other.rows
+    return RowRecord({"validation": sketch}).recognise(other.hashes, other).significant
 
 
-def _same(one: RowSketch, other: RowSketch) -> bool:
+def _same(sketch: RowSketch, other: RowSketch) -> bool:
     """Whether two sketches are of the same rows."""
     return (
-        one.rows == other.rows
-        and np.array_equal(one.hashes, other.hashes)
-        and np.array_equal(one.counts, other.counts)
+        sketch.rows == other.rows
+        and np.array_equal(sketch.hashes, other.hashes)
+        and np.array_equal(sketch.counts, other.counts)
     )
 
 

@@ -27,6 +27,7 @@ from treebound.landscape import Landscape
 from treebound.pruning import merge_equal_leaves
 from treebound.tree.model import Tree
 from treebound.tree.naming import needs_name
+from treebound.tree.split import named_splits
 
 # Two fits, each with a limit that fails with probability delta, fail together more often.
 CHOSEN_ONCE = (
@@ -72,8 +73,8 @@ def certify_tree(
         assumptions=tuple(_assumptions(tree, least.method, landscape is not None, unknown)),
         constant_error=1.0 - float(class_rows.max()) / m,
     )
-    return certificate.with_class_limits(
-        partial(by_class_training, tree, class_rows, class_errors, float(delta), landscape)
+    return certificate.of_tree(
+        tree, partial(by_class_training, tree, class_rows, class_errors, float(delta), landscape)
     )
 
 
@@ -144,22 +145,13 @@ def _log_splits(tree: Tree, named: NDArray[np.bool_]) -> float:
             # the category is one of those that occur as often among the names
             total += log(int(inside[node]) // (int(inside[tree.left[node]]) + 1))
         else:
-            total += log(_ways(column))
+            total += log(named_splits(column))
     return total
 
 
-def _ways(column: Column) -> int:
-    """Number of different splits of a column, given the row that names a threshold."""
-    size = len(column.categories or ())
-    if column.kind == "nominal":
-        # with two categories, the second is the first with the children swapped
-        return 1 if size + column.missing == 2 else size + column.missing
-    thresholds = max(size - 1, 1) if column.declared else 1
-    # missing goes left or right at each threshold, or is separated from all present values
-    return 2 * thresholds + 1 if column.missing else thresholds
-
-
-def _assumptions(tree: Tree, method: Method, given: bool, unknown: str) -> Iterator[Assumption]:
+def _assumptions(
+    tree: Tree, method: Method, declared_features: bool, unknown: str
+) -> Iterator[Assumption]:
     if tree.weighted:
         text = "errors are counted by rows, each once: the limit is about new rows without weights"
         yield Assumption(text, True)
@@ -176,7 +168,7 @@ def _assumptions(tree: Tree, method: Method, given: bool, unknown: str) -> Itera
     if any(not column.missing for column in tree.columns):
         text = "values are missing only in columns that have missing training values"
         yield Assumption(text, False)
-    if given:
+    if declared_features:
         yield Assumption("the landscape given was known before the data were seen", False)
         return
     undeclared = list(filter(_undeclared, tree.columns))

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from treebound._extras import loaded_late
 
 if TYPE_CHECKING:
     from treebound.classifier.estimator import BoundTreeClassifier
 
 __all__ = ["BoundTreeClassifier"]
 
-
-def __getattr__(name: str) -> Any:
-    if name != "BoundTreeClassifier":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from treebound.classifier.estimator import BoundTreeClassifier
-
-    globals()[name] = BoundTreeClassifier
-    return BoundTreeClassifier
+__getattr__ = loaded_late(__name__, {"BoundTreeClassifier": "treebound.classifier.estimator"})

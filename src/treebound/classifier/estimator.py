@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treebound._validation import OneOf, check, invalid
+from treebound._validation import OneOf, check, invalid, parameters_of
 from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import ModelMethods
 from treebound.classifier.not_in_memory import fit_elsewhere, fit_engine
@@ -23,7 +23,6 @@ from treebound.data.streams import in_database, is_on_ray, is_stream
 from treebound.edit import Editor
 from treebound.growing import Progress
 from treebound.model import Model
-from treebound.model_methods import parameters_of
 from treebound.parameters import FitParameters
 
 if TYPE_CHECKING:

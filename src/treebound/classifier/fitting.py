@@ -201,7 +201,7 @@ def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions, c
     prior = Prior(sample, seed, limits, costs=costs)
     trees = search_trees(prior, parameters.delta, seed=seed or 0)
     if parameters.max_leaves is not None:
-        trees = [one for one in trees if one.leaves <= parameters.max_leaves]
+        trees = [tree for tree in trees if tree.leaves <= parameters.max_leaves]
     frontier = Frontier.of(trees, parameters.target_risk)
     chosen = frontier[frontier.chosen]
     return replace(

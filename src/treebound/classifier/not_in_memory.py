@@ -69,7 +69,7 @@ def fit_elsewhere(
 def refuse_groups(groups: Any) -> None:
     """Raise a ValueError for groups, which cannot be kept together."""
     if groups is not None:
-        raise ValueError("The 'groups' parameter must be None for rows that are not in memory.")
+        raise invalid("groups", "", "None for rows that are not in memory", type(groups))
 
 
 def _needs_rows(pruner: Pruner | None) -> bool:
@@ -91,12 +91,12 @@ def refuse_what_needs_rows(pruner: Pruner | None) -> None:
 def _refuse_what_needs_a_table(parameters: FitParameters) -> None:
     """Raise a ValueError for certificates that need the rows of a table in memory."""
     if parameters.certify not in ("training", "held-out"):
-        raise ValueError(
-            "The 'certify' parameter must be 'training' or 'held-out' for rows that are not in "
-            f"memory, as those of a table of more than {MOST_VALUES:,} values. Got "
-            f"{parameters.certify!r} instead. Hint: 'held-out' has nearly the limit of 'folds' "
-            "with so many rows."
+        must = (
+            "'training' or 'held-out' for rows that are not in memory, as those of a table of more "
+            f"than {MOST_VALUES:,} values"
         )
+        hint = "'held-out' has nearly the limit of 'folds' with so many rows."
+        raise invalid("certify", "", must, parameters.certify, hint)
 
 
 def fit_stream(

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._validation import parameters_of
 from treebound.classifier.methods import ModelMethods
 from treebound.model import Model
-from treebound.model_methods import learned, parameters_of
+from treebound.model_methods import learned
 
 
 class Answered(NamedTuple):

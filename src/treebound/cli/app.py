@@ -42,7 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fit": ("fit", "Fit a tree to a table: a file, a table of DuckDB, or '-' for standard input."),
     "predict": ("predict", "Answer for every row of a table, chunk by chunk."),
     "explain": (
-        "explain",
+        "predict",
         "Say why rows get their predictions, and what would have to change for another one.",
     ),
     "evaluate": ("evaluate", "Try a model on labelled rows that took no part in fitting."),
@@ -52,8 +52,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Watch rows, in the order they came, against the certificate of a model.",
     ),
     "edit": ("edit", "Change the tree of a model by hand, in a browser."),
-    "compare": ("compare", "Show where two models answer differently, and which is right."),
-    "prune": ("prune", "Prune the tree of a model again."),
+    "compare": ("evaluate", "Show where two models answer differently, and which is right."),
+    "prune": ("fit", "Prune the tree of a model again."),
     "show": ("show", "Show the tree of a model as text, rules, a picture, a page, or code."),
     "completion": ("app", "Print a script that completes commands and options with Tab."),
     "data": ("data", "The 25 data sets of the paper: list, info, fetch, check."),
@@ -81,9 +81,10 @@ def examples(*lines: str) -> str:
     return "\n".join(["Examples:", "", *(f"    {line}" for line in lines)])
 
 
-def command(*lines: str) -> Callable[[F], F]:
+def command(*lines: str, **settings: Any) -> Callable[[F], F]:
     """Register a command, with examples for its help."""
-    return app.command(help_epilogue=examples(*lines))
+    registered: Callable[[F], F] = app.command(help_epilogue=examples(*lines), **settings)
+    return registered
 
 
 @command(

@@ -41,11 +41,14 @@ def check(
     target
         The column to predict; not needed if the schema names it.
     """
+    from treebound.data import Sample
     from treebound.data.check import HEADINGS, aligned, check_sample, file_findings
 
     table = read_training([data], options, target)
-    lost = file_findings(table.raw, options.checked_schema(target).ignored)
-    report = check_sample(table.sample(table.raw.table()), str(table.schema.target), lost)
+    ordered = options.ordered or None
+    sample = Sample.learn(table.table(), table.labels(), ordinal_features=ordered)
+    lost = file_findings(table, options.checked_schema(target).ignored)
+    report = check_sample(sample, str(table.schema.target), lost)
     if json:
         document = {
             "rows": report.n_rows,
@@ -59,7 +62,7 @@ def check(
         return
     shown = {row[0]: row for row in report.rows()}
     rows = [shown.get(name, (name, kind, "", "", "")) for name, kind, _ in table.schema.rows()]
-    print_result(f"{table.raw.name}: {report.n_rows:,} rows\n")
+    print_result(f"{table.name}: {report.n_rows:,} rows\n")
     print_result("\n".join(aligned([HEADINGS, *rows])))
     print_result("" if report.findings else "\nNothing looks suspicious.")
     for finding in report.findings:

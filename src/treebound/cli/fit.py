@@ -1,4 +1,4 @@
-"""``treebound fit``."""
+"""``treebound fit`` and ``treebound prune``."""
 
 from __future__ import annotations
 
@@ -10,29 +10,34 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from treebound._choices import CertificateKind, Criterion, Size, Thresholds, Unknown
 from treebound._validation import invalid
 from treebound.cli.app import command
 from treebound.cli.messages import print_message, progress
-from treebound.cli.options import Data, Force, Many, Output, Quiet, Switch, TableOptions
+from treebound.cli.options import (
+    Data,
+    FileOptions,
+    Force,
+    Many,
+    Model,
+    Output,
+    Quiet,
+    Switch,
+    TableOptions,
+    Target,
+)  # fmt: skip
 from treebound.cli.overwrite import check_distinct, check_output
 from treebound.cli.training import Training
 from treebound.cli.weighting import WeightOptions
+from treebound.pruning import NAMES
 
 if TYPE_CHECKING:
     from treebound.data import Sample
-    from treebound.model import Model
+    from treebound.model import Model as FittedModel
     from treebound.parameters import FitParameters
 
-Pruner = Literal[
-    "bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", "mdl"
-]
-Pruning = Literal[Pruner, "none"]
-# As the library has them; said here again so that help need not load it.
-Criterion = Literal["entropy", "gini", "misclassification"]
-Thresholds = Literal["decimal", "midpoint", "observed"]
-Size = Literal["accurate", "balanced", "small", "detailed"]
-Unknown = Literal["other", "majority", "stop", "missing", "error"]
-Certify = Literal["training", "held-out", "folds", "prior"]
+Pruner: Any = Literal[(*NAMES,)]
+Pruning: Any = Literal[(*NAMES, "none")]
 
 
 @Parameter(name="*")
@@ -86,7 +91,7 @@ class TreeOptions:
     class_order: str | None = None
     first: Many = ()
     unknown: Unknown = "other"
-    certify: Certify = "training"
+    certify: CertificateKind = "training"
     delta: float = 0.05
     target_risk: float | None = None
 
@@ -168,6 +173,7 @@ def fit(
         Also print the kind of every column.
     """
     from treebound.cli.models import summary, write_model
+    from treebound.show import to_html
 
     _check_files(more)
     if threshold is not None:  # the library calls another option --thresholds
@@ -207,10 +213,12 @@ def fit(
         stop.args = ("Cross-validation was stopped; the tree of all rows is fitted.",)
         raise
     finally:
-        _write_pages(models, pages, facts)
+        for own, path in zip(models, pages, strict=True):
+            if path is not None:
+                to_html(own, path, facts=facts)
 
 
-def _referring(model: Model, risks: Sequence[float]) -> list[Model]:
+def _referring(model: FittedModel, risks: Sequence[float]) -> list[FittedModel]:
     """A model for each risk that it promises, and the promises printed."""
     from treebound.promises import refer
 
@@ -218,16 +226,6 @@ def _referring(model: Model, risks: Sequence[float]) -> list[Model]:
     for own in models:
         print_message(str(own.referral))
     return models
-
-
-def _write_pages(
-    models: Sequence[Model], pages: Sequence[Path | None], facts: dict[str, str]
-) -> None:
-    from treebound.show import to_html
-
-    for own, path in zip(models, pages, strict=True):
-        if path is not None:
-            to_html(own, path, facts=facts)
 
 
 def _names(path: Path | None, risks: Sequence[float]) -> list[Path | None]:
@@ -258,7 +256,7 @@ def _check_files(more: Sequence[Path]) -> None:
             )
 
 
-def _facts(paths: Sequence[Path], model: Model) -> dict[str, str]:
+def _facts(paths: Sequence[Path], model: FittedModel) -> dict[str, str]:
     """Where the tree of a page comes from."""
     table = paths[0].name + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     rows = f"{int(model.tree.rows[0]):,} rows"
@@ -266,7 +264,7 @@ def _facts(paths: Sequence[Path], model: Model) -> dict[str, str]:
 
 
 def _cross_validated(
-    parameters: FitParameters, sample: Sample, model: Model, k: int, quiet: bool
+    parameters: FitParameters, sample: Sample, model: FittedModel, k: int, quiet: bool
 ) -> str:
     """Cross-validate and print the result; the share of errors."""
     from treebound.classifier.fitting import cross_validated
@@ -288,3 +286,58 @@ def _cross_validated(
     )
     print_message(quality_line([fold.truth for fold in folds], [fold.shares for fold in folds]))
     return f"{total} ({len(folds)} folds)"
+
+
+@command(
+    "treebound prune model.json data.csv --leaves 5 -o small.json",
+    "treebound prune model.json data.csv --pruning cost-complexity",
+    "treebound prune model.json validation.csv --pruning reduced-error -o pruned.json",
+)
+def prune(
+    model: Model,
+    data: Data,
+    /,
+    *,
+    target: Target = None,
+    pruning: Pruner = "bound",
+    leaves: int | None = None,
+    output: Output = None,
+    force: Force = False,
+    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+) -> None:
+    """Prune the tree of a model again.
+
+    A model keeps the tree it was pruned from, so that nothing is fitted anew. The table is the
+    training table, or another one: counts, answers and errors are those of its rows. For
+    "reduced-error", validation rows that took no part in fitting.
+
+    Parameters
+    ----------
+    pruning
+        The pruner.
+    leaves
+        Keep at most this many leaves, instead of as many as the pruner chooses.
+    output
+        Where to write the pruned model; without it the tree is printed.
+    """
+    from treebound.cli.models import labelled_rows, loaded_model, summary, write_model
+    from treebound.verbs import prune as prune_model
+
+    check_output(output, "model", reads=[model, data, options.schema], force=force)
+    loaded = loaded_model(model, data)
+    grown = loaded.grown.n_leaves
+    if leaves is not None and not 1 <= leaves <= grown:
+        raise ValueError(
+            f"The option --leaves must be from 1 to {grown:,}, the leaves of the grown tree. "
+            f"Got {leaves:,} instead."
+        )
+    table = labelled_rows(loaded, data, options, target)
+    rows = (table.table(), table.labels())
+    if pruning == "reduced-error":
+        pruned: Any = prune_model(loaded, validation=rows, pruner=pruning)
+    else:
+        pruned = prune_model(loaded, *rows, pruner=pruning)
+    if leaves is not None:
+        pruned = pruned.prune_to(leaves)
+    print_message(summary(pruned))
+    write_model(pruned, output)

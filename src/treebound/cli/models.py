@@ -62,10 +62,7 @@ def labelled_rows(
     model: Model, data: Path, options: FileOptions, target: str | None, also: str | None = None
 ) -> RawTable:
     """Rows with their labels, in the columns and classes of a model; perhaps one more column."""
-    rows = next(_labelled(model, [data], options, target, also).chunks(None))
-    if not len(rows):
-        raise ValueError(f"{data} has no rows, only the names of its columns.")
-    return rows
+    return next(_labelled(model, [data], options, target, also).chunks(None)).with_rows()
 
 
 def tested_rows(
@@ -83,10 +80,7 @@ def tested_rows(
                 raise no_target(relation.columns)
             return tested_there(model, relation, name)
     source = _labelled(model, paths, options, target)
-    tested = model.tested(source, source.asked.target)
-    if not tested.counts.any():
-        raise ValueError(f"{source.name} has no rows, only the names of its columns.")
-    return tested
+    return model.tested(source, source.asked.target)
 
 
 def _labelled(

@@ -132,10 +132,7 @@ def _rows(
     if labels:
         labelled = labelled_rows(model, data, options, target)
         return labelled.table(), model.classes[read_classes(labelled.labels(), model.classes)]
-    rows = read_raw(str(data), schema_of(model, options), unknown="keep")
-    if not len(rows):
-        raise ValueError(f"{data} has no rows, only the names of its columns.")
-    return rows.table(), None
+    return read_raw(str(data), schema_of(model, options), unknown="keep").with_rows().table(), None
 
 
 def _watch(

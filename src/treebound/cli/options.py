@@ -186,9 +186,9 @@ def _columns(texts: Sequence[str], option: str) -> list[tuple[str, tuple[str, ..
     for text in texts:
         name, listed, rest = text.partition("=")
         if not listed:
-            columns += [(item, None) for item in _names([text], option)]
+            columns += [(own, None) for own in _names([text], option)]
             continue
-        categories = tuple(item.strip() for item in rest.split(","))
+        categories = tuple(category.strip() for category in rest.split(","))
         if not name.strip() or "" in categories or len(set(categories)) < len(categories):
             raise invalid(option, "", "NAME=A,B,C with each category once", text)
         columns.append((name.strip(), categories))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter, Token, validators
 from rich.table import Table
 
-from treebound.cli.app import app, console
-from treebound.cli.app import theory as _theory
+from treebound.cli.app import command, console, theory
 from treebound.cli.options import Switch
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
@@ -25,31 +24,19 @@ FORMS = ("fast", "tight", "closed", "chain", "chain-sum", "best")
 _features = Group("Features a tree may test", sort_key=1)
 
 
-def _examples(*commands: str) -> str:
-    return "\n".join(["Examples:", "", *(f"    {command}" for command in commands)])
-
-
-def _shape(type_: Any, tokens: Sequence[Token]) -> TreeShape:
-    return TreeShape.parse(tokens[0].value)
-
-
 def _category_counts(type_: Any, tokens: Iterable[Token]) -> tuple[int | None, ...]:
     """``3,5`` or ``3`` and ``5``; ``?`` is a column whose categories were not declared."""
-    pieces = [piece.strip() for token in tokens for piece in token.value.split(",")]
-    return tuple(_category_count(piece) for piece in pieces)
-
-
-def _category_count(text: str) -> int | None:
-    if text == "?":
-        return None
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"{text!r} is not a number of categories, an integer >= 1.")
-    return int(text)
+    texts = [text.strip() for token in tokens for text in token.value.split(",")]
+    for text in texts:
+        if text != "?" and not (text.isdecimal() and int(text)):
+            raise ValueError(f"{text!r} is not a number of categories, an integer >= 1.")
+    return tuple(None if text == "?" else int(text) for text in texts)
 
 
 Shape = Annotated[
     TreeShape,
-    Parameter(converter=_shape, n_tokens=1, allow_leading_hyphen=True, metavar="SHAPE",
+    Parameter(converter=lambda type_, tokens: TreeShape.parse(tokens[0].value), n_tokens=1,
+              allow_leading_hyphen=True, metavar="SHAPE",
               help="'.' is a leaf, '(XY)' a node, e.g. \"((..).)\"."),
 ]  # fmt: skip
 AtLeastZero = Annotated[int, Parameter(validator=validators.Number(gte=0))]
@@ -95,12 +82,10 @@ class Features:
 _NONE = Features()
 
 
-@app.command(
-    group=_theory,
-    help_epilogue=_examples(
-        'treebound vcdim "((..).)" --real 10',
-        'treebound vcdim "(..)" --real 2 --nominal 3,? --sample',
-    ),
+@command(
+    'treebound vcdim "((..).)" --real 10',
+    'treebound vcdim "(..)" --real 2 --nominal 3,? --sample',
+    group=theory,
 )
 def vcdim(
     shape: Shape,
@@ -134,12 +119,10 @@ def vcdim(
     _print_rows(rows)
 
 
-@app.command(
-    group=_theory,
-    help_epilogue=_examples(
-        'treebound growth "((..).)" --real 10 --examples 1000 --classes 3',
-        'treebound growth "(..)" --real 4 --examples 100 --all-forms',
-    ),
+@command(
+    'treebound growth "((..).)" --real 10 --examples 1000 --classes 3',
+    'treebound growth "(..)" --real 4 --examples 100 --all-forms',
+    group=theory,
 )
 def growth(
     shape: Shape,
@@ -194,10 +177,7 @@ def growth(
     _print_table(title, ("form", "ln tau", "log10 tau", "of all labellings"), rows)
 
 
-@app.command(
-    group=_theory,
-    help_epilogue=_examples('treebound partitions "((..).)" --examples 6 --real 2 --search 200'),
-)
+@command('treebound partitions "((..).)" --examples 6 --real 2 --search 200', group=theory)
 def partitions(
     shape: Shape,
     /,
@@ -237,7 +217,7 @@ def partitions(
     _print_table(title, facts, [facts.values()])
 
 
-@app.command(group=_theory, help_epilogue=_examples("treebound shapes --leaves 5"))
+@command("treebound shapes --leaves 5", group=theory)
 def shapes(
     *,
     leaves: AtLeastOne,
@@ -274,7 +254,7 @@ def shapes(
     _print_table(title, ("shape", "depth", "symmetries"), listed)
 
 
-@app.command(group=_theory, help_epilogue=_examples("treebound witness 5 3"))
+@command("treebound witness 5 3", group=theory)
 def witness(examples: AtLeastOne, features: AtLeastOne, /, *, as_json: AsJson = False) -> None:
     """A sample of real features that a stump splits in as many ways as there can be.
 

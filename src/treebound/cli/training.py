@@ -19,8 +19,6 @@ from treebound.cli.weighting import WeightOptions
 if TYPE_CHECKING:
     from treebound.data import Column, Sample
     from treebound.data.files import RawTable
-    from treebound.data.frames import Table
-    from treebound.data.schema import Schema
     from treebound.model import Model
     from treebound.parameters import FitParameters
 
@@ -28,41 +26,21 @@ if TYPE_CHECKING:
 _TIMES_IN_MEMORY = 6
 
 
-@dataclass(frozen=True)
-class TrainingTable:
-    """A table to learn from."""
-
-    raw: RawTable
-    schema: Schema  # what every column is taken for
-    ordered: list[str]  # columns of numbers that are ordinal
-
-    def sample(self, X: Table, weight: Any = None, class_weight: Any = None) -> Sample:
-        """The rows, encoded; ``X`` has their columns."""
-        from treebound.data import Sample
-
-        labels, ordered = self.raw.labels(), self.ordered or None
-        return Sample.learn(X, labels, weight, class_weight=class_weight, ordinal_features=ordered)
-
-
-def read_training(
-    paths: Sequence[Path], options: TableOptions, target: str | None
-) -> TrainingTable:
+def read_training(paths: Sequence[Path], options: TableOptions, target: str | None) -> RawTable:
     """Read a table to learn from; a ValueError says what is wrong with it."""
     from treebound.data.files import read_raw
 
-    raw = read_raw([str(path) for path in paths], options.checked_schema(target))
-    if not len(raw):
-        raise ValueError(f"{raw.name} has no rows, only the names of its columns.")
+    raw = read_raw([str(path) for path in paths], options.checked_schema(target)).with_rows()
     if raw.schema.target is None:
         raise no_target(raw.schema.names)
     if not raw.schema.columns:
         raise ValueError(f"{raw.name} has no column to learn from beside {raw.schema.target!r}.")
     _check_classes(raw)
-    shown = tuple(
+    columns = tuple(
         _ordered_column(raw, column.name) if column.name in options.ordered else column
         for column in raw.schema.columns
     )
-    return TrainingTable(raw, replace(raw.schema, columns=shown), options.ordered)
+    return replace(raw, schema=replace(raw.schema, columns=columns))
 
 
 def _check_classes(raw: RawTable) -> None:
@@ -174,12 +152,19 @@ class Training:
         """Read the whole table, print what is suspicious, and fit."""
         from treebound.certificate.row_record import RowRecord
         from treebound.classifier.fitting import fit_sample, fit_table
+        from treebound.data import Sample
 
         with progress(f"reading {self.paths[0]}", self.quiet):
             table = read_training(self.paths, self.options, self.target)
-            X, row_weights = self.weights.divided(table.raw.table())
-            parameters = self.weights.applied(parameters, table.raw.labels())
-            sample = table.sample(X, row_weights, parameters.class_weight)
+            X, row_weights = self.weights.divided(table.table())
+            parameters, labels = self.weights.applied(parameters, table.labels()), table.labels()
+            sample = Sample.learn(
+                X,
+                labels,
+                row_weights,
+                class_weight=parameters.class_weight,
+                ordinal_features=self.options.ordered or None,
+            )
         if self.folds is not None and self.folds > sample.n_rows:
             raise invalid("cv", "", f"at most {sample.n_rows}, the number of rows", self.folds)
         self._describe(table, sample)
@@ -187,12 +172,12 @@ class Training:
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is suspicious was printed above
             if parameters.certify in ("held-out", "folds"):  # columns are learned without some rows
-                model = fit_table(parameters, X, table.raw.labels(), row_weights)
+                model = fit_table(parameters, X, labels, row_weights)
                 return replace(model, target=name), parameters, sample
             rows = RowRecord.of(sample, named=True)
             return fit_sample(parameters, sample, target=name, rows=rows), parameters, sample
 
-    def _describe(self, table: TrainingTable, sample: Sample) -> None:
+    def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""
         from treebound.cli.check import brief_lines
 
@@ -207,7 +192,7 @@ class Training:
             f"with {sample.n_classes:,} classes."
         )
         named = self.options.checked_schema(self.target).ignored
-        for column in table.raw.schema.ignored:
+        for column in table.schema.ignored:
             if column not in named:
                 print_message(
                     f"Warning: Column {column!r} is left out: a tree cannot split on its type "

@@ -103,10 +103,8 @@ def by_class(texts: Sequence[str], classes: Sequence[Any], option: str = "costs"
     numbers = {}
     for name, value in _pairs(texts, option):
         if name not in labels:
-            raise ValueError(
-                f"The {option!r} parameter must name classes. Got {name!r} instead. "
-                f"Hint: the classes are {', '.join(list(labels)[:20])}."
-            )
+            hint = f"the classes are {', '.join(list(labels)[:20])}."
+            raise invalid(option, "", "names of classes", name, hint)
         numbers[labels[name]] = value
     return numbers
 
@@ -159,10 +157,10 @@ class AnswerThreshold:
 
     def figures(self, tested: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
         """The threshold, and what errors cost for each row with it and without it."""
-        found: dict[str, Any] = {"threshold": self.probability}
-        if self.costs is not None:
-            found |= {"cost": self._cost(tested), "cost_without_threshold": self._cost(before)}
-        return found
+        if self.costs is None:
+            return {"threshold": self.probability}
+        costs = {"cost": self._cost(tested), "cost_without_threshold": self._cost(before)}
+        return {"threshold": self.probability, **costs}
 
     def _cost(self, tested: dict[str, Any]) -> float:
         assert self.costs is not None

@@ -5,18 +5,13 @@ The estimator is loaded when first used: workers run ``tasks`` and need no sciki
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from treebound._extras import loaded_late
 
 if TYPE_CHECKING:
     from treebound.dask.classifier import DaskBoundTreeClassifier
 
 __all__ = ["DaskBoundTreeClassifier"]
 
-
-def __getattr__(name: str) -> Any:
-    if name != "DaskBoundTreeClassifier":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from treebound.dask.classifier import DaskBoundTreeClassifier
-
-    globals()[name] = DaskBoundTreeClassifier
-    return DaskBoundTreeClassifier
+__getattr__ = loaded_late(__name__, {"DaskBoundTreeClassifier": "treebound.dask.classifier"})

@@ -1,6 +1,7 @@
 """Tables to samples: the only place where values are read, typed and checked."""
 
-from treebound.data.columns import Column, Kind, Unknown, landscape_of
+from treebound._choices import Unknown
+from treebound.data.columns import Column, Kind, landscape_of
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.matrix import Matrix
 from treebound.data.sample import Sample

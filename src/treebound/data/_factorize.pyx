@@ -47,11 +47,11 @@ def factorize_objects(values):
 
 cdef int32_t _code(object value, dict code_of) except -3:
     """The code of a text, which may be new; -1 if missing, -2 if it is no text."""
-    cdef PyObject* known
+    cdef PyObject* held
     if type(value) is str:
-        known = PyDict_GetItem(code_of, value)
-        if known is not NULL:
-            return <object> known
+        held = PyDict_GetItem(code_of, value)
+        if held is not NULL:
+            return <object> held
         code_of[value] = len(code_of)
         return <int32_t> len(code_of) - 1
     return -1 if value is None or (type(value) is float and value != value) else -2

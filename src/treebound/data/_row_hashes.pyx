@@ -104,8 +104,8 @@ def text_words(list texts):
     cdef const unsigned char* first
     cdef bytes text
     cdef uint64_t word
-    found = np.empty(len(texts), dtype=np.uint64)
-    cdef uint64_t[::1] words = found
+    out = np.empty(len(texts), dtype=np.uint64)
+    cdef uint64_t[::1] words = out
     for i in range(len(texts)):
         text = texts[i]
         first = text
@@ -114,4 +114,4 @@ def text_words(list texts):
             word = (word ^ first[j]) * <uint64_t> 0x100000001B3
         words[i] = word
     finish(words)
-    return found
+    return out

@@ -184,11 +184,9 @@ def _common(name: str, schemas: Mapping[str, pa.Schema]) -> pa.DataType:
     plain = [own.value_type if types.is_dictionary(own) else own for own in kinds.values()]
     if all(types.is_signed_integer(kind) for kind in plain):
         return pa.int64()
-    families = [("number" if _is_number(kind) else "text" * _is_text(kind)) for kind in plain]
-    if set(families) == {"number"}:
-        return pa.float64()
-    if set(families) == {"text"}:
-        return pa.string()
+    families = list(map(_family, plain))
+    if families[0] is not None and len(set(families)) == 1:
+        return families[0]
     other = next((at for at, family in enumerate(families) if family != families[0]), 1)
     (first, kind), (second, other_kind) = (list(kinds.items())[at] for at in (0, other))
     raise ValueError(
@@ -197,14 +195,13 @@ def _common(name: str, schemas: Mapping[str, pa.Schema]) -> pa.DataType:
     )
 
 
+def _family(kind: pa.DataType) -> pa.DataType | None:
+    """What numbers have in common, or texts; None of other types."""
+    if _is_plain_number(kind) or pa.types.is_decimal(kind):
+        return pa.float64()
+    text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return pa.string() if any(is_text(kind) for is_text in text) else None
+
+
 def _is_plain_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return _is_plain_number(kind) or bool(pa.types.is_decimal(kind))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))

@@ -49,15 +49,14 @@ class TableReport:
 
     def rows(self) -> list[tuple[str, ...]]:
         """One row for each column and the target: name, kind, values, missing, content."""
-        lines = [self._row(column) for column in self.columns]
+        rows = []
+        for own in self.columns:
+            missing = f"{100 * own['missing'] / self.n_rows:.1f} %" if own["missing"] else ""
+            rows.append((own["name"], own["kind"], f"{own['values']:,}", missing, _content(own)))
         counts = {str(label): count for label, count in self.classes.items()}
-        common = dict(sorted(counts.items(), key=lambda item: -item[1])[:_SHOWN])
+        common = dict(sorted(counts.items(), key=lambda pair: -pair[1])[:_SHOWN])
         content = _content({"commonest": common, "values": len(counts)})
-        return [*lines, (self.target, "target", f"{len(counts):,}", "", content)]
-
-    def _row(self, column: Mapping[str, Any]) -> tuple[str, ...]:
-        gone = f"{100 * column['missing'] / self.n_rows:.1f} %" if column["missing"] else ""
-        return column["name"], column["kind"], f"{column['values']:,}", gone, _content(column)
+        return [*rows, (self.target, "target", f"{len(counts):,}", "", content)]
 
     def __repr__(self) -> str:
         lines = [f"{self.n_rows:,} rows", "", *aligned([HEADINGS, *self.rows()]), ""]
@@ -103,10 +102,16 @@ def check(X: Any, y: Any, *, target: str | None = None) -> TableReport:
     Column 'x1' holds '?' in 5 rows, which looks like a missing value.
         Convert '?' to missing values.
     """
-    table, dates = _without_dates(X)
+    import narwhals as nw
+
+    dates: list[str] = []
+    if nw.dependencies.is_into_dataframe(X):
+        frame = frame_of(X)  # no tree can split dates and durations
+        dates = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
+        X = frame.drop(dates).to_native() if dates else X
     name = target or getattr(y, "name", None)
     named = name if isinstance(name, str) and name else "y"
-    return check_sample(Sample.learn(table, y), named, dates)
+    return check_sample(Sample.learn(X, y), named, date_findings(dates))
 
 
 def check_sample(sample: Sample, target: str, first: Sequence[Finding] = ()) -> TableReport:
@@ -120,17 +125,6 @@ def check_sample(sample: Sample, target: str, first: Sequence[Finding] = ()) -> 
         tuple(_facts(column, values) for column, values in pairs),
         (*first, *target_findings(sample, target), *findings(sample), *few_whole_values(sample)),
     )
-
-
-def _without_dates(X: Any) -> tuple[Any, list[Finding]]:
-    """A data frame without its columns of dates and durations, which no tree can split."""
-    import narwhals as nw
-
-    if not nw.dependencies.is_into_dataframe(X):
-        return X, []
-    frame = frame_of(X)
-    dates = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
-    return (frame.drop(dates).to_native(), date_findings(dates)) if dates else (X, [])
 
 
 def date_findings(names: Sequence[str]) -> list[Finding]:

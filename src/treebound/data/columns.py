@@ -10,9 +10,6 @@ from treebound.landscape import Landscape
 
 Kind = Literal["real", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-# How to handle a category that was not seen in training.
-Unknown = Literal["other", "majority", "stop", "missing", "error"]
-UNKNOWNS: tuple[Unknown, ...] = get_args(Unknown)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._choices import Unknown
 from treebound._validation import invalid
-from treebound.data.columns import Column, Kind, Unknown
+from treebound.data.columns import Column, Kind
 from treebound.data.frames import Table, read_table
 from treebound.data.matrix import Matrix
 from treebound.data.raw import (
     MISSING,
     UNKNOWN,
-    Family,
     RawColumn,
     family_of,
     smallest_ints,
@@ -99,24 +99,24 @@ def _chosen(choice: Any, labels: tuple[str, ...], parameter: str) -> set[int]:
     )
     if isinstance(choice, str | Mapping) or not isinstance(choice, Iterable):
         raise wrong
-    items = [item.item() if isinstance(item, np.generic) else item for item in choice]
-    if items and all(isinstance(item, bool) for item in items):
-        if len(items) != len(labels):
+    chosen = [own.item() if isinstance(own, np.generic) else own for own in choice]
+    if chosen and all(isinstance(column, bool) for column in chosen):
+        if len(chosen) != len(labels):
             must = f"a boolean mask with one entry for each of the {len(labels)} columns"
-            raise invalid(parameter, "", must, items)
-        return {i for i, item in enumerate(items) if item}
-    if not all(isinstance(item, str | int) and not isinstance(item, bool) for item in items):
+            raise invalid(parameter, "", must, chosen)
+        return {i for i, column in enumerate(chosen) if column}
+    if not all(isinstance(column, str | int) and not isinstance(column, bool) for column in chosen):
         raise wrong
-    return {_position(item, labels, parameter) for item in items}
+    return {_position(column, labels, parameter) for column in chosen}
 
 
-def _position(item: str | int, labels: tuple[str, ...], parameter: str) -> int:
-    if isinstance(item, str) and item in labels:
-        return labels.index(item)
-    if isinstance(item, int) and 0 <= item < len(labels):
-        return item
+def _position(column: str | int, labels: tuple[str, ...], parameter: str) -> int:
+    if isinstance(column, str) and column in labels:
+        return labels.index(column)
+    if isinstance(column, int) and 0 <= column < len(labels):
+        return column
     raise ValueError(
-        f"The {parameter!r} parameter names a column that is not in the table: {item!r}. "
+        f"The {parameter!r} parameter names a column that is not in the table: {column!r}. "
         f"Hint: the {len(labels)} columns are {some_names(labels)}."
     )
 
@@ -128,14 +128,14 @@ def _declared(choice: Any, labels: tuple[str, ...]) -> dict[int, tuple[Any, ...]
     if not isinstance(choice, Mapping):
         return dict.fromkeys(_chosen(choice, labels, "ordinal_features"))
     declared: dict[int, tuple[Any, ...] | None] = {}
-    for item, categories in choice.items():
+    for column, categories in choice.items():
         listed = tuple(np.asarray(categories, dtype=object).tolist())
         if not listed or len(set(listed)) < len(listed):
             raise ValueError(
                 "The 'ordinal_features' parameter must map a column to its categories in order, "
-                f"each once. Got {categories!r} for {item!r} instead."
+                f"each once. Got {categories!r} for {column!r} instead."
             )
-        declared[_position(item, labels, "ordinal_features")] = listed
+        declared[_position(column, labels, "ordinal_features")] = listed
     return declared
 
 
@@ -168,17 +168,15 @@ def read_matrix(
     values = [
         _read_column(table.column(at), column, unknown)
         if at is not None and want
-        else _nothing(column, table.shape[0])
+        else np.full(table.shape[0], np.nan if column.kind == "real" else np.int8(MISSING))
         for at, column, want in zip(places, columns, wanted, strict=True)
     ]
-    missing = [want and _has_missing(column) for column, want in zip(values, wanted, strict=True)]
+    missing = [
+        want and bool((np.isnan(own) if own.dtype.kind == "f" else own == MISSING).any())
+        for own, want in zip(values, wanted, strict=True)
+    ]
     routed = unknown if unknown in ("majority", "stop") else "other"
     return Matrix(_may_miss(columns, missing), tuple(values), unknown=routed)
-
-
-def _nothing(column: Column, rows: int) -> NDArray[Any]:
-    """The values of a column that is not read."""
-    return np.full(rows, np.nan) if column.kind == "real" else np.full(rows, MISSING, np.int8)
 
 
 def _may_miss(columns: tuple[Column, ...], missing: Sequence[bool]) -> tuple[Column, ...]:
@@ -186,10 +184,6 @@ def _may_miss(columns: tuple[Column, ...], missing: Sequence[bool]) -> tuple[Col
     if not any(missing):
         return columns
     return tuple(c.with_missing(c.missing or has) for c, has in zip(columns, missing, strict=True))
-
-
-def _has_missing(values: NDArray[Any]) -> bool:
-    return bool((np.isnan(values) if values.dtype.kind == "f" else values == MISSING).any())
 
 
 def _places(
@@ -235,9 +229,10 @@ _ADD_TO_MAPPING = "add it to 'ordinal_features', or make the value missing."
 def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> NDArray[Any]:
     """Category codes of a column."""
     categories = column.categories or ()
-    family = family_of(categories)
-    if not _compatible(raw.family, family):
-        raise ValueError(_changed(column, family, raw.family))
+    families = {raw.family, family_of(categories)}
+    comparable = len(families) == 1 or families == {"number", "bool"}
+    if not comparable and not families & {"empty", "other"}:
+        raise ValueError(_changed(column, family_of(categories), raw.family))
     if raw.categories is not None and raw.categories == categories:
         return raw.values
     values, which = raw.distinct()
@@ -252,17 +247,11 @@ def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> ND
     return codes
 
 
-def _compatible(family: Family, expected: Family) -> bool:
-    """Whether values are comparable with the categories, as numbers and booleans are."""
-    both = {family, expected}
-    return len(both) == 1 or both == {"number", "bool"} or bool(both & {"empty", "other"})
-
-
-def _changed(column: Column, expected: str, found: str) -> str:
+def _changed(column: Column, expected: str, family: str) -> str:
     words = {"number": "numbers", "text": "text", "bool": "booleans", "other": "categories"}
     return (
         f"Column {column.name!r} changed its type: it is {column.kind} and held "
-        f"{words.get(expected, expected)} in training. Got {words.get(found, found)} instead. "
+        f"{words.get(expected, expected)} in training. Got {words.get(family, family)} instead. "
         "Hint: read it with the type it had in training."
     )
 

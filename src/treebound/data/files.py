@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treebound._validation import said_of
+from treebound._validation import InWords, invalid, said_of
 from treebound.data.columns import Column
 from treebound.data.formats import FileReader, files_of
 from treebound.data.frames import Table, frame_of, read_series
@@ -55,6 +55,12 @@ class RawTable:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def with_rows(self) -> RawTable:
+        """The table itself; a ValueError if it has no rows."""
+        if not len(self):
+            raise no_rows(self.name)
+        return self
+
     @cached_property
     def names(self) -> list[str]:
         """The names of all columns."""
@@ -70,28 +76,23 @@ class RawTable:
         if name not in self._read:
             if name not in self._places:
                 need(self.names, [name], self.name)
-            self._read[name] = self._column(name)
+            if self.from_text:
+                self._read[name] = TextColumn(self.rows[self._places[name]])
+            else:
+                import narwhals as nw
+
+                series = nw.from_native(self.rows[name], series_only=True)
+                self._read[name] = read_series(series, f"Column {name!r}")
         return self._read[name]
-
-    def _column(self, name: str) -> Values:
-        if self.from_text:
-            return TextColumn(self.rows[self._places[name]])
-        import narwhals as nw
-
-        return read_series(nw.from_native(self.rows[name], series_only=True), f"Column {name!r}")
 
     def columns(self, names: Collection[str] | None = None) -> dict[str, RawColumn]:
         """The typed columns of the schema, or some of them."""
         chosen = [c for c in self.schema.columns if names is None or c.name in names]
         need(self.names, [column.name for column in chosen], self.name)
-        return {column.name: self._typed(column) for column in chosen}
-
-    def _typed(self, column: Column) -> RawColumn:
-        values = self.values(column.name)
+        values = {column.name: self.values(column.name) for column in chosen}
+        typed = partial(typed_column, first_row=self.first_row, unknown=self.unknown)
         with said_of(self.name):
-            return typed_column(
-                values, column, self.schema, first_row=self.first_row, unknown=self.unknown
-            )
+            return {own.name: typed(values[own.name], own, self.schema) for own in chosen}
 
     def table(self, names: Collection[str] | None = None) -> Table:
         """The typed columns, for ``fit`` and ``predict``."""
@@ -138,6 +139,11 @@ def read_raw(
     return next(source.chunks(None))
 
 
+def no_rows(table: object) -> ValueError:
+    """The error for a table without rows."""
+    return ValueError(f"{table} has no rows, only the names of its columns.")
+
+
 def as_schema(schema: Any) -> Schema:
     """A schema, or that of a file."""
     if schema is None:
@@ -146,10 +152,7 @@ def as_schema(schema: Any) -> Schema:
         return schema
     if isinstance(schema, str | os.PathLike):
         return read_schema(schema)
-    raise TypeError(
-        f"The 'schema' parameter must be a Schema or the path of a TOML file. Got {schema!r} "
-        "instead."
-    )
+    raise TypeError(invalid("schema", "", "a Schema or the path of a TOML file", schema))
 
 
 class Source(Batches):
@@ -203,8 +206,13 @@ class Source(Batches):
         return [*self.columns, str(self.asked.target)]
 
     def read(self, columns: list[str] | None = None) -> Iterator[RawTable]:
-        """Some of the rows each."""
-        return self.chunks(BATCH_ROWS, columns)
+        """Some of the rows each; a ValueError if there are none."""
+        count = 0
+        for chunk in self.chunks(BATCH_ROWS, columns):
+            count += len(chunk)
+            yield chunk
+        if not count:
+            raise no_rows(self.name)
 
     def chunks(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
         """The rows, ``rows`` at a time (None: all); at least one chunk."""
@@ -343,10 +351,8 @@ def _frame(table: Any) -> Any:
     try:
         return frame_of(table)
     except TypeError:
-        raise TypeError(
-            "The 'table' parameter must be a path, '-' or a data frame (pandas, polars, pyarrow). "
-            f"Got {type(table).__name__} instead."
-        ) from None
+        must = "a path, '-' or a data frame (pandas, polars, pyarrow)"
+        raise TypeError(invalid("table", "", must, InWords(type(table).__name__))) from None
 
 
 def need(names: Sequence[str], wanted: Sequence[str], table: str) -> None:

@@ -104,7 +104,7 @@ def files_of(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
         if str(path) == "-":
             files.append(_piped())
         elif path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if _is_table(file))
+            inside = sorted(file for file in path.rglob("[!._]*") if file.is_file())
             files += [_file(file, _keys(file.relative_to(path))) for file in inside]
         else:
             files.append(_file(path, {}))
@@ -123,10 +123,6 @@ def _piped() -> TableFile:
     pipe = source if hasattr(source, "peek") else io.BufferedReader(source)
     kind = _kind(pipe.peek(8)[:8], "standard input")
     return TableFile(None, kind, pipe=pipe if kind == "text" else pa.py_buffer(pipe.read()))
-
-
-def _is_table(file: Path) -> bool:
-    return file.is_file() and not file.name.startswith((".", "_"))
 
 
 def _file(path: Path, keys: dict[str, str]) -> TableFile:
@@ -160,19 +156,14 @@ def size_in_memory(files: Sequence[TableFile], limit: float) -> float:
             metadata = file.fragments()[1][0].metadata
             total += 8.0 * metadata.num_rows * metadata.num_columns
         elif file.path is not None:
-            with file.opened() as stream:
-                packed = isinstance(stream, gzip.GzipFile)
-                rest = limit - total
-                total += _unpacked_size(stream, rest) if packed else file.path.stat().st_size
+            with file.opened() as stream, suppress(EOFError, OSError, zlib.error):
+                # a damaged file is named when it is read
+                if not isinstance(stream, gzip.GzipFile):
+                    total += file.path.stat().st_size
+                    continue
+                while total < limit and (piece := stream.read(1 << 24)):
+                    total += len(piece)
     return total
-
-
-def _unpacked_size(stream: IO[bytes], limit: float) -> int:
-    size = 0
-    with suppress(EOFError, OSError, zlib.error):  # a damaged file is named when it is read
-        while size < limit and (piece := stream.read(1 << 24)):
-            size += len(piece)
-    return size
 
 
 class FileStates:
@@ -234,14 +225,12 @@ class FileReader:
             types = common_schema({name: own for name, (own, _) in held.items()}, schema.ignored)
             self.fragments = Fragments({name: each for name, (_, each) in held.items()}, types)
             self._names = self.fragments.schema.names
-        keys = {name for file in files for name in file.keys}
-        self._keys = {name: self._key_type(name) for name in sorted(keys)}
+        self._keys: dict[str, pa.DataType] = {}
+        for name in sorted({name for file in files for name in file.keys}):
+            values = [file.keys.get(name, _NO_KEY) for file in files]
+            whole = all(value.lstrip("-").isdigit() for value in values if value != _NO_KEY)
+            self._keys[name] = pa.int64() if whole and self.fragments else pa.string()
         self._states = FileStates(lambda: {file.name: _state(file) for file in files})
-
-    def _key_type(self, name: str) -> pa.DataType:
-        values = [file.keys.get(name, _NO_KEY) for file in self.files]
-        whole = all(value.lstrip("-").isdigit() for value in values if value != _NO_KEY)
-        return pa.int64() if whole and not self.files[0].is_text else pa.string()
 
     def tables(
         self, rows: int | None, columns: Sequence[str] | None = None

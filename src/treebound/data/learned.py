@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,6 @@ from treebound.data.weights import check_total, class_factors
 _SAMPLE_ROWS = 65536  # to choose bins by
 
 
-def _no_labels() -> NDArray[Any]:
-    return np.empty(0)
-
-
 @dataclass(frozen=True)
 class PartFacts:
     """What is learned from one part of the rows, those of weight zero left out."""
@@ -34,12 +31,12 @@ class PartFacts:
     n_rows: int
     names: tuple[str, ...] | None = None  # the names of the columns, where the table has them
     columns: tuple[Column, ...] = ()  # as far as this part tells
-    classes: NDArray[Any] = field(default_factory=_no_labels)  # labels that occur
+    classes: NDArray[Any] = field(default_factory=partial(np.empty, 0))  # labels that occur
     totals: tuple[Fraction, ...] = ()  # the weight of each of them
     whole: bool = True  # whether all weights are whole numbers
     sample: tuple[NDArray[Any], ...] = ()  # values of some rows of each real column
     held_out: int = 0  # rows that nothing was learned from
-    held_out_classes: NDArray[Any] = field(default_factory=_no_labels)  # but their labels
+    held_out_classes: NDArray[Any] = field(default_factory=partial(np.empty, 0))  # but labels
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,11 @@ def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> Lea
 
 def _one_column(of_parts: Sequence[tuple[int, Column]]) -> Column:
     """A column as all parts know it; a part where every value is missing knows nothing."""
-    telling = [(number, column) for number, column in of_parts if not _is_empty(column)]
+    telling = [
+        (number, column)
+        for number, column in of_parts
+        if column.kind != "nominal" or column.categories or column.declared
+    ]
     missing = any(column.missing for _, column in of_parts)
     if not telling:
         return of_parts[0][1].with_missing(missing)
@@ -119,10 +120,6 @@ def _one_column(of_parts: Sequence[tuple[int, Column]]) -> Column:
         )
     union = {value for _, column in telling for value in column.categories or ()}
     return replace(first, categories=_in_order(union), declared=False, missing=missing)
-
-
-def _is_empty(column: Column) -> bool:
-    return column.kind == "nominal" and not column.categories and not column.declared
 
 
 def _what(column: Column) -> str:

@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
-from treebound.data.raw import UNKNOWN
+from treebound.data.raw import UNKNOWN, smallest_ints
+
+
+def type_of(column: Column) -> np.dtype[Any]:
+    """What the values of a column take at most."""
+    return np.dtype(np.float64 if column.kind == "real" else smallest_ints(column.n_categories))
 
 
 @dataclass(frozen=True, eq=False)

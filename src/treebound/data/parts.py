@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treebound.data.columns import Unknown
+from treebound._choices import Unknown
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.folds import LeftOut
 from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema, PartFacts
-from treebound.data.matrix import Matrix
-from treebound.data.raw import RawColumn, family_of, smallest_ints
+from treebound.data.matrix import Matrix, type_of
+from treebound.data.raw import RawColumn, family_of
 from treebound.data.sample import Rows, Sample
 
 
@@ -124,10 +124,5 @@ def as_table(sample: Sample, schema: LearnedSchema) -> Table:
 
 def empty_sample(schema: LearnedSchema) -> Sample:
     """No rows."""
-    values = tuple(
-        np.empty(
-            0, dtype=np.float64 if c.kind == "real" else smallest_ints(len(c.categories or ()))
-        )
-        for c in schema.columns
-    )
+    values = tuple(np.empty(0, dtype=type_of(column)) for column in schema.columns)
     return Sample(Matrix(schema.columns, values), np.empty(0, dtype=np.int32), None, schema.classes)

@@ -72,7 +72,7 @@ class RawColumn:
         return floats
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def present(self) -> NDArray[np.bool_]:
         """Mask of the numbers that are not missing."""
         if self.missing is not None:
             return ~self.missing
@@ -85,7 +85,7 @@ class RawColumn:
         """The distinct values, and the index of each row's value among them, -1 where missing."""
         if self.categories is not None:
             return list(self.categories), self.values
-        present = self.known
+        present = self.present
         values, inverse = distinct_values(self.values[present])
         codes = np.full(len(self.values), MISSING, dtype=np.int64)
         codes[present] = inverse

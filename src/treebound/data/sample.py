@@ -9,7 +9,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data.columns import Column, Unknown
+from treebound._choices import Unknown
+from treebound._validation import InWords, invalid
+from treebound.data.columns import Column
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.learned import LearnedSchema, PartFacts, put_together
@@ -287,10 +289,8 @@ def group_codes(groups: Any, rows: int) -> NDArray[np.int64] | None:
         return None
     labels = np.asarray(groups)
     if labels.ndim != 1 or len(labels) != rows:
-        raise ValueError(
-            f"The 'groups' parameter must be an array of one group for each of the {rows} rows. "
-            f"Got shape {labels.shape} instead."
-        )
+        must = f"an array of one group for each of the {rows} rows"
+        raise invalid("groups", "", must, InWords(f"shape {labels.shape}"))
     try:
         codes = np.unique(labels, return_inverse=True)[1]
     except TypeError:  # labels of several types

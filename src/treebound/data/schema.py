@@ -177,12 +177,19 @@ class Schema:
             lines.append(f"missing = {_toml(self.missing)}")
         if self.others != "infer":
             lines.append(f"others = {_toml(self.others)}")
-        lines += _layout_lines(self.layout)
+        read = {f.name: getattr(self.layout, f.name) for f in fields(Layout)}
+        changed = [f for f in fields(Layout) if read[f.name] != f.default]
+        if changed:
+            lines += ["", "[read]", *(f"{f.name} = {_toml(read[f.name])}" for f in changed)]
         lines += ["", "[columns]"]
         named = self._named
         for name in self.order:
             column = named.get(name)
-            lines.append(f"{_key(name)} = {_toml('ignore') if column is None else _spec(column)}")
+            spec = _toml("ignore" if column is None else column.kind)
+            if column is not None and column.categories is not None and column.declared:
+                spec = f"{{ kind = {spec}, categories = {_toml(column.categories)} }}"
+            bare = re.fullmatch(r"[A-Za-z0-9_-]+", name)
+            lines.append(f"{name if bare else _toml(name)} = {spec}")
         return "\n".join(lines).lstrip("\n") + "\n"
 
     @property
@@ -197,15 +204,13 @@ class Schema:
     def rows(self) -> list[tuple[str, str, str]]:
         """Name, kind and categories of each column, target and ignored ones included."""
         named = self._named
-        lines: list[tuple[str, str, str]] = []
+        rows = []
         for name in self.order:
-            column = named.get(name)
-            if column is None:
-                lines.append((name, "ignored", ""))
-            else:
-                kind = "target" if name == self.target else column.kind
-                lines.append((name, kind, _categories_text(column)))
-        return lines
+            column = named.get(name, Column(name))
+            kind = "target" if name == self.target else column.kind
+            words = _categories_text(column)
+            rows.append((name, kind, words) if name in named else (name, "ignored", ""))
+        return rows
 
     def __str__(self) -> str:
         return "\n".join(lines_of([("column", "kind", "categories"), *self.rows()]))
@@ -307,10 +312,6 @@ def _column_spec(name: str, spec: Any) -> tuple[Kind | str, tuple[Any, ...] | No
         return kind, None
     if kind in ("real", "ignore"):
         raise SchemaError(f"column {name!r} is {kind!r} and so has no categories.")
-    return kind, _category_list(name, categories)
-
-
-def _category_list(name: str, categories: Any) -> tuple[Any, ...]:
     plain = (str, int, float, bool)
     right = isinstance(categories, list) and all(isinstance(c, plain) for c in categories)
     words = "a list of texts, numbers or booleans"
@@ -319,7 +320,7 @@ def _category_list(name: str, categories: Any) -> tuple[Any, ...]:
     twice = sorted(text for text, count in counts.items() if count > 1)
     if twice:
         raise SchemaError(f"column {name!r} lists a category twice: {', '.join(twice)}.")
-    return tuple(categories)
+    return kind, tuple(categories)
 
 
 def _only_known(table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
@@ -331,10 +332,6 @@ def _only_known(table: Mapping[str, Any], keys: Sequence[str], where: str) -> No
 # -- writing -------------------------------------------------------------------------------
 
 
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
-
-
 def _toml(value: Any) -> str:
     """Texts, whole numbers and booleans are written as in JSON."""
     if isinstance(value, float):
@@ -344,35 +341,12 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _layout_lines(layout: Layout) -> list[str]:
-    changed = [
-        f"{f.name} = {_toml(getattr(layout, f.name))}"
-        for f in fields(Layout)
-        if getattr(layout, f.name) != f.default
-    ]
-    return ["", "[read]", *changed] if changed else []
-
-
-def _spec(column: Column) -> str:
-    if column.categories is None or not column.declared:
-        return _toml(column.kind)
-    return f"{{ kind = {_toml(column.kind)}, categories = {_toml(column.categories)} }}"
-
-
 def _categories_text(column: Column) -> str:
+    """The categories in a row, abbreviated if there are many, and whether the data tell them."""
     if column.kind == "real":
         return ""
-    source = "" if column.declared else "(found in the data)"
-    if not column.categories:
-        return source
-    mark = " < " if column.kind == "ordinal" else ", "
-    return f"{_some(column.categories, mark)} {source}".rstrip()
-
-
-def _some(values: tuple[Any, ...], mark: str) -> str:
-    """The values in a row, abbreviated if there are many."""
-    texts = [str(value) for value in values]
+    texts, many = list(map(str, column.categories or ())), ""
     if len(texts) > 12:
-        texts = [*texts[:8], "...", texts[-1]]
-        return f"{mark.join(texts)} ({len(values)})"
-    return mark.join(texts)
+        texts, many = [*texts[:8], "...", texts[-1]], f" ({len(texts)})"
+    words = (" < " if column.kind == "ordinal" else ", ").join(texts) + many
+    return " ".join(filter(None, [words, "" if column.declared else "(found in the data)"]))

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data.matrix import Matrix
-from treebound.data.raw import smallest_ints
+from treebound.data.matrix import Matrix, type_of
 from treebound.data.sample import Sample
 
 _ALIGNMENT = 8  # bytes: of the values in a file, as of arrays in memory
@@ -108,10 +107,7 @@ class ColumnFile:
 
     def __init__(self, first: Sample, n_rows: int, folder: str | None) -> None:
         self._first, self._folder = first, folder or tempfile.gettempdir()
-        self._types = [
-            np.dtype(np.float64 if c.kind == "real" else smallest_ints(len(c.categories or ())))
-            for c in first.columns
-        ]
+        self._types = [type_of(column) for column in first.columns]
         sizes = [_aligned(n_rows * dtype.itemsize) for dtype in self._types]
         self._starts = np.cumsum([0, *sizes]).tolist()
         self._file: Any = tempfile.TemporaryFile(  # noqa: SIM115 (closed by `sample`)

@@ -174,7 +174,7 @@ class TableStream:
         first = 0
         for number, frame in self._numbered([*rest, *self._others()]):
             with said_of(f"Batch {number} of the table"):
-                table, labels, weights = self._apart(frame, rest)
+                table, labels, weights = self._batches.split(frame, rest, self.target, self.weight)
                 rows = nothing_but_rows(len(labels)) if table is None else table
                 part = learn_part(
                     rows, labels, weights, number=number, held_out=held_out, first=first, **kinds
@@ -201,15 +201,13 @@ class TableStream:
             rows += len(frame)
             self._tell(rows)
 
-    def _apart(self, batch: Any, columns: list[str]) -> Batch:
-        return self._batches.split(batch, columns, self.target, self.weight)
-
     def rows(self, reader: PartReader) -> Iterator[PartRows]:
         """The rows, batch by batch."""
         first = 0
         for number, frame in self._numbered([*self.columns, *self._others()]):
             with said_of(f"Batch {number} of the table"):
-                part = reader.read(*self._apart(frame, self.columns), first)
+                columns = (self.columns, self.target, self.weight)
+                part = reader.read(*self._batches.split(frame, *columns), first)
             del frame
             first += part.n_rows
             yield part

@@ -202,17 +202,13 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
     if types <= {bool, np.bool_}:
         return labels.astype(bool)
     if all(issubclass(t, int | np.integer) and t is not bool for t in types):
-        return _integers(labels)
+        low, high = (min(labels), max(labels)) if len(labels) else (0, 0)
+        bounds = {t: np.iinfo(t) for t in (np.int64, np.uint64)}
+        fits = (t for t, info in bounds.items() if info.min <= low and high <= info.max)
+        return labels.astype(next(fits, object))
     if all(issubclass(t, int | float | np.number) and t is not bool for t in types):
         return labels.astype(np.float64)
     return labels
-
-
-def _integers(labels: NDArray[Any]) -> NDArray[Any]:
-    """Python integers as 64-bit integers if they fit, else as objects."""
-    low, high = (min(labels), max(labels)) if len(labels) else (0, 0)
-    held = (t for t in (np.int64, np.uint64) if np.iinfo(t).min <= low and high <= np.iinfo(t).max)
-    return labels.astype(next(held, object))
 
 
 def as_objects(values: Sequence[Any]) -> NDArray[Any]:

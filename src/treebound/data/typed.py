@@ -97,7 +97,7 @@ def typed_column(
     each, codes = values.distinct()
     markers = frozenset(schema.missing)
     if column.categories is None:
-        kept = [None if _gone(value, markers) else _text(value) for value in each]
+        kept: list[Any] = [None if _gone(value, markers) else _text(value) for value in each]
         return _of_distinct(kept, codes, column)
     own = _codes_among(column.categories, each, markers)
     strange = np.flatnonzero(own == _STRANGE).tolist()
@@ -106,9 +106,10 @@ def typed_column(
             raise _unknown_category(each, codes, strange[0], column, first_row)
         return coded_column(own[codes], column.categories, ordered=column.kind == "ordinal")
     kept = [None if code < 0 else column.categories[code] for code in own[:-1].tolist()]
-    for at in strange:
+    are_texts = any(isinstance(category, str | bool) for category in column.categories)
+    for at in strange:  # of the type of those that are categories
         try:
-            kept[at] = _as_category(each[at], column.categories)
+            kept[at] = _text(each[at]) if are_texts else _number(each[at], ".")
         except (TypeError, ValueError):
             raise _unknown_category(each, codes, at, column, first_row) from None
     return _of_distinct(kept, codes, column)
@@ -116,13 +117,6 @@ def typed_column(
 
 def _of_distinct(each: list[Any], codes: NDArray[Any], column: Column) -> RawColumn:
     return column_of([*each, None], f"Column {column.name!r}").take(codes)  # -1: the last, None
-
-
-def _as_category(value: Any, categories: tuple[Any, ...]) -> Any:
-    """A value that is no category, of the type of those that are."""
-    if any(isinstance(category, str | bool) for category in categories):
-        return _text(value)
-    return _number(value, ".")
 
 
 def _gone(value: Any, markers: frozenset[str]) -> bool:

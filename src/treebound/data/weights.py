@@ -220,7 +220,7 @@ class WeightTotal:
         """Of some rows; None where each counts once."""
         if weight is None or bool((weight == 1.0).all()):
             return cls(Fraction(rows))
-        return cls(exact_sum(weight), False, bool((weight == np.rint(weight)).all()))
+        return cls(exact_sum(weight), False, is_whole(weight))
 
     def __add__(self, other: WeightTotal) -> WeightTotal:
         return WeightTotal(

@@ -6,7 +6,7 @@
 
 from treebound.data.schema import Schema, SchemaError, read_schema
 from treebound.datasets.loaders import load
-from treebound.datasets.reading import Dataset, infer_schema, iter_table, read_table
+from treebound.datasets.reading import Dataset, iter_table, read_table
 from treebound.datasets.registry import DatasetInfo, info
 from treebound.datasets.registry import names as _names
 from treebound.datasets.sources import DatasetError, fetch
@@ -21,7 +21,6 @@ __all__ = [
     "Schema",
     "SchemaError",
     "fetch",
-    "infer_schema",
     "info",
     "iter_table",
     "load",

@@ -73,7 +73,14 @@ def load(
         table, where = _shipped(entry), "scikit-learn"
     else:
         payload, where = file_bytes(entry, data=data, accept=accept, source=source)
-        table = _parsed(entry, payload, where)
+        try:
+            table = (
+                next(text_tables(io.BytesIO(payload), entry.declared, None, where))
+                if entry.sheet is None
+                else _sheet(entry, payload)
+            )
+        except ValueError as error:
+            raise DatasetError(f"The data set {entry.name!r} cannot be read: {error}") from None
     dataset = _typed(entry, schema, table, where)
     _compare_with_paper(entry, dataset)
     return dataset
@@ -90,15 +97,6 @@ def _typed(entry: DatasetInfo, schema: Schema, table: pa.Table, where: str) -> D
     if shipped and entry.shipped is not None and not entry.shipped.same:
         notes = f"From scikit-learn, which differs from UCI's file. {notes}"
     return Dataset(entry.name, entry.title, frame, labels, schema, where, notes)
-
-
-def _parsed(entry: DatasetInfo, payload: bytes, where: str) -> pa.Table:
-    try:
-        if entry.sheet is not None:
-            return _sheet(entry, payload)
-        return next(text_tables(io.BytesIO(payload), entry.declared, None, where))
-    except ValueError as error:
-        raise DatasetError(f"The data set {entry.name!r} cannot be read: {error}") from None
 
 
 def _sheet(entry: DatasetInfo, payload: bytes) -> pa.Table:

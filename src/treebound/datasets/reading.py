@@ -108,7 +108,8 @@ def read_table(
         a file on standard input, or a pandas, polars or pyarrow table.
     schema : Schema or path-like, optional
         Kinds and categories of the columns, or a TOML file with them (see :class:`Schema`).
-        Other columns are inferred as by :func:`infer_schema`.
+        Of other columns numbers are real, booleans and text nominal, categorical dtypes ordinal
+        if ordered, else nominal; dates, lists and the like are ignored.
     target : str, optional
         The column to predict; overrides that of the schema.
     unknown : {"error", "keep"}
@@ -117,7 +118,8 @@ def read_table(
     Returns
     -------
     Dataset
-        Its ``schema`` has every column; print it to see the inferred kinds.
+        Its ``schema`` has every column; print it to see the inferred kinds, and write it for
+        editing with ``to_toml``.
 
     Examples
     --------
@@ -144,7 +146,6 @@ def iter_table(
     chunk_rows: int = 100_000,
     *,
     unknown: str = "keep",
-    others: bool = False,
 ) -> Iterator[pd.DataFrame]:
     """Read a table in chunks, for tables larger than memory.
 
@@ -159,59 +160,26 @@ def iter_table(
     unknown : {"keep", "error"}
         How to handle a value that is not a declared category: keep it, in a column of plain
         values (but a text among numbers is an error), or raise an error that names the row.
-    others : bool
-        Whether to include the other columns of the table unchanged, in the table's order.
 
     Yields
     ------
     pandas.DataFrame
-        The columns of the schema in its order (with ``others``, in the table's). The index
-        counts the rows from 0.
+        The columns of the schema in its order. The index counts the rows from 0.
     """
     check("iter_table", {"chunk_rows": chunk_rows}, {"chunk_rows": Whole(1)})
     done = 0
     source = Source(table, as_schema(schema), unknown=unknown, complete=False)
     for read in source.chunks(chunk_rows):
-        frame = frame_of(read, others=others)
+        frame = frame_of(read)
         frame.index = frame.index + done
         done += len(frame)
         yield frame
 
 
-def infer_schema(frame: Any, *, target: str | None = None) -> Schema:
-    """Infer a schema from the dtypes of a frame; ``to_toml`` writes it for editing.
-
-    Numbers are real, booleans and text nominal, categorical dtypes ordinal if ordered, else
-    nominal. Other columns, such as dates and lists, are ignored.
-
-    Parameters
-    ----------
-    frame : data frame
-        pandas, polars or pyarrow.
-    target : str, optional
-        The column to predict.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from treebound.datasets import infer_schema
-    >>> frame = pd.DataFrame({"age": [31, 40], "colour": ["red", "blue"], "smokes": [True, False]})
-    >>> print(infer_schema(frame))
-    column  kind     categories
-    age     real
-    colour  nominal  blue, red (found in the data)
-    smokes  nominal  False, True
-    """
-    return read_table(frame, target=target).schema
-
-
-def frame_of(read: RawTable, *, others: bool = False) -> pd.DataFrame:
-    """The typed columns as a pandas frame, with the other columns if requested."""
+def frame_of(read: RawTable) -> pd.DataFrame:
+    """The typed columns as a pandas frame."""
     pandas = require("pandas", extra="study", why="Reading tables")
     typed = {name: typed_series(raw, name) for name, raw in read.columns().items()}
-    if others:
-        plain = read.native().to_pandas()
-        typed = {name: typed.get(name, plain[name]) for name in read.names}
     return pandas.DataFrame(typed, index=pandas.RangeIndex(len(read)))
 
 

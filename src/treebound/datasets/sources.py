@@ -8,6 +8,7 @@ import tempfile
 import warnings
 import zipfile
 import zlib
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 
@@ -82,7 +83,11 @@ def file_bytes(
                 raise
             warnings.warn(f"{error} It is downloaded again.", UserWarning, stacklevel=3)
     if source in ("folder", "cache"):
-        raise _not_found(entry, folder)
+        here = "No data folder is named" if folder is None else f"There is no such file in {folder}"
+        raise DatasetError(
+            f"{here}: {entry.name}/{entry.file} of the data set {entry.name!r}. "
+            f"{_by_hand(entry, folder)}"
+        )
     payload = _download(entry, accept)
     _keep(entry, payload, cache_folder())
     return payload, url_of(entry)
@@ -155,7 +160,9 @@ def _read_checked(entry: DatasetInfo, path: Path, accept: bool) -> bytes:
         ) from None
     if path.name == entry.archive:
         payload = _member(entry, payload, str(path))
-    check(entry, payload, str(path), accept=accept or _was_accepted(path, payload))
+    with suppress(OSError):
+        accept |= _note(path).read_text().strip() == hashlib.sha256(payload).hexdigest()
+    check(entry, payload, str(path), accept=accept)
     return payload
 
 
@@ -176,15 +183,8 @@ def _keep(entry: DatasetInfo, payload: bytes, folder: Path) -> Path:
 
 
 def _note(path: Path) -> Path:
+    """Has the checksum of a file that was accepted when it was fetched."""
     return path.with_name(path.name + ".accepted")
-
-
-def _was_accepted(path: Path, payload: bytes) -> bool:
-    """Whether this file was accepted when it was fetched."""
-    try:
-        return _note(path).read_text().strip() == hashlib.sha256(payload).hexdigest()
-    except OSError:
-        return False
 
 
 # -- the network ---------------------------------------------------------------------------
@@ -199,9 +199,11 @@ def _download(entry: DatasetInfo, accept: bool, *, folder: Path | None = None) -
             pooch.HTTPDownloader(timeout=30)(url, path, None)
             payload = path.read_bytes()
         except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = reason if len(reason) <= 300 else f"{reason[:300]} ..."
             raise DatasetError(
                 f"The file {entry.file} of the data set {entry.name!r} is not here, and "
-                f"downloading {url} failed: {_reason(error)}. {_by_hand(entry, folder)}"
+                f"downloading {url} failed: {reason}. {_by_hand(entry, folder)}"
             ) from None
     if entry.member is not None:
         payload = _member(entry, payload, url)
@@ -218,18 +220,14 @@ def _member(entry: DatasetInfo, archive: bytes, where: str) -> bytes:
             opened.open(entry.member or "") as stream,
         ):
             payload = stream.read(limit + 1)
-    except KeyError:
-        raise _bad_archive(entry, where, f"it has no member {entry.member!r}") from None
-    except _BROKEN_ZIP as error:
-        raise _bad_archive(entry, where, str(error) or type(error).__name__) from None
-    if len(payload) > limit:
+        if len(payload) <= limit:
+            return payload
         why = f"its member {entry.member!r} is larger than {limit} bytes"
-        raise _bad_archive(entry, where, why)
-    return payload
-
-
-def _bad_archive(entry: DatasetInfo, where: str, why: str) -> DatasetError:
-    return DatasetError(
+    except KeyError:
+        why = f"it has no member {entry.member!r}"
+    except _BROKEN_ZIP as error:
+        why = str(error) or type(error).__name__
+    raise DatasetError(
         f"{where} is not the archive of the data set {entry.name!r} that was expected: {why}. "
         f"{_by_hand(entry)}"
     )
@@ -245,16 +243,3 @@ def _by_hand(entry: DatasetInfo, folder: Path | None = None) -> str:
         f"Hint: get {entry.url}{inside} by hand (see {entry.page}), SHA-256 {entry.sha256}, and "
         f"put it at {place}, or at {entry.name}/{entry.file} in a folder named by TREEBOUND_DATA."
     )
-
-
-def _not_found(entry: DatasetInfo, folder: Path | None) -> DatasetError:
-    where = "No data folder is named" if folder is None else f"There is no such file in {folder}"
-    return DatasetError(
-        f"{where}: {entry.name}/{entry.file} of the data set {entry.name!r}. "
-        f"{_by_hand(entry, folder)}"
-    )
-
-
-def _reason(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return (text[:300] + " ...") if len(text) > 300 else text or type(error).__name__

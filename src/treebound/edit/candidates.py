@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
-from treebound.edit.nodes import Nodes, planted, rows_at, stump, test_of
+from treebound.edit.nodes import Nodes, planted, rows_at, stump
 from treebound.edit.rules import Rules
 from treebound.growing import GrowOptions, grow
 from treebound.model import Model
@@ -19,8 +19,7 @@ from treebound.pruning.costs import Costs
 from treebound.show.words import answer
 from treebound.tree import Tree
 from treebound.tree.impurity import impurity
-from treebound.tree.parsing import SplitTest
-from treebound.tree.split import Split, one_line, split_of
+from treebound.tree.split import Split, SplitTest, one_line, split_of, test_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from treebound.edit.steps import State, Step
 from treebound.model import Model
 from treebound.show.words import counted
 from treebound.tree import Tree
-from treebound.tree.parsing import SplitTest, column_named, parse_split
-from treebound.tree.split import one_line
+from treebound.tree.parsing import column_named, parse_split
+from treebound.tree.split import SplitTest, one_line
 
 
 class Editor(ShownTree):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
-from treebound.data.raw import MISSING
 from treebound.pruning.costs import Costs
 from treebound.tree import Tree
 from treebound.tree.naming import naming_rows
-from treebound.tree.parsing import SplitTest
-from treebound.tree.route import splits
+from treebound.tree.split import SplitTest
 
 # The class of a node that answers with its majority.
 MAJORITY = -1
@@ -23,10 +22,7 @@ MAJORITY = -1
 class Nodes:
     """Nodes of a subtree in pre-order, without counts; ``label`` is -1 for the majority."""
 
-    feature: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    category: NDArray[np.int32]
-    missing_left: NDArray[np.bool_]
+    tests: dict[str, Any]  # what they ask, by the fields of ``SplitTest``
     label: NDArray[np.int32]
 
     @classmethod
@@ -43,15 +39,11 @@ class Nodes:
         kept.
         """
         inside = slice(node, node + int(tree.size[node]))
-        feature = tree.feature[inside]
+        tests = {name: vars(tree)[name][inside] for name in SplitTest._fields}
         if features is not None:
-            feature = np.where(feature >= 0, features[feature], -1)
-        label = tree.label[inside]
-        majority = _usual(tree, costs)[inside]
-        return cls(
-            feature.astype(np.int32), tree.threshold[inside], tree.category[inside],
-            tree.missing_left[inside], np.where(label == majority, MAJORITY, label),
-        )  # fmt: skip
+            tests["feature"] = np.where(tests["feature"] >= 0, features[tests["feature"]], -1)
+        label, majority = tree.label[inside], _usual(tree, costs)[inside]
+        return cls(tests, np.where(label == majority, MAJORITY, label))
 
     @classmethod
     def leaf(cls, label: int = MAJORITY) -> Nodes:
@@ -61,11 +53,9 @@ class Nodes:
     @classmethod
     def single(cls, test: SplitTest, label: int = MAJORITY) -> Nodes:
         """One node."""
-        return cls(
-            np.array([test.feature], dtype=np.int32), np.array([test.threshold]),
-            np.array([test.category], dtype=np.int32), np.array([bool(test.missing_left)]),
-            np.array([label], dtype=np.int32),
-        )  # fmt: skip
+        test = test._replace(missing_left=bool(test.missing_left))
+        tests = {name: np.array([value]) for name, value in test._asdict().items()}
+        return cls(tests, np.array([label], dtype=np.int32))
 
     @classmethod
     def split(cls, test: SplitTest, left: Nodes, right: Nodes) -> Nodes:
@@ -75,20 +65,23 @@ class Nodes:
     @classmethod
     def joined(cls, *parts: Nodes) -> Nodes:
         """Nodes one after the other."""
-        return cls(*(np.concatenate([vars(part)[item.name] for part in parts])
-                     for item in fields(cls)))  # fmt: skip
+        tests = {
+            name: np.concatenate([part.tests[name] for part in parts]) for name in SplitTest._fields
+        }
+        return cls(tests, np.concatenate([part.label for part in parts]))
 
-    def taken(self, places: list[int]) -> Nodes:
+    def taken(self, places: list[int] | slice) -> Nodes:
         """Some of the nodes."""
-        return Nodes(*(vars(self)[item.name][places] for item in fields(Nodes)))
+        return Nodes({name: own[places] for name, own in self.tests.items()}, self.label[places])
 
     def children(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The left and right child of each node, -1 for leaves."""
-        left = np.full(len(self.feature), -1, dtype=np.int32)
+        feature = self.tests["feature"]
+        left = np.full(len(feature), -1, dtype=np.int32)
         right = left.copy()
         waiting: list[int] = []
         for node in range(len(left) - 1, -1, -1):
-            if self.feature[node] >= 0:
+            if feature[node] >= 0:
                 left[node], right[node] = waiting.pop(), waiting.pop()
             waiting.append(node)
         return left, right
@@ -99,15 +92,15 @@ def _bare_tree(nodes: Nodes, like: Tree) -> Tree:
     left, right = nodes.children()
     n = len(left)
     return Tree(
-        nodes.feature, nodes.threshold, nodes.category, nodes.missing_left, left, right,
-        np.zeros((n, like.n_classes)), np.zeros(n, dtype=np.int64), columns=like.columns,
-        classes=like.classes, weighted=like.weighted, factors=like.factors, monotone=like.monotone,
+        **nodes.tests, left=left, right=right, counts=np.zeros((n, like.n_classes)),
+        rows=np.zeros(n, dtype=np.int64), columns=like.columns, classes=like.classes,
+        weighted=like.weighted, factors=like.factors, monotone=like.monotone,
     )  # fmt: skip
 
 
 def _usual(tree: Tree, costs: Costs | None) -> NDArray[np.int32]:
     """The class of each node that nobody chose: of least cost, or the majority's."""
-    if costs is not None and costs.given:
+    if costs is not None and costs.chosen:
         return costs.labels(tree.counts)
     return replace(tree, label=None).label  # type: ignore[arg-type]
 
@@ -127,13 +120,10 @@ def planted(
     a threshold that is no training value has none, and the tree then has no compression
     certificate, while that of tail inversion keeps its half of delta.
     """
-    before, after = slice(0, node), slice(node + int(tree.size[node]), None)
-    whole = Nodes.of(tree, 0)
     # the counts outside of the subtree do not change, and neither do the answers
-    whole = replace(whole, label=tree.label)
-    ends = [Nodes(*(vars(whole)[item.name][part] for item in fields(Nodes)))
-            for part in (before, after)]  # fmt: skip
-    joined = Nodes.joined(ends[0], nodes, ends[1])
+    whole = replace(Nodes.of(tree, 0), label=tree.label)
+    before, after = slice(0, node), slice(node + int(tree.size[node]), None)
+    joined = Nodes.joined(whole.taken(before), nodes, whole.taken(after))
     edited = counted_tree(joined, sample, tree, costs)
     kept = _with_rows(edited)
     if len(kept) < edited.n_nodes:
@@ -167,30 +157,10 @@ def rows_at(tree: Tree, node: int, sample: Sample) -> NDArray[np.intp]:
 def stump(test: SplitTest, sample: Sample, like: Tree) -> tuple[Tree, NDArray[np.bool_]]:
     """A split with two leaves, counted on some rows, and which of them go left."""
     bare = _bare_tree(Nodes.split(test, Nodes.leaf(), Nodes.leaf()), like)
-    left = _sides(bare, sample)
+    left = bare.apply(sample.X, "other") == bare.left[0]
     cells = left.view(np.int8) * np.int32(like.n_classes) + sample.y
     counts = np.bincount(cells, sample.weight, minlength=2 * like.n_classes).reshape(2, -1)[::-1]
     counts = np.concatenate([counts.sum(axis=0, keepdims=True), counts])
     n_left = np.count_nonzero(left)
     rows = np.array([len(left), n_left, len(left) - n_left])
     return replace(bare, counts=counts, rows=rows, label=None), left  # type: ignore[arg-type]
-
-
-def _sides(bare: Tree, sample: Sample) -> NDArray[np.bool_]:
-    """Which rows go left at the root."""
-    split = splits(bare)[0]
-    raw = sample.X.values[int(bare.feature[0])]
-    values = raw.astype(np.float64, copy=False)
-    left: NDArray[np.bool_] = values <= split["high"]
-    left &= values >= max(split["low"], split["known"])  # codes below zero are no categories
-    if split["missing"]:
-        left |= np.isnan(values) if raw.dtype.kind == "f" else raw == MISSING
-    return left
-
-
-def test_of(tree: Tree, node: int) -> SplitTest:
-    """What a node asks."""
-    return SplitTest(
-        int(tree.feature[node]), float(tree.threshold[node]), int(tree.category[node]),
-        bool(tree.missing_left[node]),
-    )  # fmt: skip

@@ -152,9 +152,6 @@ class EditorPage:
         values = here.X.values[candidate.test.feature]
         drawn = histogram(split, values, here.y, here.weights, here.n_classes)
         assert drawn is not None
-        code = int(candidate.test.category) if column.kind == "nominal" else -1
-        if column.kind == "ordinal":
-            code = math.floor(candidate.test.threshold)
         return {
             "column": candidate.test.feature,
             "name": one_line(column.name),
@@ -170,7 +167,7 @@ class EditorPage:
             "presence": split.kind == "missing",
             "threshold": split.threshold if math.isfinite(split.threshold) else None,
             "whole": bool(column.kind == "real" and _whole(values)),
-            "code": code,
+            "code": split.codes[-1] if split.codes else -1,
             "categories": _listed(column),
             "bars": drawn.counts.tolist(),
             "left": drawn.left,

@@ -22,7 +22,7 @@ from treebound.pruning import make_pruner
 from treebound.pruning.base import BasePruner
 
 _OTHER_ROWS = (
-    "Editing needs the rows that the tree was trained on, with their weights. {found} "
+    "Editing needs the rows that the tree was trained on, with their weights. {why} "
     "Hint: give the X, y and sample_weight of fit."
 )
 
@@ -93,11 +93,11 @@ def read_rows(model: Model, X: Any, y: Any, test: Any, sample_weight: Any) -> Ed
     trained = next(_trained(model, rows), None)
     if trained is None:
         tree = model.tree
-        found = (
+        why = (
             f"The tree was counted on {int(tree.rows[0]):,} rows and has other counts than these "
             f"{len(rows.numbers):,} give."
         )
-        raise ValueError(_OTHER_ROWS.format(found=found))
+        raise ValueError(_OTHER_ROWS.format(why=why))
     if test is None:
         return replace(trained, record=model.rows)
     sample = _read_test(model, test)
@@ -112,8 +112,8 @@ def _check_known(model: Model, rows: _Rows) -> None:
     seen = model.rows.recognise(model.hashes(*rows.part(rows.numbers)[:2]))
     new = seen.comparable - seen.matches
     if new:
-        found = f"{new:,} of the {seen.comparable:,} rows that can be compared are not among them."
-        raise ValueError(_OTHER_ROWS.format(found=found))
+        why = f"{new:,} of the {seen.comparable:,} rows that can be compared are not among them."
+        raise ValueError(_OTHER_ROWS.format(why=why))
 
 
 def _trained(model: Model, rows: _Rows) -> Iterator[EditedRows]:

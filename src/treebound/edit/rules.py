@@ -8,18 +8,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._choices import Criterion, Thresholds, Unknown
 from treebound.data import Sample
-from treebound.data.columns import Unknown
-from treebound.edit.nodes import rows_at, stump, test_of
+from treebound.edit.nodes import rows_at, stump
 from treebound.edit.places import path_of, turns, where
 from treebound.growing import GrowOptions
-from treebound.growing.grow import kernel_options
-from treebound.growing.options import Thresholds
 from treebound.growing.rules import column_groups, first_splits
 from treebound.model import Model
 from treebound.tree import Tree
-from treebound.tree.impurity import Criterion
-from treebound.tree.parsing import SplitTest
+from treebound.tree.split import SplitTest, by_threshold, test_of
 
 
 class Rules:
@@ -31,7 +28,7 @@ class Rules:
         signs = (0,) * len(model.columns)
         self._signs = signs if model.tree.monotone is None else model.tree.monotone.signs
         self._first = first_splits(model.options, model.columns)
-        whole = kernel_options(model.options, sample.n_rows, weighted=sample.masses is not None)
+        whole = model.options.for_kernels(sample.n_rows, weighted=sample.masses is not None)
         self._least_rows: int = whole["min_samples_leaf"]
         self._required = self._asked_first(model.tree, "")[1]
 
@@ -169,5 +166,5 @@ class Rules:
                 beyond = tree.leaves[(tree.leaves >= other)
                                      & (tree.leaves < other + tree.size[other])]  # fmt: skip
                 rises = (rank[beyond] - rank[leaf]) * (sign if left else -sign)
-                if sign and np.isfinite(tree.threshold[at]) and (rises < 0).any():
+                if sign and by_threshold(tree)[at] and (rises < 0).any():
                     raise ValueError(f"{step} is refused: {self._order(tree, leaf)}")

@@ -14,6 +14,7 @@ from treebound._files import write_text
 from treebound.edit.figures import Figures
 from treebound.model import Model
 from treebound.tree import Tree
+from treebound.tree.split import SplitTest
 
 _FORMAT = "treebound edits 1"
 
@@ -147,6 +148,6 @@ class Steps:
 def _tree_key(tree: Tree) -> str:
     """A short text that other trees do not have: their steps would lead elsewhere."""
     digest = hashlib.sha256()
-    for values in (tree.feature, tree.threshold, tree.category, tree.label, tree.counts):
-        digest.update(values.tobytes())
+    for name in (*SplitTest._fields, "label", "counts"):
+        digest.update(vars(tree)[name].tobytes())
     return digest.hexdigest()[:32]

@@ -15,9 +15,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from treebound._choices import Unknown
 from treebound._validation import OneOf, check
 from treebound.data import Column
-from treebound.data.columns import Unknown
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, check_unknown, plain, splits_of

@@ -15,8 +15,9 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, ValidationError, convert, field
 from msgspec.json import schema
 
+from treebound._choices import Size, Unknown
 from treebound.certificate.row_record import Role
-from treebound.data.columns import Kind, Unknown
+from treebound.data.columns import Kind
 from treebound.tree.smoothing import NamedSmoothing
 
 FORMAT, VERSION = "treebound-model", 1
@@ -123,7 +124,7 @@ class ChoiceDocument(_Object):
     """How the weight of the tree was chosen, and the alternatives."""
 
     weight: Weight
-    rule: Literal["accurate", "balanced", "small", "detailed"] | None = None
+    rule: Size | None = None
     reason: str = ""
     unit: str = "error"
     weights: list[Weight] = field(default_factory=list)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Column
-from treebound.tree.model import Tree
+from treebound.tree.model import NO_SPLIT, Tree
+from treebound.tree.split import SplitTest
 
 
 def preorder(
@@ -38,9 +39,8 @@ def bare_tree(
     """The tree without counts of nodes in any order; what leaves have in ``splits`` is ignored."""
     order, left, right = preorder(left, right)
     leaf = left < 0
-    blank = {"feature": -1, "threshold": np.nan, "category": -1, "missing_left": False}
     fields: dict[str, Any] = {
-        name: np.where(leaf, value, splits[name][order]) for name, value in blank.items()
+        name: np.where(leaf, NO_SPLIT[name], splits[name][order]) for name in SplitTest._fields
     }
     if "label" in splits:
         fields["label"] = splits["label"][order]

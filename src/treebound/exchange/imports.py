@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treebound._validation import invalid
+from treebound._validation import InWords, invalid
 from treebound.data import Column, Sample
 from treebound.data.frames import Table, read_table
 from treebound.data.raw import RawColumn
@@ -65,10 +65,7 @@ def from_lightgbm(
 
 def _booster(model: Any, method: str, library: str) -> Any:
     if not hasattr(model, method):
-        raise TypeError(
-            f"The 'model' parameter must be a fitted {library} model or booster. "
-            f"Got {model!r:.60} instead."
-        )
+        raise TypeError(invalid("model", "", f"a fitted {library} model or booster", model))
     return model
 
 
@@ -134,10 +131,9 @@ def from_xgboost(
     kept = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
     kept = kept.get("gbtree", kept)  # a dart model is a weighted gbtree model
     if "trees" not in kept["model"]:
-        raise ValueError(
-            "The 'model' parameter of from_xgboost must be a model of trees. Got one of "
-            f"{kept.get('name', 'another kind')!r} instead. Hint: fit with booster='gbtree'."
-        )
+        other = InWords(f"one of {kept.get('name', 'another kind')!r}")
+        hint = "fit with booster='gbtree'."
+        raise invalid("model", "from_xgboost", "a model of trees", other, hint)
     tree = _tree_of(kept["model"]["trees"], tree_index)
     if tree.get("categories_nodes"):
         raise ValueError(
@@ -247,10 +243,10 @@ def _column(label: str, raw: RawColumn, used: np.ndarray) -> Column:
             f"Column {label!r} must hold numbers, as the model was fitted on them. Got categories "
             "instead. Hint: give the codes that the model saw."
         )
-    missing = not bool(raw.known.all())
+    missing = not bool(raw.present.all())
     if not len(used):
         return Column(label, missing=missing)
-    values = np.union1d(raw.floats()[raw.known], used)
+    values = np.union1d(raw.floats()[raw.present], used)
     if not (values == np.floor(values)).all():
         raise ValueError(
             f"Column {label!r} must hold whole numbers, as the model splits it by categories. Got "

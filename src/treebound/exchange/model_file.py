@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._files import write_text
-from treebound._versions import installed_version
+from treebound._versions import __version__
 from treebound.certificate import Frontier
 from treebound.certificate.held_out import HeldOut, counts_at
 from treebound.certificate.prior import CertifiedTree, PriorProof
@@ -184,7 +184,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
     return doc.ModelDocument(
         format="treebound-model",
         version=1,
-        made_by=f"treebound {installed_version()}",
+        made_by=f"treebound {__version__}",
         target=model.target,
         named=model.has_names,
         columns=[column_document(column, at in asked) for at, column in enumerate(tree.columns)],

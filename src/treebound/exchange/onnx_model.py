@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from treebound._choices import Unknown
 from treebound._extras import require
 from treebound._validation import invalid
 from treebound.data import Column
-from treebound.data.columns import Unknown
 from treebound.model_methods import takes_model
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities

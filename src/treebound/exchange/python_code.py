@@ -7,9 +7,9 @@ import keyword
 import math
 from typing import Any
 
+from treebound._choices import Unknown
 from treebound._validation import invalid
 from treebound.data import Column
-from treebound.data.columns import Unknown
 from treebound.exchange import code
 from treebound.model_methods import takes_model
 from treebound.tree import Tree

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._validation import InWords, invalid
 from treebound.data import Column, Sample
 from treebound.data.frames import Table
 from treebound.data.targets import read_classes
@@ -206,16 +207,12 @@ def _check_classification_tree(estimator: Any) -> None:
     from sklearn.utils.validation import check_is_fitted
 
     if not isinstance(estimator, DecisionTreeClassifier):
-        raise TypeError(
-            "The 'estimator' parameter of from_sklearn must be a DecisionTreeClassifier. "
-            f"Got {estimator!r} instead."
-        )
+        must = "a DecisionTreeClassifier"
+        raise TypeError(invalid("estimator", "from_sklearn", must, estimator))
     check_is_fitted(estimator)
     if estimator.n_outputs_ != 1:
-        raise ValueError(
-            "The 'estimator' parameter of from_sklearn must have one output. "
-            f"Got {estimator.n_outputs_} outputs instead. Hint: fit one tree for each output."
-        )
+        outputs, hint = InWords(f"{estimator.n_outputs_} outputs"), "fit one tree for each output."
+        raise invalid("estimator", "from_sklearn", "a tree of one output", outputs, hint)
 
 
 def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[Any]) -> Tree:

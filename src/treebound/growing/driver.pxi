@@ -255,7 +255,7 @@ cdef class Driver:
         free(self.firsts)
 
     cdef int set_options(self, dict options) except -1:
-        """Take the options as ``kernel_options`` gives them."""
+        """Take the options as ``for_kernels`` gives them."""
         self.problem.criterion = options["criterion"]
         self.problem.min_leaf = options["min_samples_leaf"]
         self.problem.min_weight = options["min_weight"]

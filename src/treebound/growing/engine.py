@@ -280,19 +280,6 @@ class LocalEngine(ShardEngine):
 
     Rows that are one sample are grown as in memory, unless limits ask for rounds, or a checkpoint
     of a sample of more than ``QUICK_VALUES`` values.
-
-    Parameters
-    ----------
-    parts : sequence of Sample
-        The rows, in their order; they are coded when needed.
-    bins : Bins
-        The bins of all shards.
-    n_classes : int
-        Number of classes.
-    n_threads : int
-        Maximum number of threads.
-    aside : Sample, optional
-        Rows that are left out of growing.
     """
 
     gather_values = Limits.gather_values
@@ -358,7 +345,7 @@ class LocalEngine(ShardEngine):
 
     def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         if self._n_threads == 1 or len(items) == 1:
-            return [function(item) for item in items]
+            return list(map(function, items))
         with ThreadPoolExecutor(self._n_threads) as pool:
             return list(pool.map(function, items))
 
@@ -371,25 +358,7 @@ def stream_engine(
     n_threads: int = 1,
     folder: str | None = None,
 ) -> LocalEngine:
-    """An engine for rows that are read in batches: codes in memory, values in a temporary file.
-
-    Parameters
-    ----------
-    parts : iterable of PartRows
-        All rows, in their order.
-    bins : Bins
-        As made by :func:`treebound.growing.make_bins`.
-    n_rows : int
-        The number of all rows.
-    n_threads : int
-        Maximum number of threads.
-    folder : str, optional
-        The folder of the temporary file with the values; by default that of the system.
-
-    Returns
-    -------
-    LocalEngine
-    """
+    """An engine for rows that are read in batches: codes in memory, values in a temporary file."""
     files: list[ColumnFile] = []
     with ExitStack() as stack:
         for kept, aside, _ in parts:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound.data import Column, Sample
+from treebound.data.columns import KINDS
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
 from treebound.growing._kernels import Bins, grow_arrays, grow_on_shards
 from treebound.growing.options import GrowOptions, Limits, Progress
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from treebound.growing.engine import Engine
 
 
-_CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
-KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
-_THRESHOLDS = {"decimal": 0, "midpoint": 1, "observed": 2}
-_NO_LIMIT = 2**31 - 1
 # Bins of a column, and if they exclude few splits.
 MOST_BINS = 255
 FINE_BINS = 4095
@@ -123,10 +119,10 @@ def grow(
         np.ascontiguousarray(sample.y, dtype=np.int32),
         units,
         sample.n_classes,
-        [KINDS[column.kind] for column in columns],
+        [KINDS.index(column.kind) for column in columns],
         [len(column.categories or ()) for column in columns],
         [column.missing for column in columns],
-        options=kernel_options(options, whole, rules, weighted=units is not None),
+        options=options.for_kernels(whole, rules, weighted=units is not None),
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
         progress=tell,
@@ -160,36 +156,10 @@ def grow_on_engine(
     checkpoint: str | os.PathLike[str] | None = None,
     finer: Callable[[], Bins] | None = None,
 ) -> Tree:
-    """Grow a tree on the rows of an engine.
+    """Grow a tree on the rows of an engine: the one that :func:`grow` grows in memory.
 
-    It is the tree that :func:`treebound.growing.grow` grows in memory.
-
-    Parameters
-    ----------
-    engine : Engine
-        The rows.
-    columns : sequence of Column
-        The columns of the rows.
-    classes : ndarray
-        The class labels, sorted.
-    options : GrowOptions
-        How to grow.
-    factors : ndarray of float64, optional
-        The class weights.
-    whole : bool
-        Whether all sample weights are whole numbers.
-    limits : Limits, optional
-        How much is done and kept in memory at a time.
-    progress : callable, optional
-        Called with a :class:`Progress` after every pass over the rows.
-    checkpoint : str or path-like, optional
-        A file in which the unfinished tree is saved. If it exists, growth continues from it.
-    finer : callable, optional
-        Makes finer bins, for data on which those of the engine exclude few splits.
-
-    Returns
-    -------
-    Tree
+    ``checkpoint`` is a file that keeps the unfinished tree, from which growth continues. ``finer``
+    makes finer bins, for data on which those of the engine exclude few splits.
     """
     from treebound.growing.checkpoint import Checkpoint, check_checkpoint
     from treebound.growing.engine import QUICK_VALUES
@@ -216,7 +186,7 @@ def grow_on_engine(
         engine,
         columns,
         len(classes),
-        options=kernel_options(options, total, rules, weighted=not facts.total.ones),
+        options=options.for_kernels(total, rules, weighted=not facts.total.ones),
         limits=limits or Limits(),
         finer=finer,
         progress=progress,
@@ -272,25 +242,4 @@ def make_bins(
         for column, some in zip(columns, sample, strict=True)
     ]
     sizes = [len(column.categories or ()) for column in columns]
-    return Bins(values, [KINDS[column.kind] for column in columns], sizes, most_bins)
-
-
-def kernel_options(
-    options: GrowOptions, whole: int, rules: dict[str, Any] | None = None, *, weighted: bool
-) -> dict[str, Any]:
-    """The options as the kernels take them; ``whole`` is the weight of all rows."""
-    # the least whole weight that is a fraction of all; rounding does not make it more
-    least = ceil(options.min_weight_fraction_leaf * whole * (1.0 - 2.0**-45))
-    leaf_rows = max(options.min_samples_leaf, 1 if weighted else least)
-    return {
-        "criterion": _CRITERIA[options.criterion],
-        "by_impurity": options.growth_order == "impurity",
-        "max_leaves": -1 if options.max_leaves is None else options.max_leaves,
-        "max_depth": min(options.max_depth or _NO_LIMIT, _NO_LIMIT),
-        "min_samples_leaf": min(leaf_rows, _NO_LIMIT),
-        "min_weight": least if weighted else 0,
-        "min_samples_split": min(options.min_samples_split, _NO_LIMIT),
-        "min_gain": options.min_gain,
-        "thresholds": _THRESHOLDS[options.thresholds],
-        "rules": rules,
-    }
+    return Bins(values, [KINDS.index(column.kind) for column in columns], sizes, most_bins)

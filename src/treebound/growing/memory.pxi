@@ -649,7 +649,7 @@ def grow_arrays(
 ):
     """The arrays of the grown tree."""
     # columns are one-dimensional arrays of float64, float32, int8, int16 or int32; y is int32 and
-    # weights int64 or None; options come from kernel_options. crossing is the least number of rows
+    # weights int64 or None; options come from for_kernels. crossing is the least number of rows
     # of a node that is searched by histograms, most_bins the number of bins. Where the rows are
     # those of a node of a larger sample, whole is its weight and spans are the spans of its
     # columns: then the tree is what that sample has below the node. If the number of leaves is

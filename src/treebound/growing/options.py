@@ -3,59 +3,102 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal, Self, get_args
+from dataclasses import KW_ONLY, dataclass, fields
+from math import ceil
+from typing import Any, Self, get_args
 
-from treebound._validation import Jobs, Number, OneOf, Whole, check, constraints_of, parameter
-from treebound.tree.impurity import CRITERIA, Criterion
-
-GrowthOrder = Literal["gain", "impurity"]
-GROWTH_ORDERS: tuple[GrowthOrder, ...] = get_args(GrowthOrder)
-Thresholds = Literal["decimal", "midpoint", "observed"]
-THRESHOLDS: tuple[Thresholds, ...] = get_args(Thresholds)
+from treebound._choices import Criterion, GrowthOrder, Thresholds
+from treebound._validation import (
+    Jobs,
+    Number,
+    OneOf,
+    Whole,
+    check,
+    constraints_of,
+    parameter,
+    parameters_of,
+)
 
 # The options that say which splits are allowed.
 GROWING_RULES = ("monotonic_cst", "first", "forbidden", "interaction_cst")
+# The numbers that the kernels have for names.
+_CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
+_THRESHOLDS = {"decimal": 0, "midpoint": 1, "observed": 2}
+_NO_LIMIT = 2**31 - 1
 
 
-@dataclass(frozen=True)
-class GrowOptions:
-    """The options of growing, checked when created.
+@dataclass(eq=False)
+class GrowParameters:
+    """The parameters of growing, declared once for all that have them.
 
     Parameters
     ----------
-    criterion : {"gini", "entropy", "misclassification"}
+    criterion : {"entropy", "gini", "misclassification"}
         The impurity measure.
     growth_order : {"gain", "impurity"}
-        Which leaf to expand first: the one whose split lowers the weighted impurity most, or the
-        one whose children have the lowest mean impurity (as in the paper's code).
-    max_leaves, max_depth : int, optional
-        Limits of the tree.
+        Which leaf to expand next: the one whose split lowers the weighted impurity most, or, as in
+        the paper, the one whose children are purest.
+    max_leaves : int or None
+        Maximum number of leaves; None means no limit.
+    max_depth : int or None
+        Maximum depth of the grown tree; None means no limit.
     min_samples_leaf, min_samples_split : int
         Minimum number of rows in a leaf, and in a node to split.
     min_weight_fraction_leaf : float
-        Minimum share of the sample's weight in a leaf, from 0 to 0.5.
+        Minimum share of the total weight in a leaf, from 0 to 0.5.
     min_gain : float
-        Minimum gain of a split: its decrease of the impurity, times the node's share of the
-        sample's weight.
+        Minimum gain of a split: its decrease of the impurity, times the node's share of the total
+        weight.
     thresholds : {"decimal", "midpoint", "observed"}
-        Position of a threshold between two neighbouring values: the decimal with the fewest
-        digits (on ties the nearest to the midpoint, then the lower), the midpoint, or the lower
-        value. All three route the training rows alike.
-    n_jobs : int, optional
+        Position of a threshold between two neighbouring training values: the decimal with the
+        fewest digits (on ties the nearest to the midpoint, then the lower), the midpoint, or the
+        lower value. All three route the training rows alike.
+    n_jobs : int or None
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
-    monotonic_cst : array-like of int or mapping, optional
-        Columns in which the probability of the higher classes only rises (1) or only falls (-1);
-        0 for no constraint. One number for each column, or by name.
-    class_order : sequence, optional
-        The classes from low to high, for ``monotonic_cst`` with more than two classes.
-    first : sequence of str, optional
-        Splits that come first, as they are printed: ``["age <= 18"]``.
-    forbidden : sequence of str or int, optional
+    monotonic_cst : array-like of int, mapping of column to int, or None
+        Columns in which the probability of the second class, in all that ``predict_proba``
+        returns, only rises (1) or only falls (-1); 0 for no constraint. With more classes
+        ``class_order`` is needed, and the probability of class k or above is meant, for every k.
+        Missing values are not constrained. See :ref:`rules`.
+    class_order : sequence of classes, or None
+        All classes from low to high, for ``monotonic_cst``.
+    first : sequence of str, or None
+        Splits that come first, written as they are printed, such as ``["age <= 18"]``: the first
+        one at the root, the next at both of its children, and so on. One that leaves a side
+        without rows is left out there.
+    forbidden : sequence of names or indices, or None
         Columns that are never asked.
-    interaction_cst : {"no_interactions", "pairwise"} or sequence of sequences, optional
-        Groups of columns; a path asks columns of one group only. The columns that are in none
-        are a group.
+    interaction_cst : {"no_interactions", "pairwise"}, sequence of groups of columns, or None
+        A path from the root to a leaf asks columns of one group only; the columns that are in no
+        group are one more.
+    """
+
+    criterion: Criterion = parameter(OneOf(get_args(Criterion)), default="gini")
+    _: KW_ONLY
+    growth_order: GrowthOrder = parameter(OneOf(get_args(GrowthOrder)), default="gain")
+    max_leaves: int | None = parameter(Whole(1, optional=True), default=None)
+    max_depth: int | None = parameter(Whole(1, optional=True), default=None)
+    min_samples_leaf: int = parameter(Whole(1), default=1)
+    min_samples_split: int = parameter(Whole(2), default=2)
+    min_weight_fraction_leaf: float = parameter(Number(0.0, 0.5), default=0.0)
+    min_gain: float = parameter(Number(0.0), default=0.0)
+    thresholds: Thresholds = parameter(OneOf(get_args(Thresholds)), default="decimal")
+    n_jobs: int | None = parameter(Jobs(), default=None)
+    monotonic_cst: Any = None
+    class_order: Sequence[Any] | None = None
+    first: Sequence[str] | None = None
+    forbidden: Sequence[Any] | None = None
+    interaction_cst: Any = None
+
+
+_NAMES = [option.name for option in fields(GrowParameters)]
+_CONSTRAINTS = constraints_of(GrowParameters)
+
+
+@parameters_of(GrowParameters)
+@dataclass(unsafe_hash=True)
+class GrowOptions(GrowParameters):
+    """The options of growing, checked when created and immutable.
 
     Examples
     --------
@@ -64,66 +107,55 @@ class GrowOptions:
     8
     """
 
-    criterion: Criterion = parameter(OneOf(CRITERIA), default="gini")
-    growth_order: GrowthOrder = parameter(OneOf(GROWTH_ORDERS), default="gain")
-    max_leaves: int | None = parameter(Whole(1, optional=True), default=None)
-    max_depth: int | None = parameter(Whole(1, optional=True), default=None)
-    min_samples_leaf: int = parameter(Whole(1), default=1)
-    min_samples_split: int = parameter(Whole(2), default=2)
-    min_weight_fraction_leaf: float = parameter(Number(0.0, 0.5), default=0.0)
-    min_gain: float = parameter(Number(0.0), default=0.0)
-    thresholds: Thresholds = parameter(OneOf(THRESHOLDS), default="decimal")
-    n_jobs: int | None = parameter(Jobs(), default=None)
-    monotonic_cst: Any = None
-    class_order: Sequence[Any] | None = None
-    first: Sequence[str] | None = None
-    forbidden: Sequence[Any] | None = None
-    interaction_cst: Any = None
-
     def __post_init__(self) -> None:
         check(type(self).__name__, vars(self), _CONSTRAINTS)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in vars(self):
+            raise AttributeError("GrowOptions are immutable. Hint: use dataclasses.replace.")
+        super().__setattr__(name, value)
+
     @classmethod
-    def of(cls, estimator: Any, owner: str | None = None, **others: Any) -> Self:
-        """The options of an estimator, of another name in errors, some of them replaced."""
-        values = {name: vars(estimator)[name] for name in _OPTIONS} | others
-        check(owner or type(estimator).__name__, values, _CONSTRAINTS)
-        made = object.__new__(cls)  # already checked, under the name of the estimator
-        vars(made).update(values)
-        return made
+    def of(cls, parameters: GrowParameters, **others: Any) -> Self:
+        """The options among parameters that were checked, some of them replaced."""
+        options = object.__new__(cls)
+        vars(options).update({name: vars(parameters)[name] for name in _NAMES} | others)
+        return options
 
-
-_OPTIONS = [item.name for item in fields(GrowOptions)]
-_CONSTRAINTS = constraints_of(GrowOptions)
+    def for_kernels(
+        self, whole: int, rules: dict[str, Any] | None = None, *, weighted: bool
+    ) -> dict[str, Any]:
+        """The options as the kernels take them; ``whole`` is the weight of all rows."""
+        # the least whole weight that is a fraction of all; rounding does not make it more
+        least = ceil(self.min_weight_fraction_leaf * whole * (1.0 - 2.0**-45))
+        leaf_rows = max(self.min_samples_leaf, 1 if weighted else least)
+        return {
+            "criterion": _CRITERIA[self.criterion],
+            "by_impurity": self.growth_order == "impurity",
+            "max_leaves": -1 if self.max_leaves is None else self.max_leaves,
+            "max_depth": min(self.max_depth or _NO_LIMIT, _NO_LIMIT),
+            "min_samples_leaf": min(leaf_rows, _NO_LIMIT),
+            "min_weight": least if weighted else 0,
+            "min_samples_split": min(self.min_samples_split, _NO_LIMIT),
+            "min_gain": self.min_gain,
+            "thresholds": _THRESHOLDS[self.thresholds],
+            "rules": rules,
+        }
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is done and kept in memory at a time. The tree does not depend on it.
+    """How much is done and kept in memory at a time. The tree does not depend on it."""
 
-    Attributes
-    ----------
-    gather_rows : int, optional
-        Nodes of at most this many rows are finished in one place, as in memory; by default as
-        many as the engine says.
-    gather_values : int
-        Approximate number of values of such nodes in memory at a time, in each place.
-    most_values : int
-        Approximate number of values inside bins that are requested at a time.
-    few_values : int
-        Intervals of at most this many rows are not divided further.
-    most_cells : int
-        Maximum number of counts of histograms that are requested at a time.
-    most_live : float
-        If a larger share of the root's values is in bins that may contain its split, for example
-        because the labels are noise, all rows are coded again in finer bins.
-    """
-
+    # Nodes of at most so many rows are finished in one place, as in memory; by default as many as
+    # the engine says; of their values about so many are in memory at a time, in each place.
     gather_rows: int | None = None
     gather_values: int = 1 << 23
-    most_values: int = 1 << 14
-    few_values: int = 64
-    most_cells: int = 1 << 25
+    most_values: int = 1 << 14  # about so many inside bins are requested at a time
+    few_values: int = 64  # intervals of at most so many rows are not divided further
+    most_cells: int = 1 << 25  # counts of histograms that are requested at a time
+    # If a larger share of the root's values is in bins that may contain its split, for example
+    # because the labels are noise, all rows are coded again in finer bins.
     most_live: float = 0.1
 
 

@@ -13,7 +13,8 @@ from treebound._validation import invalid
 from treebound.data import Column
 from treebound.growing.options import GROWING_RULES, GrowOptions
 from treebound.tree.monotone import Monotone
-from treebound.tree.parsing import SplitTest, parse_split
+from treebound.tree.parsing import parse_split
+from treebound.tree.split import SplitTest
 
 # The kernel has a bit for each group of columns.
 _MOST_GROUPS = 64
@@ -63,42 +64,42 @@ def monotone_of(
         return None
     for sign, column in zip(signs, columns, strict=True):
         if sign and column.kind == "nominal":
-            raise ValueError(
-                f"The 'monotonic_cst' parameter must be 0 for column {column.name!r}, which is "
-                "nominal: its categories have no order. Hint: declare it in 'ordinal_features'."
-            )
+            why = "which is nominal: its categories have no order"
+            hint = "declare it in 'ordinal_features'."
+            raise invalid("monotonic_cst", "", f"0 for column {column.name!r}, {why}", sign, hint)
     return Monotone(signs, _class_order(options.class_order, classes.tolist()))
 
 
-def _signs(given: Any, columns: Sequence[Column]) -> tuple[int, ...]:
-    if isinstance(given, Mapping):
-        by_place = {place_of(name, columns, "monotonic_cst"): sign for name, sign in given.items()}
+def _signs(constraints: Any, columns: Sequence[Column]) -> tuple[int, ...]:
+    if isinstance(constraints, Mapping):
+        signs_of = constraints.items()
+        by_place = {place_of(name, columns, "monotonic_cst"): sign for name, sign in signs_of}
         signs = [by_place.get(at, 0) for at in range(len(columns))]
     else:
-        signs = np.asarray(given).tolist()
+        signs = np.asarray(constraints).tolist()
         if not isinstance(signs, list) or len(signs) != len(columns):
             must = f"a dict, or have a number for each of the {len(columns)} columns"
-            raise invalid("monotonic_cst", "", must, given)
+            raise invalid("monotonic_cst", "", must, constraints)
     wrong = [sign for sign in signs if not isinstance(sign, int | float) or sign not in (-1, 0, 1)]
     if wrong:
         raise invalid("monotonic_cst", "", "-1, 0 or 1 for each column", wrong[0])
     return tuple(int(sign) for sign in signs)
 
 
-def _class_order(given: Any, classes: list[Any]) -> tuple[int, ...]:
+def _class_order(order: Any, classes: list[Any]) -> tuple[int, ...]:
     """The classes from low to high; two are in the order in which they are sorted."""
-    if given is None:
+    if order is None:
         if len(classes) == 2:
             return (0, 1)
         raise ValueError(
             f"The 'monotonic_cst' parameter needs two classes or an order of all {len(classes)}. "
             "Hint: list them from low to high in 'class_order'."
         )
-    listed = [str(label) for label in _listed(given, "class_order")]
+    listed = [str(label) for label in _listed(order, "class_order")]
     absent = [label for label in classes if str(label) not in listed]
     if absent or len(set(listed)) != len(listed):
         shown = f"list each class once, {absent[0]!r} too" if absent else "list each class once"
-        raise invalid("class_order", "", shown, given)
+        raise invalid("class_order", "", shown, order)
     return tuple(sorted(range(len(classes)), key=lambda at: listed.index(str(classes[at]))))
 
 
@@ -130,25 +131,25 @@ def column_groups(options: GrowOptions, columns: Sequence[Column]) -> list[set[i
     return [group - never for group in groups_of(options.interaction_cst, columns)]
 
 
-def groups_of(given: Any, columns: Sequence[Column]) -> list[set[int]]:
+def groups_of(constraints: Any, columns: Sequence[Column]) -> list[set[int]]:
     """The groups of columns that may be asked on one path; the last is of those not named."""
     everywhere = range(len(columns))
-    if given is None:
+    if constraints is None:
         return [set(everywhere)]
-    if given == "no_interactions":
+    if constraints == "no_interactions":
         groups = [{at} for at in everywhere]
-    elif given == "pairwise":
+    elif constraints == "pairwise":
         groups = [set(pair) for pair in combinations(everywhere, 2)] or [set(everywhere)]
-    elif isinstance(given, str) or not isinstance(given, Iterable):
+    elif isinstance(constraints, str) or not isinstance(constraints, Iterable):
         must = "'no_interactions', 'pairwise' or a list of groups of columns"
-        raise invalid("interaction_cst", "", must, given)
+        raise invalid("interaction_cst", "", must, constraints)
     else:
         groups = [
             {
                 place_of(name, columns, "interaction_cst")
                 for name in _listed(group, "interaction_cst")
             }
-            for group in given
+            for group in constraints
         ]
         others = set(everywhere).difference(*groups)
         groups += [others] if others else []
@@ -158,12 +159,12 @@ def groups_of(given: Any, columns: Sequence[Column]) -> list[set[int]]:
     return groups
 
 
-def _listed(given: Any, parameter: str) -> list[Any]:
-    if given is None:
+def _listed(values: Any, parameter: str) -> list[Any]:
+    if values is None:
         return []
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise invalid(parameter, "", "a list", given, f"write {parameter}=[{given!r}].")
-    return list(given)
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise invalid(parameter, "", "a list", values, f"write {parameter}=[{values!r}].")
+    return list(values)
 
 
 def place_of(name: Any, columns: Sequence[Column], parameter: str) -> int:

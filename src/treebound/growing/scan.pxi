@@ -249,6 +249,16 @@ cdef void search_categories(
         start = i
 
 
+cdef void try_categories(
+    const int64_t* counts, Py_ssize_t n_codes, const NodeView* node, Split* best
+) noexcept nogil:
+    """The same from the class counts and rows of each code, the last of which is missing."""
+    cdef Py_ssize_t code
+    for code in range(n_codes):
+        try_category(counts, code, n_codes - 1, node, best)
+        counts += node.problem.n_classes + 1
+
+
 cdef inline void try_category(
     const int64_t* counts, Py_ssize_t code, Py_ssize_t missing, const NodeView* node, Split* best
 ) noexcept nogil:

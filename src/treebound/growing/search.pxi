@@ -625,8 +625,7 @@ cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
                 counts[n_classes] += cell[k]
             counts += n_classes + 1
             cell += n_classes
-    for code in range(n_codes):
-        try_category(table + code * (n_classes + 1), code, n_codes - 1, finder.node, &best)
+    try_categories(table, n_codes, finder.node, &best)
     return best
 
 

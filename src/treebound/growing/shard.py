@@ -145,8 +145,8 @@ def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Code
 
 def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Coded:
     """Code some rows, of the columns and classes of all; ``values`` is where they are kept."""
-    codes, *known = code_shard(bins, sample.X.values, sample.n_rows)
-    facts = Facts(sample.n_rows, WeightTotal.of(sample.masses, sample.n_rows), *known)
+    codes, *column_facts = code_shard(bins, sample.X.values, sample.n_rows)
+    facts = Facts(sample.n_rows, WeightTotal.of(sample.masses, sample.n_rows), *column_facts)
     kept = sample.X.values if values is None else values
     return Coded(Shard(codes, sample.y.astype(np.uint16), None, kept), sample.masses, facts)
 
@@ -177,8 +177,8 @@ def recode(bundle: Bundle, bins: Bins) -> Bundle:
     shards, facts_of = [], []
     for shard in bundle.shards:
         columns = shard.columns(bundle.bins)
-        codes, *known = code_shard(bins, columns, len(shard.labels))
-        facts_of.append(Facts(len(shard.labels), WeightTotal(), *known))
+        codes, *column_facts = code_shard(bins, columns, len(shard.labels))
+        facts_of.append(Facts(len(shard.labels), WeightTotal(), *column_facts))
         shards.append(replace(shard, codes=codes))
     facts = replace(reduce(add, facts_of), total=bundle.facts.total, aside=bundle.facts.aside)
     return bundle._replace(shards=shards, bins=bins, facts=facts)

@@ -64,14 +64,14 @@ def collapsed_before(const int32_t[::1] left, const int32_t[::1] right, const in
     """
     cdef Py_ssize_t node, n = left.shape[0]
     cdef int32_t first
-    found = np.full(n, np.iinfo(np.int32).max, dtype=np.int32)
-    cdef int32_t[::1] until = found
+    until_array = np.full(n, np.iinfo(np.int32).max, dtype=np.int32)
+    cdef int32_t[::1] until = until_array
     for node in range(n):
         if left[node] >= 0:
             first = when[node] if when[node] < until[node] else until[node]
             until[left[node]] = first
             until[right[node]] = first
-    return found
+    return until_array
 
 
 # -- the best pruning of every size --------------------------------------------------------------
@@ -93,7 +93,8 @@ def best_prunings(const int32_t[::1] left, const int32_t[::1] right, const int32
                   const int64_t[::1] cost, int32_t cap):
     """Least total cost of the leaves of a pruning, for each number of leaves up to ``cap``.
 
-    ``leaves`` are those below each node. A tree knapsack: the curve of a node is the min-plus convolution of its children's curves,
+    ``leaves`` are those below each node. A tree knapsack: the curve of a node is the min-plus
+    convolution of its children's curves,
     plus its own cost as a leaf. Two leaves of the tree meet in the convolution of one node only,
     so all convolutions together touch at most L^2 / 2 pairs: O(L min(L, cap)) time. The choices
     take four bytes per (node, size), O(L height) in total; a node with a leaf as a child stores
@@ -176,25 +177,25 @@ cdef inline void _join(const int64_t* small, Py_ssize_t small_size,
 cdef _read_plan(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] held,
                 const int64_t[::1] offset, const uint32_t[::1] choice, int32_t leaves):
     cdef Py_ssize_t node, n = left.shape[0]
-    cdef int32_t small, one, other
-    given_array = np.zeros(n, dtype=np.int32)
+    cdef int32_t small, light, heavy
+    leaves_array = np.zeros(n, dtype=np.int32)
     cut_array = np.zeros(n, dtype=np.bool_)
-    cdef int32_t[::1] given = given_array  # leaves given to the subtree; 0 below a cut
+    cdef int32_t[::1] leaves_of = leaves_array  # leaves of the subtree; 0 below a cut
     cdef unsigned char[::1] cut = cut_array.view(np.uint8)
-    given[0] = leaves
+    leaves_of[0] = leaves
     for node in range(n):
-        if left[node] < 0 or given[node] == 0:
+        if left[node] < 0 or leaves_of[node] == 0:
             continue
-        if given[node] == 1:
+        if leaves_of[node] == 1:
             cut[node] = 1
             continue
         # the same small side as when the plan was made
-        one, other = left[node], right[node]
-        if held[one] > held[other]:
-            one, other = other, one
-        small = <int32_t>choice[offset[node] + given[node]] if offset[node] >= 0 else 1
-        given[one] = small
-        given[other] = given[node] - small
+        light, heavy = left[node], right[node]
+        if held[light] > held[heavy]:
+            light, heavy = heavy, light
+        small = <int32_t>choice[offset[node] + leaves_of[node]] if offset[node] >= 0 else 1
+        leaves_of[light] = small
+        leaves_of[heavy] = leaves_of[node] - small
     return cut_array
 
 
@@ -258,32 +259,32 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
     return nodes[order], alphas[order]
 
 
-cdef int32_t _meld(int32_t one, int32_t other, int32_t[::1] heap_left, int32_t[::1] heap_right,
+cdef int32_t _meld(int32_t first, int32_t second, int32_t[::1] heap_left, int32_t[::1] heap_right,
                    int32_t[::1] rank, double[::1] alpha) noexcept:
     """Merge two leftist heaps. The recursion follows right spines only: O(log L) deep."""
     cdef int32_t spare
-    if one < 0:
-        return other
-    if other < 0:
-        return one
-    if alpha[one] < alpha[other]:
-        one, other = other, one
-    heap_right[one] = _meld(heap_right[one], other, heap_left, heap_right, rank, alpha)
-    spare = heap_left[one]
-    if spare < 0 or rank[spare] < rank[heap_right[one]]:
-        heap_left[one] = heap_right[one]
-        heap_right[one] = spare
-    rank[one] = 1 if heap_right[one] < 0 else rank[heap_right[one]] + 1
-    return one
+    if first < 0:
+        return second
+    if second < 0:
+        return first
+    if alpha[first] < alpha[second]:
+        first, second = second, first
+    heap_right[first] = _meld(heap_right[first], second, heap_left, heap_right, rank, alpha)
+    spare = heap_left[first]
+    if spare < 0 or rank[spare] < rank[heap_right[first]]:
+        heap_left[first] = heap_right[first]
+        heap_right[first] = spare
+    rank[first] = 1 if heap_right[first] < 0 else rank[heap_right[first]] + 1
+    return first
 
 
 cdef _members(int32_t root, int32_t[::1] heap_left, int32_t[::1] heap_right, Py_ssize_t n):
     cdef Py_ssize_t top = 0, count = 0
     cdef int32_t at
     stack_array = np.empty(n + 1, dtype=np.int32)
-    found = np.empty(n, dtype=np.int32)
+    nodes_array = np.empty(n, dtype=np.int32)
     cdef int32_t[::1] stack = stack_array
-    cdef int32_t[::1] nodes = found
+    cdef int32_t[::1] nodes = nodes_array
     if root >= 0:
         stack[0] = root
         top = 1
@@ -298,7 +299,7 @@ cdef _members(int32_t root, int32_t[::1] heap_left, int32_t[::1] heap_right, Py_
         if heap_right[at] >= 0:
             stack[top] = heap_right[at]
             top += 1
-    return found[:count].copy()
+    return nodes_array[:count].copy()
 
 
 # -- the fast growth function ----------------------------------------------------------------------
@@ -311,9 +312,9 @@ cdef inline uint64_t mix(uint64_t x) noexcept nogil:
     return x ^ (x >> 31)
 
 
-cdef inline uint64_t joined(uint64_t one, uint64_t other) noexcept nogil:
+cdef inline uint64_t joined(uint64_t first, uint64_t second) noexcept nogil:
     """Hash of the unordered shape with these two children."""
-    return mix(mix(one) + mix(other) + <uint64_t>0x9E3779B97F4A7C15)
+    return mix(mix(first) + mix(second) + <uint64_t>0x9E3779B97F4A7C15)
 
 
 cdef inline double fast_node(double both, double price, bint equal,
@@ -336,7 +337,7 @@ def fast_growth(const int32_t[::1] left, const int32_t[::1] right, int32_t root,
     its depth; ``lifted`` is its value one level up, after raising.
     """
     cdef Py_ssize_t n = left.shape[0], i, by
-    cdef int32_t node, above, beside, one, other
+    cdef int32_t node, above, beside, first, second
     cdef double value
     cdef uint64_t own
     cdef bint equal
@@ -353,19 +354,20 @@ def fast_growth(const int32_t[::1] left, const int32_t[::1] right, int32_t root,
     for node in range(<int32_t>n - 1, root - 1, -1):
         if depth[node] < 0 or left[node] < 0:
             continue
-        one, other = left[node], right[node]
-        equal = name[one] == name[other]
-        name[node] = joined(name[one], name[other])
-        growth[node] = fast_node(growth[one] + growth[other], price[depth[node]], equal, log_classes)
+        first, second = left[node], right[node]
+        equal = name[first] == name[second]
+        name[node] = joined(name[first], name[second])
+        growth[node] = fast_node(
+            growth[first] + growth[second], price[depth[node]], equal, log_classes)
         if depth[node] > 0:
             lifted[node] = fast_node(
-                lifted[one] + lifted[other], price[depth[node] - 1], equal, log_classes)
+                lifted[first] + lifted[second], price[depth[node] - 1], equal, log_classes)
     for i in range(nodes.shape[0]):
         for by in range(3):
             node, value, own = <int32_t>nodes[i], log_classes, 1
             if by < 2:
-                one = left[node] if by == 0 else right[node]
-                value, own = lifted[one], name[one]
+                first = left[node] if by == 0 else right[node]
+                value, own = lifted[first], name[first]
             while node != root:
                 above = parent[node]
                 beside = right[above] if left[above] == node else left[above]

@@ -6,11 +6,11 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from treebound._validation import Parameters, check
+from treebound._validation import Parameters, check, invalid
 from treebound.data import Sample
 from treebound.data.folds import LeftOut
 from treebound.pruning.path import PruningPath
@@ -121,8 +121,6 @@ class Rows(NamedTuple):
 class BasePruner(Parameters, Pruner):
     """Base class of the pruners: checks the parameters, measures the time, calls ``_search``."""
 
-    name: ClassVar[str]
-
     @property
     def needs_rows(self) -> bool:
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
@@ -186,8 +184,7 @@ def _check_counts(tree: Tree, sample: Sample) -> None:
     # growing rounds the weight of a row by up to 2^-51 of their sum
     rounding = 1e-9 + 2.0**-51 * sample.n_rows * float(counts.sum())
     if not same and not np.allclose(counts, tree.counts[0], rtol=1e-9, atol=rounding):
-        raise ValueError(
-            "The 'sample' parameter of prune must be the rows the tree was counted on, with class "
-            f"weights {tree.counts[0].tolist()}. Got {counts.tolist()} instead. "
-            "Hint: prune tree.recounted(sample), or give validation rows as 'validation'."
-        )
+        own = tree.counts[0].tolist()
+        must = f"the rows the tree was counted on, with class weights {own}"
+        hint = "prune tree.recounted(sample), or give validation rows as 'validation'."
+        raise invalid("sample", "prune", must, counts.tolist(), hint)

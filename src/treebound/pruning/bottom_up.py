@@ -6,7 +6,7 @@ The pruners minimise a sum of costs of leaves and inner nodes.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from treebound.pruning.path import NEVER, NestedPath, PruningPath
 from treebound.pruning.validation import errors_on
 from treebound.tree._structure import add_up
 from treebound.tree.model import Tree
+from treebound.tree.split import offered_splits
 
 Floats = NDArray[np.float64]
 
@@ -116,7 +117,6 @@ class ReducedErrorPruner(BasePruner):
     (12, 3)
     """
 
-    name: ClassVar[str] = "reduced-error"
     validation_fraction: float = parameter(Number(0.0, 1.0, open=True), default=0.15)
     search: str = parameter(OneOf(("collapse", "greedy")), default="collapse")
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
@@ -171,7 +171,6 @@ class PessimisticPruner(BasePruner):
     (8, 6)
     """
 
-    name: ClassVar[str] = "pessimistic"
     confidence: float = parameter(Number(0.0, 1.0, open=True), default=0.25)
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
@@ -201,8 +200,6 @@ class MDLPruner(BasePruner):
     (8, 5)
     """
 
-    name: ClassVar[str] = "mdl"
-
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         as_leaf = 1.0 + label_bits(tree.masses)
         return least_cost(tree, as_leaf, as_node=1.0 + test_bits(tree))
@@ -223,15 +220,7 @@ def label_bits(counts: Floats) -> Floats:
 
 def test_bits(tree: Tree) -> Floats:
     """Bits to describe the split of each node: its column, and one of the column's splits."""
-    offered = np.ones(tree.n_nodes)
-    for at, column in enumerate(tree.columns):
-        here = tree.feature == at
-        if column.kind == "real":
-            offered[here] = tree.mass[here] - 1.0  # a row of weight two counts twice
-        else:
-            size = len(column.categories or ()) + column.missing
-            offered[here] = size - (column.kind == "ordinal")
-    bits: Floats = np.log2(max(len(tree.columns), 1)) + np.log2(np.maximum(offered, 1.0))
+    bits: Floats = np.log2(max(len(tree.columns), 1)) + np.log2(offered_splits(tree))
     return np.where(tree.is_leaf, 0.0, bits)
 
 
@@ -268,8 +257,8 @@ def merge_equal_leaves(tree: Tree) -> Tree:
     for node in range(tree.n_nodes - 1, -1, -1):
         if left[node] < 0:
             continue
-        one, other = answer[left[node]], answer[right[node]]
-        answer[node] = one if one == other else -1
+        both = {answer[left[node]], answer[right[node]]}
+        answer[node] = both.pop() if len(both) == 1 else -1
         if answer[node] >= 0:
             merged.append(node)
     if not merged:

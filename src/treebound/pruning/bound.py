@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,7 +147,6 @@ class BoundPruner(BasePruner):
     8 leaves: the same errors, the tree costs 4.357; score 41.32, 4.357 worse.
     """
 
-    name: ClassVar[str] = "bound"
     score: str | Callable[..., Any] = "code-length"
     growth: str = parameter(OneOf(GROWTHS), default="leaves")
     search: str = parameter(OneOf(("optimal", "greedy", "optimal+raise")), default="optimal")

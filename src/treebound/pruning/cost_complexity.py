@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import inf
-from typing import ClassVar
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._choices import Criterion
 from treebound._validation import Folds, Number, OneOf, Whole, parameter, with_parameters
 from treebound.data import Sample
 from treebound.data.folds import Splitter
@@ -15,7 +16,7 @@ from treebound.pruning.base import BasePruner, Grow, PruningResult, Rows
 from treebound.pruning.path import NestedPath, number, weakest_link_steps
 from treebound.pruning.validation import cross_validated, errors_on
 from treebound.pruning.weight import RULES
-from treebound.tree.impurity import CRITERIA, Criterion, impurity
+from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
 
 Floats = NDArray[np.float64]
@@ -77,15 +78,7 @@ def weakest_link_path(
 ) -> CostComplexityPath:
     """All trees of weakest-link pruning (Breiman et al. 1984, chapter 3), in O(L log L).
 
-    Parameters
-    ----------
-    tree : Tree
-        A grown tree.
-    measure : {"error", "impurity"}
-        Risk of a leaf: its errors, or its impurity (then the path equals scikit-learn's
-        ``cost_complexity_pruning_path`` on the same tree).
-    criterion : {"gini", "entropy", "misclassification"}
-        The impurity.
+    With ``measure="impurity"`` it equals scikit-learn's ``cost_complexity_pruning_path``.
     """
     if measure == "error":
         return CostComplexityPath(tree, tree.node_losses)
@@ -127,11 +120,10 @@ class CostComplexityPruner(BasePruner):
     (8, 5)
     """
 
-    name: ClassVar[str] = "cost-complexity"
     alpha: float | None = parameter(Number(-inf, optional=True, infinite=True), default=None)
     rule: str = parameter(OneOf((*RULES, "paper")), default="accurate")
     measure: str = parameter(OneOf(("error", "impurity")), default="error")
-    criterion: Criterion = parameter(OneOf(CRITERIA), default="gini")
+    criterion: Criterion = parameter(OneOf(get_args(Criterion)), default="gini")
     folds: int | Splitter = parameter(Folds(), default=5)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
 

@@ -25,7 +25,7 @@ class Costs:
 
     matrix: Floats  # of a row of sample weight one; true class, predicted class
     m: float  # the effective number of examples
-    given: bool  # whether the user chose costs, which then decide the labels
+    chosen: bool  # whether the user chose costs, which then decide the labels
 
     @classmethod
     def of(cls, tree: Tree, costs: Any) -> Costs:
@@ -33,15 +33,15 @@ class Costs:
         factors = np.ones(tree.n_classes) if tree.factors is None else tree.factors
         if costs is None:
             matrix = (1.0 - np.eye(tree.n_classes)) * factors[:, None]
-            return cls(matrix, float(tree.mass[0]), given=False)
+            return cls(matrix, float(tree.mass[0]), chosen=False)
         matrix = cost_matrix(tree.classes, costs) * factors[:, None]
         worst = matrix.max(axis=1)
         top = float(worst.max())
         if top == 0.0:  # one class
-            return cls(matrix, float(tree.mass[0]), given=True)
+            return cls(matrix, float(tree.mass[0]), chosen=True)
         scaled = scaled_to_effective(worst / top, tree.counts[0])
         matrix = matrix / top * float(scaled.max())
-        return cls(matrix, float(tree.counts[0] @ scaled), given=True)
+        return cls(matrix, float(tree.counts[0] @ scaled), chosen=True)
 
     def labels(self, counts: Floats) -> NDArray[np.int32]:
         """The class of least cost of each node, the first on ties."""
@@ -50,11 +50,11 @@ class Costs:
 
     def relabelled(self, tree: Tree) -> Tree:
         """The tree with the labels of least cost, if there are costs."""
-        return replace(tree, label=self.labels(tree.counts)) if self.given else tree
+        return replace(tree, label=self.labels(tree.counts)) if self.chosen else tree
 
     def losses(self, tree: Tree) -> Floats:
         """The cost of each node as a leaf with its label."""
-        if not self.given:
+        if not self.chosen:
             return tree.node_losses
         return self.of_counts(tree.counts, tree.label)
 
@@ -75,7 +75,7 @@ class Costs:
 
 def cost_matrix(classes: NDArray[Any], costs: Any) -> Floats:
     """The cost of each true class, answered as each class; checked."""
-    n, labels, given = len(classes), classes.tolist(), costs
+    n, labels, asked = len(classes), classes.tolist(), costs
     if isinstance(costs, Mapping):
         unknown = [label for label in costs if label not in labels]
         if unknown:
@@ -87,12 +87,12 @@ def cost_matrix(classes: NDArray[Any], costs: Any) -> Floats:
     if not (fits and np.isfinite(matrix).all() and (matrix >= 0).all()):
         shape = "" if fits else f" of shape ({n}, {n}) or ({n},)"
         must = f"an array{shape} of finite numbers >= 0: a matrix with a row for the true class, or"
-        raise invalid("costs", "", f"{must} a weight for each class", given)
+        raise invalid("costs", "", f"{must} a weight for each class", asked)
     if matrix.ndim == 1:
         matrix = matrix[:, None] * (1.0 - np.eye(n))
     if matrix.diagonal().any():
         must = "zeros on the diagonal: correct predictions cost nothing"
-        raise invalid("costs", "", f"a matrix with {must}", given)
+        raise invalid("costs", "", f"a matrix with {must}", asked)
     if n > 1 and not matrix.any():
-        raise ValueError(f"The 'costs' parameter must have a positive cost. Got {given!r} instead.")
+        raise invalid("costs", "", "costs of which one is positive", asked)
     return matrix

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf, log, sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,6 @@ class KearnsMansourPruner(BasePruner):
     (8, 5)
     """
 
-    name: ClassVar[str] = "kearns-mansour"
     constant: float | None = parameter(Number(-inf, optional=True), default=None)
     constants: Iterable[float] | None = None
     folds: int | Splitter = parameter(Folds(), default=5)

@@ -309,9 +309,9 @@ class RaisedPath(PruningPath):
         self.leaves, self.errors, self.scores = map(np.array, (leaves, errors, scores))
 
     def cuts(self, step: int) -> NDArray[np.intp] | None:
-        if any(BY[one.by] != "leaf" for one in self._steps[:step]):
+        if any(BY[raised.by] != "leaf" for raised in self._steps[:step]):
             return None
-        nodes = np.array([one.node for one in self._steps[:step]], dtype=np.intp)
+        nodes = np.array([raised.node for raised in self._steps[:step]], dtype=np.intp)
         return topmost(self.first, nodes)  # a later one may be an ancestor of an earlier one
 
     def _tree(self, step: int) -> Tree:
@@ -335,4 +335,4 @@ class RaisedPath(PruningPath):
 
     def _replacements(self) -> list[tuple[int | None, str | None]]:
         rows: list[tuple[int | None, str | None]] = [(None, None)]
-        return rows + [(one.node, BY[one.by]) for one in self._steps]
+        return rows + [(raised.node, BY[raised.by]) for raised in self._steps]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treebound.data.columns import Unknown
+from treebound._choices import Unknown
 from treebound.model_methods import takes_model
 from treebound.show.colours import fill_of
 from treebound.show.layout import visible

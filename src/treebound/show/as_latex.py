@@ -6,7 +6,7 @@ import unicodedata
 
 import numpy as np
 
-from treebound.data.columns import Unknown
+from treebound._choices import Unknown
 from treebound.model_methods import takes_model
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible

@@ -11,9 +11,9 @@ from typing import Any, overload
 
 import numpy as np
 
+from treebound._choices import Unknown
 from treebound._extras import require
 from treebound.data import Column
-from treebound.data.columns import Unknown
 from treebound.data.raw import is_missing
 from treebound.model_methods import takes_model
 from treebound.show.words import count, counted, number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from treebound.data.columns import Unknown
+from treebound._choices import Unknown
 from treebound.model_methods import takes_model
 from treebound.show.words import answer, class_and_counts, node_lines
 from treebound.tree import Tree

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from treebound.data.columns import Unknown
+from treebound._choices import Unknown
 from treebound.data.raw import MISSING, UNKNOWN
 from treebound.show.as_rules import Region, part_of, whole_region
 from treebound.tree import Tree

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from treebound._choices import Unknown
 from treebound.data import Column
-from treebound.data.columns import Unknown
 from treebound.data.frames import Table, read_row
 from treebound.data.raw import MISSING, UNKNOWN, RawColumn
 from treebound.model_methods import as_model

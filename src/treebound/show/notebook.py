@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Collection
 
-from treebound.data.columns import Unknown
+from treebound._choices import Unknown
 from treebound.model_methods import takes_model
 from treebound.show.as_text import printed
 from treebound.show.colours import class_colours

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
+from treebound._validation import InWords, invalid
 from treebound.model import Model
 from treebound.model_methods import as_model
 from treebound.pruning import PruningPath, WeightChoice
@@ -304,6 +305,6 @@ def _split(ax: Axes) -> tuple[Figure, list[Axes]]:
     """Replace one axes by three stacked ones."""
     place = ax.get_subplotspec()
     if place is None:
-        raise ValueError("The 'ax' parameter must be axes made by subplots. Got free axes instead.")
+        raise invalid("ax", "", "axes made by subplots", InWords("free axes"))
     ax.set_axis_off()
     return ax.figure, place.subgridspec(3, 1, hspace=0.12).subplots(sharex=True)  # type: ignore[return-value]

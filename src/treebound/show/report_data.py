@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._versions import installed_version
+from treebound._choices import Unknown
+from treebound._versions import __version__
 from treebound.certificate import Certificate
 from treebound.certificate.referral import Referral
 from treebound.data import Column, Sample
-from treebound.data.columns import Unknown
 from treebound.model import Model
 from treebound.parameters import FitParameters
 from treebound.show.colours import class_colours
@@ -65,7 +65,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "parameters": _parameters(model),
         "rules": rules_in_words(model.options, tree),
         "edits": [one_line(step) for step in model.edits],
-        "made_by": f"treebound {installed_version()}",
+        "made_by": f"treebound {__version__}",
     }
 
 

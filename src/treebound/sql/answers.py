@@ -8,8 +8,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._choices import Unknown
 from treebound.certificate.row_record import RowsSeen
-from treebound.data import Unknown
 from treebound.data.targets import read_classes
 from treebound.exchange.code import answers, columns_used
 from treebound.exchange.sql_code import case_of

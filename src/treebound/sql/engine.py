@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
+from treebound.data.columns import KINDS
 from treebound.growing._kernels import Bins, keys_of
-from treebound.growing.grow import KINDS
 from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, Subtree
 from treebound.growing.shard import Facts, Piece, grow_subtree
 from treebound.sql.relation import Coding
@@ -85,7 +85,7 @@ class SqlEngine:
         ]
         self.bins = Bins(
             [cells.low if cells.real else np.empty(0) for cells in self._cells],
-            [KINDS[column.kind] for column in schema.columns],
+            [KINDS.index(column.kind) for column in schema.columns],
             [len(column.categories or ()) for column in schema.columns],
             65535,
         )

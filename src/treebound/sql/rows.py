@@ -13,8 +13,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._choices import Unknown
 from treebound.certificate.held_out import draw_apart
-from treebound.data import Unknown
 from treebound.data.encoding import chosen_columns
 from treebound.data.learned import LearnedSchema
 from treebound.data.raw import columns_to_learn

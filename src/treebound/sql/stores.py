@@ -105,7 +105,7 @@ class DuckStore(Store):
         return f"(SELECT {', '.join(lists)})"
 
     def update(self, table: str, case: str, slots: Sequence[int], others: Sequence[str]) -> str:
-        # a column is changed where it is: a second copy of the others would take half as much memory
+        # a column is changed where it is: a copy of all others takes half as much memory again
         self.run(f"UPDATE {table} SET slot = {case} WHERE slot {one_of(slots)}")
         return table
 

@@ -10,6 +10,7 @@ SPLIT: np.dtype[np.void]
 STEP: np.dtype[np.void]
 COLUMN: np.dtype[np.void]
 
+def first_wrong(columns: NDArray[np.void], tree: Tree) -> int: ...
 def fill_splits(
     splits: NDArray[np.void], columns: NDArray[np.void], tree: Tree, unknown: int
 ) -> None: ...

@@ -30,13 +30,14 @@ cdef enum:  # where a value goes
 cdef struct Column:
     int32_t nominal
     int32_t real
-    int32_t missing  # the code of missing values in a nominal column, if training values were
+    int32_t size     # codes of a nominal column, that of missing values included
+    int32_t missing  # the code of missing values in a nominal column, -1 if there was none
 
 
 cdef struct Split:
-    double low       # a known value goes left where low <= value <= high
+    double low       # any other value goes left where low <= value <= high
     double high
-    double known     # a value below it is an unknown category
+    double least     # a value below it is an unknown category
     int32_t column   # -1 for a leaf
     int32_t[3] child # right, left, the node itself
     int32_t missing  # side of missing values
@@ -45,7 +46,7 @@ cdef struct Split:
 
 cdef inline int32_t side_of(const Split* split, double value) noexcept nogil:
     """RIGHT, LEFT, or STAY for an unknown category that stops at the node."""
-    if value >= split.known:
+    if value >= split.least:
         # branchless: a branch would be mispredicted half the time
         return (split.low <= value) & (value <= split.high)
     return split.missing if value != value else split.unknown
@@ -106,6 +107,24 @@ def route(
             reached[i] = node
 
 
+def first_wrong(const Column[::1] columns, tree):
+    """The first node whose split does not fit its column; -1 if there is none."""
+    cdef const int32_t[::1] feature = tree.feature, category = tree.category
+    cdef const double[::1] threshold = tree.threshold
+    cdef Py_ssize_t node
+    cdef bint fits
+    for node in range(feature.shape[0]):
+        if feature[node] < 0:
+            continue
+        if columns[feature[node]].nominal:
+            fits = 0 <= category[node] < columns[feature[node]].size
+        else:
+            fits = threshold[node] == threshold[node]
+        if not fits:
+            return node
+    return -1
+
+
 def fill_splits(Split[::1] splits, const Column[::1] columns, tree, int32_t unknown):
     """Write the splits of all nodes, with the sides of missing and unknown values."""
     cdef const int32_t[::1] feature = tree.feature, category = tree.category
@@ -124,7 +143,7 @@ def fill_splits(Split[::1] splits, const Column[::1] columns, tree, int32_t unkn
         column = columns[feature[node]]
         splits[node].low = category[node] if column.nominal else -INFINITY
         splits[node].high = category[node] if column.nominal else threshold[node]
-        splits[node].known = -INFINITY if column.real else 0.0
+        splits[node].least = -INFINITY if column.real else 0.0
         splits[node].missing = to_left[node]
         if column.nominal and column.missing >= 0:
             splits[node].missing = category[node] == column.missing

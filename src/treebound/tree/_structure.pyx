@@ -5,6 +5,8 @@ import numpy as np
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 
+from treebound._validation import invalid
+
 
 def sizes_and_depths(const int32_t[::1] left, const int32_t[::1] right):
     """Subtree size and depth of each node, and the first node out of pre-order (or -1).
@@ -45,10 +47,7 @@ def collapsed(
     cdef int32_t[::1] new = new_array
     for i in range(cuts.shape[0]):
         if not 0 <= cuts[i] < n:
-            raise ValueError(
-                f"The 'nodes' parameter of collapsed must be nodes from 0 to {n - 1}. "
-                f"Got {cuts[i]} instead."
-            )
+            raise invalid("nodes", "collapsed", f"nodes from 0 to {n - 1}", cuts[i])
         is_cut[cuts[i]] = 1
     while node < n:
         new[node] = <int32_t> kept
@@ -70,19 +69,16 @@ def collapsed(
     return nodes_array, left_array, right_array
 
 
-def first_fault(tree, const int64_t[::1] limits, double slack):
+def first_fault(tree, double slack):
     """The first node that is inconsistent with itself or its children, and the kind of fault.
 
-    ``limits[column]`` is the number of categories of a column, -1 for threshold splits.
     Counts and rows of two children must sum to their parent's, up to ``slack``.
     """
     cdef const int32_t[::1] left = tree.left, right = tree.right, label = tree.label
-    cdef const int32_t[::1] feature = tree.feature, category = tree.category
-    cdef const double[::1] threshold = tree.threshold
+    cdef const int32_t[::1] feature = tree.feature
     cdef const double[:, ::1] counts = tree.counts
     cdef const int64_t[::1] rows = tree.rows
-    cdef Py_ssize_t node, k, n_classes = counts.shape[1]
-    cdef int32_t column
+    cdef Py_ssize_t node, k, n_classes = counts.shape[1], n_columns = len(tree.columns)
     cdef double more
     for node in range(left.shape[0]):
         if label[node] < 0 or label[node] >= n_classes:
@@ -94,14 +90,8 @@ def first_fault(tree, const int64_t[::1] limits, double slack):
                 return "negative", node
         if left[node] < 0:
             continue
-        column = feature[node]
-        if column < 0 or column >= limits.shape[0]:
+        if not 0 <= feature[node] < n_columns:
             return "feature", node
-        if limits[column] < 0:
-            if threshold[node] != threshold[node]:
-                return "split", node
-        elif category[node] < 0 or category[node] >= limits[column]:
-            return "split", node
         if rows[node] != rows[left[node]] + rows[right[node]]:
             return "counts", node
         for k in range(n_classes):

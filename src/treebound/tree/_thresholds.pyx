@@ -49,20 +49,20 @@ cdef double pick(double low, double high, Rule rule) except? -1.0 nogil:
 cdef double shortest(double low, double high) except? -1.0 nogil:
     """The shortest decimal strictly between two finite numbers; ``low`` where no float is."""
     cdef bint mirrored = low < 0.0
-    cdef double found
+    cdef double decimal
     if low < 0.0 < high:
         return 0.0
-    found = nearest(-high, -low, True) if mirrored else nearest(low, high, False)
-    if found == PYTHON:
+    decimal = nearest(-high, -low, True) if mirrored else nearest(low, high, False)
+    if decimal == PYTHON:
         with gil:
             return _exact(low, high)
-    return -found if mirrored else found
+    return -decimal if mirrored else decimal
 
 
 cdef double nearest(double low, double high, bint upper) noexcept nogil:
     """For ``0 <= low < high``; on ties the upper one if ``upper``."""
     cdef double middle = 0.5 * low + 0.5 * high
-    cdef double power, scaled, found
+    cdef double power, scaled, decimal
     cdef int digits, shift, place
     if not low < middle < high or middle < 1e-290:
         return PYTHON
@@ -80,9 +80,9 @@ cdef double nearest(double low, double high, bint upper) noexcept nogil:
             if not -MOST_POWER <= shift <= MOST_POWER:
                 return PYTHON
             scaled = times_power(middle, shift)
-        found = nearest_multiple(low, high, floor_c(scaled), shift, upper)
-        if found != NONE:
-            return found
+        decimal = nearest_multiple(low, high, floor_c(scaled), shift, upper)
+        if decimal != NONE:
+            return decimal
     return PYTHON
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._choices import Criterion
 from treebound.tree.model import Tree
-
-Criterion = Literal["gini", "entropy", "misclassification"]
-CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 
 
 def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.float64]:

@@ -15,12 +15,7 @@ from treebound.data.weights import heaviest
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 from treebound.tree import route
-from treebound.tree._structure import (
-    add_up,
-    collapsed,
-    first_fault,
-    sizes_and_depths,
-)
+from treebound.tree._structure import add_up, collapsed, first_fault, sizes_and_depths
 from treebound.tree.monotone import Monotone
 
 if TYPE_CHECKING:
@@ -158,7 +153,9 @@ class Tree:
             )
         rounded = self.weighted or not self.counted
         slack = _ROUNDING * float(self.counts[0].sum()) if rounded else 0.0
-        fault, node = first_fault(self, _limits(self.columns), slack)
+        fault, node = first_fault(self, slack)
+        if not fault and (node := route.wrong_split(self)) >= 0:
+            fault = "split"
         if fault:
             raise ValueError(self._fault(fault, node))
 
@@ -196,7 +193,7 @@ class Tree:
 
     def __getstate__(self) -> dict[str, Any]:
         return state_with_version(
-            {item.name: getattr(self, item.name) for item in fields(self) if item.init}
+            {own.name: getattr(self, own.name) for own in fields(self) if own.init}
         )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -464,20 +461,3 @@ def _frozen(values: Any, dtype: Any) -> NDArray[Any]:
         array = array.view()
         array.flags.writeable = False
     return array
-
-
-# Category limits of recent columns: many trees share their columns.
-_KNOWN_LIMITS: dict[int, tuple[tuple[Column, ...], NDArray[np.int64]]] = {}
-
-
-def _limits(columns: tuple[Column, ...]) -> NDArray[np.int64]:
-    """Number of categories of each column, missing included; -1 for threshold splits."""
-    cached = _KNOWN_LIMITS.get(id(columns))
-    if cached is not None and cached[0] is columns:
-        return cached[1]
-    sizes = [len(c.categories or ()) + c.missing if c.kind == "nominal" else -1 for c in columns]
-    if len(_KNOWN_LIMITS) > 32:
-        _KNOWN_LIMITS.clear()
-    limits = np.array(sizes, dtype=np.int64)
-    _KNOWN_LIMITS[id(columns)] = columns, limits
-    return limits

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.tree.split import by_threshold
+
 if TYPE_CHECKING:
     from treebound.tree.model import Tree
 
@@ -95,7 +97,7 @@ class Monotone:
     def _signs_of(self, tree: Tree) -> NDArray[np.int64]:
         """The sign of each split; 0 where values do not decide, as for missing against present."""
         signs = np.array([*self.signs, 0])[tree.feature]
-        return np.where(np.isfinite(tree.threshold), signs, 0)
+        return np.where(by_threshold(tree), signs, 0)
 
 
 def _frequencies(tree: Tree) -> Floats:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from treebound.data import Matrix, Sample
 from treebound.data.row_hashes import row_hashes
 from treebound.tree.model import Tree
+from treebound.tree.split import by_presence, by_threshold
 
 
 def needs_name(tree: Tree) -> NDArray[np.bool_]:
     """Mask of the splits that must be named by a row: those that cannot be counted without."""
     countable = [column.declared and column.kind != "real" for column in tree.columns]
-    return ~np.array([*countable, True])[tree.feature] & ~np.isinf(tree.threshold)
+    return ~np.array([*countable, True])[tree.feature] & ~by_presence(tree)
 
 
 def row_keys(X: Matrix) -> NDArray[np.int64]:
@@ -52,10 +53,11 @@ def names_of_part(tree: Tree, X: Matrix, start: int = 0) -> Names:
     order = np.argsort(reached, kind="stable")  # the rows of a subtree lie side by side
     ends = np.searchsorted(reached[order], np.arange(tree.n_nodes + 1))
     names = Names(*np.full((2, tree.n_nodes), -1, dtype=np.int64))
+    has_threshold = by_threshold(tree)
     for node in np.flatnonzero(needs_name(tree)).tolist():
         first = tree.left[node]
         rows = order[ends[first] : ends[first + tree.size[first]]]
-        if tree.columns[tree.feature[node]].kind != "nominal":
+        if has_threshold[node]:
             values = X.values[tree.feature[node]][rows]
             rows = rows[values == tree.threshold[node]]
         if len(rows):

@@ -6,25 +6,15 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from treebound._validation import invalid
 from treebound.data import Column
-from treebound.tree.split import one_line
+from treebound.tree.split import SplitTest, one_line
 
 _SIGNS = {"≤": "<=", "==": "=", "≠": "!="}
 _COMPARISON = re.compile(r"\s*(<=|>=|==|!=|≤|≥|≠|<|>|=)\s*(.*\S)\s*", re.S)
 _PRESENCE = re.compile(r"\s+is\s+(missing|present)\s*")
 _OR_MISSING = " or missing"
-
-
-class SplitTest(NamedTuple):
-    """What a node asks, in the fields of a ``Tree``; ``missing_left`` None: not decided."""
-
-    feature: int
-    threshold: float = math.nan
-    category: int = -1
-    missing_left: bool | None = None
 
 
 def column_named(name: str, columns: Sequence[Column], caller: str) -> int:

@@ -11,12 +11,21 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
-from treebound.tree._route import COLUMN, HEAVIER, SPLIT, STEP, fill_splits, route, walk
+from treebound.tree._route import (
+    COLUMN,
+    HEAVIER,
+    SPLIT,
+    STEP,
+    fill_splits,
+    first_wrong,
+    route,
+    walk,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from treebound.data import Matrix
+    from treebound.data import Column, Matrix
     from treebound.tree.model import Tree
 
 Ints = NDArray[np.int32]
@@ -112,7 +121,7 @@ def _steps(tree: Tree) -> NDArray[np.void]:
     steps["low"], steps["high"], steps["child"] = -np.inf, np.inf, np.arange(tree.n_nodes)
     steps["column"] = tree.feature[inner[0]]
     at = place[inner]
-    steps["low"][at] = np.maximum(records["low"][inner], records["known"][inner])
+    steps["low"][at] = np.maximum(records["low"][inner], records["least"][inner])
     steps["high"][at] = records["high"][inner]
     steps["column"][at] = tree.feature[inner]
     steps["child"][at] = place[tree.left[inner]]
@@ -168,12 +177,34 @@ def splits(tree: Tree, unknown: str = "other") -> NDArray[np.void]:
     """The splits of all nodes, with the sides of missing and unknown values filled in."""
     if unknown in tree._splits:
         return tree._splits[unknown]
-    columns = np.zeros(max(len(tree.columns), 1), dtype=COLUMN)
-    for at, column in enumerate(tree.columns):
-        # missing training values of a nominal column have the code after the last category
-        last = len(column.categories or ()) if column.missing else _NO_CODE
-        columns[at] = column.kind == "nominal", column.kind == "real", last
     records = np.zeros(tree.n_nodes, dtype=SPLIT)
-    fill_splits(records, columns, tree, _SIDES[unknown])
+    fill_splits(records, _records_of(tree.columns), tree, _SIDES[unknown])
     tree._splits[unknown] = records
+    return records
+
+
+def wrong_split(tree: Tree) -> int:
+    """The first node whose split does not fit its column; -1 if there is none."""
+    return first_wrong(_records_of(tree.columns), tree)
+
+
+# Records of recent columns: many trees share their columns.
+_recent: dict[int, tuple[tuple[Column, ...], NDArray[np.void]]] = {}
+
+
+def _records_of(columns: tuple[Column, ...]) -> NDArray[np.void]:
+    """What the kernel reads of columns."""
+    cached = _recent.get(id(columns))
+    if cached is not None and cached[0] is columns:
+        return cached[1]
+    records = np.zeros(max(len(columns), 1), dtype=COLUMN)
+    for at, column in enumerate(columns):
+        # missing training values of a nominal column have the code after the last category
+        size = len(column.categories or ())
+        last = size if column.missing else _NO_CODE
+        kind = column.kind
+        records[at] = kind == "nominal", kind == "real", size + column.missing, last
+    if len(_recent) > 32:
+        _recent.clear()
+    _recent[id(columns)] = columns, records
     return records

@@ -5,15 +5,42 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treebound._validation import OneOf, check
-from treebound.data.columns import UNKNOWNS, Column, Unknown
+from treebound._choices import Unknown
+from treebound._validation import InWords, OneOf, check, invalid
+from treebound.data.columns import Column
 
 if TYPE_CHECKING:
     from treebound.tree.model import Tree
+
+
+class SplitTest(NamedTuple):
+    """What a node asks, in the fields of a ``Tree``; ``missing_left`` None: not decided."""
+
+    feature: int
+    threshold: float = math.nan
+    category: int = -1
+    missing_left: bool | None = None
+
+
+def test_of(tree: Tree, node: int) -> SplitTest:
+    """What a node asks."""
+    return SplitTest(*(vars(tree)[name][node].item() for name in SplitTest._fields))
+
+
+def by_threshold(tree: Tree) -> NDArray[np.bool_]:
+    """Mask of the splits by a threshold, on the two sides of which values have an order."""
+    return np.isfinite(tree.threshold)
+
+
+def by_presence(tree: Tree) -> NDArray[np.bool_]:
+    """Mask of the splits of missing from present values, in columns with thresholds."""
+    return np.isinf(tree.threshold)
+
 
 SplitKind = Literal["threshold", "category", "missing"]
 
@@ -66,9 +93,7 @@ class Split:
 def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
     """The split of an inner node; a ValueError for a leaf."""
     if tree.left[node] < 0:
-        raise ValueError(
-            f"The 'node' parameter must be an inner node. Got the leaf {node} instead."
-        )
+        raise invalid("node", "", "an inner node", InWords(f"the leaf {node}"))
     column = tree.columns[tree.feature[node]]
     threshold, category = float(tree.threshold[node]), int(tree.category[node])
     missing_left = bool(tree.missing_left[node])
@@ -103,6 +128,30 @@ def splits_of(tree: Tree, *, unknown: Unknown = "other") -> list[Split | None]:
     return [split_of(tree, at, unknown=unknown) if inner[at] else None for at in range(len(inner))]
 
 
+def named_splits(column: Column) -> int:
+    """Number of different splits of a column, given the row that names a threshold."""
+    size = len(column.categories or ())
+    if column.kind == "nominal":
+        # with two categories, the second is the first with the children swapped
+        return 1 if size + column.missing == 2 else size + column.missing
+    thresholds = max(size - 1, 1) if column.declared else 1
+    # missing goes left or right at each threshold, or is separated from all present values
+    return 2 * thresholds + 1 if column.missing else thresholds
+
+
+def offered_splits(tree: Tree) -> NDArray[np.float64]:
+    """Number of splits that the column of each inner node offers to its rows; 1 at leaves."""
+    offered = np.ones(tree.n_nodes)
+    for at, column in enumerate(tree.columns):
+        here = tree.feature == at
+        if column.kind == "real":
+            offered[here] = tree.mass[here] - 1.0  # a row of weight two counts twice
+        else:
+            size = len(column.categories or ()) + column.missing
+            offered[here] = size - (column.kind == "ordinal")
+    return np.maximum(offered, 1.0)
+
+
 def plain(value: Any) -> Any:
     """The Python value of a NumPy scalar; other values unchanged."""
     return value.item() if isinstance(value, np.generic) else value
@@ -120,4 +169,4 @@ def one_line(value: Any) -> str:
 
 def check_unknown(unknown: str, *, caller: str) -> None:
     """Raise unless ``unknown`` is a policy for unknown categories."""
-    check(caller, {"unknown": unknown}, {"unknown": OneOf(UNKNOWNS)})
+    check(caller, {"unknown": unknown}, {"unknown": OneOf(get_args(Unknown))})

@@ -1,0 +1,15 @@
+"""The names that options take, for the library and for the shell, whose help loads nothing else."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Criterion = Literal["entropy", "gini", "misclassification"]
+GrowthOrder = Literal["gain", "impurity"]
+Thresholds = Literal["decimal", "midpoint", "observed"]
+# How to handle a category that was not seen in training.
+Unknown = Literal["other", "majority", "stop", "missing", "error"]
+# Which tree of those that were cross-validated is chosen.
+Size = Literal["accurate", "balanced", "small", "detailed"]
+# What a certificate is computed from.
+CertificateKind = Literal["training", "held-out", "folds", "prior"]

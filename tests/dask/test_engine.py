@@ -22,15 +22,16 @@ dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
 
 
-def same(sample, first):
+def same(sample, y, weight, first):
     return PartRows(sample)
 
 
 def grown_on_dask(client, sample, parts, bins, options, limits, finer):
     from treebound.dask.engine import DaskEngine
+    from treebound.dask.partitions import Partitions
 
     raw = [(dask.delayed(part),) for part in parts]
-    engine = DaskEngine(client, raw, same, bins, sample.n_classes)
+    engine = DaskEngine(client, Partitions(raw), same, bins, sample.n_classes)
     try:
         return grow_on_engine(
             engine, sample.columns, sample.classes, options,

@@ -52,17 +52,18 @@ def expected(sample):
     return grow(sample, OPTIONS)
 
 
-def the_part(sample, part, first=0):
+def the_part(sample, part, weight, first=0):
     return PartRows(sample.part(part))
 
 
 def engine_of(client, sample, read=the_part, n_parts=6):
     from treebound.dask.engine import DaskEngine
+    from treebound.dask.partitions import Partitions
 
     parts = np.array_split(np.arange(sample.n_rows), n_parts)
-    raw = [(dask.delayed(sample), part) for part in parts]
+    raw = [(dask.delayed(sample), dask.delayed(part)) for part in parts]
     bins = make_bins(sample.columns, sample.X.part(np.arange(0, 6000, 7)).values, 32)
-    return DaskEngine(client, raw, read, bins, sample.n_classes)
+    return DaskEngine(client, Partitions(raw), read, bins, sample.n_classes)
 
 
 def grown(engine, sample, progress=None):
@@ -99,7 +100,7 @@ def test_a_worker_that_is_killed_does_not_change_the_tree(cluster, sample, expec
     assert_same(grown(engine_of(client, sample), sample, progress), expected)
 
 
-def killed_once(sample, part, first, flag):
+def killed_once(sample, part, weight, first, flag):
     if part[0] == 0 and not os.path.exists(flag):
         with open(flag, "w"):
             pass
@@ -161,7 +162,7 @@ def test_a_worker_that_comes_late_helps(cluster, sample, expected):
         local.scale(2)
 
 
-def broken(sample, part, first):
+def broken(sample, part, weight, first):
     if part[0] == 3000:
         raise OSError("no such block")
     return PartRows(sample.part(part))
@@ -348,11 +349,12 @@ def test_scattered_rows_that_are_lost_are_named(sample):
         distributed.Client(cluster) as client,
     ):
         from treebound.dask.engine import DaskEngine
+        from treebound.dask.partitions import Partitions
 
         parts = [sample.part(rows) for rows in np.array_split(np.arange(sample.n_rows), 6)]
         raw = [(future,) for future in client.scatter(parts)]
         bins = make_bins(sample.columns, sample.X.part(np.arange(0, 6000, 7)).values, 32)
-        engine = DaskEngine(client, raw, same_part, bins, sample.n_classes)
+        engine = DaskEngine(client, Partitions(raw), same_part, bins, sample.n_classes)
 
         def progress(state):
             if state.passes == 2:
@@ -360,11 +362,11 @@ def test_scattered_rows_that_are_lost_are_named(sample):
                 for pid in client.run(os.getpid).values():
                     os.kill(pid, signal.SIGKILL)
 
-        with pytest.raises(RuntimeError, match=r"rows \(partitions .*; worker tcp.* client.repl"):
+        with pytest.raises(RuntimeError, match=r"rows \(partitions? .*; worker tcp.* client.repl"):
             grown(engine, sample, progress)
 
 
-def same_part(sample, first):
+def same_part(sample, y, weight, first):
     return PartRows(sample)
 
 

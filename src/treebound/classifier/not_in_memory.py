@@ -27,7 +27,7 @@ from treebound.data.findings import warn_of_findings
 from treebound.data.folds import LeftOut
 from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema
-from treebound.data.parts import PartReader, PartRows, as_table, join_samples
+from treebound.data.parts import PartReader, PartRows, as_table, join_parts
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.streams import Batches, TableStream, is_on_ray, open_stream
 from treebound.growing import Limits, Progress, grow_on_engine, make_bins
@@ -208,7 +208,7 @@ def _fit_joined(
     """Fit on rows in parts that are read into memory."""
     apart = parameters.certify in ("held-out", "folds")
     own = replace(schema, scale=None, factors=None) if apart else schema  # weights as they are
-    sample = join_samples([part.kept for part in rows(PartReader(own))], own)
+    sample = join_parts(list(rows(PartReader(own)))).kept
     named = schema.names is not None
     if apart:  # columns are learned again, without some rows
         labels = sample.classes[sample.y]

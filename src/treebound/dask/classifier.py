@@ -21,7 +21,6 @@ from treebound.classifier.not_in_memory import fit_parts, refuse_groups, rows_to
 from treebound.classifier.progress import Watch
 from treebound.dask import tasks
 from treebound.dask.collections import (
-    Partitions,
     is_array,
     is_frame,
     map_rows,
@@ -29,6 +28,7 @@ from treebound.dask.collections import (
     partitions_of,
     plain_numbers,
 )
+from treebound.dask.partitions import Partitions
 from treebound.dask.tasks import PartitionError
 from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, PartFacts, put_together, with_numbers
@@ -137,11 +137,10 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         raw = partitions(X, y, sample_weight)
         client = self._client()
         plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]
-        kept: list[Any] = []
         with ExitStack() as stack:
 
             def learn(held_out: LeftOut | None) -> LearnedSchema:
-                return self._learn(client, raw, plain, (X, y, sample_weight), held_out, kept)
+                return self._learn(client, raw, plain, (X, y, sample_weight), held_out)
 
             def engine(reader: PartReader, bins: Bins) -> Engine:
                 schema, read = reader.schema, _reading(reader)
@@ -153,11 +152,11 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
 
                 first = None if reader.rows is None else _first_rows(client, raw, schema)
                 engine = DaskEngine(
-                    client, raw.pieces, raw.taken(read), bins, len(schema.classes), first,
+                    client, raw, read, bins, len(schema.classes), n_rows=n_rows, first=first,
                     gather_rows=rows_to_gather(self, n_rows),
                 )  # fmt: skip
                 stack.callback(engine.close)
-                kept.clear()
+                raw.release()
                 return engine
 
             model = fit_parts(
@@ -183,7 +182,6 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         plain: list[str],
         given: tuple[Any, Any, Any],
         held_out: LeftOut | None,
-        kept: list[Any],
     ) -> LearnedSchema:
         """What columns and classes are.
 
@@ -198,7 +196,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             with suppress(ValueError, TypeError, PartitionError):
                 rest = partitions_of(X, y, weight, [name for name in names if name not in plain])
                 schema = self._put_together(client, rest, held_out)
-                kept[:] = raw.kept(client, some.tolist())
+                raw.keep(client, some.tolist())
                 values = raw.each(client, partial(tasks.numbers, names=plain), some.tolist())
                 return with_numbers(schema, names, values)
         return self._put_together(client, raw, held_out)

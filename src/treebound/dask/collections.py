@@ -2,99 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from treebound._extras import require
 from treebound._validation import invalid
-from treebound.dask.tasks import PartitionError, in_partition
-from treebound.dask.waiting import gathered
-from treebound.data.parts import PartRows
+from treebound.dask.partitions import Partitions
 
 
 def is_frame(X: Any) -> bool:
     """Whether X is a Dask DataFrame."""
-    return hasattr(X, "dask") and hasattr(X, "map_partitions") and hasattr(X, "columns")
+    return _is_lazy(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
 
 
 def is_array(X: Any) -> bool:
     """Whether X is a Dask Array."""
-    return hasattr(X, "dask") and hasattr(X, "rechunk")
+    return _is_lazy(X) and hasattr(X, "rechunk")
 
 
-class Partitions:
-    """The delayed objects of every partition; ``split`` makes rows, labels and weights of them."""
-
-    def __init__(
-        self, pieces: Sequence[tuple[Any, ...]], split: Callable[..., tuple[Any, Any, Any]]
-    ) -> None:
-        self.pieces, self._split = pieces, split
-
-    def __len__(self) -> int:
-        return len(self.pieces)
-
-    def taken(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of rows, labels and weights as one of the pieces of a partition."""
-        return partial(_on_rows, self._split, function)
-
-    def each(
-        self,
-        client: Any,
-        function: Callable[..., Any],
-        numbers: Iterable[int] | None = None,
-        first: Sequence[int] | None = None,
-    ) -> list[Any]:
-        """What a function of rows, labels and weights gives, by the cluster or here.
-
-        With ``first``, it also takes the number of the first row.
-        """
-        task_of = _dask().delayed(in_partition, pure=False)
-        taken = self.taken(function)
-        numbers = list(range(len(self)) if numbers is None else numbers)
-        more = [{} if first is None else {"first": first[k]} for k in numbers]
-        asked = [
-            task_of(k, taken, *self.pieces[k], **own) for k, own in zip(numbers, more, strict=True)
-        ]
-        if client is None:
-            return [in_partition(k, task.compute) for k, task in zip(numbers, asked, strict=True)]
-        futures = client.compute(asked)
-        try:
-            return gathered(client, futures, lambda i: f"The rows of partition {numbers[i]}")
-        except PartitionError:
-            raise
-        except Exception:
-            for number, future in zip(numbers, futures, strict=True):
-                if future.status == "error":
-                    in_partition(number, future.result)
-            raise
-
-    def kept(self, client: Any, numbers: Iterable[int]) -> list[Any]:
-        """Some partitions on the workers, which are not read again as long as this is held."""
-        pieces = [piece for k in numbers for piece in self.pieces[k]]
-        return [] if client is None else list(client.persist(pieces))
-
-    def here(self, read: Callable[..., PartRows]) -> Iterator[PartRows]:
-        """The rows, one partition after the other, by the local scheduler."""
-        task_of = _dask().delayed(in_partition, pure=False)
-        first = 0
-        for number, pieces in enumerate(self.pieces):
-            task = task_of(number, self.taken(read), *pieces, first=first)
-            part = in_partition(number, task.compute)
-            first += part.n_rows
-            yield part
-
-
-def _on_rows(
-    split: Callable[..., Any], function: Callable[..., Any], *pieces: Any, **options: Any
-) -> Any:
-    return function(*split(*pieces), **options)
-
-
-def _dask() -> Any:
-    return require("dask", extra="dask", why="DaskBoundTreeClassifier")
+def _is_lazy(X: Any) -> bool:
+    """Whether X is a Dask collection."""
+    return hasattr(type(X), "dask")  # that of X itself would be made of all its tasks
 
 
 def partitions(X: Any, y: Any, weight: Any) -> Partitions:
@@ -105,7 +35,7 @@ def partitions(X: Any, y: Any, weight: Any) -> Partitions:
         if isinstance(argument, str) and not (is_frame(X) and argument in X.columns):
             must = f"one of the columns {list(getattr(X, 'columns', []))[:10]} or a Dask collection"
             raise invalid(parameter, "fit", must, argument)
-        if not isinstance(argument, str) and argument is not None and not hasattr(argument, "dask"):
+        if not isinstance(argument, str) and argument is not None and not _is_lazy(argument):
             raise invalid(parameter, "fit", "a Dask collection", type(argument).__name__)
     joint = _joint(X, y, weight)
     if joint is not None:
@@ -120,7 +50,7 @@ def partitions(X: Any, y: Any, weight: Any) -> Partitions:
             f"{', '.join(map(str, sizes))} partitions instead. Hint: make them from one DataFrame, "
             "or rechunk them alike."
         )
-    return Partitions(list(zip(*parts, strict=True)), _three)
+    return Partitions(list(zip(*parts, strict=True)))
 
 
 def plain_numbers(X: Any) -> list[str]:
@@ -182,10 +112,6 @@ def _apart(frame: Any, label: str, weight: str | None) -> tuple[Any, Any, Any]:
     """The columns of a partition, its labels and its weights."""
     rows = frame.drop(columns=[name for name in (label, weight) if name is not None])
     return rows, frame[label], None if weight is None else frame[weight]
-
-
-def _three(rows: Any, labels: Any, weight: Any = None) -> tuple[Any, Any, Any]:
-    return rows, labels, weight
 
 
 def _delayed(collection: Any) -> list[Any]:

@@ -1,7 +1,7 @@
 """Shards on the workers of a Dask cluster.
 
 Some partitions of one worker are a bundle. Bundles are futures; what a lost worker had is computed
-again by Dask. Values are in files on the worker that coded the partition; if a bundle was moved
+again by Dask. Values are in files on the worker that coded the partitions; if a bundle was moved
 away from its files, its partitions are read and coded again.
 """
 
@@ -10,15 +10,18 @@ from __future__ import annotations
 import pickle
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import count
+from operator import add
 from typing import Any
 from weakref import WeakSet
 
-from dask.delayed import delayed
+import numpy as np
 from distributed import get_worker
 
-from treebound.dask.tasks import PartitionError, in_partition
+from treebound.dask.partitions import Partitions, in_words
+from treebound.dask.tasks import PartitionError
 from treebound.dask.waiting import gathered, waited
 from treebound.dask.worker import FitState, Plan, Request, ask, finish, folder_of
 from treebound.data.parts import PartRows
@@ -30,7 +33,7 @@ from treebound.growing.questions import ShardSplit, Subtree
 from treebound.growing.shard import (
     Coded,
     Facts,
-    code_part,
+    code_parts,
     divide_rows,
     gather_rows,
     join_pieces,
@@ -39,19 +42,16 @@ from treebound.growing.shard import (
 
 # Workers whose results one worker puts together.
 _FAN = 8
-# Rows of a bundle at most; a thread has one if they are fewer.
+# Rows of a bundle, about, at most.
 _BUNDLE_ROWS = 1 << 23
 # How often lost values are looked for before the error is the user's.
 _TRIES = 8
 
 
-def _code(
-    number: int, read: Callable[..., PartRows], bins: Bins, token: str, first: int, *raw: Any
-) -> Coded:
-    part = in_partition(number, read, *raw, first=first)
+def _code(parts: Iterator[PartRows], bins: Bins, token: str) -> list[Coded]:
     file = SpillFile(folder_of(get_worker(), token))
     try:
-        return code_part(part, bins, file)
+        return code_parts(parts, bins, file)
     finally:
         file.close()
 
@@ -60,36 +60,34 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _facts(coded: Coded) -> Facts:
-    return coded.facts
-
-
-def _held(keys: Sequence[str], dask_worker: Any = None) -> dict[str, Facts]:
-    """The facts of the coded partitions that a worker has."""
-    return {key: dask_worker.data[key].facts for key in keys if key in dask_worker.data}
+def _facts(coded: list[Coded]) -> tuple[Facts, list[int]]:
+    """What is known of coded rows, and the rows of each part."""
+    return reduce(add, [some.facts for some in coded]), [n for some in coded for n in some.sizes]
 
 
 class DaskEngine(ShardEngine):
     """Bundles of shards as futures of a cluster.
 
-    ``read`` makes ``PartRows`` of the delayed objects of a partition in ``raw``, on a worker.
+    ``read`` makes ``PartRows`` of the rows, labels and weights of a partition, on a worker.
     ``first`` has the number of the first row of each partition, where rows are left out.
     """
 
     def __init__(
         self,
         client: Any,
-        raw: Sequence[tuple[Any, ...]],
+        partitions: Partitions,
         read: Callable[..., PartRows],
         bins: Bins,
         n_classes: int,
+        *,
+        n_rows: int = 0,
         first: Sequence[int] | None = None,
         gather_rows: int = ShardEngine.gather_rows,
     ) -> None:
         super().__init__(bins, n_classes)
         self.gather_rows = gather_rows
-        self._client, self._raw = client, raw
-        self._first = first or [0] * len(raw)
+        self._client, self._partitions = client, partitions
+        self._first = first or [0] * len(partitions)
         self._token, self._number = uuid.uuid4().hex, count()
         self._futures: WeakSet[Any] = WeakSet()
         client.register_plugin(FitState())
@@ -97,17 +95,28 @@ class DaskEngine(ShardEngine):
         # all divisions of the rows, and how many of them all bundles have behind them
         self._divisions: list[Sequence[ShardSplit]] = []
         self._n_divided, self._located = 0, False
-        coded = self._coded(range(len(raw)))
         try:
-            waited(client, coded, lambda i: f"The rows of partition {i}")
-            facts, homes = self._known(coded)
-            self._home_of = {future.key: home for future, home in zip(coded, homes, strict=True)}
-            groups = self._grouped(homes, [part.n_rows for part in facts])
-            self._homes = [homes[group[0]] for group in groups]
-            self.start(coded, facts, groups)
+            self._start(n_rows)
         except BaseException:
             self.close()
             raise
+
+    def _start(self, n_rows: int) -> None:
+        """Read and code all partitions."""
+        numbers = range(len(self._partitions))
+        self._groups = self._partitions.groups(self._client, numbers, n_rows // _BUNDLE_ROWS)
+        coded = self._coded(self._groups)
+        waited(self._client, coded, lambda i: f"The rows of {in_words(self._groups[i])}")
+        held = self._client.who_has(coded)
+        self._homes = [next(iter(held.get(future.key) or [""])) for future in coded]
+        told = [self._submit(_facts, future) for future in coded]
+        facts, sizes = zip(*gathered(self._client, told, self._name), strict=True)
+        self._sizes = np.zeros(len(numbers), dtype=np.int64)
+        for group, own in zip(self._groups, sizes, strict=True):
+            self._sizes[group] = own
+        firsts = np.cumsum(self._sizes) - self._sizes
+        self._starts = [firsts[group].tolist() for group in self._groups]
+        self.start(coded, facts, [[i] for i in range(len(coded))], list(enumerate(self._starts)))
 
     def close(self) -> None:
         """Release everything on the workers; their files go with it."""
@@ -132,54 +141,24 @@ class DaskEngine(ShardEngine):
         """The name of a task, from which workers know what fit it belongs to."""
         return f"{function.__name__.strip('_')}-treebound-{self._token}-{next(self._number)}"
 
-    def _coded(self, numbers: Sequence[int], home: str = "") -> list[Any]:
+    def _coded(self, groups: Sequence[Sequence[int]], home: str = "") -> list[Any]:
         """Futures of coded partitions, on a worker if it lives."""
-        code = delayed(_code, pure=False)
         tasks = [
-            code(
-                i, self._read, self._bins, self._token, self._first[i], *self._raw[i],
-                dask_key_name=self._key(_code),
+            self._partitions.task(
+                group, _code, self._read, self._bins, self._token,
+                first=self._first, key=self._key(_code),
             )
-            for i in numbers
+            for group in groups
         ]  # fmt: skip
         futures = list(self._client.compute(tasks, **_on(home)))
         self._futures.update(futures)
         return futures
 
-    def _known(self, coded: list[Any]) -> tuple[list[Facts], list[str]]:
-        """The facts of coded partitions and their workers, asked of each worker at once."""
-        held = self._client.run(_held, [future.key for future in coded], on_error="ignore")
-        known = {key: (facts, home) for home, mine in held.items() for key, facts in mine.items()}
-        for future in coded:
-            if future.key not in known:  # its worker left, or is new
-                known[future.key] = (self._submit(_facts, future).result(), "")
-        facts, homes = zip(*(known[future.key] for future in coded), strict=True)
-        return list(facts), list(homes)
-
-    def _grouped(self, homes: list[str], sizes: list[int]) -> list[list[int]]:
-        """Partitions that become one bundle: of one worker, so few that all threads have some."""
-        by_worker: dict[str, list[int]] = {}
-        for i, home in enumerate(homes):
-            by_worker.setdefault(home, []).append(i)
-        n_threads = self._client.nthreads()
-        groups: list[list[int]] = []
-        for home, mine in by_worker.items():
-            rows = sum(sizes[i] for i in mine)
-            share = max(1, rows // max(n_threads.get(home, 1), rows // _BUNDLE_ROWS))
-            held = share
-            for i in mine:
-                if held >= share:
-                    groups.append([])
-                    held = 0
-                groups[-1].append(i)
-                held += sizes[i]
-        return groups
-
-    def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[int]) -> Any:
+    def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[Any]) -> Any:
         """A task that makes a bundle of coded rows, where they are."""
-        home = self._home_of[coded[0].key]
+        ((i, first),) = starts
         return self._submit(
-            make_bundle, coded, self._bins, total, starts, self._n_classes, home=home
+            make_bundle, *coded, self._bins, total, first, self._n_classes, home=self._homes[i]
         )
 
     def keep(self, results: Any) -> None:
@@ -282,19 +261,15 @@ class DaskEngine(ShardEngine):
         On one worker, as no other may be able to read the files.
         """
         homes = sorted(self._client.nthreads())
-        home = homes[i % len(homes)] if homes else ""
-        group = self._groups[i]
-        coded = self._coded(group, home)
-        self._home_of[coded[0].key] = home
-        starts = [self._starts[k] for k in group]
-        self._bundles[i] = self.bundle(coded, self._facts.total, starts)
+        self._homes[i] = homes[i % len(homes)] if homes else ""
+        coded = self._coded([self._groups[i]], self._homes[i])
+        self._bundles[i] = self.bundle(coded, self._facts.total, [(i, self._starts[i])])
 
     def _name(self, i: int) -> str:
         """Which rows a bundle has, and where they were."""
         group = self._groups[i]
-        rows = sum(self._starts[k + 1] - self._starts[k] for k in group)
-        some = ", ".join(map(str, group[:5])) + (", ..." if len(group) > 5 else "")
-        return f"{rows:,} rows (partitions {some}; worker {self._homes[i] or 'unknown'})"
+        where = f"{in_words(group)}; worker {self._homes[i] or 'unknown'}"
+        return f"{self._sizes[group].sum():,} rows ({where})"
 
 
 def _on(home: str) -> dict[str, Any]:

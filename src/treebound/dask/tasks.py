@@ -5,10 +5,12 @@ In a file of its own, as a worker loads what stands beside the functions it is s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from dask.local import get_sync
 
 from treebound.data.learned import PartFacts, nothing_but_rows, some_numbers
 from treebound.data.parts import PartReader, PartRows, learn_part
@@ -30,6 +32,60 @@ def in_partition(number: int, function: Callable[..., Any], /, *args: Any, **opt
         raise PartitionError(
             f"Partition {number} failed with {type(error).__name__}: {error}"
         ) from error
+
+
+class Subgraph(NamedTuple):
+    """How a partition is computed: ``graph`` makes the pieces with these keys."""
+
+    number: int
+    keys: tuple[Any, ...]
+    graph: dict[Any, Any]
+    inputs: tuple[Any, ...]  # the keys of results of other tasks
+
+    def pieces(self, results: Mapping[Any, Any]) -> Sequence[Any]:
+        """Compute them here."""
+        given = {key: (partial(_same, results[key]),) for key in self.inputs}
+        pieces: Sequence[Any] = get_sync(self.graph | given, list(self.keys))
+        return pieces
+
+
+class Group:
+    """Some partitions that one task computes, one after the other."""
+
+    # not a tuple or data class, in which Dask looks for tasks
+
+    def __init__(
+        self,
+        split: Callable[..., Any],
+        parts: Sequence[Subgraph],
+        inputs: Sequence[Any],
+        first: Sequence[int] | None,
+    ) -> None:
+        self._split, self._parts, self._inputs, self._first = split, parts, inputs, first
+
+    def each(self, function: Callable[..., Any], results: Sequence[Any]) -> Iterator[Any]:
+        """What a function of rows, labels and weights gives for every partition."""
+        by_key = dict(zip(self._inputs, results, strict=True))
+        for i, part in enumerate(self._parts):
+            pieces = in_partition(part.number, part.pieces, by_key)
+            options = {} if self._first is None else {"first": self._first[i]}
+            yield in_partition(part.number, function, *self._split(*pieces), **options)
+
+
+def use_group(
+    group: Group, use: Callable[..., Any], function: Any, args: Any, results: Sequence[Any]
+) -> Any:
+    """Use what a function gives for some partitions."""
+    return use(group.each(function, results), *args)
+
+
+def as_they_are(X: Any, y: Any = None, weight: Any = None) -> tuple[Any, Any, Any]:
+    """The pieces of a partition that are rows, labels and weights."""
+    return X, y, weight
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def learn(X: Any, y: Any, weight: Any, **options: Any) -> PartFacts:

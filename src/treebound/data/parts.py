@@ -95,14 +95,23 @@ class PartReader:
         return rows.sample(matrix, self.schema)
 
 
-def join_samples(samples: Sequence[Sample], schema: LearnedSchema) -> Sample:
-    """All rows in memory."""
+def join_parts(parts: Sequence[PartRows]) -> PartRows:
+    """The rows of several parts, in memory."""
+    asides = [part.aside for part in parts if part.aside is not None]
+    kept = _join_samples([part.kept for part in parts])
+    return PartRows(kept, _join_samples(asides) if asides else None)
+
+
+def _join_samples(samples: Sequence[Sample]) -> Sample:
+    samples = [sample for sample in samples if sample.n_rows] or samples[:1]
+    if len(samples) == 1:
+        return samples[0]
     weight = None
     if any(sample.weight is not None for sample in samples):
         weight = np.concatenate([sample.weights for sample in samples])
     X = Matrix.stacked([sample.X for sample in samples])
     y = np.concatenate([sample.y for sample in samples])
-    return Sample(X, y, weight, schema.classes, schema.factors)
+    return Sample(X, y, weight, samples[0].classes, samples[0].factors)
 
 
 def as_table(sample: Sample, schema: LearnedSchema) -> Table:

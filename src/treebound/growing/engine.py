@@ -183,23 +183,28 @@ class ShardEngine(Engine):
         """Take bundles that :meth:`map` made instead of those they are made of."""
         self._bundles = results
 
-    def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[int]) -> Any:
+    def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[Any]) -> Any:
         """A bundle of coded rows where they are; see :func:`make_bundle`."""
         return make_bundle(coded, self.bins, total, starts, self._n_classes)
 
     # -- the operations --------------------------------------------------------------------------
 
     def start(
-        self, coded: Sequence[Any], facts: Sequence[Facts], groups: Sequence[Sequence[int]]
+        self,
+        coded: Sequence[Any],
+        facts: Sequence[Facts],
+        groups: Sequence[Sequence[int]],
+        starts: Sequence[Any] | None = None,
     ) -> None:
-        """Make bundles of coded rows; ``groups`` are the numbers of those in each bundle."""
+        """Make bundles of coded rows; ``groups`` are the numbers of those in each bundle.
+
+        ``starts`` tell :meth:`bundle` the number of their first row, by default in their order.
+        """
         self._facts: Facts = reduce(add, facts)
-        self._groups = groups
-        self._starts = np.cumsum([0, *(part.n_rows for part in facts)]).tolist()
+        if starts is None:
+            starts = np.cumsum([0, *(part.n_rows for part in facts)]).tolist()
         self._bundles = [
-            self.bundle(
-                [coded[i] for i in group], self._facts.total, [self._starts[i] for i in group]
-            )
+            self.bundle([coded[i] for i in group], self._facts.total, [starts[i] for i in group])
             for group in groups
         ]
         self._counts: NDArray[np.int64] = self.reduce(sum_of, self.map(_counts_of))

@@ -6,9 +6,10 @@ question. So an engine may run it anywhere, and again if a result was lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import accumulate
 from operator import add
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
-from treebound.data.parts import PartRows
+from treebound.data.parts import PartRows, join_parts
 from treebound.data.spill import SpillFile, Values
 from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import (
@@ -35,6 +36,9 @@ from treebound.tree.model import Tree
 from treebound.tree.naming import Names, last_names, names_of_part
 from treebound.tree.node_sums import WeightTotals, class_sums
 
+# Parts of fewer rows are put together.
+_FEW_ROWS = 1 << 15
+
 # -- shards --------------------------------------------------------------------------------------
 
 
@@ -46,7 +50,8 @@ class Shard:
     labels: NDArray[np.uint16]
     units: NDArray[np.int64] | None  # weights as integers; None if every weight is one
     values: Values  # of columns whose codes do not tell them
-    start: int = 0  # the number of its first row in the table
+    # the first row of each part of the table that it has, there and in the table
+    starts: tuple[tuple[int, int], ...] = ((0, 0),)
 
     def column(self, j: int, bins: Bins) -> NDArray[Any]:
         """The values of a column, as a ``Matrix`` has them."""
@@ -57,6 +62,12 @@ class Shard:
     def columns(self, bins: Bins) -> list[NDArray[Any]]:
         """The values of all columns."""
         return [self.column(j, bins) for j in range(bins.n_columns)]
+
+    def numbers(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers of some rows in the table; -1 stays."""
+        here, there = np.array(self.starts).T
+        part = np.searchsorted(here, rows, side="right") - 1
+        return np.where(rows < 0, -1, rows - here[part] + there[part])
 
 
 class Rows(NamedTuple):
@@ -117,6 +128,7 @@ class Coded(NamedTuple):
     weight: NDArray[np.float64] | None
     facts: Facts
     aside: Aside | None = None
+    sizes: tuple[int, ...] = ()  # the rows of its parts, if it has several
 
 
 class Bundle(NamedTuple):
@@ -128,6 +140,23 @@ class Bundle(NamedTuple):
     facts: Facts
     counts: NDArray[np.int64]
     aside: list[Aside]
+
+
+def code_parts(parts: Iterable[PartRows], bins: Bins, file: SpillFile) -> list[Coded]:
+    """Code rows whose values are kept in a file; small parts become one shard."""
+    coded, small, n_rows = [], list[PartRows](), 0
+    for part in parts:
+        small.append(part)
+        n_rows += part.n_rows
+        if n_rows >= _FEW_ROWS:
+            coded.append(_code_joined(small, bins, file))
+            small, n_rows = [], 0
+    return [*coded, _code_joined(small, bins, file)] if small else coded
+
+
+def _code_joined(parts: Sequence[PartRows], bins: Bins, file: SpillFile) -> Coded:
+    sizes = tuple(part.kept.n_rows for part in parts)
+    return code_part(join_parts(parts), bins, file)._replace(sizes=sizes)
 
 
 def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Coded:
@@ -158,15 +187,16 @@ def make_bundle(
     starts: Sequence[int],
     n_classes: int,
 ) -> Bundle:
-    """Shards with weights as integers; ``total`` is that of all rows, and a shard has a start."""
+    """Shards with weights as integers; ``total`` is that of all rows, and parts have a start."""
     counts = np.zeros(n_classes, dtype=np.int64)
-    shards = []
-    for (shard, weight, facts, _), start in zip(coded, starts, strict=True):
+    shards, numbers = [], iter(starts)
+    for shard, weight, facts, _, sizes in coded:
         units = total.integers(weight, facts.n_rows)
         # sums of integers below 2^53 are exact in floats
         weights = None if units is None else units.astype(np.float64)
         counts += np.bincount(shard.labels, weights, n_classes).astype(np.int64)
-        shards.append(replace(shard, units=units, start=start))
+        here = accumulate(sizes[:-1], initial=0)
+        shards.append(replace(shard, units=units, starts=tuple(zip(here, numbers, strict=False))))
     rows = [Rows.all(part.facts.n_rows) for part in coded]
     aside = [part.aside for part in coded if part.aside is not None]
     return Bundle(shards, rows, bins, reduce(add, [part.facts for part in coded]), counts, aside)
@@ -333,9 +363,8 @@ def _matrix(tree: Tree, values: Sequence[NDArray[Any]]) -> Matrix:
 
 def name_splits(bundle: Bundle, tree: Tree) -> Names:
     """The rows of a bundle that may name splits."""
-    return last_names(
-        [
-            names_of_part(tree, _matrix(tree, shard.columns(bundle.bins)), shard.start)
-            for shard in bundle.shards
-        ]
-    )
+    names = []
+    for shard in bundle.shards:
+        rows, keys = names_of_part(tree, _matrix(tree, shard.columns(bundle.bins)))
+        names.append(Names(shard.numbers(rows), keys))
+    return last_names(names)

@@ -46,8 +46,8 @@ class Names(NamedTuple):
     keys: NDArray[np.int64]
 
 
-def names_of_part(tree: Tree, X: Matrix, start: int = 0) -> Names:
-    """The names of splits where only these rows are known, the first of which has a number."""
+def names_of_part(tree: Tree, X: Matrix) -> Names:
+    """The names of splits where only these rows are known."""
     keys = row_keys(X)
     reached = tree.apply(X)
     order = np.argsort(reached, kind="stable")  # the rows of a subtree lie side by side
@@ -62,7 +62,7 @@ def names_of_part(tree: Tree, X: Matrix, start: int = 0) -> Names:
             rows = rows[values == tree.threshold[node]]
         if len(rows):
             row = rows[np.argmax(keys[rows])]
-            names.rows[node], names.keys[node] = start + row, keys[row]
+            names.rows[node], names.keys[node] = row, keys[row]
     return names
 
 

@@ -32,9 +32,9 @@ print(Path("parcels.toml").read_text())
 # ``parcels.toml`` is found by its name. A second table ships with scikit-learn.
 
 sets = [bench.load_sample("parcels.csv"), bench.load_sample("sklearn:wine")]
-for one in sets:
-    kinds = ", ".join(f"{one.count(kind)} {kind}" for kind in ("real", "ordinal", "nominal"))
-    print(f"{one.name}: {one.sample.n_rows} rows, {one.sample.n_classes} classes, {kinds}")
+for named in sets:
+    kinds = ", ".join(f"{named.count(kind)} {kind}" for kind in ("real", "ordinal", "nominal"))
+    print(f"{named.name}: {named.sample.n_rows} rows, {named.sample.n_classes} classes, {kinds}")
 
 # %%
 # Models are declared. Any scikit-learn classifier can be one; logistic regression needs imputed and

@@ -239,18 +239,12 @@ class Estimator(Learner):
 
 @dataclass(frozen=True)
 class SklearnCostComplexity(Learner):
-    """Cost-complexity pruning with scikit-learn's tools.
-
-    The alphas of ``cost_complexity_pruning_path`` on the training part, chosen by
-    ``GridSearchCV``; the final refit counts as growing, the rest as pruning. A path longer than
-    ``most_alphas`` is thinned evenly, ends kept: a full one takes scikit-learn half a minute on two
-    thousand rows.
-    """
+    """Cost-complexity pruning with scikit-learn's tools; the final refit counts as growing."""
 
     name: str
     criterion: str = "gini"
     folds: int = 5
-    most_alphas: int = 20
+    most_alphas: int = 20  # a full path takes half a minute on two thousand rows
 
     def fit(self, draw: Draw) -> Fitted:
         """Search the alphas of the pruning path."""

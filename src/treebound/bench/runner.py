@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 from typing import Protocol as Interface
@@ -168,9 +169,13 @@ def _computed(
     tasks: Iterable[Task], jobs: int, backend: Backend, scheduler: str | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the tasks as they are finished."""
-    import joblib
-
     with ExitStack() as stack:
+        if backend == "ray":
+            pool = stack.enter_context(_ray_pool(scheduler, jobs))
+            yield from chain.from_iterable(pool.imap_unordered(measure_draw, tasks))
+            return
+        import joblib
+
         settings = stack.enter_context(_connected(backend, scheduler, jobs))
         local = backend == "local"
         measure = stack.enter_context(closing(Children())).measure if local else measure_draw
@@ -178,38 +183,40 @@ def _computed(
         parallel = joblib.Parallel(
             n_jobs=jobs if local else -1, return_as="generator_unordered", batch_size=1
         )
-        for rows in parallel(joblib.delayed(measure)(task) for task in tasks):
-            yield from rows
+        yield from chain.from_iterable(parallel(joblib.delayed(measure)(task) for task in tasks))
+
+
+@contextmanager
+def _ray_pool(scheduler: str | None, jobs: int) -> Iterator[Any]:
+    """The workers of a ray cluster; joblib takes no results from ray as they are finished."""
+    ray = require("ray", extra="ray", why="The ray backend")
+    from ray.util.multiprocessing import Pool
+
+    with ExitStack() as stack:
+        if not ray.is_initialized():
+            cpus = max(jobs, 1) if scheduler is None else None
+            ray.init(address=scheduler, num_cpus=cpus, include_dashboard=False)
+            stack.callback(ray.shutdown)
+        yield stack.enter_context(Pool())
 
 
 @contextmanager
 def _connected(backend: Backend, scheduler: str | None, jobs: int) -> Iterator[dict[str, Any]]:
     """The settings of joblib while a backend is connected."""
-    if backend == "dask":
-        distributed = require("distributed", extra="dask", why="The dask backend")
-        with ExitStack() as stack:
-            if scheduler is None:
-                cluster = distributed.LocalCluster(
-                    n_workers=max(jobs, 1), threads_per_worker=1, dashboard_address=None
-                )
-                scheduler = stack.enter_context(cluster).scheduler_address
-            client = stack.enter_context(distributed.Client(scheduler, set_as_default=False))
-            yield {"backend": "dask", "client": client}
-    elif backend == "ray":
-        ray = require("ray", extra="ray", why="The ray backend")
-        from ray.util.joblib import register_ray
-
-        with ExitStack() as stack:
-            if not ray.is_initialized():
-                cpus = max(jobs, 1) if scheduler is None else None
-                ray.init(address=scheduler, num_cpus=cpus, include_dashboard=False)
-                stack.callback(ray.shutdown)
-            register_ray()
-            yield {"backend": "ray"}
-    elif scheduler is not None:
-        raise ValueError("The local backend has no scheduler. Hint: use --backend dask or ray.")
-    else:
+    if backend == "local":
+        if scheduler is not None:
+            raise ValueError("The local backend has no scheduler. Hint: use --backend dask or ray.")
         yield {"backend": "threading"}  # each thread waits for a child process
+        return
+    distributed = require("distributed", extra="dask", why="The dask backend")
+    with ExitStack() as stack:
+        if scheduler is None:
+            cluster = distributed.LocalCluster(
+                n_workers=max(jobs, 1), threads_per_worker=1, dashboard_address=None
+            )
+            scheduler = stack.enter_context(cluster).scheduler_address
+        client = stack.enter_context(distributed.Client(scheduler, set_as_default=False))
+        yield {"backend": "dask", "client": client}
 
 
 def _worker_losses() -> tuple[type[BaseException], ...]:

@@ -58,9 +58,9 @@ def fit_table(
     if parameters.certify in ("held-out", "folds"):
         return _fit_apart(parameters, table, y, sample_weight, groups, target)
     sample = Sample.learn(table, y, sample_weight, groups=groups, **parameters.of_columns())
-    warn_of_findings(sample, stacklevel=4)
     named = table.names is not None
     rows = RowRecord.of(sample, named)
+    warn_of_findings(sample, rows.sketches["training"], stacklevel=4)
     return fit_sample(
         parameters, sample, checked=checked, target=target, named=named, rows=rows, watch=watch
     )
@@ -105,9 +105,9 @@ def _fit_apart(
         validation = aside if chooses else None
         if members is not None:  # what is counted must be independent
             aside = aside.part(_one_of_each(place[fold], seed))
-        if fold is folds[0]:
-            warn_of_findings(sample, stacklevel=7)
         record = RowRecord.of(sample, named).with_rows("held-out", hashes)
+        if fold is folds[0]:
+            warn_of_findings(sample, record.sketches["training"], stacklevel=7)
         model = fit_sample(
             parameters, sample, aside, validation, target=target, named=named, rows=record
         )

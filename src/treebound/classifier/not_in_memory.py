@@ -214,8 +214,8 @@ def _fit_joined(
         labels = sample.classes[sample.y]
         model = fit_table(parameters, as_table(sample, schema), labels, sample.weight)
         return replace(model, target=target, named=named)
-    warn_of_findings(sample, stacklevel=7)
     record = RowRecord.of(sample, named)
+    warn_of_findings(sample, record.sketches["training"], stacklevel=7)
     return fit_sample(parameters, sample, target=target, named=named, rows=record)
 
 

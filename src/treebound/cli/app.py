@@ -38,7 +38,7 @@ theory = Group("Theory", sort_key=1)
 # Every command: the module of this package that registers it, and the first line of its help. So
 # `--help` and `--version` load none of them, and a command loads its own module alone.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "check": ("check", "Show what the columns of a table look like, and what is suspicious."),
+    "check": ("training", "Show what the columns of a table look like, and what is suspicious."),
     "fit": ("fit", "Fit a tree to a table: a file, a table of DuckDB, or '-' for standard input."),
     "predict": ("predict", "Answer for every row of a table, chunk by chunk."),
     "explain": (

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from treebound import datasets
 from treebound.cli.app import app, console, examples, fail
-from treebound.cli.messages import print_result
+from treebound.cli.output import print_result
 from treebound.datasets import DatasetError, DatasetInfo, sources
 
 data_app = App(

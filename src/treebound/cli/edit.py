@@ -10,9 +10,8 @@ from cyclopts import Parameter
 
 from treebound._validation import invalid
 from treebound.cli.app import command
-from treebound.cli.messages import print_message, print_result
 from treebound.cli.options import Data, FileOptions, Force, Model, Output, Switch, Target
-from treebound.cli.overwrite import check_output
+from treebound.cli.output import check_output, print_message, print_result
 
 if TYPE_CHECKING:
     from treebound.edit import Editor

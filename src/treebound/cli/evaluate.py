@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from treebound.cli.app import command, console
-from treebound.cli.messages import plain_table, print_json, print_message, print_result
 from treebound.cli.options import Data, Delta, FileOptions, Json, Model, More, Target, Threshold
-from treebound.cli.overwrite import check_output
+from treebound.cli.output import check_output, plain_table, print_json, print_message, print_result
 from treebound.cli.weighting import Numbers
 
 if TYPE_CHECKING:

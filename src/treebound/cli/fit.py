@@ -13,7 +13,6 @@ from cyclopts import Parameter
 from treebound._choices import CertificateKind, Criterion, Size, Thresholds, Unknown
 from treebound._validation import invalid
 from treebound.cli.app import command
-from treebound.cli.messages import print_message, progress
 from treebound.cli.options import (
     Data,
     FileOptions,
@@ -26,7 +25,7 @@ from treebound.cli.options import (
     TableOptions,
     Target,
 )  # fmt: skip
-from treebound.cli.overwrite import check_distinct, check_output
+from treebound.cli.output import check_distinct, check_output, print_message, progress
 from treebound.cli.training import Training
 from treebound.cli.weighting import WeightOptions
 from treebound.pruning import NAMES

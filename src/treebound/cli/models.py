@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treebound.cli.databases import is_database, refuse_file_options, relation_of
-from treebound.cli.messages import write_result
+from treebound.cli.options import is_database, refuse_file_options, relation_of
+from treebound.cli.output import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
 from treebound.model import Model

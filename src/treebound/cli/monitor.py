@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treebound.cli.app import command
-from treebound.cli.messages import print_result
 from treebound.cli.options import Data, FileOptions, Model, Target
-from treebound.cli.overwrite import check_output
+from treebound.cli.output import check_output, print_result
 
 if TYPE_CHECKING:
     from treebound.certificate.monitor import Monitor

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from treebound._validation import as_int, invalid
 from treebound.cli.app import command, console
-from treebound.cli.databases import is_database, nodes_of, refuse_file_options, relation_of
-from treebound.cli.messages import print_message, print_result, progress
 from treebound.cli.options import (
     Data,
     FileOptions,
@@ -19,8 +17,12 @@ from treebound.cli.options import (
     Quiet,
     Switch,
     Threshold,
+    is_database,
+    nodes_of,
+    refuse_file_options,
+    relation_of,
 )  # fmt: skip
-from treebound.cli.overwrite import check_output
+from treebound.cli.output import check_output, print_message, print_result, progress
 
 if TYPE_CHECKING:
     from treebound.show import Explanation

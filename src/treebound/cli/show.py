@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from treebound.cli.app import command
-from treebound.cli.messages import write_result
 from treebound.cli.models import loaded_model
 from treebound.cli.options import Force, Model, Output
-from treebound.cli.overwrite import check_output
+from treebound.cli.output import check_output, write_result
 from treebound.exchange import Exports
 from treebound.model import Model as FittedModel
 from treebound.show import Forms

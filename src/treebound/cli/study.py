@@ -14,9 +14,8 @@ from rich.console import Console
 
 from treebound._files import atomic_write
 from treebound.cli.app import app, console
-from treebound.cli.messages import write_result
 from treebound.cli.options import Force, Output, Switch
-from treebound.cli.overwrite import check_output
+from treebound.cli.output import check_output, write_result
 
 if TYPE_CHECKING:
     from treebound.datasets import Schema

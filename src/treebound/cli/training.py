@@ -1,4 +1,7 @@
-"""Tables to fit to: read into memory, batch by batch, or left in their database."""
+"""Tables to fit to: looked at by ``treebound check``, and read for ``fit``.
+
+They are read into memory or batch by batch, or left in their database.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,41 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treebound._validation import invalid
-from treebound.cli.databases import is_database, refuse_file_options, relation_of
-from treebound.cli.messages import errors, plain_table, print_message, progress
-from treebound.cli.options import TableOptions, no_target
+from treebound.cli.app import command
+from treebound.cli.options import (
+    Data,
+    Json,
+    TableOptions,
+    is_database,
+    no_target,
+    refuse_file_options,
+    relation_of,
+)
+from treebound.cli.output import (
+    errors,
+    plain_table,
+    print_json,
+    print_message,
+    print_result,
+    progress,
+)
 from treebound.cli.weighting import WeightOptions
 
 if TYPE_CHECKING:
     from treebound.data import Column, Sample
     from treebound.data.files import RawTable
+    from treebound.data.findings import Finding
     from treebound.model import Model
     from treebound.parameters import FitParameters
 
 # A table in memory takes a few times the size of its file.
 _TIMES_IN_MEMORY = 6
+_BRIEF = 5  # warnings of suspicious columns
 
 
 def read_training(paths: Sequence[Path], options: TableOptions, target: str | None) -> RawTable:
@@ -72,6 +92,83 @@ def _ordered_column(raw: RawTable, name: str) -> Column:
     distinct = np.unique(values[~np.isnan(values)])
     whole = bool((distinct == np.rint(distinct)).all())
     return Column(name, "ordinal", tuple((distinct.astype(int) if whole else distinct).tolist()))
+
+
+@command(
+    "treebound check data.csv --target label",
+    'treebound check export.csv --target y --sep ";" --ignore id --json',
+)
+def check(
+    data: Data,
+    /,
+    *,
+    target: str | None = None,
+    json: Json = False,
+    options: TableOptions = TableOptions(),  # noqa: B008  # frozen
+) -> None:
+    """Show what the columns of a table look like, and what is suspicious.
+
+    Looks for columns that number the rows, identifiers that repeat, dates, numbers and missing
+    values written as text, codes, columns of one value, repeated rows, columns that alone tell the
+    target, and targets of very many, very small or very unequal classes; and says what to do.
+
+    Parameters
+    ----------
+    target
+        The column to predict; not needed if the schema names it.
+    """
+    from treebound.data import Sample
+    from treebound.data.check import HEADINGS, aligned, check_sample, file_findings
+
+    table = read_training([data], options, target)
+    ordered = options.ordered or None
+    sample = Sample.learn(table.table(), table.labels(), ordinal_features=ordered)
+    lost = file_findings(table, options.checked_schema(target).ignored)
+    report = check_sample(sample, str(table.schema.target), lost)
+    if json:
+        document = {
+            "rows": report.n_rows,
+            "target": report.target,
+            "classes": {str(label): count for label, count in report.classes.items()},
+            "columns": report.columns,
+            "ignored": list(table.schema.ignored),
+            "findings": [{**asdict(own), "remedy": remedy(own)} for own in report.findings],
+        }
+        print_json(document)
+        return
+    shown = {row[0]: row for row in report.rows()}
+    rows = [shown.get(name, (name, kind, "", "", "")) for name, kind, _ in table.schema.rows()]
+    print_result(f"{table.name}: {report.n_rows:,} rows\n")
+    print_result("\n".join(aligned([HEADINGS, *rows])))
+    print_result("" if report.findings else "\nNothing looks suspicious.")
+    for finding in report.findings:
+        print_result(finding.told(remedy(finding)))
+
+
+def remedy(finding: Finding) -> str:
+    """What to do about it, with the option that does so."""
+    name = finding.column or ""
+    quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
+    words = finding.remedy.replace(", or give fit the same group for all copies of a row", "")
+    words = words.replace("class_weight='balanced'", "--class-weight balanced")
+    words = words.replace("make it nominal", f"use --nominal {quoted}")
+    if words.startswith("leave it out"):
+        return words.replace("leave it out", f"leave it out with --ignore {quoted}", 1)
+    if words.endswith("to missing values"):
+        return words + " (--missing TEXT)"
+    return words
+
+
+def brief_lines(sample: Sample, target: str) -> Iterator[str]:
+    """The first few in a line each, and how many more there are."""
+    from treebound.data.findings import findings, target_findings
+
+    both = (*target_findings(sample, target), *findings(sample))
+    serious = [finding for finding in both if not finding.note]
+    for finding in serious[:_BRIEF]:
+        yield f"Warning: {finding.subject} {finding.what}. Hint: {remedy(finding)}."
+    if len(serious) > _BRIEF:
+        yield f"Warning: {len(serious) - _BRIEF} more. Hint: 'treebound check' lists them."
 
 
 @dataclass(frozen=True)
@@ -179,8 +276,6 @@ class Training:
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""
-        from treebound.cli.check import brief_lines
-
         if self.verbose:
             columns = plain_table(("column", "kind", "categories"), table.schema.rows())
             errors.print(columns, soft_wrap=not errors.is_terminal)

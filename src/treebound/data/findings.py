@@ -16,16 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
-from treebound.data.row_hashes import row_hashes
+from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.sample import Sample
 
 _FEW_ROWS = 20  # with fewer, nothing is suspicious
 _PROBE = 64  # rows checked first
 _CATEGORIES = 100  # categories checked
 _MANY_VALUES = 100
-_LOOKED_THROUGH = 5_000  # rows compared with each other
-_LOOKED_AT = 4  # columns searched for copies
-_FIRST_ROWS = 1_000  # rows checked for many values
+_LOOKED_THROUGH = 5_000  # rows checked for many values where rows are repeated
+_FIRST_ROWS = 1_000  # rows checked for few values
 _SHOWN = 5
 _REPEATED = 0.1
 _MANY_CLASSES = 100
@@ -85,9 +84,11 @@ class Finding:
         return f"{self.subject} {self.what}.\n    {remedy[:1].upper()}{remedy[1:]}."
 
 
-def warn_of_findings(sample: Sample, *, stacklevel: int = 2) -> None:
+def warn_of_findings(
+    sample: Sample, sketch: RowSketch | None = None, *, stacklevel: int = 2
+) -> None:
     """Warn of what is suspicious about a training sample, the first few by name."""
-    serious = [finding for finding in findings(sample) if not finding.note]
+    serious = [finding for finding in findings(sample, sketch) if not finding.note]
     for finding in serious[:_SHOWN]:
         warnings.warn(str(finding), UserWarning, stacklevel=stacklevel)
     if len(serious) > _SHOWN:
@@ -96,12 +97,13 @@ def warn_of_findings(sample: Sample, *, stacklevel: int = 2) -> None:
         warnings.warn(words, UserWarning, stacklevel=stacklevel)
 
 
-def findings(sample: Sample) -> list[Finding]:
+def findings(sample: Sample, sketch: RowSketch | None = None) -> list[Finding]:
     """What is suspicious about the columns and rows of a training sample.
 
     Numbers, dates and missing values written as text, columns with one value, columns with a
     different value in almost every row, and a table in which more than a tenth of the rows repeat
-    others (and some column has over 100 values, so that this is not by chance).
+    others (and some column has over 100 values, so that this is not by chance), by their
+    sketch.
     """
     if sample.n_rows < _FEW_ROWS:
         return []
@@ -112,7 +114,7 @@ def findings(sample: Sample) -> list[Finding]:
         if column.kind != "real"
         for own in _categories(column, codes)
     ]
-    return [*_real_columns(sample), *nominal, *_repeated_rows(sample)]
+    return [*_real_columns(sample), *nominal, *_repeated_rows(sample, sketch)]
 
 
 def target_findings(sample: Sample, target: str) -> list[Finding]:
@@ -343,31 +345,14 @@ def _text_finding(
 # -- rows ----------------------------------------------------------------------------------------
 
 
-def _repeated_rows(sample: Sample) -> Iterator[Finding]:
-    if sample.n_rows <= _MANY_VALUES:
-        return
-    parts = max(1, sample.n_rows // _LOOKED_THROUGH)
-    chosen = None
-    for values in sample.X.values[:: 1 + len(sample.columns) // _LOOKED_AT]:
-        if values.dtype == np.int8:
-            continue
-        rows: Any = slice(None)
-        distinct = _distinct(values if parts == 1 else values[:_FIRST_ROWS])
-        if distinct <= _MANY_VALUES:
-            continue
-        if parts > 1:
-            rows = _rows_that_share(values, parts)
-            distinct = _distinct(values[rows])
-        # repeated rows have repeated values in every column
-        if 1.0 - distinct / max(len(values[rows]), 1) <= _REPEATED:
-            return
-        chosen = rows if chosen is None else chosen
-    if chosen is None:
-        return
-    some = sample if parts == 1 else sample.part(chosen)
-    hashes = row_hashes(some.X, some.classes, some.y, names=None)
-    share = 1.0 - _distinct(hashes) / max(len(hashes), 1)
-    if share > _REPEATED:
+def _repeated_rows(sample: Sample, sketch: RowSketch | None) -> Iterator[Finding]:
+    if sketch is None:
+        hashes = row_hashes(sample.X, sample.classes, sample.y, names=None)
+        sketch = RowSketch.of(hashes)
+    share = 1.0 - len(sketch.hashes) / max(int(sketch.counts.sum()), 1)
+    if share > _REPEATED and any(
+        _distinct(values[:_LOOKED_THROUGH]) > _MANY_VALUES for values in sample.X.values
+    ):
         remedy = "drop the copies, or give fit the same group for all copies of a row"
         what = f"repeats rows: {share:.0%} of them are copies of others"
         yield Finding(None, f"{what}, while pruning and certificate count each as new", remedy)
@@ -378,13 +363,3 @@ def _distinct(values: NDArray[Any]) -> int:
     ordered = np.sort(values)  # missing last
     below, above = ordered[:-1], ordered[1:]
     return len(ordered) and 1 + int(np.count_nonzero((below != above) & (below == below)))
-
-
-def _rows_that_share(values: NDArray[Any], parts: int) -> Any:
-    """About one row in ``parts``, chosen by value: all copies of a row, or none."""
-    if values.dtype.kind == "f":
-        bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)  # -0 is 0
-    else:
-        bits = values.astype(np.int64).view(np.uint64)
-    hashes = bits * np.uint64(0x9E3779B97F4A7C15)  # its upper bits depend on all bits
-    return np.flatnonzero(hashes < np.uint64(2**64 // parts))

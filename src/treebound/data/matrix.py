@@ -25,23 +25,12 @@ class Matrix:
 
     Real values are float64 or float32, NaN where missing, never infinite. Categories are codes of
     the smallest integer type: -1 is missing, -2 an unknown category.
-
-    Attributes
-    ----------
-    columns : tuple of Column
-        The columns; ``missing`` is set where values are missing here.
-    arrays : tuple of ndarray
-        One array per column; empty if there is ``dense``.
-    dense : ndarray or None
-        All values in one array, if every column is real and of the same type.
-    unknown : {"other", "majority", "stop"}
-        How routing handles unknown categories here.
     """
 
-    columns: tuple[Column, ...]
-    arrays: tuple[NDArray[Any], ...] = ()
-    dense: NDArray[np.floating[Any]] | None = None
-    unknown: str = "other"
+    columns: tuple[Column, ...]  # ``missing`` is set where values are missing here
+    arrays: tuple[NDArray[Any], ...] = ()  # one per column; empty if there is ``dense``
+    dense: NDArray[np.floating[Any]] | None = None  # of real columns of the same type
+    unknown: str = "other"  # how routing handles unknown categories: or "majority", "stop"
 
     @cached_property
     def values(self) -> tuple[NDArray[Any], ...]:

@@ -199,29 +199,11 @@ class Sample:
         unknown: Unknown = "other",
         factors: NDArray[np.float64] | None = None,
     ) -> Sample:
-        """Read a table and a target with known columns and classes.
+        """Read a table and its labels with the columns and classes of a tree.
 
-        Parameters
-        ----------
-        X : table
-            With these columns.
-        y : array-like of shape (n_rows,)
-            Labels, not codes; each must be one of ``classes``.
-        sample_weight : array-like of shape (n_rows,) or number, optional
-            The weight of each row, or of every row.
-        columns, classes
-            Those of a tree, a model or another sample.
-        named : bool
-            Whether the training table had names. If so, and X has names too, columns are found by
-            name, in any order and among others; otherwise by position.
-        needed : sequence of bool, optional
-            Which columns are read; by default all. The others may be absent where columns are
-            found by name.
-        unknown : {"other", "majority", "stop", "missing", "error"}
-            How to handle unknown categories: raise an error, read them as missing, or encode them
-            as -2, which routing then handles.
-        factors : ndarray of float, optional
-            What the weights of each class are multiplied by.
+        Columns are found by name if the training table was ``named`` and X has names too, otherwise
+        by position; those that are not ``needed`` may then be absent. ``unknown`` categories are an
+        error, missing, or -2, which routing handles. ``factors`` are the class weights.
         """
         rows = Rows.of(X, y, sample_weight)
         codes = read_classes(Labels(rows.classes, rows.codes), np.asarray(classes))

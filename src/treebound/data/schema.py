@@ -122,13 +122,7 @@ class Schema:
         return landscape_of(self.columns)
 
     def with_target(self, target: str | None) -> Schema:
-        """The same schema with another column to predict.
-
-        Parameters
-        ----------
-        target : str or None
-            The column to predict; the former target is then ignored. None changes nothing.
-        """
+        """The same schema with another column to predict; the former target is then ignored."""
         if target is None or target == self.target:
             return self
         named = {column.name: column for column in self.columns}

@@ -68,7 +68,8 @@ cdef enum:
     SPARSE = 4           # if the rows of a node are at least this far apart
     CODING_ROWS = 8192   # coded by a thread at a time
     PARTING_ROWS = 8192
-    COUNTING_ROWS = 16384   # counted by a thread at a time
+    COUNTING_ROWS = 16384   # counted by a thread at a time,
+    TOGETHER = 4096      # panel by panel
     RIGHT = 0
     LEFT = 1
     LOOK = 2             # the side depends on the value
@@ -414,13 +415,9 @@ cdef void count_node(
 cdef void count_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
     cdef Counting* counting = <Counting*>context
     cdef const Binned* data = counting.data
-    cdef Py_ssize_t start = counting.start + item * COUNTING_ROWS, p
+    cdef Py_ssize_t start = counting.start + item * COUNTING_ROWS
     cdef Py_ssize_t stop = min(start + COUNTING_ROWS, counting.stop)
-    for p in range(data.n_panels):
-        count_rows(
-            &data.panels[p], &data.counted, data.rows + start, stop - start,
-            counting.histograms[thread],
-        )
+    count_rows(data, data.rows + start, stop - start, counting.histograms[thread])
 
 
 # -- rows of some bins -----------------------------------------------------------------------
@@ -456,98 +453,108 @@ cdef void gather(
 
 
 cdef size_t size_of(const Counted* counted) noexcept nogil:
-    """Size of a histogram in bytes."""
-    return counted.n_cells * (sizeof(uint32_t) if counted.weights == NULL else sizeof(int64_t))
+    """Size of a histogram in bytes, a multiple of eight."""
+    return (counted.n_cells + (counted.n_cells & 1)) * (
+        sizeof(uint32_t) if counted.weights == NULL else sizeof(int64_t)
+    )
 
 
 cdef void count_rows(
-    const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    void* histogram,
+    const Binned* data, const uint32_t* rows, Py_ssize_t n_rows, void* histogram
 ) noexcept nogil:
-    """Add the rows of a panel's columns to a histogram."""
-    if n_rows and panel.width == 1:
-        count_codes(panel, counted, rows, n_rows, histogram, <const uint8_t*>panel.codes)
-    elif n_rows:
-        count_codes(panel, counted, rows, n_rows, histogram, <const uint16_t*>panel.codes)
+    """Add rows to a histogram."""
+    cdef uint16_t[TOGETHER] labels  # read once, not once a panel
+    cdef const Panel* panel
+    cdef Py_ssize_t start = 0, n, i, p
+    while start < n_rows:
+        n = min(<Py_ssize_t>TOGETHER, n_rows - start)
+        for i in range(n):
+            labels[i] = data.counted.labels[rows[start + i]]
+        for p in range(data.n_panels):
+            panel = &data.panels[p]
+            if panel.width == 1:
+                count_codes(
+                    panel, &data.counted, rows + start, labels, n, histogram,
+                    <const uint8_t*>panel.codes,
+                )
+            else:
+                count_codes(
+                    panel, &data.counted, rows + start, labels, n, histogram,
+                    <const uint16_t*>panel.codes,
+                )
+        start += n
 
 
 cdef inline void count_codes(
-    const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    void* histogram, const code_t* codes,
+    const Panel* panel, const Counted* counted, const uint32_t* rows, const uint16_t* labels,
+    Py_ssize_t n_rows, void* histogram, const code_t* codes,
 ) noexcept nogil:
+    cdef uint32_t* counts = <uint32_t*>histogram
     cdef int lane
     if counted.weights != NULL:
         for lane in range(panel.n_columns):
             count_weights(
-                codes + lane, counted, rows, n_rows,
+                codes + lane, counted, rows, labels, n_rows,
                 <int64_t*>histogram + panel.offsets[lane],
             )
+    elif panel.n_columns == LANES and counted.n_classes == 2:
+        count_four(panel, 2, rows, labels, n_rows, counts, codes)
     elif panel.n_columns == LANES:
-        count_four(panel, counted, rows, n_rows, <uint32_t*>histogram, codes)
+        count_four(panel, counted.n_classes, rows, labels, n_rows, counts, codes)
     else:
         for lane in range(panel.n_columns):
-            count_one(
-                codes + lane, counted, rows, n_rows,
-                <uint32_t*>histogram + panel.offsets[lane],
+            count_column(
+                codes + lane, counted.n_classes, rows, labels, n_rows,
+                counts + panel.offsets[lane],
             )
 
 
 cdef inline void count_four(
-    const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    uint32_t* histogram, const code_t* codes,
+    const Panel* panel, Py_ssize_t n_classes, const uint32_t* rows, const uint16_t* labels,
+    Py_ssize_t n_rows, uint32_t* histogram, const code_t* codes,
 ) noexcept nogil:
     cdef uint32_t* a = histogram + panel.offsets[0]
     cdef uint32_t* b = histogram + panel.offsets[1]
     cdef uint32_t* c = histogram + panel.offsets[2]
     cdef uint32_t* d = histogram + panel.offsets[3]
-    cdef const uint16_t* labels = counted.labels
-    cdef Py_ssize_t n_classes = counted.n_classes, i, stop = 0
+    cdef Py_ssize_t i, stop = 0
     if rows[n_rows - 1] - rows[0] > SPARSE * n_rows:
         stop = max(n_rows - AHEAD, 0)
     for i in range(stop):
         prefetch(codes + LANES * <size_t>rows[i + AHEAD])
-        prefetch(labels + rows[i + AHEAD])
-        count_row(codes, labels, rows[i], n_classes, a, b, c, d)
+        count_row(codes + LANES * <size_t>rows[i], labels[i], n_classes, a, b, c, d)
     for i in range(stop, n_rows):
-        count_row(codes, labels, rows[i], n_classes, a, b, c, d)
+        count_row(codes + LANES * <size_t>rows[i], labels[i], n_classes, a, b, c, d)
 
 
 cdef inline void count_row(
-    const code_t* codes, const uint16_t* labels, size_t row, Py_ssize_t n_classes, uint32_t* a,
-    uint32_t* b, uint32_t* c, uint32_t* d,
+    const code_t* code, Py_ssize_t label, Py_ssize_t n_classes, uint32_t* a, uint32_t* b,
+    uint32_t* c, uint32_t* d,
 ) noexcept nogil:
-    cdef Py_ssize_t label = labels[row]
-    cdef const code_t* code = codes + LANES * row
     a[code[0] * n_classes + label] += 1
     b[code[1] * n_classes + label] += 1
     c[code[2] * n_classes + label] += 1
     d[code[3] * n_classes + label] += 1
 
 
-cdef inline void count_one(
-    const code_t* codes, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    uint32_t* table,
+cdef inline void count_column(
+    const code_t* codes, Py_ssize_t n_classes, const uint32_t* rows, const uint16_t* labels,
+    Py_ssize_t n_rows, uint32_t* table,
 ) noexcept nogil:
-    cdef Py_ssize_t n_classes = counted.n_classes, i
-    cdef const uint16_t* labels = counted.labels
-    cdef size_t row
+    cdef Py_ssize_t i
     for i in range(n_rows):
-        row = rows[i]
-        table[codes[LANES * row] * n_classes + labels[row]] += 1
+        table[codes[LANES * <size_t>rows[i]] * n_classes + labels[i]] += 1
 
 
 cdef inline void count_weights(
-    const code_t* codes, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    int64_t* table,
+    const code_t* codes, const Counted* counted, const uint32_t* rows, const uint16_t* labels,
+    Py_ssize_t n_rows, int64_t* table,
 ) noexcept nogil:
     cdef Py_ssize_t n_classes = counted.n_classes, i
-    cdef const uint16_t* labels = counted.labels
     cdef int64_t* cell
-    cdef size_t row
     for i in range(n_rows):
-        row = rows[i]
-        cell = table + codes[LANES * row] * (n_classes + 1)
-        cell[labels[row]] += counted.weights[row]
+        cell = table + codes[LANES * <size_t>rows[i]] * (n_classes + 1)
+        cell[labels[i]] += counted.weights[rows[i]]
         cell[n_classes] += 1
 
 
@@ -673,19 +680,15 @@ def count_shard(
     cdef Binned* data = coded.of(codes)
     cdef char* cells = <char*><size_t>table.ctypes.data
     cdef size_t size = table.strides[0]
-    cdef Py_ssize_t p, i, s
+    cdef Py_ssize_t i, s
     if table.shape[1] != data.counted.n_cells:
         raise ValueError("the table has not one cell for each bin and class")
     data.counted.labels = &labels[0]
     data.counted.weights = NULL if units is None else &units[0]
     with nogil:
-        for p in range(data.n_panels):
-            for i in range(slots.shape[0]):
-                s = slots[i]
-                count_rows(
-                    &data.panels[p], &data.counted, &rows[0] + starts[s], starts[s + 1] - starts[s],
-                    cells + i * size,
-                )
+        for i in range(slots.shape[0]):
+            s = slots[i]
+            count_rows(data, &rows[0] + starts[s], starts[s + 1] - starts[s], cells + i * size)
 
 
 cdef inline Py_ssize_t last_from(

@@ -18,7 +18,7 @@ cdef enum:
 cdef struct Columns:
     # The columns of a large node that threads search.
     Finder* finders         # one per thread
-    ColumnBounds* bounds    # one per column
+    ColumnBounds* bounds    # one per column, in the memory of the histogram
     Split* splits
 
 
@@ -132,7 +132,6 @@ cdef class Grower(Driver):
         code_sample(self.binned, memory, self.pool)
         size = size_of(&self.binned.counted)
         self.columns.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
-        self.columns.bounds = <ColumnBounds*>allocate(self.n_columns, sizeof(ColumnBounds))
         self.counters = <void**>zeros(self.pool.n_threads, sizeof(void*))
         for t in range(self.pool.n_threads):
             init_finder(&self.columns.finders[t], self.binned, &self.scratch[t])
@@ -156,11 +155,9 @@ cdef class Grower(Driver):
             if self.counters != NULL and i:
                 free(self.counters[i])
         free(self.columns.finders)
-        free(self.columns.bounds)
         free(self.counters)
         free_binned(self.binned)
         self.columns.finders = NULL
-        self.columns.bounds = NULL
         self.counters = NULL
         self.binned = NULL
 
@@ -171,7 +168,9 @@ cdef class Grower(Driver):
         if self.n_histograms >= self.most_histograms and not at_once:
             return NULL
         self.n_histograms += 1
-        return allocate(size_of(&self.binned.counted), 1)
+        return allocate(
+            size_of(&self.binned.counted) + self.n_columns * sizeof(ColumnBounds), 1
+        )
 
     cdef void give_histogram(self, void* histogram) noexcept nogil:
         """Return a histogram that a node no longer needs."""
@@ -250,14 +249,14 @@ cdef class Grower(Driver):
             node.histogram = self.take_histogram(True)
             self.count(node.start, node.stop, node.histogram)
         self.set_task(task, index, True)
-        bounds = self.bound_columns(task, node.histogram)
+        bounds = self.bound_columns(task, node)
         if index == 0 and node.state == WAITING and self.tells_little(bounds.live_rows):
             if self.problem.n_rows < FINE_ROWS:
                 self.forget_codes()
                 return self.sort_and_search(0, NULL)
             self.code(FINE_BINS)
             self.set_spans()
-            bounds = self.bound_columns(task, node.histogram)
+            bounds = self.bound_columns(task, node)
         if max(bounds.best, bounds.bound) <= task.least:
             self.drop_histogram(index)
             return 0
@@ -271,22 +270,26 @@ cdef class Grower(Driver):
             self.drop_histogram(index)
         return 0
 
-    cdef ColumnBounds bound_columns(self, const Task* task, const void* histogram) noexcept nogil:
+    cdef ColumnBounds bound_columns(self, const Task* task, const Node* node) noexcept nogil:
         """The best boundary of all columns, and bounds on their bins; sets the floor."""
-        cdef Finder* finders = self.columns.finders
-        cdef int t
+        # A node that is searched again has them behind its histogram.
+        cdef Columns* columns = &self.columns
         cdef double floor = task.least
-        self.columns.splits = task.splits
-        for t in range(self.pool.n_threads):
-            finders[t].node = &task.view
-            finders[t].histogram = histogram
-            finders[t].floor = floor
-        self.each_column(&bound_column)
-        for t in range(self.pool.n_threads):
-            floor = max(floor, finders[t].floor)
-        for t in range(self.pool.n_threads):
-            finders[t].floor = floor
-        return all_bounds(self.columns.bounds, self.n_columns, floor)
+        cdef Py_ssize_t j
+        columns.splits = task.splits
+        columns.bounds = <ColumnBounds*>(<char*>node.histogram + size_of(&self.binned.counted))
+        for j in range(self.pool.n_threads):
+            columns.finders[j].node = &task.view
+            columns.finders[j].histogram = node.histogram
+            columns.finders[j].floor = floor
+        if node.state == WAITING:
+            self.each_column(&bound_column)
+        for j in range(self.n_columns):
+            columns.splits[j].place = -1
+            floor = max(floor, columns.bounds[j].best - 4.0 * task.view.tolerance)
+        for j in range(self.pool.n_threads):
+            columns.finders[j].floor = floor
+        return all_bounds(columns.bounds, self.n_columns, floor)
 
     cdef int search_columns(self) except -1 nogil:
         """The best split of every column, after `bound_columns`."""
@@ -635,7 +638,6 @@ cdef void bound_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
 cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Columns* columns = <Columns*>context
     cdef Finder* finder = &columns.finders[thread]
-    columns.splits[j].place = -1
     if max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor:
         columns.splits[j] = best_of_column(finder, j)
 

@@ -58,6 +58,7 @@ SMOOTHINGS: dict[str, Callable[[Tree], Floats]] = {
         for lam in (5, 10, 20)
         for spread in (0.5, 1, 2, 4)
     },
+    **{f"strength {s}": lambda tree, s=s: probabilities(tree, s) for s in (1.0, 2.0, 3.0, 5.0)},
     **{f"shares of the root, worth {m}": lambda t, m=m: root_shares(t, m) for m in (1, 3, 8)},
 }
 

@@ -290,10 +290,10 @@ class Model:
     ) -> Model:
         """The model with its grown tree pruned again, see :func:`treebound.prune`."""
         sample = None if X is None else self.read_sample(X, y, sample_weight)
-        judge = None if validation is None else self.read_sample(*validation)
+        unseen = None if validation is None else self.read_sample(*validation)
         tree = self.grown if sample is None else self.grown.recounted(sample)
         result = pruner.prune(
-            tree, sample, validation=judge, grow=partial(grow, options=self.options)
+            tree, sample, validation=unseen, grow=partial(grow, options=self.options)
         )
         rows = self.rows
         if rows is not None and sample is not None:

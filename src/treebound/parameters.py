@@ -70,7 +70,7 @@ class FitParameters(Parameters, GrowParameters):
         it as missing; ``"error"`` raises an error.
     smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
         How counts become probabilities, see :func:`treebound.tree.smoothing.probabilities`; a
-        number is the strength of shrinkage, 10 by default. Pruning for log-loss chooses it. The
+        number shrinks by the rows of both children, and pruning for log-loss chooses it. The
         default has the lowest log-loss on the paper's 25 data sets.
     class_weight : "balanced", mapping of class to weight, or None
         Multiplies the sample weights; only the ratios matter. Pruning counts the effective number

@@ -129,9 +129,9 @@ def _prune_sklearn(
         raise invalid("X" if X is None else "y", "prune", must, None)
     source = SklearnTree(model)
     sample = source.read(X, y, sample_weight)
-    judge = None if validation is None else source.read(*validation)
+    unseen = None if validation is None else source.read(*validation)
     result = pruner.prune(
-        source.tree.recounted(sample), sample, validation=judge, grow=partial(_grow_like, model)
+        source.tree.recounted(sample), sample, validation=unseen, grow=partial(_grow_like, model)
     )
     return to_sklearn(result.tree, like=model)
 

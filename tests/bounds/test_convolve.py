@@ -1,4 +1,4 @@
-"""Kernels over part sizes: each path of a kernel against the other, and tables against formulas."""
+"""Kernels over part sizes: numbers of any magnitude, and tables against formulas."""
 
 from __future__ import annotations
 

@@ -185,7 +185,6 @@ def own_tables():
     _by_size._kept.clear()
     yield
     _by_size._kept.clear()
-    _by_size.rows_at.cache_clear()
 
 
 @pytest.mark.usefixtures("own_tables")
@@ -193,7 +192,6 @@ def test_blocks_of_sample_sizes_give_what_one_block_gives(monkeypatch):
     shape, features = chain(9), features_of(MIXED)
     whole = _by_size.growth_by_size(shape, 120, 3, features, "best")
     monkeypatch.setattr(_by_size, "_TABLE", 500)
-    _by_size.rows_at.cache_clear()
     _by_size._kept.clear()
     found = _by_size.growth_by_size(shape, 120, 3, features, "best")
     assert found == pytest.approx(whole, rel=1e-13)

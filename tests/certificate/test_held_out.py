@@ -22,7 +22,7 @@ def table(seed, rows=400):
 
 def apart(X, y, weight=None, seed=0, unknown="other"):
     rows = len(y) if weight is None else int(np.count_nonzero(weight))
-    (fold,) = draw_apart(rows, seed, several=False)
+    (fold,) = draw_apart(rows, seed, in_folds=False)
     return learn_apart(Sample.learn, read_table(X), y, weight, fold, unknown)[:2]
 
 

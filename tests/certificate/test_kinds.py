@@ -41,7 +41,7 @@ def test_folds_keep_the_tree_of_the_least_limit(cancer):
     X, y = cancer
     clf = tb.BoundTreeClassifier(certify="folds", random_state=3).fit(X, y)
     limits = []
-    for fold in draw_apart(len(y), 3, several=True):
+    for fold in draw_apart(len(y), 3, in_folds=True):
         outside = np.setdiff1d(np.arange(len(y)), fold)
         alone = tb.BoundTreeClassifier().fit(X.iloc[outside], y.iloc[outside])
         errors = int((alone.predict(X.iloc[fold]) != y.iloc[fold]).sum())

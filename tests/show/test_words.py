@@ -4,7 +4,7 @@ from treebound.data import Column
 from treebound.exchange.code import identifiers
 from treebound.show.as_latex import escaped
 from treebound.show.colours import class_colours
-from treebound.show.explanation import value_in_words
+from treebound.show.explain import value_in_words
 from treebound.show.words import count, counted, number
 from treebound.tree.split import one_line
 

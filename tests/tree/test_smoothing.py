@@ -51,7 +51,15 @@ def leaf(*counts):
     )
 
 
-def shrunk_by_hand(tree, strength):
+def against(tree, node, smoothing):
+    """The examples of an inner node that speak for its split, and the strength against it."""
+    if smoothing == "shrinkage":
+        return tree.masses[node].sum(), 10.0
+    sides = [tree.masses[child].sum() for child in (tree.left[node], tree.right[node])]
+    return 1 / sum(1 / side for side in sides), smoothing
+
+
+def shrunk_by_hand(tree, smoothing):
     """Hierarchical shrinkage, one node at a time; no class may overtake."""
     parent = {int(c): i for i in range(tree.n_nodes) for c in (tree.left[i], tree.right[i])}
     own = [(c + 1 / len(c)) / (c.sum() + 1) for c in tree.masses]
@@ -59,8 +67,8 @@ def shrunk_by_hand(tree, strength):
     for node in range(tree.n_nodes):
         value, at = own[node].copy(), node
         while at in parent:
-            step = own[at] - own[parent[at]]
-            value -= step * strength / (tree.masses[parent[at]].sum() + strength)
+            examples, strength = against(tree, parent[at], smoothing)
+            value -= (own[at] - own[parent[at]]) * strength / (examples + strength)
             at = parent[at]
         value = np.maximum(value, 1e-6)
         shares.append(value / value.sum())
@@ -80,7 +88,7 @@ def test_rows_are_distributions_and_keep_the_most_probable_class(seed, smoothing
 @given(seeds, st.sampled_from(("shrinkage", 0.5, 100)))
 def test_shrinkage_is_that_of_each_path_unless_a_class_would_overtake(seed, smoothing):
     tree = random_tree(seed, most=8)
-    own, plain = shrunk_by_hand(tree, 10 if smoothing == "shrinkage" else smoothing)
+    own, plain = shrunk_by_hand(tree, smoothing)
     shares = probabilities(tree, smoothing)
     label = own.argmax(axis=1)
     keeps = plain[np.arange(len(plain)), label] == plain.max(axis=1)
@@ -90,7 +98,7 @@ def test_shrinkage_is_that_of_each_path_unless_a_class_would_overtake(seed, smoo
     np.testing.assert_allclose(best[:, 0], best[:, 1], rtol=1e-6)
 
 
-@given(seeds, st.sampled_from(["laplace", "m-estimate", "shrinkage"]))
+@given(seeds, st.sampled_from(["laplace", "m-estimate", "shrinkage", 10.0]))
 def test_smoothing_fades_with_the_number_of_examples(seed, smoothing):
     tree = random_tree(seed)
     exact = probabilities(tree, None)
@@ -98,10 +106,38 @@ def test_smoothing_fades_with_the_number_of_examples(seed, smoothing):
     np.testing.assert_allclose(near, exact, atol=2e-6)
 
 
+def stump(left, right):
+    """A tree of two leaves with these counts."""
+    counts = np.array([np.add(left, right), left, right], dtype=float)
+    return replace(
+        random_tree(0, leaves=2, n_classes=2),
+        counts=counts, rows=counts.sum(axis=1).astype(int), label=None,
+    )  # fmt: skip
+
+
+def test_a_strength_holds_back_what_is_split_off_from_many():
+    own, few = (probabilities(stump([397, 1], [1, 1]), by)[:, 1] for by in (0.01, 10.0))
+    assert own[2] > 0.49
+    assert few[2] < 0.1
+    assert few[1] == pytest.approx(few[0], abs=0.001)
+    # by the parent alone, its two rows would hardly be shrunk
+    assert probabilities(stump([397, 1], [1, 1]), "shrinkage")[2, 1] > 0.48
+    even = probabilities(stump([200, 0], [100, 100]), 10.0)[:, 1]
+    np.testing.assert_allclose(even, [0.25, 0.025, 0.475], atol=0.003)
+
+
+def test_a_split_without_rows_leaves_the_probabilities_of_its_parent():
+    shares = probabilities(stump([0, 0], [3, 1]), 10.0)
+    np.testing.assert_allclose(shares, np.tile(shares[0], (3, 1)))
+    np.testing.assert_allclose(probabilities(stump([0, 0], [0, 0]), 10.0), 0.5)
+
+
 def test_a_collapsed_node_keeps_its_probabilities():
     tree = random_tree(3)
     small = tree.collapsed([4])
-    np.testing.assert_allclose(probabilities(small), probabilities(tree)[: small.n_nodes])
+    for smoothing in ("shrinkage", 3.0):
+        shares = probabilities(tree, smoothing)[: small.n_nodes]
+        np.testing.assert_allclose(probabilities(small, smoothing), shares)
 
 
 def test_m_estimate_is_worth_four_examples_whatever_the_number_of_classes():

@@ -40,17 +40,17 @@ features tests that send all examples to one side add ``G_l(m) + G_r(m) - n``.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import inf, log, perm
+from math import inf, isqrt, log, perm
 from typing import NamedTuple
 
 import numpy as np
 
 from treebound._validation import invalid
 from treebound.bounds import _node_sums
-from treebound.bounds._cache import SizedCache, Table, from_below
+from treebound.bounds._cache import SizedCache, from_below
 from treebound.bounds._closed import log_closed_growth, pairs_of
 from treebound.bounds._recursion import merge_ways
-from treebound.bounds._scaled import ONE, ROUNDING, Scaled, log_above
+from treebound.bounds._scaled import ONE, ROUNDING, FloatArray, Scaled, log_above
 from treebound.bounds.splits import Features, node_budget_table, node_split_table
 from treebound.shapes import TreeShape, children
 
@@ -63,10 +63,8 @@ _QUIET = 16
 # Numbers kept, 16 bytes each.
 _kept: SizedCache[Scaled] = SizedCache(1 << 22)
 _kept_parts: SizedCache[tuple[Scaled, int]] = SizedCache(1 << 22)
-# Entries of the table of splits that are held at once.
+# Twice the entries of a part of the table of splits.
 _TABLE = 1 << 20
-_tables: SizedCache[Table] = SizedCache(4 * _TABLE)
-_split_table = _tables.of_tables(node_split_table)
 
 
 def growth_by_size(
@@ -82,7 +80,8 @@ def growth_by_size(
     table = tables.kept(shape, m)
     if table is None:
         # The shape needs a single sample size, its subtrees all.
-        table = tables.extended(shape, tables.below(shape, m), m, m)
+        below = {child: tables.of(child, m) for child in children(shape)}
+        table = tables.extended(shape, below, m, m)
     return log_above(float(table.mantissa[m]), int(table.power[m]))
 
 
@@ -105,18 +104,6 @@ class _Tables(NamedTuple):
             lambda part: self.kept(part, m),
             lambda part, below: self._compute(part, below, m),
         )
-
-    def below(self, shape: TreeShape, m: int) -> dict[TreeShape, Scaled]:
-        """The tables of both children for 1 to ``m`` examples at least."""
-        few = len(shape.subshapes()) * m <= _kept.limit // 2
-        if few and self.kind != "chain-sum":
-            # All subtrees use one table of splits before the next one is made.
-            until = rows_at(2)[1]
-            while until < m:
-                for child in children(shape):
-                    self.of(child, until)
-                until = rows_at(until + 1)[1]
-        return {child: self.of(child, m) for child in children(shape)}
 
     def _compute(self, shape: TreeShape, below: dict[TreeShape, Scaled], m: int) -> Scaled:
         if shape.is_leaf:
@@ -158,11 +145,12 @@ class _Tables(NamedTuple):
         n, features, equal = self.n_classes, self.features, shape.left is shape.right
         forms = []
         if self.kind != "tight":
-            forms.append(chain_sums(left, right, equal, n, features, first, last))
+            sides, tests = (left, right, equal), pair_table(features, last)
+            forms.append(chain_sums(*sides, n, features.real, tests, first, last))
         if self.kind != "chain-sum":
             budgeted = self.kind == "best" and not features.is_real
-            sides = left[None], right[None]
-            every, inner = sum_over_sizes(shape, sides, 0, features, n, first, last, budgeted)
+            rows = left[None], right[None]
+            every, inner = sum_over_sizes(shape, rows, 0, features, n, first, last, budgeted)
             if len(inner):
                 every = every.most(inner + alone(left, right, n, last + 1))
             forms.append(every * (0.5 if equal else 1.0) + Scaled.constant(n, 1))
@@ -204,12 +192,9 @@ def sum_over_sizes(
     last: int,
     budgeted: bool = False,
 ) -> tuple[Scaled, Scaled]:
-    """``sum_k D_k (G_l G_r - n)`` of a node, its children a row of ``sides``, both directions.
-
-    ``budgeted``: at most ``B(m)`` splits, the heaviest first; then, without real features, also
-    the sum of those that isolate no single example. With real features only the budget is never
-    short, and each part has an example for each leaf.
-    """
+    """``sum_k D_k (G_l G_r - n)`` of a node, its children a row of ``sides``, both directions."""
+    # Budgeted: at most B(m) splits, the heaviest first; then, without real features, also the sum
+    # of those that isolate no single example. With real features only the budget is never short.
     every = Scaled.zeros(last + 1)
     inner = Scaled.zeros(last + 1 if budgeted and not features.real else 0)
     low, high = (child.leaves if features.is_real else 1 for child in children(shape))
@@ -227,23 +212,21 @@ def sum_over_sizes(
     return every, inner
 
 
-@_tables.of_tables
-def node_budgets(features: Features, size: int) -> Table:
+_split_table = lru_cache(maxsize=20)(node_split_table)
+
+
+@lru_cache(maxsize=64)
+def node_budgets(features: Features, size: int) -> FloatArray:
     """``B(m)`` for ``m = 0 .. size``."""
     return node_budget_table(features, np.arange(size + 1))
 
 
-@lru_cache(maxsize=1024)
 def rows_at(m: int) -> tuple[int, int]:
-    """The first and last row of the table of splits that has row ``m``."""
-    start = 2
-    while True:
-        # As many rows as fill the table: r rows have (start + r) / 2 columns.
-        rows = int((start * start + 8 * _TABLE) ** 0.5 - start) // 2
-        until = start + max(rows, 1) - 1
-        if m <= until:
-            return start, until
-        start = until + 1
+    """The first and last row of the part of the table of splits that has row ``m``."""
+    if m < isqrt(_TABLE):
+        return 2, isqrt(_TABLE) - 1
+    rows = max(1, _TABLE >> m.bit_length())
+    return m - m % rows, m - m % rows + rows - 1
 
 
 def alone(left: Scaled, right: Scaled, n: float, count: int) -> Scaled:
@@ -258,62 +241,30 @@ def chain_sums(
     right: Scaled,
     equal: bool,
     n_classes: int,
-    features: Features,
+    thresholds: int,
+    tests: FloatArray,
     first: int,
     last: int,
 ) -> Scaled:
-    """The chain lemma, categorical tests included, for sample sizes ``first`` to ``last``."""
+    """The chain lemma for sample sizes ``first`` to ``last``, ``tests`` by :func:`pair_table`."""
     sums = Scaled.zeros(last + 1)
-    if features.real:
-        sums = chain_counts(left, right, equal, n_classes, features.real, first, last)
-    if features.is_real:
-        return sums
-    left = _steady(left, n_classes)
-    right = left if equal else _steady(right, n_classes)
-    heaviest, tests = Scaled.zeros(last + 1), _categorical_pairs(features, last)
-    _node_sums.heaviest(*left.arrays, *right.arrays, *heaviest.arrays, first, last)
-    sums += heaviest * (tests * 0.5 if equal else tests)
-    if features.real:
-        return sums
-    left, right = left[: last + 1], right[: last + 1]
-    return sums + (left if equal else (left + right).minus(float(n_classes)))
-
-
-def chain_counts(
-    left: Scaled, right: Scaled, equal: bool, n_classes: int, thresholds: int, first: int, last: int
-) -> Scaled:
-    """The chain lemma for a number of threshold features, never rounded below."""
-    sums = Scaled.constant(0.0, last + 1)
-    count = float(thresholds if equal else 2 * thresholds)
-    _node_sums.chains(
-        *left.arrays, *right.arrays, equal, count, float(n_classes), *sums.arrays, first, last
-    )
+    sides = (*left.arrays, *right.arrays, equal)
+    _node_sums.chains(*sides, float(thresholds), tests, float(n_classes), *sums.arrays, first, last)
     return sums
 
 
 @lru_cache(maxsize=64)
-def _categorical_pairs(features: Features, last: int) -> Table:
+def pair_table(features: Features, last: int) -> FloatArray:
     """``B`` for sample sizes up to ``last``."""
     pairs = [float(pairs_of(features, m).categorical) for m in range(1, last + 1)]
     return np.array([0.0, *pairs])
-
-
-def _steady(values: Scaled, n_classes: int) -> Scaled:
-    """Bounds that never fall and grow at most ``n``-fold from one sample size to the next."""
-    steady = values.copy()
-    _node_sums.steady(*steady.arrays, float(n_classes))
-    return steady
 
 
 # -- every number of parts on its own ------------------------------------------------------------
 
 
 def _counted_growth(shape: TreeShape, n_classes: int, features: Features) -> Scaled | None:
-    """``sum_c (n)_c pi^c`` by sample size, capped for every ``c``, as far as the caps matter.
-
-    It ends where no cap binds any more, or where going on would take too long; None where that is
-    at once.
-    """
+    """``sum_c (n)_c pi^c`` by size, capped for every ``c``, as far as caps bind and time allows."""
     enough, size, counts = _quiet_size(shape, features), 16, None
     while _work(shape, n_classes, size) <= _PARTS_WORK:
         if size >= enough:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
-from typing import Any, Generic, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Generic, TypeVar
 
 from treebound.shapes import TreeShape
 
 Value = TypeVar("Value")
-Table = NDArray[np.float64]
 
 
 class SizedCache(Generic[Value]):
@@ -50,19 +46,6 @@ class SizedCache(Generic[Value]):
             self._kept.clear()
             self.size = 0
 
-    def of_tables(self, function: Callable[..., Table]) -> Callable[..., Table]:
-        """The function, with the tables it returns kept here."""
-
-        def cached(*arguments: Any) -> Any:
-            key = (function, *arguments)
-            table: Any = self.get(key)
-            if table is None:
-                table = function(*arguments)
-                self.put(key, table, table.size)
-            return table
-
-        return cached
-
 
 def from_below(
     shape: TreeShape,
@@ -74,33 +57,7 @@ def from_below(
     if value is not None:
         return value
     values: dict[TreeShape, Value] = {}
-    order = _new_parts(shape, kept, values)
-    last = {child: part for part in order for child in (part.left, part.right)}
-    for part in order:
-        values[part] = compute(part, values)
-        for child in {part.left, part.right}:
-            if child is not None and last[child] is part:
-                del values[child]
+    for part in shape.subshapes():
+        value = kept(part)
+        values[part] = compute(part, values) if value is None else value
     return values[shape]
-
-
-def _new_parts(
-    shape: TreeShape, kept: Callable[[TreeShape], Value | None], values: dict[TreeShape, Value]
-) -> list[TreeShape]:
-    """The subtrees to compute, children first; the values of the others go to ``values``."""
-    order: list[TreeShape] = []
-    seen = set()
-    stack = [(shape, False)]
-    while stack:
-        part, ready = stack.pop()
-        if ready:
-            order.append(part)
-        elif part not in seen:
-            seen.add(part)
-            value = kept(part)
-            if value is not None:
-                values[part] = value
-                continue
-            stack.append((part, True))
-            stack += [(child, False) for child in (part.left, part.right) if child is not None]
-    return order

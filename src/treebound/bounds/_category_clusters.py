@@ -45,10 +45,8 @@ _MOST_SETS = 60
 
 @lru_cache(maxsize=1 << 18)
 def binary_plan(shape: TreeShape, features: int) -> tuple[int, int]:
-    """Cluster lemma on features of two categories: points shattered, and the ``j`` that gives them.
-
-    With ``2^j - 1`` features in E the cluster has ``j + 1`` points; other numbers help no more.
-    """
+    """Cluster lemma on features of two categories: points shattered, and the ``j`` for them."""
+    # With 2^j - 1 features in E the cluster has j + 1 points; other numbers help no more.
     if shape.is_leaf or not features or shape.depth > _DEEPEST:
         return 1, 0
     left, right = children(shape)

@@ -127,10 +127,7 @@ def _polynomial(shape: TreeShape, below: dict[TreeShape, Scaled]) -> Scaled:
 def log_closed_growth_leaves(
     leaves: IntArray, m: int, n_classes: int, features: Features
 ) -> FloatArray:
-    """Closed form for all trees with ``L`` leaves: ``sum_T 2^-sym(T) = Catalan(L-1) / 2^(L-1)``.
-
-    ``leaves`` rises.
-    """
+    """Closed form for all trees with ``L`` leaves: ``sum_T 2^-sym(T) = Catalan(L-1) / 2^(L-1)``."""
     shapes = Scaled.zeros(len(leaves))
     _series.catalans(leaves - 1, *shapes.arrays)
     values = _log_sums(leaves, m, n_classes, features, n_classes, _series.powers_at, shapes)
@@ -142,10 +139,7 @@ def log_closed_growth_leaves(
 def log_chain_growth_leaves(
     leaves: IntArray, m: int, n_classes: int, features: Features
 ) -> FloatArray:
-    """Chain closed form for all trees with at most ``L`` leaves, at most ``m ln n``.
-
-    ``leaves`` rises.
-    """
+    """Chain closed form for all trees with at most ``L`` leaves, at most ``m ln n``."""
     values = _log_sums(leaves, m, n_classes, features, n_classes - 1, _series.all_trees, ONE)
     return np.minimum(values, log_all_labellings(m, n_classes))
 
@@ -159,7 +153,7 @@ def _log_sums(
     sums_of: Callable[..., None],
     times: Scaled,
 ) -> FloatArray:
-    """Logs of ``n times`` a sum over the trees of each number of leaves, half the factor a node."""
+    """Logs of ``n times`` a sum over the trees of each number of leaves, which rises."""
     if _is_constant(m, features):
         return np.full(leaves.shape, log(n_classes))
     alpha, beta = (0.5 * factor for factor in _factors(m, n_classes, features, labels))

@@ -97,11 +97,7 @@ class Clusters:
         return self._plans(shape)[shape, ()]
 
     def sample(self, shape: TreeShape, stump: IntArray | None = None) -> IntArray:
-        """The sample: ranks of its points in every feature.
-
-        ``stump`` is the sample of a stump with features of other kinds too, with a column
-        for each of them after the real ones.
-        """
+        """Ranks of the points in every feature; ``stump`` has columns of other kinds after them."""
         return _Builder(self.real, self._plans(shape), stump)(shape, ()).X
 
     def _plans(self, shape: TreeShape, c: Counts = (), allowed: int = 3) -> Plans:

@@ -68,10 +68,8 @@ def _products(shape: TreeShape, by_leaves: bool, parts: int) -> int:
 
 
 def _least_cap(shape: TreeShape, m: int, n_classes: int) -> float:
-    """A growth below this is nowhere cut by ``S(m, c)``, at the root or under it.
-
-    ``S(m,c) >= c^(m-c)``, and ``(m-c) ln c + ln (n)_c`` is concave in ``c``: its ends decide.
-    """
+    """A growth below this is nowhere cut by ``S(m, c)``, at the root or under it."""
+    # S(m,c) >= c^(m-c), and (m-c) ln c + ln (n)_c is concave in c: its ends decide.
     most = min(n_classes, shape.leaves)
     m -= shape.leaves
     if m <= 0:
@@ -83,10 +81,7 @@ def _least_cap(shape: TreeShape, m: int, n_classes: int) -> float:
 def _plan_arrays(
     shape: TreeShape, by_leaves: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.int32]]:
-    """Of each node: examples it lacks, leaves, one over its directions, and where its children are.
-
-    A leaf is at -1.
-    """
+    """Of each node: examples it lacks, leaves, 1 / directions, and its children (a leaf is -1)."""
     plan = plan_of(shape, by_leaves)
     at = {step: place for place, step in enumerate(plan)}
     places = []

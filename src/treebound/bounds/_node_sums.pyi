@@ -27,19 +27,9 @@ def chains(
     right: Floats,
     right_power: Ints,
     equal: bool,
-    count: float,
+    thresholds: float,
+    tests: Floats,
     n: float,
-    out: Floats,
-    out_power: Ints,
-    first: int,
-    last: int,
-) -> None: ...
-def steady(value: Floats, power: Ints, n: float) -> None: ...
-def heaviest(
-    left: Floats,
-    left_power: Ints,
-    right: Floats,
-    right_power: Ints,
     out: Floats,
     out_power: Ints,
     first: int,

@@ -8,9 +8,13 @@ whole numbers below 2**53 come out exact.
 
 from libc.math cimport INFINITY, fma, ldexp
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport qsort
 
-from treebound.bounds._scaled cimport NOTHING, ROUNDING, Number, below, plain, scaled, shrunk, store
+import numpy as np
+
+from treebound.bounds._scaled cimport (
+    NOTHING, ROUNDING, Number, add, below, plain, scaled, shrunk, store,
+)
 
 # -- sums over part sizes (convolutions) -------------------------------------------------------
 
@@ -75,59 +79,12 @@ cdef double fill(Size* sizes, int first, int count, double budget, Size* spare) 
     return total
 
 
-cdef bint as_doubles(
-    const double* mantissa, const int64_t* power, int last, double most, double* out,
-) noexcept nogil:
-    """The first numbers as doubles; whether ``most`` times the product of two is in range."""
-    cdef int k, reach = 480 if most < 1e9 else 320
-    for k in range(1, last + 1):
-        if power[k] > reach or (power[k] < -reach and mantissa[k] != 0.0):
-            return False
-        out[k] = ldexp(mantissa[k], <int> power[k]) if mantissa[k] != 0.0 else 0.0
-    return True
-
-
-cdef struct Ways:
-    # In each way the smaller part has one landscape and the larger part another; their functions
-    # as plain doubles, a row for each way.
-    double* left_small
-    double* left_large
-    double* right_small
-    double* right_large
-    int count
-    int stride
-    int least_left
-    int least_right
-
-
-cdef void weigh(Size* sizes, const Ways* ways, int m, double n) noexcept nogil:
-    """What a split of each size is worth at most over the ways, in plain doubles."""
-    cdef int j, k, half = m // 2, low = ways.least_left, high = ways.least_right
-    cdef int both = min(max(low, high), half + 1)
-    cdef double total
-    cdef double *a, *b, *c, *d
-    for j in range(ways.count):
-        a, b = ways.left_small + j * ways.stride, ways.right_large + j * ways.stride
-        c, d = ways.left_large + j * ways.stride, ways.right_small + j * ways.stride
-        for k in range(1, both):
-            total = 0.0
-            if k >= low and m - k >= high:
-                total += a[k] * b[m - k] - n
-            if m - k >= low and k >= high:
-                total += c[m - k] * d[k] - n
-            sizes[k].weight = max(sizes[k].weight, total)
-        for k in range(both, half + 1):
-            total = a[k] * b[m - k] + c[m - k] * d[k] - 2.0 * n
-            if total > sizes[k].weight:
-                sizes[k].weight = total
-
-
-cdef int64_t weigh_scaled(
+cdef int64_t weigh(
     Size* sizes, const double[:, ::1] left, const int64_t[:, ::1] left_power,
     const double[:, ::1] right, const int64_t[:, ::1] right_power, const int[:, ::1] ways,
     int low, int high, int m, double n,
 ) noexcept nogil:
-    """The same for numbers of any magnitude, over a power of two that is returned."""
+    """What a split of each size is worth at most over the ways, over a power of two, returned."""
     cdef int j, k, some, rest
     cdef int64_t power = NOTHING
     cdef double total, n_here
@@ -167,37 +124,12 @@ def by_size(
     part another; the heaviest way counts. ``every`` takes all sizes, ``inner``, if not empty, those
     that isolate no single example. Parts have at least ``least_left`` and ``least_right`` examples.
     """
-    cdef int rows = room.shape[0], count = ways.shape[0], r, m, j, k, half, low, high
-    cdef int last = first + rows - 1, stride = last + 1
+    cdef int rows = room.shape[0], r, m, k, half
     cdef int64_t power
-    cdef double most = 0.0
-    cdef bint in_range = True
-    cdef Ways doubles
-    cdef Size* sizes = <Size*> malloc((last + 2) * sizeof(Size))
-    cdef Size* spare = <Size*> malloc((last + 2) * sizeof(Size))
-    cdef double* block = <double*> malloc(4 * count * stride * sizeof(double))
-    if sizes == NULL or spare == NULL or block == NULL:
-        free(sizes)
-        free(spare)
-        free(block)
-        raise MemoryError
+    cdef double[:, ::1] block = np.empty((2, 2 * (first + rows)))
+    cdef Size* sizes = <Size*> &block[0, 0]
+    cdef Size* spare = <Size*> &block[1, 0]
     with nogil:
-        doubles.left_small, doubles.left_large = block, block + count * stride
-        doubles.right_small = block + 2 * count * stride
-        doubles.right_large = block + 3 * count * stride
-        doubles.count, doubles.stride = count, stride
-        doubles.least_left, doubles.least_right = least_left, least_right
-        for k in range(1, last // 2 + 1):
-            most = max(most, room[rows - 1, k])
-        for j in range(count):
-            k, low, high = j * stride, ways[j, 0], ways[j, 1]
-            in_range = (
-                in_range
-                and as_doubles(&left[low, 0], &left_power[low, 0], last - 1, most, doubles.left_small + k)
-                and as_doubles(&left[high, 0], &left_power[high, 0], last - 1, most, doubles.left_large + k)
-                and as_doubles(&right[low, 0], &right_power[low, 0], last - 1, most, doubles.right_small + k)
-                and as_doubles(&right[high, 0], &right_power[high, 0], last - 1, most, doubles.right_large + k)
-            )
         for r in range(rows):
             m = first + r
             half = m // 2
@@ -205,18 +137,13 @@ def by_size(
             for k in range(1, half + 1):
                 sizes[k].weight = 0.0
                 sizes[k].room = room[r, k]
-            if in_range:
-                weigh(sizes, &doubles, m, n)
-            elif least_left + least_right <= m:
-                power = weigh_scaled(
+            if least_left + least_right <= m:
+                power = weigh(
                     sizes, left, left_power, right, right_power, ways, least_left, least_right, m, n
                 )
             store(every, every_power, m, fill(sizes, 1, half + 1, budget[r], spare), power)
             if inner.shape[0]:
                 store(inner, inner_power, m, fill(sizes, 2, half + 1, budget[r], spare), power)
-    free(sizes)
-    free(spare)
-    free(block)
 
 
 # -- the chain lemma (see :mod:`treebound.bounds._by_size`) ---------------------------------------
@@ -229,23 +156,16 @@ cdef struct Side:
     Number* value
     # d_k = G(k) - G(k+1) / n.
     Number* fall
-    # Both as plain doubles, G from the last sample size down.
-    double* plain_down
-    double* plain_fall
-    int last
     # d_1 + .. + d_k, rounded up, for k <= start; start is 0 where it leaves the range of a double.
     double* sums
     int start
 
 
 cdef void prepare(
-    Side* side, double* block, Number* numbers, const double[::1] value, const int64_t[::1] power,
-    double n, double count, int last,
+    Side* side, const double[::1] value, const int64_t[::1] power, double n, double count, int last,
 ) noexcept nogil:
     """Fill a side from the bound on a child."""
-    cdef int k, size = last + 2
-    side.plain_down, side.plain_fall, side.sums = block, block + size, block + 2 * size
-    side.value, side.fall, side.last = numbers, numbers + size, last
+    cdef int k
     for k in range(1, last + 1):
         side.value[k].mantissa, side.value[k].power = value[k], power[k]
         if k > 1:
@@ -265,17 +185,6 @@ cdef Number steadied(Number here, Number before, double n) noexcept nogil:
     if less(top, here):
         return top
     return before if less(here, before) else here
-
-
-def steady(double[::1] value, int64_t[::1] power, double n):
-    """In place: each number at least the one before and at most ``n`` times it."""
-    cdef int k
-    cdef Number here, before
-    before.mantissa, before.power = value[1], power[1]
-    for k in range(2, value.shape[0]):
-        here.mantissa, here.power = value[k], power[k]
-        before = steadied(here, before, n)
-        value[k], power[k] = before.mantissa, before.power
 
 
 cdef Number fall_of(Number here, Number after, double n) noexcept nogil:
@@ -298,61 +207,25 @@ cdef int star_start(Side* side, double count, int last) noexcept nogil:
     return last
 
 
-cdef void set_plain(Side* side, int last) noexcept nogil:
-    """The numbers of a side as plain doubles."""
-    cdef int k
-    for k in range(1, last + 1):
-        side.plain_down[last - k] = plain(side.value[k])
-    for k in range(1, last):
-        side.plain_fall[k] = plain(side.fall[k])
-
-
-cdef inline double dot(const double* one, const double* other, int count) noexcept nogil:
-    """Inner product, in eight sums that do not wait for each other."""
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0, e = 0.0, f = 0.0, g = 0.0, h = 0.0
-    cdef int k = 0
-    while k + 7 < count:
-        a += one[k] * other[k]
-        b += one[k + 1] * other[k + 1]
-        c += one[k + 2] * other[k + 2]
-        d += one[k + 3] * other[k + 3]
-        e += one[k + 4] * other[k + 4]
-        f += one[k + 5] * other[k + 5]
-        g += one[k + 6] * other[k + 6]
-        h += one[k + 7] * other[k + 7]
-        k += 8
-    while k < count:
-        a += one[k] * other[k]
-        k += 1
-    return ((a + e) + (b + f)) + ((c + g) + (d + h))
-
-
 cdef inline double over(Number one, Number other, int64_t power) noexcept nogil:
     """The product of two numbers over a power of two that is not below its own."""
     return one.mantissa * other.mantissa * below(power - one.power - other.power)
 
 
-cdef double from_prefix(Side* low, Side* high, int s, int m, bint is_plain, int64_t power) noexcept nogil:
+cdef double from_prefix(Side* low, Side* high, int s, int m, int64_t power) noexcept nogil:
     """``q_s = G_l(m) + sum_{k>=s} d_k G_r(m-k)`` over a power of two."""
-    cdef double total
+    cdef double total = low.value[m].mantissa * below(power - low.value[m].power)
     cdef int k
-    if is_plain:
-        # G_r(m-k) is at last - m + k.
-        total = dot(low.plain_fall + s, high.plain_down + high.last - m + s, m - s)
-        return low.plain_down[low.last - m] + total
-    total = low.value[m].mantissa * below(power - low.value[m].power)
     for k in range(s, m):
         total += over(low.fall[k], high.value[m - k], power)
     return total
 
 
-cdef double star(
-    Side* low, Side* high, double count, int m, bint is_plain, int64_t power,
-) noexcept nogil:
+cdef double star(Side* low, Side* high, double count, int m, int64_t power) noexcept nogil:
     """All chains, with what the child on the high side realizes alone counted once."""
     cdef int s = low.start if low.start < m else m - 1
     cdef double head, raised = 1.0 + (m + 16) * 2.0 * ROUNDING
-    cdef double total = count * from_prefix(low, high, s + 1, m, is_plain, power) * raised
+    cdef double total = count * from_prefix(low, high, s + 1, m, power) * raised
     if s == 0:
         return total
     # Where m <= start the head is negative, and not rounded below.
@@ -361,9 +234,7 @@ cdef double star(
     return total + head * shrunk(high.value[m - s].mantissa, power - high.value[m - s].power)
 
 
-cdef double capped(
-    Side* low, Side* high, double count, int m, bint is_plain, int64_t power,
-) noexcept nogil:
+cdef double capped(Side* low, Side* high, double count, int m, int64_t power) noexcept nogil:
     """``binom(m, 1)`` chains with ``q_1``, the next ``binom(m, 2)`` with ``q_2``, up to ``q_{m-1}``."""
     cdef int k = 1
     cdef double levels = m, left_over = count, q, total
@@ -371,93 +242,75 @@ cdef double capped(
         left_over -= levels
         levels = levels * (m - k) / (k + 1)
         k += 1
-    q = from_prefix(low, high, k, m, is_plain, power)
+    q = from_prefix(low, high, k, m, power)
     total = (levels if levels < left_over else left_over) * q
     while k > 1:
         k -= 1
         levels = levels * (k + 1) / (m - k)
-        if is_plain:
-            q += low.plain_fall[k] * high.plain_down[high.last - m + k]
-        else:
-            q += over(low.fall[k], high.value[m - k], power)
+        q += over(low.fall[k], high.value[m - k], power)
         total += levels * q
     return total * (1.0 + (m + 16) * 2.0 * ROUNDING)
 
 
-cdef Number union_of_chains(Side* low, Side* high, double count, int m, bint is_plain) noexcept nogil:
+cdef Number union_of_chains(Side* low, Side* high, double count, int m) noexcept nogil:
     """The smaller of star and cap."""
     cdef int k
-    cdef int64_t power = 0
+    cdef int64_t power = low.value[m].power
     cdef double result
-    if not is_plain:
-        power = low.value[m].power
-        for k in range(1, m):
-            power = max(power, low.fall[k].power + high.value[m - k].power)
-    result = star(low, high, count, m, is_plain, power)
+    for k in range(1, m):
+        power = max(power, low.fall[k].power + high.value[m - k].power)
+    result = star(low, high, count, m, power)
     if count > m:
-        result = min(result, capped(low, high, count, m, is_plain, power))
+        result = min(result, capped(low, high, count, m, power))
     return scaled(result, power)
+
+
+cdef Number heaviest(Side* low, Side* high, int m) noexcept nogil:
+    """``max_k G_l(k) G_r(m-k)``, ``1 <= k < m``."""
+    cdef int k
+    cdef int64_t power = NOTHING
+    cdef double best = 0.0
+    for k in range(1, m):
+        power = max(power, low.value[k].power + high.value[m - k].power)
+    for k in range(1, m):
+        best = max(best, over(low.value[k], high.value[m - k], power))
+    return scaled(best, power)
 
 
 def chains(
     const double[::1] left, const int64_t[::1] left_power,
     const double[::1] right, const int64_t[::1] right_power,
-    bint equal, double count, double n,
+    bint equal, double thresholds, const double[::1] tests, double n,
     double[::1] out, int64_t[::1] out_power, int first, int last,
 ):
-    """The chain lemma for sample sizes ``first`` to ``last``: labellings of ``count`` chains.
+    """The chain lemma for sample sizes ``first`` to ``last``, never rounded below.
 
-    The least of star and cap with the children in either role, never rounded below.
+    The least of star and cap with the children in either role; ``tests``, (categorical test,
+    direction) pairs by sample size, are each as heavy as the heaviest. Without ``thresholds`` tests
+    that send all examples to one side are added.
     """
     cdef int m, size = last + 2
-    cdef Number least, other
-    cdef bint is_plain
-    cdef Side one, two
-    cdef double* block = <double*> malloc(6 * size * sizeof(double))
-    cdef Number* numbers = <Number*> malloc(4 * size * sizeof(Number))
-    if block == NULL or numbers == NULL:
-        free(block)
-        free(numbers)
-        raise MemoryError
+    cdef double share = 0.5 if equal else 1.0, count = 2.0 * thresholds * share
+    cdef Number total, other
+    cdef Side low, high
+    cdef double[:, ::1] block = np.empty((10, size))
+    low.sums, high.sums = &block[0, 0], &block[1, 0]
+    low.value, low.fall = <Number*> &block[2, 0], <Number*> &block[4, 0]
+    high.value, high.fall = <Number*> &block[6, 0], <Number*> &block[8, 0]
     with nogil:
-        prepare(&one, block, numbers, left, left_power, n, count, last)
-        prepare(&two, block + 3 * size, numbers + 2 * size, right, right_power, n, count, last)
-        # Bounds never fall: the last is the largest.
-        is_plain = one.value[last].power + two.value[last].power <= (960 if count < 1e9 else 640)
-        if is_plain:
-            set_plain(&one, last)
-            set_plain(&two, last)
+        prepare(&low, left, left_power, n, count, last)
+        prepare(&high, right, right_power, n, count, last)
         for m in range(first, last + 1):
-            least = union_of_chains(&one, &two, count, m, is_plain)
-            if not equal:
-                other = union_of_chains(&two, &one, count, m, is_plain)
-                least = other if less(other, least) else least
-            out[m], out_power[m] = least.mantissa, least.power
-    free(block)
-    free(numbers)
-
-
-def heaviest(
-    const double[::1] left, const int64_t[::1] left_power,
-    const double[::1] right, const int64_t[::1] right_power,
-    double[::1] out, int64_t[::1] out_power, int first, int last,
-):
-    """``max_k G_l(k) G_r(m-k)``, ``1 <= k < m``, for sample sizes ``first`` to ``last``."""
-    cdef int m, k
-    cdef int64_t power, here
-    cdef double best, product
-    with nogil:
-        for m in range(first, last + 1):
-            power, best = NOTHING, 0.0
-            for k in range(1, m):
-                here = left_power[k] + right_power[m - k]
-                if here < power - 1:
-                    continue
-                product = left[k] * right[m - k]
-                if here > power:
-                    best *= below(here - power)
-                    power = here
-                elif here < power:
-                    product *= 0.5
-                best = max(best, product)
-            store(out, out_power, m, best, power)
+            if thresholds > 0.0:
+                total = union_of_chains(&low, &high, count, m)
+                other = total if equal else union_of_chains(&high, &low, count, m)
+                total = other if less(other, total) else total
+            else:
+                total = low.value[m]
+                if not equal:
+                    add(&total, high.value[m].mantissa, high.value[m].power)
+                    total = scaled(total.mantissa - shrunk(n, total.power), total.power)
+            if tests[m] > 0.0:
+                other = heaviest(&low, &high, m)
+                add(&total, other.mantissa * tests[m] * share, other.power)
+            out[m], out_power[m] = total.mantissa, total.power

@@ -76,10 +76,8 @@ def joint_parts(left: Sequence[int], right: Sequence[int], parts: int) -> list[i
 
 @lru_cache(maxsize=512)
 def plan_of(shape: TreeShape, by_leaves: bool) -> tuple[tuple[TreeShape, int], ...]:
-    """The inner nodes, subtrees first, each with how many examples fewer than ``m`` it gets.
-
-    ``by_leaves``: a subtree loses the leaves of its sibling, otherwise it loses one example.
-    """
+    """The inner nodes, subtrees first, each with how many examples fewer than ``m`` it gets."""
+    # by_leaves: a subtree loses the leaves of its sibling, otherwise it loses one example
     if by_leaves:
         parts = (part for part in shape.subshapes() if not part.is_leaf)
         return tuple((part, shape.leaves - part.leaves) for part in parts)

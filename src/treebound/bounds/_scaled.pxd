@@ -57,3 +57,13 @@ cdef inline void store(
 cdef inline double plain(Number number) noexcept nogil:
     """The number as a double."""
     return ldexp(number.mantissa, <int> number.power) if number.mantissa != 0.0 else 0.0
+
+
+cdef inline void add(Number* total, double value, int64_t power) noexcept nogil:
+    """Add ``value * 2**power``."""
+    if value == 0.0:
+        return
+    if power > total.power:
+        total[0] = scaled(value + total.mantissa * below(power - total.power), power)
+    else:
+        total[0] = scaled(total.mantissa + value * below(total.power - power), total.power)

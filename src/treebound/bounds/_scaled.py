@@ -23,10 +23,7 @@ NOTHING = -(1 << 40)
 
 
 def log_above(mantissa: float, power: int, operations: float = 0) -> float:
-    """Natural logarithm of ``mantissa * 2**power``, never rounded below it.
-
-    ``operations`` is how many operations, each with an error of one rounding, made the number.
-    """
+    """``ln(mantissa * 2**power)``, never rounded below it after so many operations."""
     if mantissa == 0.0:
         return -inf
     value = log(mantissa) + power * LN2
@@ -36,7 +33,7 @@ def log_above(mantissa: float, power: int, operations: float = 0) -> float:
 def logs_above(
     mantissa: FloatArray, power: NDArray[np.int64], operations: NDArray[np.floating[Any]] | int = 0
 ) -> FloatArray:
-    """The same for arrays."""
+    """:func:`log_above` for arrays."""
     nothing = mantissa == 0.0
     logs: FloatArray = np.log(np.where(nothing, 1.0, mantissa)) + power * LN2
     logs += ROUNDING * (4.0 * np.abs(logs) + operations + 4)
@@ -133,10 +130,7 @@ class Scaled:
         return Scaled.of(total, power)
 
     def raised(self, operations: NDArray[np.floating[Any]] | float) -> Scaled:
-        """Whole numbers, raised above their rounding errors where they exceed 2**53.
-
-        ``operations`` is how many operations, each with an error of one rounding, made them.
-        """
+        """Whole numbers, raised above the errors of so many operations where they exceed 2**53."""
         return self * np.where(self.power > 53, 1.0 + ROUNDING * (operations + 4), 1.0)
 
     def less_than(self, other: Scaled) -> NDArray[np.bool_]:

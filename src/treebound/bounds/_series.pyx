@@ -14,9 +14,10 @@ ends where the rest is below rounding; the rest, bounded by a geometric series, 
 
 from libc.math cimport ldexp
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, malloc
 
-from treebound.bounds._scaled cimport NOTHING, Number, below, scaled, shrunk
+import numpy as np
+
+from treebound.bounds._scaled cimport NOTHING, Number, add, below, scaled, shrunk
 
 # What is left of a sum may be this share of it before it is replaced by its bound.
 cdef double REST = 1e-18
@@ -148,18 +149,15 @@ def powers_at(double alpha, double beta, double x, const int64_t[::1] at,
     cdef Py_ssize_t k
     cdef int64_t j = 0, most = at[at.shape[0] - 1] if at.shape[0] else 0
     cdef Number here
-    cdef double* rise = <double*> malloc((most + 1) * sizeof(double))
-    if rise == NULL:
-        raise MemoryError
+    cdef double[::1] rise = np.empty(most + 1)
     with nogil:
-        rises(alpha, beta, x, most, rise)
+        rises(alpha, beta, x, most, &rise[0])
         here = scaled(1.0, 0)
         for k in range(at.shape[0]):
             while j < at[k]:
                 times(&here, rise[j])
                 j += 1
             out[k], out_power[k] = here.mantissa, here.power
-    free(rise)
 
 
 def power(double alpha, double beta, double x, int64_t j):
@@ -181,11 +179,9 @@ def polynomial(double alpha, double beta, double x,
     """``sum_j c_j W_j`` as a mantissa and a power of two."""
     cdef Py_ssize_t j, count = coefficient.shape[0]
     cdef Number here, total
-    cdef double* rise = <double*> malloc(count * sizeof(double))
-    if rise == NULL:
-        raise MemoryError
+    cdef double[::1] rise = np.empty(count)
     with nogil:
-        rises(alpha, beta, x, count - 1, rise)
+        rises(alpha, beta, x, count - 1, &rise[0])
         here = scaled(1.0, 0)
         total = scaled(0.0, 0)
         for j in range(count):
@@ -194,18 +190,7 @@ def polynomial(double alpha, double beta, double x,
             if here.mantissa == 0.0:
                 break
             add(&total, here.mantissa * coefficient[j], here.power + coefficient_power[j])
-    free(rise)
     return total.mantissa, total.power
-
-
-cdef inline void add(Number* total, double value, int64_t power) noexcept nogil:
-    """Add ``value * 2**power``."""
-    if value == 0.0:
-        return
-    if power > total.power:
-        total[0] = scaled(value + total.mantissa * below(power - total.power), power)
-    else:
-        total[0] = scaled(total.mantissa + value * below(total.power - power), total.power)
 
 
 def joined(const double[::1] left, const int64_t[::1] left_power,
@@ -249,9 +234,8 @@ def product(const double[::1] splits, const int[:, ::1] children, double n):
     cdef Number leaf, root
     cdef Number *one
     cdef Number *other
-    cdef Number* values = <Number*> malloc(count * sizeof(Number))
-    if values == NULL:
-        raise MemoryError
+    cdef double[:, ::1] block = np.empty((count, 2))
+    cdef Number* values = <Number*> &block[0, 0]
     with nogil:
         leaf = scaled(n, 0)
         for k in range(count):
@@ -262,7 +246,6 @@ def product(const double[::1] splits, const int[:, ::1] children, double n):
             values[k] = scaled(total * splits[k], power)
             add(&values[k], n, 0)
         root = values[count - 1]
-    free(values)
     return root.mantissa, root.power
 
 
@@ -286,15 +269,13 @@ def all_trees(double alpha, double beta, double x, const int64_t[::1] nodes,
     """
     cdef Py_ssize_t count = nodes.shape[0], k
     cdef int64_t most = nodes[count - 1] if count else 0, j = 0
-    cdef double* rise = <double*> malloc((most + 1) * sizeof(double))
+    cdef double[::1] rise = np.empty(most + 1)
     cdef Number here, top
     cdef Trees trees
     cdef double ratio
-    if rise == NULL:
-        raise MemoryError
     with nogil:
-        rises(alpha, beta, x, most, rise)
-        trees.rise, trees.n = rise, 0
+        rises(alpha, beta, x, most, &rise[0])
+        trees.rise, trees.n = &rise[0], 0
         top = scaled(1.0, 0)
         for k in range(count):
             while trees.n < nodes[k]:
@@ -309,7 +290,6 @@ def all_trees(double alpha, double beta, double x, const int64_t[::1] nodes,
             here = top
             times(&here, around(&next_of_trees, &trees, j, trees.n))
             out[k], out_power[k] = here.mantissa, here.power
-    free(rise)
 
 
 def catalans(const int64_t[::1] nodes, double[::1] out, int64_t[::1] out_power):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.bounds import _node_sums
-from treebound.bounds._by_size import alone, chain_counts, node_budgets, sum_over_sizes
+from treebound.bounds._by_size import alone, chain_sums, node_budgets, sum_over_sizes
 from treebound.bounds._scaled import TWO, Scaled
 from treebound.bounds.counting import sauer_shelah
 from treebound.bounds.partitioning import one_feature_partitions
@@ -155,10 +155,11 @@ class Node:
         return self._whole((total * _ABOVE).least(self.cap))
 
     def _chains(self, thresholds: int) -> Scaled:
+        none = np.zeros(self.size + 1)
         return Scaled.stack(
             [
-                chain_counts(
-                    self.left[row], self.right[row], self.equal, 2, thresholds, 1, self.size
+                chain_sums(
+                    self.left[row], self.right[row], self.equal, 2, thresholds, none, 1, self.size
                 )
                 for row in range(len(self.landscapes))
             ]
@@ -222,10 +223,8 @@ class Node:
         return every * float(self.real)
 
     def _weigh_categorical_splits(self) -> None:
-        """What the splits of each kind of categorical feature weigh, both directions.
-
-        ``inner`` is without splits that isolate one example, and empty with real features.
-        """
+        """What the splits of each kind of categorical feature weigh, both directions."""
+        # inner: without splits that isolate one example; empty with real features
         every = Scaled.zeros(len(self.tests), self.size + 1)
         inner = Scaled.zeros(len(self.tests), 0 if self.real else self.size + 1)
         for at, (_, test) in enumerate(self.tests):
@@ -354,11 +353,9 @@ def _labellings(partitions: list[int]) -> Scaled:
 def growth_of(
     shape: TreeShape, features: Features, size: int, *, follow: bool = True
 ) -> tuple[Scaled, NDArray[np.bool_] | None]:
-    """``G`` for two classes up to ``size`` at least, and where the chain lemma gives it, if tried.
-
-    ``follow``: whether subtrees have the categories that the splits above leave them; features
-    with many categories keep them all where there are too many ways.
-    """
+    """``G`` for two classes up to ``size`` at least, and where the chain lemma gives it."""
+    # follow: subtrees have the categories that the splits above leave them; features with many
+    # categories keep them all where there are too many ways
     # Few different lengths, so that shapes share what they have in common.
     length = 16
     while length < size:

@@ -51,10 +51,7 @@ def log_falling_factorial(n: int, c: int) -> float:
 
 
 def stirling(m: int, c: int) -> int:
-    """Stirling number of the second kind ``S(m, c)``: the ``c``-partitions of ``m`` examples.
-
-    An exact integer of about ``m log2(c)`` bits.
-    """
+    """Stirling number of the second kind ``S(m, c)``: the ``c``-partitions of ``m`` examples."""
     return _small_stirling(m, c) if m <= 256 else _stirling(m, c)
 
 

@@ -82,24 +82,7 @@ def realizable_partitions(
 
 
 def realizable_growth(X: ArrayLike, kinds: Sequence[str], shape: TreeShape, n_classes: int) -> int:
-    """Number of labellings of this sample the shape can make: ``sum_c (n)_c |P^c_T(S)|``.
-
-    A lower bound on the growth function ``tau_T(m)``.
-
-    Parameters
-    ----------
-    X, kinds, shape
-        As in :func:`treebound.bounds.realizable_partitions`.
-    n_classes : int
-        Number of classes ``n``.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> X = [[0.0], [1.0], [2.0]]
-    >>> realizable_growth(X, ["real"], tb.TreeShape.parse("(..)"), 2)
-    6
-    """
+    """Labellings of this sample the shape can make, ``sum_c (n)_c |P^c_T(S)|``: at most ``tau``."""
     where = "realizable_growth"
     m, tests = _checked(X, kinds, shape, where)
     return growth_masks(tests, m, shape, as_int("n_classes", where, n_classes, 1))

@@ -154,10 +154,8 @@ def feature_split_table(kind: str, categories: int, size: int) -> tuple[FloatArr
 
 
 def _sum_of_quotients(m: int, first: int, last: int, enough: int) -> int:
-    """``sum_k floor(m / k)`` for ``k = first .. last``, or any part of it that is ``enough``.
-
-    The quotient is the same on long ranges of ``k``: about ``2 sqrt(m)`` steps.
-    """
+    """``sum_k floor(m / k)`` for ``k = first .. last``, or any part of it that is ``enough``."""
+    # The quotient is the same on long ranges of k: about 2 sqrt(m) steps.
     total, k = 0, first
     while k <= last and total < enough:
         each = m // k
@@ -204,10 +202,7 @@ def node_splits_of_size(m: int, k: int, features: Features) -> int:
 
 
 def node_split_table(features: Features, first: int, last: int) -> FloatArray:
-    """``D_k`` for ``k < m/2`` and ``D_k / 2`` for ``k = m/2``; a row for each ``m``.
-
-    This counts the 2-partitions with a smaller part of ``k`` examples.
-    """
+    """2-partitions with a smaller part of ``k``, ``D_k`` or half of it; a row for each ``m``."""
     m = np.arange(first, last + 1)[:, None]
     k = np.arange(last // 2 + 1)[None, :]
     each = 2.0 * features.real + sum(min(o - 1, 2) for o in features.ordinal)

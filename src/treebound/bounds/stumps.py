@@ -93,9 +93,9 @@ class OrdinalAttribution:
     """The greedy Ferrers attribution of an ordinal stump, ready to be drawn."""
 
     m: int
-    ordinal: tuple[int, ...]
-    per_size: tuple[int, ...]
-    cells: tuple[tuple[int, ...], ...]
+    ordinal: tuple[int, ...]  # category counts, largest first: the rows of the diagram
+    per_size: tuple[int, ...]  # R_k for k = 1 .. m // 2
+    cells: tuple[tuple[int, ...], ...]  # the part size that each cell went to, 0 if unused
 
     @property
     def total(self) -> int:
@@ -110,33 +110,10 @@ class OrdinalAttribution:
 
 
 def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
-    """Ordinal stump theorem, as the greedy procedure on the Ferrers diagram.
-
-    A row is a feature, a cell one of its ``O_i - 1`` thresholds. For k = 1, 2, ... up to ``m/2``,
-    cells go to 2-partitions with a part of size ``k``, rightmost column first and bottom up, at
-    most two cells per row (one when ``k = m/2``), until all ``S(m, 2)_k`` are attributed.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples, at most ``10**6``: the result has an entry for every part size.
-    ordinal : sequence of int
-        Number of categories of each feature.
-
-    Returns
-    -------
-    OrdinalAttribution
-        ``ordinal``, the category counts, largest first: the rows of the diagram; ``per_size``,
-        ``R_k`` for ``k = 1 .. m // 2``; ``total``, their sum, the bound; ``cells[i][j]``, the part
-        size that the ``j``-th cell of row ``i`` went to, 0 if unused; ``conjugate``, the cells in
-        each column. :class:`treebound.show.FerrersDisplay` draws it.
-
-    Examples
-    --------
-    >>> attribution = ordinal_attribution(6, (6, 6, 6, 6, 5, 5, 5, 2, 2))
-    >>> attribution.per_size, attribution.conjugate
-    ((6, 15, 8), (9, 7, 7, 7, 4))
-    """
+    """Ordinal stump theorem, as the greedy procedure on the Ferrers diagram."""
+    # A row is a feature, a cell one of its O_i - 1 thresholds. For k = 1, 2, .. up to m/2, cells go
+    # to 2-partitions with a part of size k, rightmost column first and bottom up, at most two cells
+    # per row (one when k = m/2), until all S(m, 2)_k are attributed.
     m = check_size("m", m, "ordinal_attribution", 10**6)
     counts = sorted(Landscape(ordinal=tuple(ordinal)).ordinal, reverse=True)
     rows = [o - 1 for o in counts]

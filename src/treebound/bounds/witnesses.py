@@ -145,11 +145,9 @@ def check_witness(X: ArrayLike) -> WitnessCheck:
 
 
 def shattering_ranks(m: int, features: int) -> NDArray[np.int64]:
-    """Ranks of m points whose every 2-partition some feature makes, if any sample has that.
-
-    Like :func:`witness`, but without matchings where none are needed: for even m the first point
-    can be the lowest everywhere, and the others show all their subsets as prefixes.
-    """
+    """Ranks of m points whose every 2-partition some feature makes, if any sample has that."""
+    # For even m no matchings are needed: the first point can be the lowest everywhere, and the
+    # others show all their subsets as prefixes.
     if m % 2 or 2 * features < comb(m, m // 2):
         return witness(m, features) if features else np.zeros((m, 0), dtype=np.int64)
     return _ranks([[0, *(1 + i for i in order)] for order in prefix_orders(m - 1)], features)
@@ -164,10 +162,7 @@ def _ranks(orders: Sequence[Sequence[int]], features: int) -> NDArray[np.int64]:
 
 
 def prefix_orders(m: int) -> list[list[int]]:
-    """Orders of m points whose prefixes are all their subsets: a symmetric chain decomposition.
-
-    There are ``binom(m, m // 2)`` of them, the least possible.
-    """
+    """Orders of m points whose prefixes are all their subsets: a symmetric chain decomposition."""
     chains: list[tuple[list[int], list[int]]] = [([], [])]  # the smallest set, then what is added
     for point in range(m):
         longer = [(start, [*added, point]) for start, added in chains]
@@ -248,11 +243,9 @@ def _step(rows: list[_Row], m: int, k: int) -> tuple[list[_Row], list[_Row]]:
 
 
 def _matching(edges: list[Edge]) -> list[Edge]:
-    """A largest matching in a general graph.
-
-    Without weights, which of several is found differs between runs. Random weights make the
-    heaviest one unique with high probability (isolation lemma).
-    """
+    """A largest matching in a general graph."""
+    # Random weights make the heaviest one unique with high probability (isolation lemma); without
+    # them runs differ in which they find.
     rustworkx = require("rustworkx", extra="theory", why="A witness sample")
     weights = np.random.default_rng(0).integers(1, 2**40, size=len(edges)).tolist()
     graph = rustworkx.PyGraph(multigraph=False)

@@ -158,24 +158,7 @@ def worst_growth(
     stop_at: int | None = None,
     random_state: int = 0,
 ) -> WorstSample:
-    """Lower bound on the growth function ``tau_T(m)``, exact where the search is full.
-
-    Parameters
-    ----------
-    shape, m
-        As in :func:`treebound.bounds.worst_sample`.
-    n_classes : int
-        Number of classes ``n``.
-    landscape, max_samples, stop_at, random_state
-        As in :func:`treebound.bounds.worst_sample`.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> worst = worst_growth(tb.TreeShape.parse("(..)"), 4, 3, tb.Landscape(real=2))
-    >>> worst.count, worst.exact
-    (39, True)
-    """
+    """Lower bound on ``tau_T(m)`` by :func:`worst_sample`'s search."""
     where = "worst_growth"
     shape, landscape = check_shape(shape, where), check_landscape(landscape, where)
     m, n_classes = as_int("m", where, m, 1), as_int("n_classes", where, n_classes, 1)

@@ -42,14 +42,14 @@ Rows = NDArray[np.intp]
 Counts = NDArray[np.int64]
 
 
-def draw_apart(m: int, seed: int | None, *, several: bool) -> list[Rows]:
+def draw_apart(m: int, seed: int | None, *, in_folds: bool) -> list[Rows]:
     """The numbers of rows to hold out, by a seed: several folds, or one of a tenth; never by class.
 
     There are 3 folds below 500 rows, else 4 (chosen on the 25 data sets), of nearly equal size. The
     tenth has at least 150 rows and at most 30 %.
     """
     order = np.random.default_rng(seed).permutation(m)
-    if several:
+    if in_folds:
         return np.array_split(order, min(3 if m < 500 else 4, m))
     return [order[: round(min(0.3 * m, max(150.0, 0.1 * m)))]]
 

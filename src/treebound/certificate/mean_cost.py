@@ -79,8 +79,8 @@ def certify_mean_cost(
 def in_orders(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     """The costs in up to 30 random orders, fewer of many costs; their own does not matter."""
     costs = np.sort(costs)
-    rng, several = np.random.default_rng(0), int(np.clip(1_000_000 // len(costs), 1, 30))
-    return np.array([rng.permutation(costs) for _ in range(several)])
+    rng, n_orders = np.random.default_rng(0), int(np.clip(1_000_000 // len(costs), 1, 30))
+    return np.array([rng.permutation(costs) for _ in range(n_orders)])
 
 
 def _bets(costs: NDArray[np.float64], needed: float) -> NDArray[np.float64]:

@@ -334,13 +334,12 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         """
         return self.tree_.decision_path(self._read(X))
 
+    @parameters_of(predict)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy on labelled rows.
 
         Parameters
         ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table.
         y : array-like of shape (n_rows,), or str
             The labels; of a table that is not in memory, the name of their column.
         sample_weight : array-like of shape (n_rows,), or str, optional
@@ -416,11 +415,11 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         from treebound.classifier.referring import ReferringClassifier
         from treebound.promises import refer
 
-        several = isinstance(max_risk, Sequence | np.ndarray)
-        max_risks: Any = max_risk if several else [max_risk]
+        many = isinstance(max_risk, Sequence | np.ndarray)
+        max_risks: Any = max_risk if many else [max_risk]
         models = refer(self._fitted(), list(max_risks), X, y, label=label, delta=delta)
         referring = [ReferringClassifier(model) for model in models]
-        return referring if several else referring[0]
+        return referring if many else referring[0]
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """A copy of this classifier at another step of the pruning path, without refitting.

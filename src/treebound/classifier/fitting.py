@@ -88,11 +88,11 @@ def _fit_apart(
             f"certify={parameters.certify!r} needs at least 2 {what} to set some aside. "
             f"Got {m} instead."
         )
-    several = parameters.certify == "folds"
-    drawn = draw_apart(m, seed, several=several)
+    in_folds = parameters.certify == "folds"
+    drawn = draw_apart(m, seed, in_folds=in_folds)
     folds = [np.flatnonzero(np.isin(place, fold)) for fold in drawn]
     size = len(rows), table.shape[1]
-    large = is_large(*size) and not several
+    large = is_large(*size) and not in_folds
     if large:  # by the rule of tables that are not in memory
         folds = [np.flatnonzero(LeftOut.draw(seed).has(place))]
     chooses = large and chooses_on_aside(parameters, size)

@@ -73,7 +73,7 @@ class Certifier:
         reason = self._start.no_certificate
         if held_out.folds > 1:
             reason = reason or _FOLDS
-        elif held_out.shown or self._rows.spent:
+        elif held_out.shown or self._rows.were_held_out:
             reason = reason or _SEEN
         if reason:
             return replace(model, no_certificate=reason)

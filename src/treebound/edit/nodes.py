@@ -99,7 +99,7 @@ def _bare_tree(nodes: Nodes, like: Tree) -> Tree:
 
 
 def _usual(tree: Tree, costs: Costs | None) -> NDArray[np.int32]:
-    """The class of each node that nobody chose: of least cost, or the majority's."""
+    """The class of each node without a choice by hand: of least cost, or the majority's."""
     if costs is not None and costs.chosen:
         return costs.labels(tree.counts)
     return replace(tree, label=None).label  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ class EditedRows:
     test: Sample | None = None  # each row counted once
     aside: Sample | None = None  # held out by fit: nothing is computed from them while editing
     record: RowRecord | None = None  # that of the model with the test rows
-    spent: bool = False  # whether the test rows are rows that fit held out
+    were_held_out: bool = False  # whether the test rows are rows that fit held out
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +101,8 @@ def read_rows(model: Model, X: Any, y: Any, test: Any, sample_weight: Any) -> Ed
     if test is None:
         return replace(trained, record=model.rows)
     sample = _read_test(model, test)
-    spent = _are(model, "held-out", test)
-    return replace(trained, test=sample, record=_record(model, test), spent=spent)
+    were_held_out = _are(model, "held-out", test)
+    return replace(trained, test=sample, record=_record(model, test), were_held_out=were_held_out)
 
 
 def _check_known(model: Model, rows: _Rows) -> None:
@@ -139,7 +139,7 @@ def _folds(model: Model, m: int) -> list[NDArray[np.intp]]:
             "The rows that fit held out cannot be drawn again: the classifier was fitted with "
             "random_state=None. Hint: fit it with a number."
         )
-    return draw_apart(m, seed, several=model.held_out.folds > 1)
+    return draw_apart(m, seed, in_folds=model.held_out.folds > 1)
 
 
 def _without_validation(model: Model, sample: Sample) -> Sample | None:

@@ -163,11 +163,10 @@ def to_c(
 
 
 class _Writer:
-    """Writes the parts of the C source of one tree, with one local variable for each column.
+    """Writes the parts of the C source of one tree, with one local variable for each column."""
 
-    Our names begin with the name of the function, those of columns with ``x_``, so that they
-    cannot collide with keywords, macros or each other.
-    """
+    # Our names begin with the name of the function, those of columns with x_, so that they cannot
+    # collide with keywords, macros or each other.
 
     def __init__(self, tree: Tree, name: str, unknown: Unknown) -> None:
         self.tree = tree

@@ -213,7 +213,7 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
 
     Returns
     -------
-    nodes : ndarray of int32
+    nodes : ndarray of intp
         The nodes in the order they collapse; in pre-order for equal alphas.
     alphas : ndarray of float64
         The alpha at which each collapses, ascending. A node and its descendant never share one:
@@ -231,7 +231,9 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
     cdef double[::1] gain = values[1]  # errors and leaves restored when a collapse is undone
     cdef double[::1] more = values[2]
     rank_array = np.ones(n, dtype=np.int32)
+    kept_array = np.zeros(n, dtype=np.bool_)
     cdef int32_t[::1] rank = rank_array
+    cdef unsigned char[::1] kept = kept_array.view(np.uint8)  # whether a corner is not removed
     for node in range(n - 1, -1, -1):
         if left[node] < 0:
             continue
@@ -241,6 +243,7 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
         size = 2.0
         crossing = (risk[node] - error) / (size - 1.0)
         while top >= 0 and alpha[top] >= crossing:
+            kept[top] = 0
             error -= gain[top]
             size += more[top]
             crossing = (risk[node] - error) / (size - 1.0)
@@ -252,8 +255,8 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
         heap_right[node] = -1
         rank[node] = 1
         heap[node] = <int32_t>node
-    nodes = _members(heap[0], heap_left, heap_right, n)
-    nodes.sort()
+        kept[node] = 1
+    nodes = np.flatnonzero(kept_array)
     alphas = values[0][nodes]
     order = np.argsort(alphas, kind="stable")
     return nodes[order], alphas[order]
@@ -276,30 +279,6 @@ cdef int32_t _meld(int32_t first, int32_t second, int32_t[::1] heap_left, int32_
         heap_right[first] = spare
     rank[first] = 1 if heap_right[first] < 0 else rank[heap_right[first]] + 1
     return first
-
-
-cdef _members(int32_t root, int32_t[::1] heap_left, int32_t[::1] heap_right, Py_ssize_t n):
-    cdef Py_ssize_t top = 0, count = 0
-    cdef int32_t at
-    stack_array = np.empty(n + 1, dtype=np.int32)
-    nodes_array = np.empty(n, dtype=np.int32)
-    cdef int32_t[::1] stack = stack_array
-    cdef int32_t[::1] nodes = nodes_array
-    if root >= 0:
-        stack[0] = root
-        top = 1
-    while top > 0:
-        top -= 1
-        at = stack[top]
-        nodes[count] = at
-        count += 1
-        if heap_left[at] >= 0:
-            stack[top] = heap_left[at]
-            top += 1
-        if heap_right[at] >= 0:
-            stack[top] = heap_right[at]
-            top += 1
-    return nodes_array[:count].copy()
 
 
 # -- the fast growth function ----------------------------------------------------------------------

@@ -183,7 +183,7 @@ def _shapes(state: Raiser) -> dict[int, TreeShape]:
     """The shape of the subtree at each node that is left."""
     left, right = state.links.left.tolist(), state.links.right.tolist()
     shapes: dict[int, TreeShape] = {}
-    for node in np.flatnonzero(state.links.alive)[::-1].tolist():
+    for node in np.flatnonzero(state.links.present)[::-1].tolist():
         inner = left[node] >= 0
         shapes[node] = (
             TreeShape.node(shapes[left[node]], shapes[right[node]]) if inner else TreeShape.leaf()

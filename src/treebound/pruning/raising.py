@@ -72,7 +72,7 @@ class Raiser:
         # the rows in the order of the leaves that they reach
         self._order, self._reached = np.arange(len(self._y)), np.zeros(len(self._y), dtype=np.int32)
         n, shape = tree.n_nodes, tree.counts.shape
-        self.counts = [np.zeros(shape) for _ in self._weights]  # to learn from, to judge by
+        self.counts = [np.zeros(shape) for _ in self._weights]  # to learn from, to count errors on
         self.rows = np.zeros(n, dtype=np.int64)
         self._as_leaf, self._sums = np.zeros(n), np.zeros((n, 2))
         self._raised = np.full((n, 2), np.nan)  # errors after raising a child; NaN: not counted
@@ -90,7 +90,7 @@ class Raiser:
 
     def inner(self) -> Ints:
         """The inner nodes in pre-order."""
-        return np.flatnonzero(self.links.alive & (self.links.left >= 0))
+        return np.flatnonzero(self.links.present & (self.links.left >= 0))
 
     def candidates(self, nodes: Ints) -> tuple[Ints, Floats]:
         """Leaves and errors with each node replaced by its left child, right child, leaf."""
@@ -114,7 +114,7 @@ class Raiser:
             held[here] + more
             for held, more in zip(self.counts, self._tally(rows, kept)[1], strict=True)
         ]
-        leaves = self.links.alive[here] & (self.links.left[here] < 0)
+        leaves = self.links.present[here] & (self.links.left[here] < 0)
         label = self.label[here][leaves]
         if self._relabel:
             label = self._costs.labels(tables[0][leaves])
@@ -135,7 +135,7 @@ class Raiser:
             else:
                 self._splits["child"][above, int(self.links.left[above] == kept)] = kept
             self._settle(node, kept, relabel=self._relabel)
-            changed = kept + np.flatnonzero(self.links.alive[kept : self._end[kept]])
+            changed = kept + np.flatnonzero(self.links.present[kept : self._end[kept]])
         below = kept
         while above >= 0:
             self._raised[above, int(self.links.right[above] == below)] = np.nan
@@ -191,7 +191,7 @@ class Raiser:
 def _merged(
     sample: Sample | None, validation: Sample | None
 ) -> tuple[Matrix, NDArray[np.int32], list[Floats]]:
-    """The rows of both samples, with their weights to learn and to judge by (perhaps the same)."""
+    """The rows of both samples, with weights to learn from and to count errors on."""
     if sample is not None and validation is None:
         return sample.X, sample.y, [sample.weights]
     assert validation is not None
@@ -214,7 +214,7 @@ class _Links:
     def __init__(self, tree: Tree) -> None:
         self._size, self.left, self.right = tree.size, tree.left.copy(), tree.right.copy()
         self._parent = parents(tree)
-        self.alive = np.ones(tree.n_nodes, dtype=bool)
+        self.present = np.ones(tree.n_nodes, dtype=bool)
 
     def parent(self, node: int) -> int:
         """The node above, -1 for the root."""
@@ -229,12 +229,12 @@ class _Links:
         """Replace a node; the node in its place."""
         end = node + int(self._size[node])
         if BY[by] == "leaf":
-            self.alive[node + 1 : end] = False
+            self.present[node + 1 : end] = False
             self.left[node] = self.right[node] = -1
             return node
         kept = int((self.left, self.right)[by][node])
-        self.alive[node:kept] = False
-        self.alive[kept + int(self._size[kept]) : end] = False
+        self.present[node:kept] = False
+        self.present[kept + int(self._size[kept]) : end] = False
         above = self._parent[kept] = self._parent[node]
         if above >= 0:
             (self.left if self.left[above] == node else self.right)[above] = kept
@@ -249,7 +249,7 @@ def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
     if not steps:
         return tree
     links = _linked(tree, steps)
-    left, right, alive = links.left, links.right, links.alive
+    left, right, present = links.left, links.right, links.present
     counts, rows, label = tree.counts.copy(), tree.rows.copy(), tree.label.copy()
     touched = np.zeros(tree.n_nodes, dtype=bool)
     for step in steps:
@@ -264,7 +264,7 @@ def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
         add_up(left, right, counts)
         add_up(left, right, rows[:, None])
     inner = left >= 0
-    new = np.cumsum(alive) - 1
+    new = np.cumsum(present) - 1
     weight = (counts if tree.factors is None else counts * tree.factors).sum(axis=1)
     # Without missing training values, missing goes to the larger child, which may have changed.
     unmet = np.array([not column.missing for column in tree.columns])
@@ -273,9 +273,9 @@ def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
 
     # The row that named a split may no longer be in its left child.
     names = None if tree.names is None else np.where(touched, -1, tree.names)
-    children = (np.where(inner, new[link], -1)[alive] for link in (left, right))
+    children = (np.where(inner, new[link], -1)[present] for link in (left, right))
     return arranged(
-        tree, alive, *children, missing_left=missing_left, counts=counts, rows=rows, label=label,
+        tree, present, *children, missing_left=missing_left, counts=counts, rows=rows, label=label,
         names=names, counted=counted or not touched.any(),
     )  # fmt: skip
 
@@ -322,11 +322,11 @@ class RaisedPath(PruningPath):
         last = self._tree(len(self._steps))
         sizes = BestBySize(last, last.node_losses)
         cuts = sizes.cuts(int(np.argmin(sizes.errors(leaves))) + 1)
-        alive = np.flatnonzero(_linked(self.first, self._steps).alive)
+        present = np.flatnonzero(_linked(self.first, self._steps).present)
         none: Any = np.empty(0)
         steps, table = list(self._steps), list(self._table)
         plain = float(last.node_losses[last.is_leaf].sum()) == self.errors[-1]  # no costs
-        for at, node in enumerate(alive[cuts].tolist(), 1):
+        for at, node in enumerate(present[cuts].tolist(), 1):
             steps.append(Replacement(node, BY.index("leaf"), none, none, none, none))
             smaller = last.collapsed(cuts[:at])
             losses = smaller.node_losses[smaller.is_leaf].sum()

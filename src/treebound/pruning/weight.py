@@ -19,7 +19,7 @@ WEIGHTS = np.array([0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0])
 DEFAULT_WEIGHT = 0.6
 LOG_LOSS_WEIGHT = 0.3  # of the score "log-loss"
 # Strengths of shrinkage that are tried for log-loss.
-STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0)
+STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 # Where one leaf is within so many standard errors of the least loss, only trees of at most so many
 # leaves, or of half of those at the smallest weight, are considered.
 CHANCE = 2.0

@@ -6,12 +6,10 @@ from treebound.show.as_dot import to_dot
 from treebound.show.as_html import to_html
 from treebound.show.as_latex import to_latex
 from treebound.show.as_rules import Region, Rule, Rules, to_rules
-from treebound.show.as_text import to_text
+from treebound.show.as_text import to_notebook, to_text
 from treebound.show.compare import Comparison, Disagreement, compare
-from treebound.show.explain import explain
-from treebound.show.explanation import Change, Counterfactual, Explanation, Step
+from treebound.show.explain import Change, Counterfactual, Explanation, Step, explain
 from treebound.show.figure import TreeDisplay
-from treebound.show.notebook import to_notebook
 from treebound.show.path_display import CertificateDisplay, PruningPathDisplay, WeightChoiceDisplay
 from treebound.show.theory import FerrersDisplay, GrowthDisplay
 

@@ -180,11 +180,10 @@ def _quality(model: Model, ends: NDArray[np.int64]) -> dict[str, Any]:
 
 
 class _Store:
-    """The distinct nodes of many trees and lines of certificates; equal subtrees share a number.
+    """The distinct nodes of many trees and lines of certificates; equal subtrees share a number."""
 
-    Pruning a node changes only it and its ancestors, so a path of many steps takes little more
-    space than its first tree. Children have smaller numbers than their parents.
-    """
+    # Pruning changes a node and its ancestors only, so that a path takes little more space than
+    # its first tree. Children have smaller numbers than their parents.
 
     def __init__(self, unknown: Unknown, smoothing: Smoothing | None) -> None:
         self.stats: dict[Any, int] = {}

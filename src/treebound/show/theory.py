@@ -41,7 +41,7 @@ class FerrersDisplay(Display):
     Parameters
     ----------
     attribution : OrdinalAttribution
-        The result of :func:`treebound.bounds.stumps.ordinal_attribution`.
+        The result of ``treebound.bounds.stumps.ordinal_attribution``.
 
     Attributes
     ----------

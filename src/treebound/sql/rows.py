@@ -159,7 +159,7 @@ class RelationRows:
             return
         table, m, native = self._numbered(), self.n_rows, self._frame.to_native()
         order = np.random.default_rng(seed).permutation(m)
-        sizes = {"held-out": len(draw_apart(m, seed, several=False)[0]) if certify else 0}
+        sizes = {"held-out": len(draw_apart(m, seed, in_folds=False)[0]) if certify else 0}
         sizes["left-out"] = (m - sizes["held-out"]) // 10 if choose else 0
         start = 0
         for kind, size in sizes.items():

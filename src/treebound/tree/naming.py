@@ -23,8 +23,8 @@ def needs_name(tree: Tree) -> NDArray[np.bool_]:
 def row_keys(X: Matrix) -> NDArray[np.int64]:
     """A number for each row, by all of its values, that orders rows with equal values."""
     # not by their order in the table, which may be sorted
-    nobody = np.zeros(X.n_rows, dtype=np.int32)
-    hashes = row_hashes(X, np.zeros(1), nobody, names=None)
+    one_class = np.zeros(X.n_rows, dtype=np.int32)
+    hashes = row_hashes(X, np.zeros(1), one_class, names=None)
     return (hashes >> np.uint64(1)).astype(np.int64)
 
 

@@ -19,6 +19,10 @@ def type_of(column: Column) -> np.dtype[Any]:
     return np.dtype(np.float64 if column.kind == "real" else smallest_ints(column.n_categories))
 
 
+# A part of a matrix with fewer values is copied.
+_MANY_VALUES = 2**15
+
+
 @dataclass(frozen=True, eq=False)
 class Matrix:
     """The columns of a table, encoded and checked.
@@ -59,15 +63,25 @@ class Matrix:
         return Matrix(columns, tuple(self.arrays[at] for at in places))
 
     def part(self, rows: NDArray[Any] | slice) -> Matrix:
-        """Select rows by an index array, a slice or a mask."""
+        """Select rows by an index array, a slice or a mask; see :class:`MatrixPart` for a mask."""
         if isinstance(rows, np.ndarray) and rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)
-        if self.dense is not None:
-            # several times faster than an index
-            dense = self.dense[rows] if isinstance(rows, slice) else self.dense.take(rows, axis=0)
-            return Matrix(self.columns, dense=dense, unknown=self.unknown)
-        values = tuple(column[rows] for column in self.arrays)
-        return Matrix(self.columns, values, unknown=self.unknown)
+            if self.n_rows * len(self.columns) >= _MANY_VALUES:
+                return MatrixPart(self, rows)
+        return self.copy_of(rows)
+
+    def copy_of(self, rows: NDArray[Any] | slice) -> Matrix:
+        """Select rows by an index array or a slice."""
+        if self.dense is None:
+            values = tuple(column[rows] for column in self.arrays)
+            return Matrix(self.columns, values, unknown=self.unknown)
+        if isinstance(rows, slice):
+            dense = self.dense[rows]
+        elif self.dense.flags.c_contiguous:
+            dense = self.dense.take(rows, axis=0)  # several times faster than an index
+        else:
+            dense = self.dense.T.take(rows, axis=1).T
+        return Matrix(self.columns, dense=dense, unknown=self.unknown)
 
     def check_codes(self) -> None:
         """Raise a ValueError if a code of a category is out of range."""
@@ -97,3 +111,57 @@ class Matrix:
         values = zip(*(part.values for part in parts), strict=True)
         joined = tuple(np.concatenate(column) for column in values)
         return Matrix(columns, joined, unknown=parts[0].unknown)
+
+
+class MatrixPart(Matrix):
+    """Some rows of a matrix, in their order; copied only if their values are asked for.
+
+    Growing and routing read the rows of the whole matrix.
+    """
+
+    def __init__(self, whole: Matrix, rows: NDArray[np.intp]) -> None:
+        if isinstance(whole, MatrixPart):
+            rows, whole = whole.rows[rows], whole.whole
+        vars(self).update(columns=whole.columns, unknown=whole.unknown, whole=whole, rows=rows)
+
+    whole: Matrix
+    rows: NDArray[np.intp]
+
+    @cached_property
+    def _copied(self) -> Matrix:
+        return self.whole.copy_of(self.rows)
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """One array per column; empty if there is ``dense``."""
+        return self._copied.arrays
+
+    @property
+    def dense(self) -> NDArray[np.floating[Any]] | None:
+        """All values in one array, if every column is real and of the same type."""
+        return self._copied.dense
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rows)
+
+    def copied(self, places: NDArray[np.integer[Any]]) -> Matrix:
+        """The rows as a matrix of which only some columns are read; if few, others are blank."""
+        if 2 * len(places) >= len(self.columns):
+            return self._copied
+        values = [np.broadcast_to(np.int8(0), self.n_rows)] * len(self.columns)
+        for at in places.tolist():
+            values[at] = self.whole.values[at].take(self.rows)
+        return Matrix(self.columns, tuple(values), unknown=self.unknown)
+
+    def in_place(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the rows in their places among all rows, zero elsewhere."""
+        every = np.zeros(self.whole.n_rows, dtype=values.dtype)
+        every[self.rows] = values
+        return every
+
+    def check_codes(self) -> None:
+        """Nothing: those of the whole matrix were checked."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Matrix, (self.columns, self.arrays, self.dense, self.unknown)

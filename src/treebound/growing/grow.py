@@ -10,15 +10,17 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
-from treebound.data import Column, Sample
+from treebound.data import Column, Matrix, Sample
 from treebound.data.columns import KINDS
+from treebound.data.matrix import MatrixPart
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
-from treebound.growing._kernels import Bins, grow_arrays, grow_on_shards
+from treebound.growing._kernels import Bins, SharedCodes, grow_arrays, grow_on_shards
 from treebound.growing.options import GrowOptions, Limits, Progress
 from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 # Bins of a column, and if they exclude few splits.
 MOST_BINS = 255
 FINE_BINS = 4095
+# What trees on parts of a matrix share, as long as it exists.
+_SHARED: WeakKeyDictionary[Matrix, SharedCodes] = WeakKeyDictionary()
 # Codes have 16 bits, and one of them is for missing values.
 _MOST_CATEGORIES = 65534
 
@@ -109,14 +113,19 @@ def grow(
     columns = sample.columns
     monotone = monotone_of(options, columns, sample.classes)
     rules = kernel_rules(options, columns, monotone, limits)
+    matrix, labels, part = sample.X, sample.y, None
+    if isinstance(matrix, MatrixPart) and 2 * matrix.n_rows >= matrix.whole.n_rows:
+        labels, part = matrix.in_place(labels), matrix.rows.astype(np.uint32)
+        units = None if units is None else matrix.in_place(units)
+        matrix = matrix.whole
 
     def tell(leaves: int, open_rows: int) -> None:
         if progress is not None:
             progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
 
     arrays = grow_arrays(
-        sample.X.values,
-        np.ascontiguousarray(sample.y, dtype=np.int32),
+        matrix.values,
+        np.ascontiguousarray(labels, dtype=np.int32),
         units,
         sample.n_classes,
         [KINDS.index(column.kind) for column in columns],
@@ -126,6 +135,8 @@ def grow(
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
         progress=tell,
+        part=part,
+        shared=_SHARED.setdefault(matrix, SharedCodes()),
     )
     counts = arrays.pop("counts") * total.unit
     tree = Tree(

@@ -78,74 +78,6 @@ cdef enum:
 # -- the coded sample ----------------------------------------------------------------------
 
 
-cdef Binned* new_binned(
-    const Problem* problem, Source* sources, Py_ssize_t n_columns, Py_ssize_t most_bins,
-    Scratch* scratch,
-) except NULL nogil:
-    """Choose the bins of each column from a sample of the rows; call `code_sample` next."""
-    cdef Binned* data = <Binned*>zeros(1, sizeof(Binned))
-    cdef bint done = False
-    cdef Py_ssize_t j
-    data.problem = problem
-    data.n_rows = problem.n_rows
-    data.sources = sources
-    data.n_columns = n_columns
-    try:
-        data.columns = <CodedColumn*>zeros(n_columns, sizeof(CodedColumn))
-        for j in range(n_columns):
-            make_coder(&data.columns[j].coder, &sources[j], data.n_rows, most_bins, scratch)
-        arrange(data, problem.n_classes, problem.weights != NULL)
-        data.counted.weights = problem.weights
-        done = True
-    finally:
-        if not done:
-            free_binned(data)
-    return data
-
-
-cdef Py_ssize_t room_for(Py_ssize_t n_rows) noexcept nogil:
-    """Rows of memory, so that the arrays of a block are aligned."""
-    return (n_rows + 31) // 32 * 32
-
-
-cdef size_t memory_of(const Binned* data) noexcept nogil:
-    """Bytes for the codes, the rows, their order and their labels."""
-    return room_for(data.n_rows) * (
-        data.row_bytes + sizeof(data.rows[0]) + sizeof(data.other[0]) + sizeof(data.labels[0])
-    )
-
-
-cdef int code_sample(Binned* data, char* memory, Pool pool) except -1 nogil:
-    """Code all columns; record their ranges and missing values."""
-    cdef Py_ssize_t n = data.n_rows, room = room_for(n), i
-    set_codes(data, memory, room)
-    data.rows = <uint32_t*>(memory + room * data.row_bytes)
-    data.other = data.rows + room
-    data.labels = <uint16_t*>(data.other + room)
-    data.counted.labels = data.labels
-    for i in range(n):
-        data.rows[i] = <uint32_t>i
-        data.labels[i] = <uint16_t>data.problem.labels[i]
-    start_extents(data, pool.n_threads)
-    pool.run(&code_rows, data, (n + CODING_ROWS - 1) // CODING_ROWS)
-    note_extents(data, pool.n_threads)
-    return 0
-
-
-cdef void free_binned(Binned* data) noexcept nogil:
-    cdef Py_ssize_t j
-    if data == NULL:
-        return
-    if data.columns != NULL:
-        for j in range(data.n_columns):
-            free_coder(&data.columns[j].coder)
-    free(data.columns)
-    free(data.panels)
-    free(data.sides)
-    free(data.extents)
-    free(data)
-
-
 cdef int arrange(Binned* data, Py_ssize_t n_classes, bint weighted) except -1 nogil:
     """Set where codes and counts stand: four columns of a width are a panel."""
     cdef Py_ssize_t j, n_bins
@@ -233,20 +165,45 @@ cdef void code_panel(
         )
 
 
-cdef void note_extents(Binned* data, int n_threads) noexcept nogil:
-    cdef Py_ssize_t j
-    cdef int thread
-    cdef double least, most
-    cdef Extent* extent
+cdef void join_extents(Binned* data, int n_threads) noexcept nogil:
+    """Put the extents of all threads together in those of the first."""
+    cdef Py_ssize_t i
+    cdef Extent* first
+    for i in range(data.n_columns, data.n_columns * n_threads):
+        first = &data.extents[i % data.n_columns]
+        first.least = min(first.least, data.extents[i].least)
+        first.most = max(first.most, data.extents[i].most)
+        first.missing |= data.extents[i].missing
+
+
+cdef void set_ranges(Binned* data, const void* histogram) noexcept nogil:
+    """Set the range of each column in the rows of the root, and whether it is missing there."""
+    cdef Py_ssize_t j, n_bins
+    cdef Split ends
     for j in range(data.n_columns):
-        least = INFINITY
-        most = -INFINITY
-        for thread in range(n_threads):
-            extent = &data.extents[thread * data.n_columns + j]
-            least = min(least, extent.least)
-            most = max(most, extent.most)
-            data.sources[j].may_miss |= extent.missing
-        data.sources[j].span = most - least if least <= most else 0.0
+        n_bins = data.columns[j].coder.n_bins
+        data.sources[j].may_miss |= is_counted(data, j, n_bins, histogram)
+        data.sources[j].span = 0.0
+        ends.column = j
+        ends.follow = 0
+        ends.bin = n_bins - 1
+        while ends.follow < n_bins and not is_counted(data, j, ends.follow, histogram):
+            ends.follow += 1
+        while ends.bin > ends.follow and not is_counted(data, j, ends.bin, histogram):
+            ends.bin -= 1
+        if ends.follow < n_bins:
+            find_bounds(data, 0, data.problem.n_rows, &ends)
+            data.sources[j].span = ends.low - ends.high
+
+
+cdef bint is_counted(
+    const Binned* data, Py_ssize_t j, Py_ssize_t bin, const void* histogram
+) noexcept nogil:
+    """Whether a bin of a column has rows."""
+    cdef Py_ssize_t cell = data.columns[j].offset + bin * data.counted.stride
+    if data.counted.weights == NULL:
+        return rows_in(<const uint32_t*>histogram + cell, data.counted.n_classes) > 0
+    return rows_in(<const int64_t*>histogram + cell, data.counted.n_classes) > 0
 
 
 # -- at every node -------------------------------------------------------------------------
@@ -267,7 +224,7 @@ cdef inline Py_ssize_t code_in(const char* codes, int width, size_t row) noexcep
 cdef void find_bounds(
     const Binned* data, Py_ssize_t start, Py_ssize_t stop, Split* split
 ) noexcept nogil:
-    """The neighbours of a threshold between two bins: their largest and smallest value."""
+    """The largest value of ``split.bin`` and the smallest of ``split.follow``."""
     cdef const Source* source = &data.sources[split.column]
     cdef const Coder* coder = &data.columns[split.column].coder
     cdef const char* codes = codes_of(data, split.column)
@@ -282,7 +239,7 @@ cdef void find_bounds(
         code = code_in(codes, data.columns[split.column].width, data.rows[i])
         if code == split.bin:
             split.low = max(split.low, value_at(source, data.rows[i]))
-        elif code == split.follow:
+        if code == split.follow:
             split.high = min(split.high, value_at(source, data.rows[i]))
 
 
@@ -600,32 +557,35 @@ cdef class CodedBins:
         free(self.data.extents)
         free(self.sources)
 
-    cdef Binned* of(self, codes) except NULL:
-        """The rows with these codes."""
-        self.arrays += (codes,)
+    cdef Binned* of(self, codes, single=None) except NULL:
+        """The rows with these codes; ``single`` tells which bins of a column hold one value."""
+        cdef uint8_t[::1] flags
+        cdef Py_ssize_t j
+        self.arrays += (codes, single)
+        for j in range(0 if single is None else self.data.n_columns):
+            flags = single[j]
+            self.data.columns[j].coder.single = &flags[0]
         self.data.n_rows = len(codes) // max(self.data.row_bytes, 1)
         set_codes(&self.data, <char*><size_t>codes.ctypes.data, self.data.n_rows)
         return &self.data
 
 
-def code_shard(Bins bins, columns, Py_ssize_t n_rows):
+def code_shard(Bins bins, columns, Py_ssize_t n_rows, Pool pool=None):
     """The codes of some rows, and what these rows tell."""
     # The least and the greatest value of every column, of these rows and the sample; whether
     # values are missing; which bins hold one value only.
     cdef CodedBins coded = CodedBins(bins, 1, False)
     codes = np.zeros(n_rows * coded.data.row_bytes, dtype=np.uint8)
-    cdef Binned* data = coded.of(codes)
-    cdef Py_ssize_t j, item
-    cdef uint8_t[::1] flags
+    cdef Py_ssize_t j
     cdef list single = [bins.single(j) for j in range(bins.n_columns)]
+    cdef Binned* data = coded.of(codes, single)
+    pool = pool or Pool(1)
     for j in range(bins.n_columns):
         data.sources[j] = source_of(columns[j], bins.kinds[j])
-        flags = single[j]
-        data.columns[j].coder.single = &flags[0]
-    start_extents(data, 1)
+    start_extents(data, pool.n_threads)
     with nogil:
-        for item in range((data.n_rows + CODING_ROWS - 1) // CODING_ROWS):
-            code_rows(data, item, 0)
+        pool.run(&code_rows, data, (data.n_rows + CODING_ROWS - 1) // CODING_ROWS)
+        join_extents(data, pool.n_threads)
     ends = [(data.extents[j].least, data.extents[j].most) for j in range(bins.n_columns)]
     missing = [bool(data.extents[j].missing) for j in range(bins.n_columns)]
     return codes, np.array(ends).reshape(-1, 2), np.array(missing, dtype=bool), single
@@ -641,31 +601,6 @@ def column_codes(Bins bins, codes, Py_ssize_t j):
         code = code_in(codes_of(data, j), data.columns[j].width, i)
         found[i] = <int32_t>code if code < data.columns[j].coder.n_bins else -1
     return np.asarray(found)
-
-
-def take_rows(columns, const uint32_t[::1] rows):
-    """Some rows of columns; a C-ordered matrix is read once, not once a column."""
-    cdef list taken = [np.empty(len(rows), dtype=values.dtype) for values in columns]
-    cdef Py_ssize_t start, stop, i
-    cdef Source source, target
-    cdef size_t size
-    for start in range(0, len(rows), BLOCK):
-        stop = min(start + BLOCK, len(rows))
-        for values, mine in zip(columns, taken):
-            source = source_of(values, 0)
-            target = source_of(mine, 0)
-            size = target.stride
-            if size == 8:
-                for i in range(start, stop):
-                    (<int64_t*>target.first)[i] = (
-                        <const int64_t*>(source.first + rows[i] * source.stride)
-                    )[0]
-                continue
-            for i in range(start, stop):
-                memcpy(
-                    <char*>target.first + i * size, source.first + rows[i] * source.stride, size
-                )
-    return taken
 
 
 def count_shard(

@@ -22,19 +22,30 @@ cdef struct Columns:
     Split* splits
 
 
+cdef class SharedCodes:
+    """The codes of a sample, made by the first tree that needs them, for trees on parts of it."""
+
+    cdef tuple coded            # its bins, and what `code_shard` gives; None: not coded yet
+    cdef bint sorts             # whether its codes told little, so that rows are sorted
+
+
 cdef class Grower(Driver):
     cdef Pool pool
     cdef Scratch* scratch       # one per thread
     cdef Search sorted
     cdef object arrays          # keeps the memory of the sources alive
-    cdef object spans           # of the columns of the whole sample; None: of this one
+    cdef const uint32_t[::1] part   # the rows to grow on
+    cdef const uint32_t* ids    # the same; NULL: all of them
+    cdef object spans           # of the columns of a larger sample; None: of these rows
     cdef object progress        # called with leaves and open rows; or None
     cdef Py_ssize_t pauses
     cdef Py_ssize_t root_crossing, crossing, most_bins
     cdef bint sorts_when_needed # False: always use histograms above the crossing
     # large nodes
     cdef Binned* binned         # the coded sample; NULL: all nodes are sorted
-    cdef object coded           # its memory
+    cdef SharedCodes shared
+    cdef CodedBins coded        # its memory
+    cdef object order           # the memory of its rows and labels
     cdef Columns columns
     cdef void** counters        # one per thread; the first is that of the node
     cdef Py_ssize_t n_histograms, most_histograms
@@ -85,12 +96,13 @@ cdef class Grower(Driver):
 
     cdef int start(self) except -1 nogil:
         """The root, and the sample as codes if it is large."""
-        cdef Py_ssize_t n = self.problem.n_rows, i
+        cdef Py_ssize_t n = self.problem.n_rows, i, row
         cdef int64_t* counts
         self.add_root(n)
         counts = self.tree.counts_of(0)
         for i in range(n):
-            counts[self.problem.labels[i]] += weight_of(i, &self.problem)
+            row = i if self.ids == NULL else <Py_ssize_t>self.ids[i]
+            counts[self.problem.labels[row]] += weight_of(row, &self.problem)
         self.set_criterion()
         self.n_leaves = 1
         if not self.settle(0) or self.max_leaves == 1 or self.n_columns == 0:
@@ -98,18 +110,13 @@ cdef class Grower(Driver):
         if self.in_chains():
             with gil:
                 self.start_chains()
-        elif n >= self.root_crossing:
+        elif n >= self.root_crossing and not self.shared.sorts:
             self.code(self.most_bins)
-        else:
-            self.tree.nodes[0].home = new_sorted(
-                &self.problem, self.sources, self.n_columns, NULL, n, self.scratch
-            )
-        self.set_spans()
         self.wait(0)
         return 0
 
     cdef int set_spans(self) except -1 nogil:
-        """The spans of the whole sample, where this one is a part of it."""
+        """The spans of a larger sample, where this one is a node of it."""
         with gil:
             if self.spans is not None:
                 for j in range(self.n_columns):
@@ -120,16 +127,10 @@ cdef class Grower(Driver):
         """Code the sample and count the root."""
         cdef Py_ssize_t n = self.problem.n_rows
         cdef size_t size
-        cdef char* memory
         cdef int t
         self.forget_codes()
-        self.binned = new_binned(
-            &self.problem, self.sources, self.n_columns, most_bins, self.scratch
-        )
-        with gil:  # an array of numpy is in large pages, which make random access faster
-            self.coded = np.empty(memory_of(self.binned), dtype=np.uint8)
-            memory = <char*><size_t>self.coded.ctypes.data
-        code_sample(self.binned, memory, self.pool)
+        with gil:
+            self.attach_codes(most_bins)
         size = size_of(&self.binned.counted)
         self.columns.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
         self.counters = <void**>zeros(self.pool.n_threads, sizeof(void*))
@@ -142,6 +143,38 @@ cdef class Grower(Driver):
         ) // <Py_ssize_t>size
         self.tree.nodes[0].histogram = self.take_histogram(True)
         self.count(0, n, self.tree.nodes[0].histogram)
+        if self.ids != NULL:
+            set_ranges(self.binned, self.tree.nodes[0].histogram)
+        return self.set_spans()
+
+    cdef int attach_codes(self, Py_ssize_t most_bins) except -1:
+        """Take the codes that there are for a part of a sample, else code all of its rows."""
+        cdef Py_ssize_t n = self.problem.n_rows, j
+        cdef uint32_t[:, ::1] rows
+        cdef const uint16_t[::1] labels
+        cdef tuple coded = self.shared.coded
+        columns, y, weights = self.arrays
+        if self.ids == NULL or coded is None or most_bins == FINE_BINS:
+            kinds = [self.sources[j].kind for j in range(self.n_columns)]
+            sizes = [self.sources[j].n_categories for j in range(self.n_columns)]
+            bins = Bins(columns, kinds, sizes, most_bins)
+            coded = self.shared.coded = (bins, *code_shard(bins, columns, len(y), self.pool))
+        bins, codes, ends, missing, single = coded
+        self.coded = CodedBins(bins, self.problem.n_classes, weights is not None)
+        self.binned = self.coded.of(codes, single)
+        self.binned.problem = &self.problem
+        self.binned.sources = self.sources
+        for j in range(self.n_columns if self.ids == NULL else 0):
+            self.sources[j].may_miss |= missing[j]
+            self.sources[j].span = max(ends[j][1] - ends[j][0], 0.0)
+        rows = np.empty((2, n), dtype=np.uint32)
+        np.asarray(rows)[0] = np.arange(n, dtype=np.uint32) if self.ids == NULL else self.part
+        labels = y.astype(np.uint16)
+        self.order = (rows, labels)
+        self.binned.rows = &rows[0, 0]
+        self.binned.other = &rows[1, 0]
+        self.binned.counted.labels = self.binned.labels = <uint16_t*>&labels[0]
+        self.binned.counted.weights = self.problem.weights
         return 0
 
     cdef void forget_codes(self) noexcept nogil:
@@ -156,7 +189,6 @@ cdef class Grower(Driver):
                 free(self.counters[i])
         free(self.columns.finders)
         free(self.counters)
-        free_binned(self.binned)
         self.columns.finders = NULL
         self.counters = NULL
         self.binned = NULL
@@ -193,8 +225,8 @@ cdef class Grower(Driver):
         if self.chains is not None and node.home == NULL:
             with gil:
                 return self.search_chain(index)
-        if node.home != NULL:
-            return self.search_alone(index)
+        if self.binned == NULL:
+            return self.sort_and_search(index, self.ids)
         if self.tree.rows_in(index) >= self.crossing:
             return self.search_histogram(index)
         self.drop_histogram(index)
@@ -203,30 +235,24 @@ cdef class Grower(Driver):
     cdef int sort_and_search(self, int32_t index, const uint32_t* ids) except -1 nogil:
         """Sort the rows of a node, NULL are all, and search it."""
         cdef Node* node = &self.tree.nodes[index]
+        cdef int t
         node.home = new_sorted(
             &self.problem, self.sources, self.n_columns, ids, self.tree.rows_in(index), self.scratch
         )
         node.stop -= node.start
         node.start = 0
         node.home.users = 1
-        if ids == NULL:
+        if index == 0:
             self.set_spans()
-        self.search_alone(index)
-        leave(node.home)
-        return 0
-
-    cdef int search_alone(self, int32_t index) except -1 nogil:
-        """A node whose rows were just sorted."""
-        cdef Sorted* home = self.tree.nodes[index].home
-        cdef int t
         for t in range(1, self.pool.n_threads):
-            enlarge_scratch(&self.scratch[t], home.problem.n_rows)
-        self.sorted.home = home
+            enlarge_scratch(&self.scratch[t], node.stop)
+        self.sorted.home = node.home
         self.sorted.part = NULL
         self.set_task(&self.sorted.tasks[0], index, True)
         self.sorted.tasks[1].wanted = False
         search_sorted(&self.sorted, self.pool)
         self.conclude(&self.sorted.tasks[0])
+        leave(node.home)
         return 0
 
     cdef bint conclude(self, const Task* task) except -1 nogil:
@@ -253,9 +279,11 @@ cdef class Grower(Driver):
         if index == 0 and node.state == WAITING and self.tells_little(bounds.live_rows):
             if self.problem.n_rows < FINE_ROWS:
                 self.forget_codes()
-                return self.sort_and_search(0, NULL)
+                with gil:
+                    self.shared.sorts = True
+                    self.shared.coded = self.coded = self.order = None
+                return self.sort_and_search(0, self.ids)
             self.code(FINE_BINS)
-            self.set_spans()
             bounds = self.bound_columns(task, node)
         if max(bounds.best, bounds.bound) <= task.least:
             self.drop_histogram(index)
@@ -486,12 +514,15 @@ cdef class Grower(Driver):
 
     cdef int start_chains(self) except -1:
         self.chains = {}
-        self.rows = np.arange(self.problem.n_rows, dtype=np.uint32)
-        self.place = np.arange(self.problem.n_rows, dtype=np.int64)
+        self.rows = np.arange(len(self.arrays[1]), dtype=np.uint32)
+        self.place = np.arange(len(self.rows), dtype=np.int64)
+        if self.ids != NULL:
+            self.rows = np.array(self.part)
+            np.asarray(self.place)[self.rows] = np.arange(len(self.rows))
         self.codes = []
         for j, values in enumerate(self.arrays[0]):
             present = values >= 0
-            self.sources[j].may_miss |= not present.all()
+            self.sources[j].may_miss |= not present[self.rows].all()
             codes = np.where(present, values, self.sources[j].n_categories)
             self.codes.append(codes.astype(np.int64))
         return 0
@@ -648,6 +679,7 @@ cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
 def grow_arrays(
     columns, y, weights, n_classes, kinds, n_categories, may_miss, *, options, n_threads=1,
     crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY, progress=None,
+    part=None, shared=None,
 ):
     """The arrays of the grown tree."""
     # columns are one-dimensional arrays of float64, float32, int8, int16 or int32; y is int32 and
@@ -655,8 +687,9 @@ def grow_arrays(
     # of a node that is searched by histograms, most_bins the number of bins. Where the rows are
     # those of a node of a larger sample, whole is its weight and spans are the spans of its
     # columns: then the tree is what that sample has below the node. If the number of leaves is
-    # limited, none is expanded whose priority is below least_priority.
-    cdef Py_ssize_t n = len(y), j
+    # limited, none is expanded whose priority is below least_priority. part are the rows to grow
+    # on, in ascending order, or None; trees on parts of the same columns take the same shared.
+    cdef Py_ssize_t n = len(y if part is None else part), j
     cdef const int32_t[::1] labels = y
     cdef const int64_t[::1] units
     cdef Grower grower
@@ -668,6 +701,11 @@ def grow_arrays(
         grower.sources[j].n_categories = n_categories[j]
         grower.sources[j].may_miss = may_miss[j]
     grower.problem.n_rows = n
+    if part is not None:
+        grower.part = part
+        grower.ids = &grower.part[0]
+    grower.shared = shared or SharedCodes()
+    grower.shared.sorts &= part is not None
     grower.problem.labels = <const uint32_t*>&labels[0]
     if weights is not None:
         units = weights

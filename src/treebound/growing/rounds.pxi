@@ -103,7 +103,7 @@ cdef class ShardDriver(Driver):
     cdef object engine, columns, limits, finer, progress, checkpoint
     cdef dict options, open
     cdef Leaf asked             # the leaf that a split that comes first may part
-    cdef list ranges, held, reached, small
+    cdef list ranges, reached, small
     cdef CodedBins coded
     cdef Binned* binned         # the bins; their rows are elsewhere
     cdef int64_t unit
@@ -136,7 +136,6 @@ cdef class ShardDriver(Driver):
     cdef int set_bins(self) except -1:
         """Take the bins of the engine."""
         cdef Bins bins = self.engine.bins
-        cdef const uint8_t[::1] single
         cdef Py_ssize_t j
         facts = self.engine.facts
         free_finder(&self.finder)
@@ -144,21 +143,19 @@ cdef class ShardDriver(Driver):
         # as engines count: 32 bits, or 64 with the rows of a bin after its classes
         self.narrow = facts.total.ones and facts.n_rows < 2**32
         self.coded = CodedBins(bins, self.problem.n_classes, not self.narrow)
-        self.binned = &self.coded.data
+        self.ranges = [key_ranges(bins, facts, j) for j in range(self.n_columns)]
+        single = [np.append(ranges.single, 0).astype(np.uint8) for ranges in self.ranges]
+        self.binned = self.coded.of(np.empty(0, dtype=np.uint8), single)
         self.binned.problem = &self.problem
         self.binned.sources = self.sources
         self.by_value = self.binned.counted
         self.by_value.weights = &self.unit
         self.binned.counted.weights = NULL if self.narrow else &self.unit
-        self.ranges = [key_ranges(bins, facts, j) for j in range(self.n_columns)]
-        self.held = [np.append(ranges.single, 0).astype(np.uint8) for ranges in self.ranges]
         for j in range(self.n_columns):
             least, most = facts.extents[j]
             self.sources[j].kind = bins.kinds[j]
             self.sources[j].may_miss = self.columns[j].missing or facts.missing[j]
             self.sources[j].span = most - least if least <= most else 0.0
-            single = self.held[j]
-            self.binned.columns[j].coder.single = <uint8_t*>&single[0]
         init_finder(&self.finder, self.binned, NULL)
         self.room = self.binned.most_codes
         return 0

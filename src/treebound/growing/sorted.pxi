@@ -109,7 +109,7 @@ cdef Sorted* new_sorted(
     const Problem* problem, Source* sources, Py_ssize_t n_columns, const uint32_t* ids,
     Py_ssize_t n_rows, Scratch* scratch,
 ) except NULL nogil:
-    """Sort the rows ``ids``; NULL is the whole sample, which also sets the ranges of columns."""
+    """Sort the rows ``ids``; NULL are all. The rows of the root also set the ranges of columns."""
     cdef Sorted* data = <Sorted*>zeros(1, sizeof(Sorted))
     cdef bint done = False
     cdef Py_ssize_t j
@@ -131,9 +131,7 @@ cdef Sorted* new_sorted(
             data.columns[j].entries = data.entries + j * n_rows
         load_columns(data)
         for j in range(n_columns):
-            sort_column(data, j, scratch)
-            if ids == NULL:
-                sources[j].may_miss |= data.columns[j].has_missing
+            sort_column(data, j, scratch, n_rows == problem.n_rows)
         done = True
     finally:
         if not done:
@@ -224,7 +222,7 @@ cdef void load_columns(Sorted* data) noexcept nogil:
         start = stop
 
 
-cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch) except -1 nogil:
+cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch, bint root) except -1 nogil:
     """Sort the keys in place of the entries."""
     cdef Column* column = &data.columns[j]
     cdef Source* source = &data.sources[j]
@@ -235,12 +233,13 @@ cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch) except -1 nog
     )
     column.n_codes = result.n_values
     column.has_missing = result.n_present < n
-    if data.ids == NULL:
+    if root:
+        source.may_miss |= column.has_missing
         source.span = 0.0
-        if result.n_present:
-            source.span = value_at(
-                source, row_of(result.entries[result.n_present - 1], &packing)
-            ) - value_at(source, row_of(result.entries[0], &packing))
+    if root and result.n_present:
+        i = id_of(data, row_of(result.entries[result.n_present - 1], &packing))
+        source.span = value_at(source, i)
+        source.span -= value_at(source, id_of(data, row_of(result.entries[0], &packing)))
     memcpy(column.entries, result.entries, n * sizeof(uint64_t))
     if column.kind != NOMINAL:
         return 0

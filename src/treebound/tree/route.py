@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
+from treebound.data.matrix import MatrixPart
 from treebound.tree._route import (
     COLUMN,
     HEAVIER,
@@ -51,6 +52,8 @@ def apply(tree: Tree, X: Matrix, unknown: str = "other", n_jobs: int | None = No
         raise invalid("unknown", "Tree.apply", must, unknown, hint)
     if tree.n_nodes == 1:
         return np.zeros(X.n_rows, dtype=np.int32)
+    if isinstance(X, MatrixPart):
+        X = X.copied(_used(tree))
     reached = np.empty(X.n_rows, dtype=np.int32)
     few = X.n_rows < 2 * _ROWS_A_THREAD
     if X.dense is not None and few:
@@ -59,7 +62,7 @@ def apply(tree: Tree, X: Matrix, unknown: str = "other", n_jobs: int | None = No
         else:
             _walk_dense(tree, X, reached, 0, X.n_rows)
         return reached
-    used = np.unique(tree.feature[tree.feature >= 0])
+    used = _used(tree)
     if unknown != "other" and X.dense is None and _any_unknown(X, used):
         route(float_rows(tree, X), splits(tree, unknown), reached)
         return reached
@@ -72,6 +75,11 @@ def apply(tree: Tree, X: Matrix, unknown: str = "other", n_jobs: int | None = No
     with ThreadPoolExecutor(len(bounds)) as threads:
         list(threads.map(lambda ends: _walk_rows(tree, X, used, reached, *ends), bounds))
     return reached
+
+
+def _used(tree: Tree) -> Ints:
+    """The columns of the splits."""
+    return np.unique(tree.feature[tree.feature >= 0])
 
 
 def _walk_rows(tree: Tree, X: Matrix, used: Ints, reached: Ints, start: int, stop: int) -> None:
@@ -135,7 +143,7 @@ def float_rows(tree: Tree, X: Matrix) -> NDArray[np.floating]:
     if X.dense is not None:
         return X.dense
     rows = np.empty((X.n_rows, len(X.columns)), order="F")
-    for at in np.unique(tree.feature[tree.feature >= 0]).tolist():
+    for at in _used(tree).tolist():
         column = X.values[at]
         rows[:, at] = column
         if column.dtype.kind != "f":

@@ -287,9 +287,9 @@ def fit_relation(
         # cells are divided where it matters: finer ones for all rows are of no use; a query costs
         # more than values
         limits = Limits(most_live=inf, most_values=1 << 20)
-        with SqlEngine(coded, relation.max_fetched_rows, rows) as engine:
-            model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
-            engine.check_unchanged()
+        engine = SqlEngine(coded, relation.max_fetched_rows, rows)
+        model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
+        engine.check_unchanged()
         if held_out:
             counted = partial(rows.count_aside, unknown=parameters.unknown)
             model = replace(model, held_out=HeldOut.by_counts(counted, model.tree, model.grown))

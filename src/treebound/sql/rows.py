@@ -69,7 +69,6 @@ class RelationRows:
             self.types.names(), "the relation", columns, target, weight, relation.id
         )
         self._store = store_of(relation.frame)
-        self._kept: list[str] = []
         self._frame = relation.frame
         self._most_weight: float | None = None
         if weight is not None:
@@ -80,18 +79,13 @@ class RelationRows:
         try:
             self._learn_classes()
         except BaseException:
-            self.__exit__()
+            self._store.close()
             raise
         return self
 
     def __exit__(self, *error: object) -> None:
         """Remove temporary tables."""
-        for table in self._kept:
-            self._store.drop(table)
-
-    def _keep(self, text: str, native: Any) -> str:
-        self._kept.append(self._store.keep(text, native))
-        return self._kept[-1]
+        self._store.close()
 
     def _leave_out_weightless(self) -> None:
         """Keep the rows of a weight above zero, if every weight is a number."""
@@ -110,8 +104,9 @@ class RelationRows:
 
     def _learn_classes(self) -> None:
         """The classes; a table of labels with numbers there; the class and rows of each number."""
-        self._labels, values, rows = distinct(self._store, self._read({"y": self.target}), "y")
-        self._kept.append(self._labels)
+        self._labels, values, rows = distinct(
+            self._store, self._read({"y": self.target}), "y", self.target
+        )
         if not len(values):
             raise ValueError("The relation has no rows of a weight above zero.")
         missing = [value is None or value != value for value in values.tolist()]
@@ -187,7 +182,7 @@ class RelationRows:
         m, frame = self.n_rows, self._frame
         if self.id is None:
             number = f"ROW_NUMBER() OVER {self._store.any_order} - 1 AS {_ROW}"
-            return self._keep(f"SELECT *, {number} FROM {ROWS}", frame.to_native())
+            return self._store.keep(f"SELECT *, {number} FROM {ROWS}", frame.to_native())
         counted = f"SELECT COUNT(DISTINCT id) AS n FROM {ROWS}"
         ids = int(self._store.fetch(counted, self._read({"id": self.id}))["n"][0])
         if ids != m:
@@ -197,7 +192,7 @@ class RelationRows:
             )
         # the number comes last, as it does without a key
         numbered = frame.with_row_index(_ROW, order_by=[self.id]).select(*self.types.names(), _ROW)
-        return self._keep(f"SELECT * FROM {ROWS}", numbered.to_native())
+        return self._store.keep(f"SELECT * FROM {ROWS}", numbered.to_native())
 
     def left_out(self, tree: Tree) -> NodeSums | None:
         """The rows that the weight of pruning is chosen on, at the nodes of a tree."""
@@ -244,7 +239,6 @@ class RelationRows:
                 order = ordinal[j]
                 options = {"ordinal_features": [name] if order is None else {name: list(order)}}
             table, codings[j] = categories_of(store, native, at, name, self.types[name], options)
-            self._kept.append(table)
             joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
         weights = Weights(store, native, joins[0], self.classes, self._classes_of)
         weights.learn(self._label_rows, self._most_weight, class_weight)

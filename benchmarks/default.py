@@ -1,7 +1,7 @@
 """The default tree beside a fixed weight, cost-complexity pruning and scikit-learn.
 
     python benchmarks/default.py [--data FOLDER] [--draws 20] [--most 400000] [--only PART]
-                                 [--match TEXT] [--again]
+                                 [--match TEXT] [--again] [--models NAME ...]
 
 On the paper's 25 data sets (85/15), on noise with a little signal at 2,000 to 400,000 rows, on
 three unbalanced simulations and on unbalanced tables (one class of some of the 25 against the
@@ -13,7 +13,8 @@ log-loss, and how few effective rows are cross-validated; so had the simulations
 in log-loss. Tables of many rows have fewer draws.
 
 Results are kept after each group of tables; a group that has as many draws is not run again, unless
-``--again`` is given. ``--match`` runs the groups whose name has the text.
+``--again`` is given. ``--match`` runs the groups whose name has the text; ``--models`` renews the
+figures of some models, and the differences between them, in the groups that have results.
 """
 
 from __future__ import annotations
@@ -239,6 +240,7 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, help="one part; the results of others are kept")
     parser.add_argument("--match", default="", help="a text in the names of the groups to run")
     parser.add_argument("--again", action="store_true", help="groups that have results too")
+    parser.add_argument("--models", nargs="+", help="models whose figures are renewed")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning)  # odd columns are what these data have
     parts: dict[str, Callable[[], Iterator[Case]]] = {
@@ -253,9 +255,14 @@ def main() -> None:
         # the 25 sets are two groups in turn
         by_group = sorted(wanted, key=_group) if part == "sets" else wanted
         for group, cases in groupby(by_group, key=_group):
-            if kept.get(group, {}).get("asked") == options.draws and not options.again:
+            before = kept.get(group, {})
+            same = before.get("asked") == options.draws
+            if (same and not options.again) if options.models is None else not same:
                 continue
-            kept[group] = {"asked": options.draws, **_summary(list(cases))}
+            renewed = _summary(list(cases), options.models)
+            if options.models is not None:
+                renewed = _merged(before, renewed)
+            kept[group] = {"asked": options.draws, **renewed}
             write_text(RESULTS, json.dumps(kept, indent=1) + "\n")
     Console(width=130).print(_table(kept))
     Console(width=130).print(_paired_table(kept))
@@ -265,22 +272,38 @@ def _group(case: Case) -> str:
     return case.group
 
 
-def _summary(cases: list[Case]) -> dict[str, Any]:
-    """Means of a group by model, and paired differences between models."""
+def _summary(cases: list[Case], names: list[str] | None = None) -> dict[str, Any]:
+    """Means of a group by model, and paired differences between models; of all, or of some."""
     rows: dict[str, list[dict[str, float]]] = {}
     for case in cases:
         for name, make in models(case).items():
-            rows.setdefault(name, []).append(measured(name, make, case))
+            if names is None or name in names:
+                rows.setdefault(name, []).append(measured(name, make, case))
     draws = np.array([case.draw for case in cases])
     return {
         "draws": len(np.unique(draws)),
-        "means": {name: _means(found) for name, found in rows.items()},
+        "means": {name: _means(figures) for name, figures in rows.items()},
         "paired": [
             {"ours": ours, "rival": rival, "figure": figure,
              **_difference(rows[ours], rows[rival], figure, draws)}
             for ours, rival, figure in PAIRS[cases[0].class_weight is not None]
+            if ours in rows and rival in rows
         ],
     }  # fmt: skip
+
+
+def _merged(before: dict[str, Any], renewed: dict[str, Any]) -> dict[str, Any]:
+    """The results of a group, with those of some models renewed."""
+
+    def key(pair: dict[str, Any]) -> tuple[str, ...]:
+        return pair["ours"], pair["rival"], pair["figure"]
+
+    pairs = {key(pair): pair for pair in [*before["paired"], *renewed["paired"]]}
+    return {
+        "draws": renewed["draws"],
+        "means": before["means"] | renewed["means"],
+        "paired": list(pairs.values()),
+    }
 
 
 def _difference(
@@ -301,17 +324,17 @@ def _difference(
 
 def _means(rows: list[dict[str, float]]) -> dict[str, float | None]:
     """Means over draws and tables; geometric for leaves and times."""
-    found: dict[str, float | None] = {"fits": len(rows)}
+    means: dict[str, float | None] = {"fits": len(rows)}
     for name in rows[0]:
         values = np.array([row[name] for row in rows])
         values = values[~np.isnan(values)]
         if not len(values):
-            found[name] = None
+            means[name] = None
         elif name in ("leaves", "milliseconds"):
-            found[name] = round(float(np.exp(np.log(values.clip(min=1e-3)).mean())), 2)
+            means[name] = round(float(np.exp(np.log(values.clip(min=1e-3)).mean())), 2)
         else:
-            found[name] = round(float(values.mean()), 4)
-    return found
+            means[name] = round(float(values.mean()), 4)
+    return means
 
 
 def _table(kept: dict[str, dict[str, Any]]) -> Table:

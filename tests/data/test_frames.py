@@ -1,5 +1,6 @@
 """Any table in, typed columns and their values out."""
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,6 +11,7 @@ from library_tables import BACKENDS, encode, learned
 from scipy import sparse
 
 from treebound.data import Column, landscape_of, learn_matrix, read_matrix
+from treebound.data.frames import read_series, read_table
 
 
 @pytest.fixture(params=BACKENDS)
@@ -47,6 +49,49 @@ def test_missing_values_of_every_library(frame):
     assert kinds(columns) == ["real", "nominal", "nominal", "real"]
     np.testing.assert_array_equal(encoded, [[1.5, 0, 1, 3], [np.nan] * 4])
     np.testing.assert_array_equal(encode(X, columns), encoded)
+
+
+PANDAS = {
+    "int8": pd.Series([1, -2, 3], dtype="int8"),
+    "uint64": pd.Series([1, 2**63 + 1, 3], dtype="uint64"),
+    "float32": pd.Series([1.5, np.nan, 3], dtype="float32"),
+    "float64": pd.Series([1.5, np.nan, 3]),
+    "Int64": pd.Series([1, None, 3], dtype="Int64"),
+    "Float64": pd.Series([1.5, None, 3], dtype="Float64"),
+    "arrow": pd.Series([1, None, 3], dtype="int32[pyarrow]"),
+    "bool": pd.Series([True, False, True]),
+    "boolean": pd.Series([True, None, True], dtype="boolean"),
+    "text": pd.Series(["b", None, "a"]),
+    "objects": pd.Series([2, None, 1], dtype=object),
+    "nominal": pd.Series(["b", None, "a"], dtype=pd.CategoricalDtype(["b", "a", "c"])),
+    "ordinal": pd.Series([3, None, 1], dtype=pd.CategoricalDtype([3, 2, 1], ordered=True)),
+    "dictionary": pd.Series(
+        pd.array(pa.array(["b", None, "a"]).dictionary_encode()), name="dictionary"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PANDAS)
+def test_columns_of_pandas_are_read_as_by_narwhals(name):
+    series = PANDAS[name].iloc[[0, 1, 2, 0]]
+    read = read_table(pd.DataFrame({"x": series})).raw[0]
+    other = read_series(nw.from_native(series, series_only=True))
+    assert (read.family, read.categories, read.ordered, read.declared) == (
+        other.family, other.categories, other.ordered, other.declared
+    )  # fmt: skip
+    assert read.values.dtype == other.values.dtype
+    np.testing.assert_array_equal(read.values, other.values)
+    np.testing.assert_array_equal(read.present, other.present)
+
+
+def test_a_pandas_frame_of_floats_is_one_array():
+    X = np.arange(6.0).reshape(3, 2)
+    frame = pd.DataFrame(X, columns=["a", "b"], copy=False)
+    for table in (frame, nw.from_native(frame)):
+        assert read_table(table).names == ("a", "b")
+        np.testing.assert_array_equal(read_table(table).matrix, X)
+    assert read_table(pd.DataFrame({"a": X[:, 0].copy(), "b": X[:, 1].copy()})).matrix is None
+    assert read_table(frame.assign(c=["x", "y", "z"])).matrix is None
 
 
 def test_pandas_categoricals_declare_their_categories():

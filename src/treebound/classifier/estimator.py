@@ -143,7 +143,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             hint = "choose them before: X[columns]."
             raise invalid("columns", "fit", "None for a table in memory", columns, hint)
         rows = read_table(X)
-        if type(X) is not np.ndarray or y is None:  # an array has no names to look for
+        if y is None or not (type(X) is np.ndarray or rows.names):  # else there is nothing to find
             # a copy: what was fitted before stays if fitting fails
             validate_data(copy(self), X, y, skip_check_array=True)
         return self._set_model(fit_table(self, rows, y, sample_weight, groups, watch))

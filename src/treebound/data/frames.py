@@ -96,7 +96,7 @@ def read_table(X: Any) -> Table:
         import narwhals as nw
 
         if nw.dependencies.is_into_dataframe(X) or isinstance(X, nw.DataFrame):
-            return _read_frame(frame_of(X))
+            return _read_frame(X)
         if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
             raise TypeError(
                 f"A lazy table has no rows to learn from yet. Got {type(X).__name__} instead of a "
@@ -203,33 +203,55 @@ def frame_of(X: Any) -> Any:
 
 def read_columns(X: Any) -> Table:
     """Read a data frame column by column, without making one array of them."""
-    return _read_frame(frame_of(X), as_matrix=False)
+    return _read_frame(X, as_matrix=False)
 
 
-def _read_frame(frame: Any, *, as_matrix: bool = True) -> Table:
+def _read_frame(X: Any, *, as_matrix: bool = True) -> Table:
+    import narwhals as nw
+
+    native = nw.to_native(X, pass_through=True)
+    pandas = nw.dependencies.is_pandas_dataframe(native)
+    frame = native if pandas else frame_of(X)
+    names = list(frame.columns)
+    no_duplicates(names, "The table")
     _not_empty(frame.shape)
-    names = frame.columns
-    dtypes = list(frame.schema.values())
     strings = all(isinstance(name, str) for name in names)
     labels = tuple(names) if strings else tuple(f"x{i}" for i in range(len(names)))
     own_names = tuple(names) if strings else None
-    if as_matrix and _is_one_array(frame, dtypes):
-        numbers = frame.to_numpy()
-        if numbers.dtype in (np.float64, np.float32):
-            return Table(own_names, frame.shape, numbers)
+    if pandas and as_matrix and _is_one_array(frame):
+        return Table(own_names, frame.shape, frame.to_numpy())
+    read = _read_pandas if pandas else read_series
+    columns = (series for _, series in frame.items()) if pandas else frame.iter_columns()
     raw = tuple(
-        read_series(frame.get_column(name), f"Column {label!r}")
-        for name, label in zip(names, labels, strict=True)
+        read(series, f"Column {label!r}") for series, label in zip(columns, labels, strict=True)
     )
     return Table(own_names, frame.shape, raw=raw)
 
 
-def _is_one_array(frame: Any, dtypes: list[Any]) -> bool:
-    """Whether a frame of floats is one array, row by row; other frames are read by column."""
-    if not (frame.implementation.is_pandas() and dtypes[0].is_float() and len(set(dtypes)) == 1):
+def _is_one_array(frame: Any) -> bool:
+    """Whether a frame of pandas is one array of floats, row by row; others are read by column."""
+    first = next(frame.items())[1]
+    if first.dtype not in (np.float64, np.float32):
         return False
-    first = frame.to_native().iloc[:, 0].to_numpy()
-    return bool(first.strides[0] != first.itemsize)
+    values = first.to_numpy()
+    return values.strides[0] != values.itemsize and bool((frame.dtypes == first.dtype).all())
+
+
+def _read_pandas(series: Any, label: str) -> RawColumn:
+    """Read a column of pandas; for plain ones narwhals takes longer than all the rest of a fit."""
+    import narwhals as nw
+
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and (dtype.kind in "iu" or dtype in (np.float64, np.float32)):
+        return RawColumn("number", series.to_numpy())
+    if hasattr(series.array, "categories"):
+        return _pandas_codes(series.array)
+    return read_series(nw.from_native(series, series_only=True), label)
+
+
+def _pandas_codes(held: Any) -> RawColumn:
+    categories = tuple(held.categories.tolist())
+    return coded_column(np.asarray(held.codes), categories, ordered=bool(held.ordered))
 
 
 def read_series(series: Any, label: str = "y") -> RawColumn:
@@ -321,8 +343,7 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
             import pyarrow
 
             return _arrow_codes(pyarrow.chunked_array([pyarrow.array(held)]), label)
-        categories = tuple(held.categories.tolist())
-        return coded_column(np.asarray(held.codes), categories, ordered=bool(held.ordered))
+        return _pandas_codes(held)
     if library.is_pyarrow():
         return _arrow_codes(native, label)
     if library.is_polars():

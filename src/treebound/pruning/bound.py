@@ -199,8 +199,11 @@ class BoundPruner(BasePruner):
 
     def validates(self, rows: int) -> bool:
         """Whether the weight is chosen on rows that were not grown on, and rows may be drawn."""
-        few = self.rule is None and rows < LEAST_ROWS and self.score != "log-loss"
-        return self.chooses and isinstance(self.folds, int) and not few
+        return self.chooses and isinstance(self.folds, int) and not self._are_few(rows)
+
+    def _are_few(self, rows: float) -> bool:
+        """Whether folds are for a rule or for the log-loss alone."""
+        return rows < LEAST_ROWS and self.rule is None and self.score != "log-loss"
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         costs = Costs.of(tree, self.costs)
@@ -297,16 +300,14 @@ class BoundPruner(BasePruner):
         )
         if choice is None:
             return WeightChoice(self._weight, None, "there are too few rows for folds")
-        few = sample is not None and sample.total < LEAST_ROWS and self.score != "log-loss"
-        if few and validation is None and self.rule is None:
+        if validation is None and sample is not None and self._are_few(sample.total):
             # a smaller weight may win by chance, with a tree that fits the noise
             choice = replace(choice, weight=max(choice.weight, self._weight))
         return choice
 
     def _reason_against(self, tree: Tree, costs: Costs, sample: Sample) -> str:
         """Why the weight is not cross-validated; empty if it is."""
-        enough = costs.m >= FEW_EFFECTIVE * sample.total and self.score != "log-loss"
-        if self.rule is None and sample.total < LEAST_ROWS and enough:
+        if self._are_few(sample.total) and costs.m >= FEW_EFFECTIVE * sample.total:
             return f"below {LEAST_ROWS:,} rows it is not chosen by cross-validation"
         return "the grown tree has one leaf" if tree.n_leaves == 1 else ""
 

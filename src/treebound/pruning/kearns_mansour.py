@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from math import inf, log, sqrt
 from typing import Any
 
@@ -101,22 +102,16 @@ class KearnsMansourPruner(BasePruner):
         """The path over the constants, with the best one chosen; equal prunings are one step."""
         every = [_NOTHING, *map(_Pass(tree, self.growth, self.delta), constants)]
         wrong = PrunedSums(tree, tree.node_losses, np.zeros(tree.n_nodes))
+        errors = np.array([float(wrong(cut)[0]) for cut in every])
         if shares is None:
-            shares = np.array([float(wrong(cut)[0]) for cut in every])
-            shares = shares / max(float(tree.mass[0]), np.finfo(float).tiny)
+            shares = errors / max(float(tree.mass[0]), np.finfo(float).tiny)
             best = len(every) - 1
         else:  # the largest constant on ties
             best = int(np.flatnonzero(shares[1:] == shares[1:].min())[-1]) + 1
-        steps, scores, chosen = [every[0]], [shares[0]], 0
-        for place in range(1, len(every)):
-            if np.array_equal(every[place], steps[-1]):
-                scores[-1] = min(scores[-1], shares[place])
-            else:
-                steps.append(every[place])
-                scores.append(shares[place])
-            chosen = len(steps) - 1 if place == best else chosen
-        errors = np.array([float(wrong(cut)[0]) for cut in steps])
-        path = ListedPath(tree, steps, errors, np.array(scores), chosen=chosen)
+        changes = [not np.array_equal(cut, after) for cut, after in pairwise(every)]
+        first = np.flatnonzero([True, *changes])
+        scores, chosen = np.minimum.reduceat(shares, first), sum(changes[:best])
+        path = ListedPath(tree, [every[at] for at in first], errors[first], scores, chosen=chosen)
         return PruningResult(path.tree(), path, scores[chosen])
 
 

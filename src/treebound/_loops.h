@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "_criteria.h"
 #include "_processor.h"
 
 #if defined(__GNUC__)
@@ -49,6 +50,13 @@ static void name( \
 CELLS_OF_FOUR(cells_of_doubles, double)
 CELLS_OF_FOUR(cells_of_floats, float)
 
+/* The weights of two sides multiplied; a side without weight counts as 1, since its sum is 0. */
+static inline double product(double left, double all)
+{
+    double right = all - left;
+    return (left > 1.0 ? left : 1.0) * (right > 1.0 ? right : 1.0);
+}
+
 /* Two classes, gini: scores after each bin, and bounds inside it; -1 for a bin of one class.
    a, b: counts of the classes left of each bin, and of all bins at index n. */
 FOR_THIS_PROCESSOR
@@ -59,31 +67,14 @@ static void gini_of_pairs(
     double all = all_a + all_b;
     for (ptrdiff_t t = 0; t < n; t++) {
         double a0 = a[t], b0 = b[t], a1 = a[t + 1], b1 = b[t + 1];
-        double x, z, za, zb, s, u, v, p, q, pure;
-        x = a1 + b1;
-        z = all - x;
-        za = all_a - a1;
-        zb = all_b - b1;
-        s = (a1 * a1 + b1 * b1) * z + (za * za + zb * zb) * x;
-        x = x > 1.0 ? x : 1.0;
-        z = z > 1.0 ? z : 1.0;
-        scores[t] = s / (x * z);
-        x = a1 + b0;
-        z = all - x;
-        zb = all_b - b0;
-        u = (a1 * a1 + b0 * b0) * z + (za * za + zb * zb) * x;
-        p = (x > 1.0 ? x : 1.0) * (z > 1.0 ? z : 1.0);
-        x = a0 + b1;
-        z = all - x;
-        za = all_a - a0;
-        zb = all_b - b1;
-        v = (a0 * a0 + b1 * b1) * z + (za * za + zb * zb) * x;
-        q = (x > 1.0 ? x : 1.0) * (z > 1.0 ? z : 1.0);
+        double s = gini_of_pair(a1, b1, all_a, all_b);
+        double u = gini_of_pair(a1, b0, all_a, all_b), p = product(a1 + b0, all);
+        double v = gini_of_pair(a0, b1, all_a, all_b), q = product(a0 + b1, all);
+        scores[t] = s / product(a1 + b1, all);
         u *= q; /* the greater of u / p and v / q, by one division */
         v *= p;
         u = (u > v ? u : v) / (p * q);
-        pure = (a1 - a0) * (b1 - b0);
-        bounds[t] = pure == 0.0 ? -1.0 : u;
+        bounds[t] = (a1 - a0) * (b1 - b0) == 0.0 ? -1.0 : u;
     }
 }
 
@@ -93,8 +84,8 @@ static void gini_of_pairs(
 
 FOR_THIS_PROCESSOR
 static int rows_above(
-    const uint64_t *restrict entries, int n, double left, double ones, double all, double all_ones,
-    double bar, int64_t *restrict n_ones)
+    const uint64_t *restrict entries, int n, double left, double ones, double all_zeros,
+    double all_ones, double bar, int64_t *restrict n_ones)
 {
     int32_t before[SCREENED], total = 0;
     int64_t above = 0; /* as wide as a double, so that masks need no packing */
@@ -104,9 +95,9 @@ static int rows_above(
     }
     *n_ones = total;
     for (int i = 0; i < n; i++) {
-        double x = left + (double)(i + 1), b = ones + (double)before[i], a = x - b;
-        double z = all - x, zb = all_ones - b, za = z - zb;
-        above |= (a * a + b * b) * z + (za * za + zb * zb) * x > bar * (x * z);
+        double x = left + (double)(i + 1), b = ones + (double)before[i];
+        double score = gini_of_pair(x - b, b, all_zeros, all_ones);
+        above |= score > bar * (x * (all_zeros + all_ones - x));
     }
     return above != 0;
 }

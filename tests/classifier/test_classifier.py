@@ -304,7 +304,7 @@ def test_boosting_over_the_classifier_is_better_than_one_tree():
     [
         (
             {"criterion": "log"},
-            "'criterion' parameter of BoundTreeClassifier must be one of 'gini'",
+            "'criterion' parameter of BoundTreeClassifier must be one of 'entropy'",
         ),
         ({"growth_order": None}, "'growth_order' parameter .* Got None"),
         ({"max_leaves": 0}, "'max_leaves' parameter .* must be an int >= 1 or None. Got 0"),

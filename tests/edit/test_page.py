@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 from edit.editor_case import passengers
 
+from treebound import BoundTreeClassifier
 from treebound.edit.page import EditorPage
 from treebound.edit.server import application
 from treebound.exchange import loads
@@ -49,6 +52,16 @@ def test_a_step_gives_the_whole_new_state_and_can_be_undone(page, command) -> No
     assert undone["nodes"] == before["nodes"]
     assert undone["undone"] == 1
     assert ask(page, do="redo", version=2)["state"]["nodes"] == state["nodes"]
+
+
+def test_missing_values_of_an_ordinal_column_may_be_split_from_all_others() -> None:
+    size = pd.Categorical(["S", "M", "L", None] * 30, ["S", "M", "L"], ordered=True)
+    X = pd.DataFrame({"size": size, "x": np.arange(120.0) % 7})
+    y = X["size"].isna().to_numpy()
+    clf = BoundTreeClassifier().fit(X, y)
+    node = ask(EditorPage(clf.edit(X, y), title="Edit"), do="node", node="", version=0)["node"]
+    first = node["candidates"][0]
+    assert (first["name"], first["words"], first["code"]) == ("size", "≤ L", 2)
 
 
 def test_surrogates_of_an_inner_node_are_those_of_the_editor(page, case) -> None:

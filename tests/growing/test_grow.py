@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import coded_matrix, grow_coded
+from support import coded_matrix, coded_sample, grow_coded
 
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions
@@ -226,6 +226,21 @@ def test_memory_layout_does_not_show_in_the_tree(max_leaves):
     assert_same(tree, grow(np.asfortranarray(X), y, columns, range(3), max_leaves=max_leaves))
     wide = np.repeat(X, 2, axis=1)[:, ::2]
     assert_same(tree, grow(wide, y, columns, range(3), max_leaves=max_leaves))
+
+
+@pytest.mark.parametrize("crossing", [1, 2**62], ids=["histograms", "sorted"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_a_class_without_rows_does_not_show_in_the_tree(criterion, crossing):
+    """The loops for two classes and those for many have the same criterion."""
+    X, y, columns, _ = mixed_sample(3000, n_classes=2)
+    options = GrowOptions(criterion, max_leaves=60)
+    two, three = (
+        grow_sample(coded_sample(X, y, columns, classes, None), options, crossing=crossing)
+        for classes in ([0, 1], [0, 1, 2])
+    )
+    for name in ARRAYS:
+        of_three = getattr(three, name)[:, :2] if name == "counts" else getattr(three, name)
+        np.testing.assert_array_equal(getattr(two, name), of_three, err_msg=name)
 
 
 def test_the_first_expansions_are_the_same_with_and_without_a_limit():

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from treebound._validation import OneOf, check
@@ -63,10 +63,6 @@ class Protocol:
     def key(self) -> str:
         """A short hash of the settings."""
         return hashlib.sha256(json.dumps(self.settings).encode()).hexdigest()[:12]
-
-    def with_draws(self, draws: int | None) -> Protocol:
-        """The same protocol with another number of draws."""
-        return self if draws is None else replace(self, draws=draws)
 
     def chosen(self, names: Iterable[str] | None = None) -> tuple[Learner, ...]:
         """Some models of the protocol, in its order."""

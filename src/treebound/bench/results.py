@@ -98,11 +98,10 @@ class Results:
         place = {dataset["name"]: at for at, dataset in enumerate(self.datasets)}
         column = {name: at for at, name in enumerate(self.models)}
         step = {draw: at for at, draw in enumerate(sorted({row["draw"] for row in self.rows}))}
-        shape = (len(QUANTITIES), len(place), self.n_draws, len(column))
-        cubes = np.full(shape, np.nan)
+        cubes = np.full((len(QUANTITIES), len(place), self.n_draws, len(column)), np.nan)
         for row in self.rows:
-            values = [np.nan if row[name] is None else row[name] for name in QUANTITIES]
-            cubes[:, place[row["dataset"]], step[row["draw"]], column[row["model"]]] = values
+            at = place[row["dataset"]], step[row["draw"]], column[row["model"]]
+            cubes[:, *at] = np.array([row[name] for name in QUANTITIES], dtype=np.float64)
         return cubes
 
     def means(self, quantity: str) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -149,7 +149,8 @@ def run(
     """
     if not isinstance(store, Store):
         check_store(store)  # before the long work
-    chosen = protocol_of(protocol).with_draws(draws)
+    chosen = protocol_of(protocol)
+    chosen = chosen if draws is None else replace(chosen, draws=draws)
     study = Study(load_samples(sets, data=data, inferred=inferred), chosen.chosen(models), chosen)
     with ExitStack() as stack:
         opened = store if isinstance(store, Store) else stack.enter_context(Store(store))

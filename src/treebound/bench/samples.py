@@ -128,11 +128,13 @@ def load_sample(
         return _bundled(name)
     from treebound import datasets
 
-    path, target = _file_of(name)
-    if path is None:
+    file, target = name, None
+    if not name.lower().endswith(_FILES):
+        file, _, target = name.rpartition(":")
+    if not file.lower().endswith(_FILES):
         loaded = datasets.load(name, data=data)
         return NamedSample(name, Sample.learn(loaded.frame, loaded.target), loaded.title)
-    beside = path.with_suffix(".toml")
+    path, beside = Path(file), Path(file).with_suffix(".toml")
     schema = beside if beside.is_file() else None
     loaded = datasets.read_table(path, schema, target=target)
     if loaded.target is None:
@@ -143,16 +145,6 @@ def load_sample(
     if schema is None and inferred is not None:
         inferred(path, loaded.schema)
     return NamedSample(path.stem, Sample.learn(loaded.frame, loaded.target))
-
-
-def _file_of(name: str) -> tuple[Path | None, str | None]:
-    """The file and target of ``FILE`` or ``FILE:TARGET``; None for other names."""
-    if name.lower().endswith(_FILES):
-        return Path(name), None
-    before, colon, target = name.rpartition(":")
-    if colon and before.lower().endswith(_FILES):
-        return Path(before), target
-    return None, None
 
 
 def _bundled(name: str) -> NamedSample:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -280,6 +281,4 @@ def _number(value: float, digits: int) -> Cell:
 
 
 def _seconds(value: float) -> Cell:
-    if np.isnan(value):
-        return Cell(NONE)
-    return Cell(f"{value:.2f}" if value >= 1 else f"{value:.2g}", float(value))
+    return replace(_number(value, 2), text=f"{value:.2g}") if value < 1 else _number(value, 2)

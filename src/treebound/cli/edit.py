@@ -14,7 +14,6 @@ from treebound.cli.options import Data, FileOptions, Force, Model, Output, Switc
 from treebound.cli.output import check_output, print_message, print_result
 
 if TYPE_CHECKING:
-    from treebound.edit import Editor
     from treebound.model import Model as FittedModel
 
 
@@ -59,6 +58,8 @@ def edit(
         Open the page in the browser.
     """
     from treebound._extras import require
+    from treebound.cli.models import labelled_rows, loaded_model
+    from treebound.edit import Editor
     from treebound.edit.page import EditorPage
     from treebound.edit.server import serve
 
@@ -78,7 +79,15 @@ def edit(
             f"{steps} has steps that were not saved. Hint: --recover takes them up; delete the "
             "file to begin anew."
         )
-    editor = _editor(model, data, test, target, weight_column, options, steps)
+    fitted = loaded_model(model)
+    rows = labelled_rows(fitted, data, options, target, weight_column)
+    weights = None if weight_column is None else rows.columns()[weight_column].values
+    tested = None
+    if test is not None:
+        other = labelled_rows(fitted, test, options, target)
+        tested = (other.table(), other.labels())
+    X, y = rows.table(), rows.labels()
+    editor = Editor(fitted, X, y, test=tested, sample_weight=weights, autosave=steps)
     if recover:
         print_message(f"Recovered: {len(editor.recover()):,} steps of {steps}.")
     save = partial(_save, output=output, steps=steps, rows=data.name)
@@ -110,27 +119,3 @@ def _started(address: str, *, browser: bool) -> None:
         import webbrowser
 
         webbrowser.open(address)
-
-
-def _editor(
-    path: Path,
-    data: Path,
-    test: Path | None,
-    target: str | None,
-    weight_column: str | None,
-    options: FileOptions,
-    steps: Path,
-) -> Editor:
-    from treebound.cli.models import labelled_rows, loaded_model
-    from treebound.edit import Editor
-
-    model = loaded_model(path)
-    rows = labelled_rows(model, data, options, target, weight_column)
-    weights = None if weight_column is None else rows.columns()[weight_column].values
-    tested = None
-    if test is not None:
-        other = labelled_rows(model, test, options, target)
-        tested = (other.table(), other.labels())
-    return Editor(
-        model, rows.table(), rows.labels(), test=tested, sample_weight=weights, autosave=steps
-    )

@@ -204,7 +204,11 @@ def fit(
     # The result first: cross-validation takes longer, and may be interrupted.
     for own, path in zip(models, outputs, strict=True):
         write_model(own, path)
-    facts = _facts([data, *more], model)
+    files = data.name + (f" and {len(more)} more" if more else "")
+    facts = {
+        "Table": f"{files}, {int(model.tree.rows[0]):,} rows",
+        "Fitted on": date.today().isoformat(),
+    }
     try:
         if cv is not None and sample is not None:
             facts["Cross-validated errors"] = _cross_validated(parameters, sample, model, cv, quiet)
@@ -253,13 +257,6 @@ def _check_files(more: Sequence[Path]) -> None:
                 f"There is no file {path}. Hint: the column to predict is named with an option, "
                 f"--target {path}."
             )
-
-
-def _facts(paths: Sequence[Path], model: FittedModel) -> dict[str, str]:
-    """Where the tree of a page comes from."""
-    table = paths[0].name + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-    rows = f"{int(model.tree.rows[0]):,} rows"
-    return {"Table": f"{table}, {rows}", "Fitted on": date.today().isoformat()}
 
 
 def _cross_validated(

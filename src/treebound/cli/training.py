@@ -65,12 +65,11 @@ def read_training(paths: Sequence[Path], options: TableOptions, target: str | No
 
 def _check_classes(raw: RawTable) -> None:
     labels = raw.labels()
-    if labels is None or labels.distinct.dtype.kind != "f":
-        return
-    odd = labels.distinct[labels.distinct % 1 != 0]
-    if len(odd):
+    each = [] if labels is None else labels.distinct.tolist()
+    odd = [label for label in each if isinstance(label, float) and label % 1]
+    if odd:
         raise ValueError(
-            f"The target column {labels.name!r} holds numbers with a fraction, not classes "
+            f"The target column {raw.schema.target!r} holds numbers with a fraction, not classes "
             f"(for example {odd[0]:g}). Hint: name another column with --target, or make classes "
             "of it."
         )

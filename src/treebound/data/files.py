@@ -257,7 +257,10 @@ class Source(Batches):
                 yield self._chunk("the table", frame[start : start + step], False, start + 1)
             return
         if rows is None and len(self.files) > 1:
-            yield self._chunk(self.name, self._reader.whole(), self.files[0].is_text, 1)
+            import pyarrow as pa
+
+            table = pa.concat_tables([table for _, table in self._reader.tables(None)])
+            yield self._chunk(self.name, table, self.files[0].is_text, 1)
             return
         first, last = 1, None
         for file, table in self._reader.tables(rows, columns):

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from treebound.data.raw import no_duplicates
 from treebound.data.schema import Schema
-from treebound.data.text import sliced, text_tables
+from treebound.data.text import arrow_buffer, sliced, text_tables
 
 if TYPE_CHECKING:
     from treebound.data.arrow_dataset import Fragments
@@ -122,7 +122,7 @@ def _piped() -> TableFile:
     source: Any = sys.stdin.buffer
     pipe = source if hasattr(source, "peek") else io.BufferedReader(source)
     kind = _kind(pipe.peek(8)[:8], "standard input")
-    return TableFile(None, kind, pipe=pipe if kind == "text" else pa.py_buffer(pipe.read()))
+    return TableFile(None, kind, pipe=pipe if kind == "text" else arrow_buffer(pipe.read()))
 
 
 def _file(path: Path, keys: dict[str, str]) -> TableFile:
@@ -284,10 +284,6 @@ class FileReader:
                 held = None if value == _NO_KEY else int(value) if kind == pa.int64() else value
                 table = table.append_column(name, pa.repeat(pa.scalar(held, kind), len(table)))
         return table
-
-    def whole(self) -> pa.Table:
-        """All rows in one table."""
-        return pa.concat_tables([table for _, table in self.tables(None)])
 
 
 def _state(file: TableFile) -> Any:

@@ -58,10 +58,6 @@ class Table:
             return self.matrix
         return self.matrix.astype(np.float32 if self.matrix.dtype == np.float16 else np.float64)
 
-    def row(self, at: int) -> Table:
-        """The table restricted to one row."""
-        return self.rows(np.arange(self.shape[0]) == at)
-
     def select(self, names: Sequence[str]) -> Table:
         """The table restricted to columns with these names, in this order."""
         if tuple(names) == self.labels:
@@ -403,7 +399,9 @@ def read_row(row: Any, names: Sequence[str], needed: Collection[str] | None = No
                 f"where it is missing, for each of {every}."
             )
         values = [row.get(name) for name in names]
-    elif isinstance(row, list | tuple | np.ndarray) and not any(map(_has_many, row)):
+    elif isinstance(row, list | tuple | np.ndarray) and not any(
+        isinstance(value, list | tuple | np.ndarray | Mapping) for value in row
+    ):
         values = list(row)
     elif row is None or isinstance(row, str | bytes | set):
         raise ValueError(
@@ -432,7 +430,3 @@ def read_row(row: Any, names: Sequence[str], needed: Collection[str] | None = No
         column_of([value], f"Column {name!r}") for name, value in zip(names, values, strict=True)
     )
     return Table(tuple(names), (1, len(names)), raw=columns)
-
-
-def _has_many(value: Any) -> bool:
-    return isinstance(value, list | tuple | np.ndarray | Mapping)

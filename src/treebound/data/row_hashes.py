@@ -47,17 +47,13 @@ def row_hashes(
         add_rows(dense, keys, hashes)
     else:
         for key, (values, categories) in zip(keys.tolist(), _columns(X), strict=True):
-            _add(values, categories, key, hashes)
+            if categories is None:
+                add_column(values, key, hashes)
+            else:
+                words = np.concatenate([[_UNKNOWN, _MISSING], _words(categories)])
+                add_codes(values, words * np.uint64(key), hashes)
     finish(hashes)
     return hashes
-
-
-def _add(values: NDArray[Any], categories: Sequence[Any] | None, key: int, hashes: Words) -> None:
-    if categories is None:
-        add_column(values, key, hashes)
-    else:
-        words = np.concatenate([[_UNKNOWN, _MISSING], _words(categories)])
-        add_codes(values, words * np.uint64(key), hashes)
 
 
 def _columns(X: Table | Matrix) -> Iterator[tuple[NDArray[Any], Sequence[Any] | None]]:

@@ -46,6 +46,16 @@ def text_tables(file: IO[bytes], schema: Schema, rows: int | None, name: str) ->
             yield pa.table([pa.array([], pa.string()) for _ in names], names)
 
 
+def arrow_buffer(data: bytes) -> pa.Buffer:
+    """A copy in memory of Arrow's: one of its threads may let go of it last.
+
+    Memory of Python's would then abort the process if the interpreter has ended.
+    """
+    stream = pa.BufferOutputStream()
+    stream.write(data)
+    return stream.getvalue()
+
+
 def sliced(tables: Iterator[Any], rows: int | None) -> Iterator[Any]:
     """The rows in tables of ``rows`` rows each (the last may have fewer); None: in one table."""
     held: list[Any] = []
@@ -78,12 +88,6 @@ class _Reader:
 
     # -- bytes -------------------------------------------------------------------------------
 
-    def _fill(self, size: int) -> None:
-        while len(self._held) < size and not self._ended:
-            more = self._read(size - len(self._held))
-            self._ended = not more
-            self._held += more
-
     def _too_long(self) -> ValueError:
         return ValueError(
             f"{self._name}, row {self._rows + 1}: a line of more than {LONGEST_LINE >> 20} MB. "
@@ -94,7 +98,10 @@ class _Reader:
         """The next bytes, up to the end of a record; empty at the end of the file."""
         size = _BLOCK
         while True:
-            self._fill(size)
+            while len(self._held) < size and not self._ended:
+                more = self._read(size - len(self._held))
+                self._ended = not more
+                self._held += more
             cut = len(self._held) if self._ended else _last_end(self._held)
             if cut:
                 block, self._held = self._held[:cut], self._held[cut:]
@@ -143,13 +150,9 @@ class _Reader:
             return None
         if not block.strip(_ENDS):
             return pa.table({f"f{at}": pa.array([], pa.string()) for at in range(width)})
-        # A copy: a thread of Arrow that is the last to let go of memory of Python's, when the
-        # interpreter has ended, would abort the process.
-        owned = pa.BufferOutputStream()
-        owned.write(block if block[-1:] in (b"\n", b"\r") else block + b"\n")
         try:
             table = csv_reader.read_csv(
-                owned.getvalue(),
+                arrow_buffer(block if block[-1:] in (b"\n", b"\r") else block + b"\n"),
                 read_options=csv_reader.ReadOptions(
                     autogenerate_column_names=True, block_size=len(block) + 2
                 ),

@@ -19,7 +19,7 @@ from treebound.data.raw import MISSING, RawColumn, coded_column, column_of, some
 from treebound.data.raw import UNKNOWN as _STRANGE
 from treebound.data.raw import is_missing as no_value
 from treebound.data.schema import Schema
-from treebound.data.targets import Labels, as_objects
+from treebound.data.targets import Labels, as_objects, used_labels
 
 # Columns so short that Python takes no longer than Arrow.
 _SHORT = 256
@@ -229,22 +229,12 @@ def labels_of(
                 f"{first_row + _first(codes, at)}, which is not one of its classes "
                 f"({some_names(schema.classes)}). Hint: leave such rows out, or learn from them."
             )
-        used = np.unique(own[codes])
-        classes = [schema.classes[code] for code in used]
-        return Labels(_as_array(classes), np.searchsorted(used, own[codes]), name)
+        return Labels(*used_labels(as_objects(schema.classes), own[codes]), name)
     if isinstance(values, TextColumn):
         texts = stripped(values)
         read = {"whole": int, "number": float, "text": str}[kind or label_kind(texts)]
         each = [read(text) for text in texts]
-    return Labels(_as_array(each), codes, name)
-
-
-def _as_array(labels: list[Any]) -> NDArray[Any]:
-    """Numbers and booleans as such, anything else as objects."""
-    array = np.array(labels) if labels else np.empty(0, dtype=object)
-    if array.dtype.kind in "biuf" and array.ndim == 1 and len({type(v) for v in labels}) == 1:
-        return array
-    return as_objects(labels)
+    return Labels(as_objects(each), codes, name)
 
 
 # -- categories --------------------------------------------------------------------------------

@@ -140,11 +140,17 @@ def class_factors(
     if class_weight is None:
         return None
     counts = np.array([float(total) for total in totals])
-    weights = (
-        declared_factors(class_weight, classes)
-        if isinstance(class_weight, Mapping)
-        else counts.max() / np.where(counts > 0.0, counts, counts.max())
-    )
+    weights = counts.max() / np.where(counts > 0.0, counts, counts.max())
+    if isinstance(class_weight, Mapping):
+        labels = classes.tolist()
+        if class_weight and not any(label in class_weight for label in labels):
+            must = f"a mapping with classes of y as keys, that is {labels[:10]}"
+            raise invalid("class_weight", "", must, list(class_weight)[:10])
+        weights = np.array([float(class_weight.get(label, 1.0)) for label in labels])
+        if not (np.isfinite(weights).all() and (weights > 0).all()):
+            hint = "leave out the rows of a class instead."
+            must = "a mapping of each class to a finite weight > 0"
+            raise invalid("class_weight", "", must, dict(class_weight), hint)
     weights = weights / weights.max()  # so that squares neither overflow nor vanish
     factors = scaled_to_effective(weights, counts)
     return None if bool((weights == 1.0).all()) else factors
@@ -170,19 +176,6 @@ def snapped(masses: NDArray[np.float64]) -> NDArray[np.float64]:
 def heaviest(masses: NDArray[np.float64]) -> NDArray[np.int32]:
     """The class of each node with the largest mass, the first on ties; rounding decides none."""
     return np.asarray(snapped(masses).argmax(axis=1), dtype=np.int32)
-
-
-def declared_factors(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:
-    labels = classes.tolist()
-    if class_weight and not any(label in class_weight for label in labels):
-        must = f"a mapping with classes of y as keys, that is {labels[:10]}"
-        raise invalid("class_weight", "", must, list(class_weight)[:10])
-    factor = np.array([float(class_weight.get(label, 1.0)) for label in labels])
-    if not (np.isfinite(factor).all() and (factor > 0).all()):
-        hint = "leave out the rows of a class instead."
-        must = "a mapping of each class to a finite weight > 0"
-        raise invalid("class_weight", "", must, dict(class_weight), hint)
-    return factor
 
 
 def warn_of_common_factor(weight: NDArray[np.float64] | None, *, stacklevel: int = 4) -> None:

@@ -33,8 +33,6 @@ cdef struct Node:
     uint64_t groups       # of columns that it may ask; see `Rules`
 
 
-cdef double LOG2_E = 1.4426950408889634
-
 cdef enum:
     MOST_LOGARITHMS = 65536  # in the table, or four per row
 
@@ -307,7 +305,7 @@ cdef class Driver:
         if self.problem.criterion != ENTROPY:
             return 0
         # a sum of c log c is at most whole log2 whole: leave it 60 bits
-        largest = <double>self.whole * max(1.0, log2(<double>self.whole))
+        largest = max(<double>self.whole, c_log_c(<double>self.whole))
         self.problem.xlogx_unit = 2.0 ** (60.0 - ceil(log2(largest)))
         if total > max(MOST_LOGARITHMS, 4 * <int64_t>self.problem.n_rows):
             return 0
@@ -501,7 +499,7 @@ cdef class Driver:
         self.set_task(&task, index, True)
         node.state = FOUND
         node.priority = self.priority_with(
-            node, score_of(self.tree.counts_of(node.left), &task.view)
+            node, score_of(self.tree.counts_of(node.left), NULL, &task.view)
         )
         # one of those that come first is then used up
         while node.n_first < self.n_firsts and node.priority < INFINITY:
@@ -525,7 +523,7 @@ cdef class Driver:
         for k in range(self.tree.n_classes):
             node.weight += counts[k]
             classes += counts[k] > 0
-        node.purity = purity_of(counts, NULL, &self.problem)
+        node.purity = purity_of(counts, node.weight, &self.problem)
         return (
             classes > 1
             and self.tree.rows_in(index) >= self.min_split
@@ -559,15 +557,13 @@ cdef class Driver:
     cdef double most_priority(self, int32_t index) noexcept nogil:
         """The priority of a node whose children would both be pure."""
         cdef const Node* node = &self.tree.nodes[index]
-        return self.priority_with(
-            node, 0.0 if self.problem.criterion == ENTROPY else <double>node.weight
-        )
+        return self.priority_with(node, pure_score(<double>node.weight, &self.problem))
 
     cdef double priority_with(self, const Node* node, double score) noexcept nogil:
         """The gain, or in the paper's order minus the mean impurity of the children (ERRATA 15)."""
         if not self.by_impurity:
             return score - node.purity
-        return score / <double>node.weight - (self.problem.criterion != ENTROPY)
+        return score / <double>node.weight - pure_score(1.0, &self.problem)
 
     # -- the split ---------------------------------------------------------------------------
 
@@ -658,11 +654,3 @@ cdef class Driver:
         if not split.bounded:
             return 0.0
         return (split.high - split.low) / self.sources[split.column].span
-
-
-cdef double rise_of(int64_t weight, const Problem* problem) noexcept nogil:
-    """The most that a row can raise the score by changing sides (see ``scan.pxi``)."""
-    cdef double heaviest = <double>min(problem.max_weight, weight)
-    if problem.criterion == GINI:
-        return 2.0 * heaviest
-    return heaviest * (log2(<double>weight / heaviest) + LOG2_E)

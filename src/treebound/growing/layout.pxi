@@ -13,6 +13,8 @@ ctypedef fused square_t:
     int64_t
     int128_t
 
+cdef double LOG2_E = 1.4426950408889634
+
 cdef enum Criterion:
     GINI = 0
     ENTROPY = 1
@@ -195,15 +197,6 @@ cdef inline int64_t weight_of(Py_ssize_t row, const Problem* problem) noexcept n
     return 1 if problem.weights == NULL else problem.weights[row]
 
 
-cdef inline int64_t xlogx(int64_t count, const Problem* problem) noexcept nogil:
-    """``count * log2(count)`` as an integer, so that sums are exact in any order."""
-    if problem.xlogx != NULL:
-        return problem.xlogx[count]
-    if count <= 1:
-        return 0
-    return <int64_t>(<double>count * log2(<double>count) * problem.xlogx_unit)
-
-
 cdef inline bint may_ask(Py_ssize_t column, const NodeView* node) noexcept nogil:
     """Whether a node may be split on a column."""
     return node.problem.rules == NULL or (node.problem.rules.groups[column] & node.groups) != 0
@@ -241,32 +234,100 @@ cdef inline bint keeps_order(
     return True
 
 
-cdef inline int128_t term_of(int64_t count, const Problem* problem) noexcept nogil:
-    """What a class adds to the purity of gini or entropy: its square, or c log c."""
+# -- the criterion ---------------------------------------------------------------------------
+
+
+cdef extern from "_criteria.h":
+    int128_t squared(int128_t count) noexcept nogil  # a macro: of the type of its argument
+    double square "squared"(double count) noexcept nogil
+    double c_log_c(double count) noexcept nogil
+    double gini_of_sides(double left_sum, double left, double right_sum, double right) noexcept nogil
+    double gini_of_pair(double a, double b, double all_a, double all_b) noexcept nogil
+
+
+cdef inline int64_t xlogx(int64_t count, const Problem* problem) noexcept nogil:
+    """``count * log2(count)`` as an integer, so that sums are exact in any order."""
+    if problem.xlogx != NULL:
+        return problem.xlogx[count]
+    return <int64_t>(c_log_c(<double>count) * problem.xlogx_unit)
+
+
+cdef inline square_t term_of(square_t count, const Problem* problem) noexcept nogil:
+    """What a class adds to the sum of a side."""
     if problem.criterion == GINI:
-        return <int128_t>count * count
-    return xlogx(count, problem)
+        return <square_t>squared(count)
+    return xlogx(<int64_t>count, problem)
 
 
-cdef inline double purity_of(
-    const int64_t* counts, const int64_t* others, const Problem* problem
+cdef inline double score_of_sides(
+    square_t left_sum, int64_t left, square_t right_sum, int64_t right, const Problem* problem
 ) noexcept nogil:
-    """The score that splits maximise, of the counts without ``others``, if there are any."""
-    # The weighted impurity is a constant minus this. gini: sum of squares / weight; entropy: sum of
-    # c log c - weight log weight; misclassification: the largest count.
-    cdef Py_ssize_t k
-    cdef int64_t count, weight = 0, most = 0
-    cdef int128_t total = 0
-    for k in range(problem.n_classes):
-        count = counts[k] - (0 if others == NULL else others[k])
-        weight += count
-        most = max(most, count)
-        total += term_of(count, problem)
+    """The score from the sums of two sides and their weights, times `scale_of` these."""
     if problem.criterion == GINI:
-        return <double>total / <double>weight
-    if problem.criterion == ENTROPY:
-        return <double>(total - xlogx(weight, problem)) / problem.xlogx_unit
-    return <double>most
+        return gini_of_sides(<double>left_sum, <double>left, <double>right_sum, <double>right)
+    return <double>(left_sum + right_sum - xlogx(left, problem) - xlogx(right, problem))
+
+
+cdef inline double scale_of(int64_t left, int64_t right, const Problem* problem) noexcept nogil:
+    return <double>left * <double>right if problem.criterion == GINI else problem.xlogx_unit
+
+
+cdef double score_of(
+    const int64_t* left, const int64_t* base, const NodeView* node
+) noexcept nogil:
+    """The score that splits maximise, with these counts on the left and others if there are any."""
+    if node.problem.criterion == GINI and node.problem.wide:
+        return score_in(left, base, node, <int128_t>0)
+    return score_in(left, base, node, <int64_t>0)
+
+
+cdef inline double score_in(
+    const int64_t* left, const int64_t* base, const NodeView* node, square_t left_sum
+) noexcept nogil:
+    cdef const Problem* problem = node.problem
+    cdef square_t right_sum = 0
+    cdef int64_t weight = 0, most_left = 0, most_right = 0, count, rest
+    cdef Py_ssize_t k
+    for k in range(problem.n_classes):
+        count = left[k] + (0 if base == NULL else base[k])
+        rest = node.counts[k] - count
+        weight += count
+        most_left = max(most_left, count)
+        most_right = max(most_right, rest)
+        if problem.criterion != MISCLASSIFICATION:
+            left_sum += term_of(<square_t>count, problem)
+            right_sum += term_of(<square_t>rest, problem)
+    if problem.criterion == MISCLASSIFICATION:
+        return <double>(most_left + most_right)
+    rest = max(node.weight - weight, 1)  # of a side without weight, the sum is 0
+    weight = max(weight, 1)
+    return score_of_sides(left_sum, weight, right_sum, rest, problem) / scale_of(
+        weight, rest, problem
+    )
+
+
+cdef double purity_of(
+    const int64_t* counts, int64_t weight, const Problem* problem
+) noexcept nogil:
+    """The score of one side alone."""
+    cdef NodeView side
+    side.problem = problem
+    side.counts = counts
+    side.weight = weight
+    return score_of(counts, NULL, &side)
+
+
+cdef double pure_score(double weight, const Problem* problem) noexcept nogil:
+    """The score where each side has one class."""
+    return 0.0 if problem.criterion == ENTROPY else weight
+
+
+cdef double rise_of(int64_t weight, const Problem* problem) noexcept nogil:
+    """The most that a row can raise the score by changing sides (see ``scan.pxi``)."""
+    cdef double heaviest = <double>min(problem.max_weight, weight)
+    if problem.criterion == GINI:
+        return 2.0 * heaviest
+    return heaviest * (log2(<double>weight / heaviest) + LOG2_E)
 
 
 cdef extern from *:

@@ -26,7 +26,7 @@ cdef struct Pair:
     # A node of two classes.
     int64_t weight
     int64_t ones       # of its second class,
-    double all_weight  # and both as floats
+    double all_zeros   # and of each as a float
     double all_ones
 
 
@@ -34,53 +34,40 @@ cdef inline Pair pair_of(const NodeView* node) noexcept nogil:
     cdef Pair pair
     pair.weight = node.weight
     pair.ones = node.counts[1]
-    pair.all_weight = <double>pair.weight
-    pair.all_ones = <double>pair.ones
+    pair.all_zeros = <double>node.counts[0]
+    pair.all_ones = <double>node.counts[1]
     return pair
 
 
 cdef inline double left_and_right(
     const Pair* node, int64_t left, int64_t ones, const Problem* problem
 ) noexcept nogil:
-    """The score with weight ``left`` on the left, ``ones`` of it of class 1, times ``scale``."""
-    cdef double left_all, left_ones, left_zeros, right_all, right_ones, right_zeros
+    """The score with weight ``left`` on the left, ``ones`` of it of class 1, times `scale_of`."""
     cdef int64_t right = node.weight - left
     if problem.criterion == GINI:
-        # squares_left / left + squares_right / right, without the divisions
-        left_all = <double>left
-        left_ones = <double>ones
-        left_zeros = left_all - left_ones
-        right_all = node.all_weight - left_all
-        right_ones = node.all_ones - left_ones
-        right_zeros = right_all - right_ones
-        return (left_zeros * left_zeros + left_ones * left_ones) * right_all + (
-            right_zeros * right_zeros + right_ones * right_ones
-        ) * left_all
-    return <double>(
-        xlogx(left - ones, problem) + xlogx(ones, problem) - xlogx(left, problem)
-        + xlogx(right - node.ones + ones, problem) + xlogx(node.ones - ones, problem)
-        - xlogx(right, problem)
+        return gini_of_pair(
+            <double>(left - ones), <double>ones, node.all_zeros, node.all_ones
+        )
+    return score_of_sides(
+        xlogx(left - ones, problem) + xlogx(ones, problem), left,
+        xlogx(right - node.ones + ones, problem) + xlogx(node.ones - ones, problem), right, problem,
     )
-
-
-cdef inline double scale(const Pair* node, int64_t left, const Problem* problem) noexcept nogil:
-    if problem.criterion == GINI:
-        return <double>left * (node.all_weight - <double>left)
-    return problem.xlogx_unit
 
 
 cdef inline bint beats(
     const Pair* node, int64_t left, int64_t ones, double bar, const Problem* problem
 ) noexcept nogil:
-    return left_and_right(node, left, ones, problem) > bar * scale(node, left, problem)
+    return left_and_right(node, left, ones, problem) > bar * scale_of(
+        left, node.weight - left, problem
+    )
 
 
 cdef extern from "_loops.h":
     enum:
         SCREENED
     int rows_above(
-        const uint64_t* entries, int n, double left, double ones, double all_rows, double all_ones,
-        double bar, int64_t* n_ones,
+        const uint64_t* entries, int n, double left, double ones, double all_zeros,
+        double all_ones, double bar, int64_t* n_ones,
     ) noexcept nogil
 
 cdef enum:
@@ -266,7 +253,7 @@ cdef inline void try_category(
     cdef double score
     if counts[n_classes] == 0 or not may_stand(counts, NULL, node):
         return
-    score = score_of(counts, node)
+    score = score_of(counts, NULL, node)
     if is_better(score, code, best, node.tolerance):
         best.score = score
         best.place = code
@@ -296,19 +283,6 @@ cdef bint may_stand(const int64_t* left, const int64_t* base, const NodeView* no
         return True
     weight = weight_in(left, base, n_classes)
     return problem.min_weight <= weight <= node.weight - problem.min_weight
-
-
-cdef double score_of(const int64_t* left, const NodeView* node) noexcept nogil:
-    """Purity of the rows counted on the left plus that of all others."""
-    cdef Pair pair
-    cdef int64_t weight
-    if node.problem.n_classes == 2 and node.problem.criterion != MISCLASSIFICATION:
-        pair = pair_of(node)
-        weight = left[0] + left[1]
-        return left_and_right(&pair, weight, left[1], node.problem) / scale(
-            &pair, weight, node.problem
-        )
-    return purity_of(left, NULL, node.problem) + purity_of(node.counts, left, node.problem)
 
 
 # -- scans ---------------------------------------------------------------------------------
@@ -394,7 +368,7 @@ cdef inline void scan_pair(
         stop = min(i + (SCREENED if screens else walk), segment.last)
         leap = 2 * SCREENED if screens else 2 * SHORT_LEAP
         if screens and not rows_above(
-            entries + i, <int>(stop - i), <double>left, <double>ones, pair.all_weight,
+            entries + i, <int>(stop - i), <double>left, <double>ones, pair.all_zeros,
             pair.all_ones, bar, &more,
         ):
             left += stop - i
@@ -410,8 +384,8 @@ cdef inline void scan_pair(
                 beats(&pair, left, ones, bar, problem)
                 and pair_keeps_order(left, ones, best.column, i < segment.present, node)
             ):
-                best.score = left_and_right(&pair, left, ones, problem) / scale(
-                    &pair, left, problem
+                best.score = left_and_right(&pair, left, ones, problem) / scale_of(
+                    left, pair.weight - left, problem
                 )
                 best.place = i
                 best.left_weight = left - before
@@ -484,9 +458,8 @@ cdef void scan_sums(
     cdef square_t left_sum, right_sum
     cdef int64_t before = weight_in(left, NULL, problem.n_classes)
     cdef int64_t left_weight = before, right_weight, weight
-    cdef double bar = scratch.floor, score = node.purity, total, product = problem.xlogx_unit
+    cdef double bar = scratch.floor, score = node.purity, total, product
     cdef double slack = (SHORT_LEAP + problem.n_classes) * node.rise
-    cdef bint gini = problem.criterion == GINI
     cdef Py_ssize_t i = 0, k, target
     if before:
         score = bar
@@ -497,35 +470,25 @@ cdef void scan_sums(
         i = target
         left_sum = right_sum = zero
         for k in range(problem.n_classes):
-            left_sum += <square_t>term_of(left[k], problem)
-            right_sum += <square_t>term_of(right[k], problem)
+            left_sum += term_of(<square_t>left[k], problem)
+            right_sum += term_of(<square_t>right[k], problem)
         # invariant: entries[:i] are on the left, entries[i:] on the right
         while i < segment.last:
             k = label_of(entries[i], &packing)
             weight = weight_of(row_of(entries[i], &packing), problem)
-            if gini:
-                left_sum += <square_t>weight * (2 * left[k] + weight)
-                right_sum -= <square_t>weight * (2 * right[k] - weight)
-            else:
-                left_sum += xlogx(left[k] + weight, problem) - xlogx(left[k], problem)
-                right_sum += xlogx(right[k] - weight, problem) - xlogx(right[k], problem)
+            left_sum -= term_of(<square_t>left[k], problem)
+            right_sum -= term_of(<square_t>right[k], problem)
             left[k] += weight
             right[k] -= weight
+            left_sum += term_of(<square_t>left[k], problem)
+            right_sum += term_of(<square_t>right[k], problem)
             left_weight += weight
             right_weight -= weight
             i += 1
             if entries[i] ^ entries[i - 1] <= below_rank:
                 continue
-            if gini:
-                product = <double>left_weight * <double>right_weight
-                total = <double>left_sum * <double>right_weight + (
-                    <double>right_sum * <double>left_weight
-                )
-            else:
-                total = <double>(
-                    left_sum + right_sum - xlogx(left_weight, problem)
-                    - xlogx(right_weight, problem)
-                )
+            product = scale_of(left_weight, right_weight, problem)
+            total = score_of_sides(left_sum, left_weight, right_sum, right_weight, problem)
             if total > bar * product:
                 if keeps_order(left, best.column, i < segment.present, node):
                     best.score = total / product
@@ -554,7 +517,7 @@ cdef void scan_errors(
         weight += whole
         if i < segment.first or rank_of(entries[i], &packing) == rank_of(entries[i - 1], &packing):
             continue
-        score = score_of(left, node)
+        score = score_of(left, NULL, node)
         if score > bar and keeps_order(left, best.column, i < segment.present, node):
             best.score = score
             best.place = i

@@ -83,8 +83,6 @@ ctypedef fused count_t:
     uint32_t
     int64_t
 
-cdef double EXACT_SUMS = 2.0**26  # sums of squares of smaller weights are exact in floats
-
 
 # -- the counts of a column ------------------------------------------------------------------
 
@@ -208,17 +206,6 @@ cdef inline int64_t rows_of(const Profile* profile, Py_ssize_t t) noexcept nogil
 # -- boundaries ----------------------------------------------------------------------------
 
 
-cdef double score_left(
-    const int64_t* left, const int64_t* base, const NodeView* node, int64_t* total
-) noexcept nogil:
-    """The score with these counts on the left."""
-    cdef int64_t weight = weight_in(left, base, node.problem.n_classes)
-    cdef Py_ssize_t k
-    for k in range(node.problem.n_classes):
-        total[k] = left[k] + base[k]
-    return score_of(total, node) if 0 < weight < node.weight else node.purity
-
-
 cdef void limit_boundaries(Profile* profile, int side) noexcept nogil:
     """The range of boundaries with enough on both sides; it is contiguous, as counts only grow."""
     # After the last bin only missing rows are left, if any.
@@ -257,14 +244,8 @@ cdef void score_boundaries(Profile* profile, Family* family, Py_ssize_t column) 
         )
     elif problem.n_classes == 2 and problem.criterion == ENTROPY:
         entropy_of_pairs(profile, family)
-    elif problem.criterion == GINI and <double>node.weight < EXACT_SUMS:
-        score_gini(profile, family)
     else:
-        for t in range(profile.n_bins):
-            family.bounds[t] = INFINITY
-            family.scores[t] = score_left(
-                profile.left + (t + 1) * (problem.n_classes + 1), family.base, node, profile.scratch
-            )
+        score_classes(profile, family)
     if profile.ordered:
         drop_boundaries(profile, family, column)
 
@@ -288,7 +269,7 @@ cdef void entropy_of_pairs(const Profile* profile, Family* family) noexcept nogi
     cdef const Problem* problem = profile.node.problem
     cdef const int64_t* left = profile.left
     cdef int64_t a = family.base[0], b = family.base[1], next_a, next_b, weight = node.weight
-    cdef int64_t all_a = node.counts[0], all_b = node.counts[1], low, high
+    cdef int64_t all_a = node.counts[0], all_b = node.counts[1], none = 0
     cdef int64_t g_a = xlogx(a, problem) + xlogx(all_a - a, problem), next_g_a
     cdef int64_t g_b = xlogx(b, problem) + xlogx(all_b - b, problem), next_g_b
     cdef double unit = 1.0 / problem.xlogx_unit  # a power of two
@@ -299,44 +280,37 @@ cdef void entropy_of_pairs(const Profile* profile, Family* family) noexcept nogi
         next_b = left[1] + family.base[1]
         next_g_a = xlogx(next_a, problem) + xlogx(all_a - next_a, problem)
         next_g_b = xlogx(next_b, problem) + xlogx(all_b - next_b, problem)
-        family.scores[t] = unit * <double>(
-            next_g_a + next_g_b - xlogx(next_a + next_b, problem)
-            - xlogx(weight - next_a - next_b, problem)
+        family.scores[t] = unit * score_of_sides(
+            next_g_a + next_g_b, next_a + next_b, none, weight - next_a - next_b, problem
         )
         family.bounds[t] = -INFINITY
         if next_a > a and next_b > b:
-            low = next_g_a + g_b - xlogx(next_a + b, problem) - xlogx(weight - next_a - b, problem)
-            high = g_a + next_g_b - xlogx(a + next_b, problem) - xlogx(weight - a - next_b, problem)
-            family.bounds[t] = unit * <double>max(low, high)
+            family.bounds[t] = unit * max(
+                score_of_sides(next_g_a + g_b, next_a + b, none, weight - next_a - b, problem),
+                score_of_sides(g_a + next_g_b, a + next_b, none, weight - a - next_b, problem),
+            )
         a = next_a
         b = next_b
         g_a = next_g_a
         g_b = next_g_b
 
 
-cdef void score_gini(const Profile* profile, Family* family) noexcept nogil:
-    """Many classes; a row that changes sides raises the score by at most twice its weight."""
+cdef void score_classes(const Profile* profile, Family* family) noexcept nogil:
+    """Many classes; with gini, `rise_of` a row is twice its weight."""
     cdef const NodeView* node = profile.node
-    cdef Py_ssize_t n_classes = profile.node.problem.n_classes, t, k
+    cdef Py_ssize_t n_classes = profile.node.problem.n_classes, t
     cdef const int64_t* left = profile.left
-    cdef double weight, low, high, count, rest, all_weight = <double>node.weight
-    cdef double before = <double>weight_in(left, family.base, n_classes)
-    cdef double previous = score_left(left, family.base, node, profile.scratch)
+    cdef double previous = score_of(left, family.base, node), score
+    cdef int64_t before = 0, weight
     for t in range(profile.n_bins):
         left += n_classes + 1
-        weight = low = high = 0.0
-        for k in range(n_classes):
-            count = <double>(left[k] + family.base[k])
-            rest = <double>node.counts[k] - count
-            weight += count
-            low += count * count
-            high += rest * rest
-        rest = all_weight - weight
-        family.scores[t] = (low * rest + high * weight) / (weight * rest if rest > 0.0 else 1.0)
-        if rest <= 0.0:
-            family.scores[t] = node.purity
-        family.bounds[t] = 0.5 * (previous + family.scores[t]) + (weight - before)
-        previous = family.scores[t]
+        score = score_of(left, family.base, node)
+        weight = weight_in(left, NULL, n_classes)
+        family.scores[t] = score
+        family.bounds[t] = INFINITY
+        if node.problem.criterion == GINI:
+            family.bounds[t] = 0.5 * (previous + score) + <double>(weight - before)
+        previous = score
         before = weight
 
 
@@ -409,45 +383,29 @@ cdef double bound_gini(
 ) noexcept nogil:
     cdef Py_ssize_t n_classes = node.problem.n_classes, k
     cdef double before = <double>weight_in(left, base, n_classes)
-    cdef double inside = <double>weight_in(right, base, n_classes) - before
-    cdef double weight = <double>node.weight, after = before + inside
+    cdef double after = <double>weight_in(right, base, n_classes)
     cdef double total = 0.0, low, own, whole, part
-    # a side without weight has no counts
-    cdef double left_first = 1.0 / before if before > 0.0 else 0.0
-    cdef double left_last = 1.0 / after
-    cdef double right_first = 1.0 / (weight - before)
-    cdef double right_last = 1.0 / (weight - after) if after < weight else 0.0
     for k in range(n_classes):
         low = <double>(left[k] + base[k])
         own = <double>(right[k] - left[k])
         whole = <double>node.counts[k]
-        if own == 0.0:
-            whole -= low
-            total += max(
-                low * low * left_first + whole * whole * right_first,
-                low * low * left_last + whole * whole * right_last,
-            )
-            continue
-        part = low * low * left_first + (whole - low) * (whole - low) * right_first
-        part = max(part, gini_part(low, after - own, whole, weight))
-        low += own
-        part = max(part, gini_part(low, before + own, whole, weight))
-        total += max(
-            part, low * low * left_last + (whole - low) * (whole - low) * right_last
+        part = max(
+            gini_of_class(low, before, whole, node), gini_of_class(low + own, after, whole, node)
         )
+        if own > 0.0:
+            part = max(part, gini_of_class(low, after - own, whole, node))
+            part = max(part, gini_of_class(low + own, before + own, whole, node))
+        total += part
     return total
 
 
-cdef inline double gini_part(
-    double count, double weight, double all_of_class, double all_weight
+cdef inline double gini_of_class(
+    double count, double weight, double whole, const NodeView* node
 ) noexcept nogil:
     """The term of a class in the score with this count and this weight on the left."""
-    cdef double rest = all_of_class - count, part = 0.0
-    if weight > 0.0:
-        part = count * count / weight
-    if weight < all_weight:
-        part += rest * rest / (all_weight - weight)
-    return part
+    cdef double rest = max(<double>node.weight - weight, 1.0)
+    weight = max(weight, 1.0)
+    return gini_of_sides(square(count), weight, square(whole - count), rest) / (weight * rest)
 
 
 cdef double bound_entropy(
@@ -459,8 +417,8 @@ cdef double bound_entropy(
     cdef double middle = 0.5 * (
         <double>weight_in(left, base, n_classes) + <double>weight_in(right, base, n_classes)
     )
-    cdef double low = log2(middle), high = log2(weight - middle), slope = low - high
-    cdef double total = slope * middle - middle * low - (weight - middle) * high
+    cdef double slope = log2(middle) - log2(weight - middle)
+    cdef double total = slope * middle - c_log_c(middle) - c_log_c(weight - middle)
     cdef int64_t first, last, whole
     for k in range(n_classes):
         first = left[k] + base[k]

@@ -8,6 +8,11 @@ from libc.stdint cimport int32_t, int64_t
 from treebound._validation import invalid
 
 
+cdef extern from "_criteria.h":
+    double squared(double share) noexcept nogil
+    double c_log_c(double share) noexcept nogil
+
+
 def sizes_and_depths(const int32_t[::1] left, const int32_t[::1] right):
     """Subtree size and depth of each node, and the first node out of pre-order (or -1).
 
@@ -113,3 +118,14 @@ def add_up(const int32_t[::1] left, const int32_t[::1] right, number[:, ::1] val
         if left[node] >= 0:
             for k in range(values.shape[1]):
                 values[node, k] += values[left[node], k] + values[right[node], k]
+
+
+def sums_over_classes(const double[:, ::1] shares, bint gini):
+    """For each node the sum of squared shares of the classes, or of ``share * log2(share)``."""
+    sums_array = np.zeros(shares.shape[0])
+    cdef double[::1] sums = sums_array
+    cdef Py_ssize_t node, k
+    for node in range(shares.shape[0]):
+        for k in range(shares.shape[1]):
+            sums[node] += squared(shares[node, k]) if gini else c_log_c(shares[node, k])
+    return sums_array

@@ -6,18 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._choices import Criterion
+from treebound.tree._structure import sums_over_classes
 from treebound.tree.model import Tree
 
 
 def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.float64]:
     """Impurity of nodes from their class weights."""
     total = np.maximum(counts.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    share = counts / total
+    share = np.ascontiguousarray(counts / total)
     values: NDArray[np.float64]
     if criterion == "gini":
-        values = 1.0 - (share * share).sum(axis=1)
+        values = 1.0 - sums_over_classes(share, True)
     elif criterion == "entropy":
-        values = -(share * np.log2(share, where=share > 0, out=np.zeros_like(share))).sum(axis=1)
+        values = -sums_over_classes(share, False)
     else:
         values = 1.0 - share.max(axis=1)
     return values

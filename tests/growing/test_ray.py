@@ -97,7 +97,7 @@ def test_a_dead_actor_is_told_of(fake, monkeypatch):
 def test_answers_are_computed_by_ray_itself(fake):
     dataset = fake_ray.Dataset([people().drop(["id"])])
     model = BoundTreeClassifier().fit(dataset, "label")
-    with pytest.raises(TypeError, match=r"dataset of Ray .* map_batches"):
+    with pytest.raises(TypeError, match=r"dataset of Ray .*map_batches"):
         model.predict(dataset)
 
 

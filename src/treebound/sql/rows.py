@@ -32,7 +32,7 @@ from treebound.sql.relation import (
     number_codings,
 )
 from treebound.sql.stores import ROWS, Store, store_of
-from treebound.sql.weights import Weights
+from treebound.sql.weights import Labels, Weights
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, summed_up
 
@@ -104,9 +104,8 @@ class RelationRows:
 
     def _learn_classes(self) -> None:
         """The classes; a table of labels with numbers there; the class and rows of each number."""
-        self._labels, values, rows = distinct(
-            self._store, self._read({"y": self.target}), "y", self.target
-        )
+        native = self._read({"y": self.target})
+        table, values, rows = distinct(self._store, native, "y", self.target)
         if not len(values):
             raise ValueError("The relation has no rows of a weight above zero.")
         missing = [value is None or value != value for value in values.tolist()]
@@ -115,8 +114,8 @@ class RelationRows:
                 f"The column {self.target!r} of the relation has {int(rows[missing].sum())} rows "
                 "without a label. Hint: leave them out."
             )
-        self.classes, codes = learn_classes(values)
-        self._classes_of, self._label_rows = codes.astype(np.int64), rows
+        classes, codes = learn_classes(values)
+        self._labels = Labels(table, classes, codes.astype(np.int64), rows)
 
     def _read(self, names: Mapping[str, str], **more: Any) -> Any:
         """The relation of some columns, by names of ours, text by its bytes; and of more."""
@@ -128,7 +127,7 @@ class RelationRows:
     @property
     def n_rows(self) -> int:
         """How many rows there are, those apart that are set aside."""
-        return int(self._label_rows.sum())
+        return int(self._labels.rows.sum())
 
     def fetched(self) -> tuple[Any, Any, Any]:
         """Columns, labels and weights of all rows, in memory; in the order of the key."""
@@ -164,12 +163,13 @@ class RelationRows:
                 self._aside[kind] = self._part(table, native, "IN", chosen)
         self._frame = self._part(table, native, "NOT IN", order[:start])
         fetched = self._store.fetch(
-            f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} JOIN {self._labels} AS ty ON y = "
-            "ty.value GROUP BY ty.code",
+            f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} {self._labels.join} "
+            "GROUP BY ty.code",
             self._read({"y": self.target}),
         )
-        self._label_rows = np.zeros_like(self._label_rows)
-        self._label_rows[fetched["code"].astype(np.intp)] = fetched["n"].astype(np.int64)
+        left = np.zeros_like(self._labels.rows)
+        left[fetched["code"].astype(np.intp)] = fetched["n"].astype(np.int64)
+        self._labels = self._labels._replace(rows=left)
 
     def _part(self, table: str, like: Any, which: str, numbers: NDArray[np.int64]) -> Any:
         """Some rows of a table that has numbers of rows beside the columns of a relation."""
@@ -231,7 +231,7 @@ class RelationRows:
             values["w"] = nw.col(self.weight).cast(nw.Float64)
         native = self._read({**names, "y": self.target}, **values)
         codings = number_codings(store, native, self.names, numbers)
-        joins = [f"JOIN {self._labels} AS ty ON y = ty.value"]
+        joins = [self._labels.join]
         for at, name in names.items():
             j = int(at[1:])
             options: dict[str, Any] = {"categorical_features": [name]} if j in nominal else {}
@@ -240,8 +240,7 @@ class RelationRows:
                 options = {"ordinal_features": [name] if order is None else {name: list(order)}}
             table, codings[j] = categories_of(store, native, at, name, self.types[name], options)
             joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
-        weights = Weights(store, native, joins[0], self.classes, self._classes_of)
-        weights.learn(self._label_rows, self._most_weight, class_weight)
+        weights = Weights(store, native, self._labels, self._most_weight, class_weight)
         stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
         ordered = in_words([codings[j] for j in range(len(self.names))])
         words = list(dict.fromkeys(coding.word for coding in ordered))
@@ -253,13 +252,13 @@ class RelationRows:
         schema = LearnedSchema(
             tuple(coding.column for coding in ordered),
             tuple(self.names),
-            self.classes,
+            self._labels.classes,
             weights.factors,
             weights.scale,
             (),
             (self.n_rows,),
         )
-        return CodedRows(store, table, words, ordered, self._classes_of, schema, weights.total)
+        return CodedRows(store, table, words, ordered, self._labels.class_of, schema, weights.total)
 
     def _number(self, name: str) -> Any:
         """A column as float64, with NULL for NaN."""

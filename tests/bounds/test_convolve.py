@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treebound.bounds import _node_sums
+from treebound.bounds import _sums
 from treebound.bounds._scaled import Scaled
 from treebound.bounds.splits import feature_split_table
 
@@ -27,7 +27,7 @@ def values(found: Scaled, shift: int = 0) -> list[float]:
 
 def by_feature(left: Scaled, right: Scaled, small: list[int], large: list[int]) -> list[Scaled]:
     found = [Scaled.zeros(LAST + 1), Scaled.zeros(LAST + 1)]
-    _node_sums.by_size(
+    _sums.by_size(
         *left.arrays,
         *right.arrays,
         np.array(list(zip(small, large, strict=True)), dtype=np.int32),

@@ -42,7 +42,7 @@ def test_greedy_takes_the_steps_of_the_paper(growth, missing, seed, r):
     objective = pruner.objective(tree)
 
     def score(shape, errors):
-        return objective.one(shape.leaves, errors, objective.log_growth_shape(shape))
+        return objective.of_tree(shape.leaves, errors, objective.log_growth_shape(shape))
 
     before = arrays(tree)
     result = pruner.prune(tree, sample_of(tree, X, y))
@@ -60,7 +60,7 @@ def test_answers_stay_as_they_were_grown_where_that_is_asked(growth, seed, r):
     objective = pruner.objective(tree)
 
     def score(shape, errors):
-        return objective.one(shape.leaves, errors, objective.log_growth_shape(shape))
+        return objective.of_tree(shape.leaves, errors, objective.log_growth_shape(shape))
 
     result = pruner.prune(tree, sample_of(tree, X, y))
     assert_same_steps(result, prune_tree_with_bound(tree, X, y, score, labels=tree.label))
@@ -120,7 +120,7 @@ def test_costs_and_weights_take_part(seed):
     matrix = Costs.of(tree, given_costs).matrix
 
     def score(shape, errors):
-        return objective.one(shape.leaves, errors, objective.log_growth_shape(shape))
+        return objective.of_tree(shape.leaves, errors, objective.log_growth_shape(shape))
 
     result = pruner.prune(tree, sample_of(tree, X, y, weight))
     expected = prune_tree_with_bound(tree, X, y, score, weight=weight, costs=matrix)
@@ -134,7 +134,7 @@ def greedy_without_raising(tree, objective):
     """Collapse the node that lowers the score most, as long as one does."""
 
     def judged(one):
-        return objective.one(one.n_leaves, one.errors, objective.log_growth_shape(one.shape))
+        return objective.of_tree(one.n_leaves, one.errors, objective.log_growth_shape(one.shape))
 
     score = judged(tree)
     while tree.n_leaves > 1:

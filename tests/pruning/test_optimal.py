@@ -38,7 +38,7 @@ def exhaustive(tree, objective, errors=None):
         pruned = tree.collapsed(list(cut))
         marked = errors_of_pruning(tree, cut, errors)
         log_tau = objective.log_growth_shape(pruned.shape)
-        score = objective.one(pruned.n_leaves, marked, log_tau)
+        score = objective.of_tree(pruned.n_leaves, marked, log_tau)
         found.append((score, pruned.n_leaves, marked, int(tree.node_depth[list(cut)].sum())))
     return sorted(found)
 

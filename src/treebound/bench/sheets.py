@@ -93,11 +93,9 @@ def _pieces(sheet: Sheet, width: int) -> list[list[int]]:
             pieces[-1].append(at)
         return pieces
 
-    pieces = filled(len(needed))
-    for most in range(1, len(needed)):
-        if len(filled(most)) == len(pieces):
-            return filled(most)
-    return pieces
+    fewest = len(filled(len(needed)))
+    sizes = range(1, len(needed) + 1)
+    return next((each for most in sizes if len(each := filled(most)) == fewest), [[]])
 
 
 def as_markdown(sheet: Sheet) -> str:

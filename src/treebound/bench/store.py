@@ -183,10 +183,10 @@ class Store:
     def _check_tables(self) -> None:
         with closing(sqlite3.connect(_MEMORY)) as fresh:
             fresh.executescript(_SCHEMA)
-            expected = _columns(fresh)
-        present = _columns(self._connection)
-        for table, columns in expected.items():
-            if present.get(table) != columns:
+            expected = _statements(fresh)
+        present = _statements(self._connection)
+        for table, statement in expected.items():
+            if present.get(table) != statement:
                 raise StoreError(
                     f"{str(self.path)!r} is not a store of results: its table {table!r} is "
                     f"{'not there' if table not in present else 'another'}."
@@ -344,15 +344,10 @@ def _is_of(kind: str, required: bool, value: object) -> bool:
     return value is None or (isinstance(value, float) and isfinite(value))
 
 
-def _columns(connection: sqlite3.Connection) -> dict[str, list[tuple[str, ...]]]:
-    """Name, type and duty of the columns of each table."""
-    query = """SELECT m.name, c.name, c.type, c."notnull", c.pk
-               FROM sqlite_master m, pragma_table_info(m.name) c
-               WHERE m.type = 'table' ORDER BY m.name, cid"""
-    columns: dict[str, list[tuple[str, ...]]] = {}
-    for table, *column in connection.execute(query):
-        columns.setdefault(table, []).append(tuple(column))
-    return columns
+def _statements(connection: sqlite3.Connection) -> dict[str, str]:
+    """The statement that made each table."""
+    query = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
+    return {name: " ".join(sql.split()) for name, sql in connection.execute(query)}
 
 
 def _now() -> str:

@@ -46,7 +46,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treebound._validation import invalid
-from treebound.bounds import _node_sums
+from treebound.bounds import _sums
 from treebound.bounds._cache import SizedCache, from_below
 from treebound.bounds._closed import log_closed_growth, pairs_of
 from treebound.bounds._recursion import merge_ways
@@ -205,9 +205,7 @@ def sum_over_sizes(
         budgets = np.full(len(splits), inf)
         if budgeted:
             budgets = node_budgets(features, last)[first : first + len(splits)]
-        _node_sums.by_size(
-            *arrays, splits, budgets, n, low, high, *every.arrays, *inner.arrays, first
-        )
+        _sums.by_size(*arrays, splits, budgets, n, low, high, *every.arrays, *inner.arrays, first)
         first += len(splits)
     return every, inner
 
@@ -249,7 +247,7 @@ def chain_sums(
     """The chain lemma for sample sizes ``first`` to ``last``, ``tests`` by :func:`pair_table`."""
     sums = Scaled.zeros(last + 1)
     sides = (*left.arrays, *right.arrays, equal)
-    _node_sums.chains(*sides, float(thresholds), tests, float(n_classes), *sums.arrays, first, last)
+    _sums.chains(*sides, float(thresholds), tests, float(n_classes), *sums.arrays, first, last)
     return sums
 
 

@@ -42,7 +42,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds import _series
+from treebound.bounds import _sums
 from treebound.bounds._cache import SizedCache, from_below
 from treebound.bounds._scaled import ONE, ROUNDING, Scaled, log_above, logs_above
 from treebound.bounds.splits import Features, categorical_tests
@@ -52,7 +52,7 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 # Roundings in a sum or product over the nodes of a tree, for each of them.
 _PER_NODE = 64
-# Ratios of real to categorical tests up to which powers are made by a recurrence (_series.pyx).
+# Ratios of real to categorical tests up to which powers are made by a recurrence (_sums.pyx).
 _MILD = 1e8
 # Coefficients that are kept, 16 bytes each.
 _kept: SizedCache[Scaled] = SizedCache(1 << 22)
@@ -99,7 +99,7 @@ def log_closed_growth(shape: TreeShape, m: int, n_classes: int, features: Featur
     alpha, beta = _factors(m, n_classes, features, n_classes)
     if beta == 0.0 and m < shape.leaves:
         return log_all_labellings(m, n_classes)
-    mantissa, power = _series.power(alpha, beta, float(m - 1), shape.nodes)
+    mantissa, power = _sums.power(alpha, beta, float(m - 1), shape.nodes)
     return log_above(mantissa * n_classes, power - shape.symmetries, _PER_NODE * shape.leaves)
 
 
@@ -109,7 +109,7 @@ def log_chain_growth(shape: TreeShape, m: int, n_classes: int, features: Feature
         return log(n_classes)
     alpha, beta = _factors(m, n_classes, features, n_classes - 1)
     coefficients = from_below(shape, _kept.get, _polynomial)
-    mantissa, power = _series.polynomial(alpha, beta, float(m - 1), *coefficients.arrays)
+    mantissa, power = _sums.polynomial(alpha, beta, float(m - 1), *coefficients.arrays)
     value = log_above(mantissa * n_classes, power, _roundings(alpha, beta) * shape.leaves)
     return min(value, log_all_labellings(m, n_classes))
 
@@ -119,7 +119,7 @@ def _polynomial(shape: TreeShape, below: dict[TreeShape, Scaled]) -> Scaled:
     result = Scaled.constant(1.0, shape.leaves)
     if shape.left is not None and shape.right is not None:
         sides = (*below[shape.left].arrays, *below[shape.right].arrays)
-        _series.joined(*sides, shape.left is shape.right, *result.arrays)
+        _sums.joined(*sides, shape.left is shape.right, *result.arrays)
     _kept.put(shape, result, shape.leaves)
     return result
 
@@ -129,8 +129,8 @@ def log_closed_growth_leaves(
 ) -> FloatArray:
     """Closed form for all trees with ``L`` leaves: ``sum_T 2^-sym(T) = Catalan(L-1) / 2^(L-1)``."""
     shapes = Scaled.zeros(len(leaves))
-    _series.catalans(leaves - 1, *shapes.arrays)
-    values = _log_sums(leaves, m, n_classes, features, n_classes, _series.powers_at, shapes)
+    _sums.catalans(leaves - 1, *shapes.arrays)
+    values = _log_sums(leaves, m, n_classes, features, n_classes, _sums.powers_at, shapes)
     if not _is_constant(m, features) and pairs_of(features, m).categorical == 0:
         values[leaves > m] = log_all_labellings(m, n_classes)
     return values
@@ -140,7 +140,7 @@ def log_chain_growth_leaves(
     leaves: IntArray, m: int, n_classes: int, features: Features
 ) -> FloatArray:
     """Chain closed form for all trees with at most ``L`` leaves, at most ``m ln n``."""
-    values = _log_sums(leaves, m, n_classes, features, n_classes - 1, _series.all_trees, ONE)
+    values = _log_sums(leaves, m, n_classes, features, n_classes - 1, _sums.all_trees, ONE)
     return np.minimum(values, log_all_labellings(m, n_classes))
 
 

@@ -193,8 +193,8 @@ def _stored(shape: TreeShape) -> tuple[StoredSample, ...]:
     return STORED.get(str(shape), ()) if shape.leaves <= _MOST_STORED else ()
 
 
-def _kept(items: tuple[T, ...], keepers: Counts, who: int) -> tuple[T, ...]:
-    return tuple(item for item, keeper in zip(items, keepers, strict=True) if keeper == who)
+def _kept(sets: tuple[T, ...], keepers: Counts, who: int) -> tuple[T, ...]:
+    return tuple(own for own, keeper in zip(sets, keepers, strict=True) if keeper == who)
 
 
 def _with(c: Counts, u: int) -> Counts:

@@ -20,7 +20,7 @@ from math import inf, log, perm
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds import _series
+from treebound.bounds import _sums
 from treebound.bounds._closed import log_all_labellings
 from treebound.bounds._recursion import Recursion, fast_rule, plan_of
 from treebound.bounds._scaled import ROUNDING, log_above
@@ -109,5 +109,5 @@ def _log_product(
         splits = 2.0 * features.real * (here - leaves + 1.0)
     else:
         splits = 2.0 * node_budget_table(features, np.maximum(here, 1.0))
-    mantissa, power = _series.product(np.maximum(splits, 0.0) * halved, places, float(n_classes))
+    mantissa, power = _sums.product(np.maximum(splits, 0.0) * halved, places, float(n_classes))
     return log_above(mantissa, power, 16 * shape.leaves)

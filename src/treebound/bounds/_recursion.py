@@ -29,6 +29,7 @@ from treebound._validation import invalid
 from treebound.bounds.counting import stirling, stirling_at_most
 from treebound.bounds.splits import (
     Features,
+    binomial_at_most,
     cut,
     distinct_features,
     node_budget,
@@ -168,12 +169,12 @@ def _sizes(shape: TreeShape, m: int, features: Features) -> range:
 
 
 def sum_over_sizes(coefficient: Coefficient, *, every_size: bool = False) -> Rule:
-    """``sum_k coefficient(m, k) A_k``, children at ``(k; O^k, N^k)`` and ``m - k``."""
+    """``sum_k min(coefficient, binom(m, k)) A_k``, children at ``(k; O^k, N^k)`` and ``m - k``."""
 
     def rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
         totals = [0] * recursion.parts
         for k in range(1, m) if every_size else _sizes(shape, m, features):
-            times = coefficient(m, k, features)
+            times = binomial_at_most(m, k, coefficient(m, k, features))
             for at, joint in enumerate(recursion.joint(shape, k, m, features)):
                 totals[at] += times * joint
         return totals
@@ -200,14 +201,14 @@ def fast_rule(*, within_budget: bool) -> Rule:
         of_left, of_right = (right.leaves, left.leaves) if by_leaves else (1, 1)
         times = splits_of_node(shape, m, features, total=within_budget)
         joint = recursion.joint(shape, m - of_left, 2 * m - of_left - of_right, features)
-        return [times * one for one in joint]
+        return [times * count for count in joint]
 
     return rule
 
 
 def budget_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
     """At most ``B(m)`` splits, the heaviest part sizes first."""
-    weights = unordered_weights(recursion, shape, m, features)
+    weights = _weights(recursion, shape, m, features)
     capacity = _capacities(m, features)
     budget = node_budget(m, features)
     totals = []
@@ -242,22 +243,26 @@ def _capacities(m: int, features: Features) -> tuple[int, ...]:
     return tuple(both)
 
 
-def unordered_weights(
-    recursion: Recursion, shape: TreeShape, m: int, features: Features
+def _weights(
+    recursion: Recursion,
+    shape: TreeShape,
+    m: int,
+    features: Features,
+    sides: Iterable[tuple[Features, Features]] = (),
 ) -> list[list[int]]:
-    """``A_k + A_{m-k}`` for ``k = 1 .. m/2``: what one split of the root is worth."""
-    allowed = _sizes(shape, m, features)
-    nothing = [0] * recursion.parts
+    """``A_k + A_{m-k}`` for ``k = 1 .. m/2``, the most over the ways to share the categories."""
+    allowed, parts = _sizes(shape, m, features), range(recursion.parts)
 
-    def joint(k: int) -> list[int]:
-        return recursion.joint(shape, k, m, features) if k in allowed else nothing
+    def joint(k: int, left: Features, right: Features) -> list[int]:
+        return recursion.joint(shape, k, m, left, right) if k in allowed else [0 for _ in parts]
 
-    same = shape.left is shape.right
     weights = []
     for k in range(1, m // 2 + 1):
-        low = joint(k)
-        high = low if same or 2 * k == m else joint(m - k)
-        weights.append([x + y for x, y in zip(low, high, strict=True)])
+        ways = [
+            (joint(k, small, large), joint(m - k, large, small))
+            for small, large in sides or [(features, features)]
+        ]
+        weights.append([max(low[c] + high[c] for low, high in ways) for c in parts])
     return weights
 
 
@@ -277,8 +282,8 @@ def first_bound(kind: str) -> Rule:
         first = recursion.joint(shape, 1, m, features)
         last = recursion.joint(shape, m - 1, m, features)
         return [
-            inside + max(edge, one + other)
-            for inside, edge, one, other in zip(inner, outer, first, last, strict=True)
+            inside + max(edge, low + high)
+            for inside, edge, low, high in zip(inner, outer, first, last, strict=True)
         ]
 
     return rule
@@ -295,11 +300,16 @@ def _splits_of_feature(kind: str, categories: int, m: int, k: int) -> int:
 def feature_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
     """Each feature fills the heaviest sizes within its own budget; at most the form with B(m)."""
     whole = budget_rule(recursion, shape, m, features)
-    plain = unordered_weights(recursion, shape, m, features)
+    plain = _weights(recursion, shape, m, features)
     kinds = [(features.real, plain, *_room("real", m, m))] if features.real else []
     for kind, at, times in distinct_features(features):
-        weights = _refined_weights(recursion, shape, m, features, kind, at)
-        kinds.append((times, weights, *_room(kind, getattr(features, kind)[at], m)))
+        categories = getattr(features, kind)[at]
+        sides = [
+            (with_categories(features, kind, at, some), with_categories(features, kind, at, rest))
+            for some, rest in shares(kind, categories)
+        ]
+        weights = _weights(recursion, shape, m, features, sides)
+        kinds.append((times, weights, *_room(kind, categories, m)))
     totals = []
     for c in range(recursion.parts):
         every, inner = 0, plain[0][c]
@@ -321,22 +331,3 @@ def _room(kind: str, categories: int, m: int) -> tuple[list[int], int]:
     thresholds = min(categories, m) - 1
     each = 2 if kind == "real" else min(categories - 1, 2)
     return [1 if 2 * k == m else each for k in sizes], thresholds
-
-
-def _refined_weights(
-    recursion: Recursion, shape: TreeShape, m: int, features: Features, kind: str, at: int
-) -> list[list[int]]:
-    """Heaviest split of each size over the ways its two parts can share the categories."""
-    sides = [
-        tuple(with_categories(features, kind, at, some) for some in pair)
-        for pair in shares(kind, getattr(features, kind)[at])
-    ]
-    weights = []
-    for k in range(1, m // 2 + 1):
-        best = [0] * recursion.parts
-        for small, large in sides:
-            low = recursion.joint(shape, k, m, small, large)
-            high = recursion.joint(shape, m - k, m, large, small)
-            best = [max(b, x + y) for b, x, y in zip(best, low, high, strict=True)]
-        weights.append(best)
-    return weights

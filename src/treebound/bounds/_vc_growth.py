@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds import _node_sums
+from treebound.bounds import _sums
 from treebound.bounds._by_size import alone, chain_sums, node_budgets, sum_over_sizes
 from treebound.bounds._scaled import TWO, Scaled
 from treebound.bounds.counting import sauer_shelah
@@ -245,7 +245,7 @@ class Node:
         inner: Scaled,
     ) -> None:
         sides = (*self.sides[0].arrays, *self.sides[1].arrays, np.array(ways, dtype=np.int32))
-        _node_sums.by_size(*sides, *rooms, 2.0, 1, 1, *every.arrays, *inner.arrays, 2)
+        _sums.by_size(*sides, *rooms, 2.0, 1, 1, *every.arrays, *inner.arrays, 2)
 
 
 class Growth:

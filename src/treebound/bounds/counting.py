@@ -85,57 +85,42 @@ def splits_of_size(m: int, k: int) -> int:
 def wedderburn_etherington(n: int) -> int:
     """Wedderburn-Etherington number: unordered binary tree shapes with ``n`` leaves."""
     n = as_int("n", "wedderburn_etherington", n, 1)
-    with _lock:
-        while len(_exact_shapes) <= n:
-            _exact_shapes.append(_next_exact(_exact_shapes))
-        return _exact_shapes[n]
-
-
-_exact_shapes: list[int] = [0, 1]
-
-
-def _next_exact(shapes: list[int]) -> int:
-    leaves = len(shapes)
-    half = (leaves + 1) // 2
-    count = sum(shapes[small] * shapes[leaves - small] for small in range(1, half))
-    if leaves % 2 == 0:
-        count += shapes[leaves // 2] * (shapes[leaves // 2] + 1) // 2
-    return count
+    return int(_shapes(n, "exact")[n])
 
 
 def log_wedderburn_etherington(n: IntArray) -> FloatArray:
     """Natural logarithms of Wedderburn-Etherington numbers, ``n >= 1``."""
-    return _log_shapes(int(n.max(initial=1)))[n]
-
-
-_scaled_shapes = np.array([0.0, 1.0 / _WEDDERBURN_BASE])
-
-
-def _log_shapes(leaves: int) -> FloatArray:
-    """``ln W(n)`` for n = 0..leaves at least, from the recurrence scaled by its rate."""
-    global _scaled_shapes
-    with _lock:
-        scaled = _scaled_shapes
-        if len(scaled) <= leaves:
-            table = np.zeros(max(leaves + 1, 2 * len(scaled)))
-            table[: len(scaled)] = scaled
-            for n in range(len(scaled), len(table)):
-                table[n] = _next_scaled(table, n)
-            _scaled_shapes = scaled = table
+    scaled = _shapes(int(n.max(initial=1)), "scaled")
     with np.errstate(divide="ignore"):
         logs: FloatArray = np.log(scaled)
     logs += np.arange(len(scaled)) * log(_WEDDERBURN_BASE)
     logs[1:4] = 0.0  # one shape each, without rounding
-    return logs
+    return logs[n]
 
 
-def _next_scaled(table: FloatArray, n: int) -> float:
-    half = (n + 1) // 2
-    count = float(table[1:half] @ table[n - 1 : n - half : -1])
-    if n % 2 == 0:
-        small = float(table[n // 2])
-        count += 0.5 * small * (small + _WEDDERBURN_BASE ** (-(n // 2)))
-    return count
+# The numbers of shapes as exact integers, and scaled by their rate of growth.
+_tables: dict[str, NDArray[Any]] = {
+    "exact": np.array([0, 1], dtype=object),
+    "scaled": np.array([0.0, 1.0 / _WEDDERBURN_BASE]),
+}
+
+
+def _shapes(leaves: int, kind: str) -> NDArray[Any]:
+    """The numbers of shapes with 0 to ``leaves`` leaves at least."""
+    with _lock:
+        table = _tables[kind]
+        start = len(table)
+        if start <= leaves:
+            table = np.resize(table, max(leaves + 1, 2 * start))
+            for n in range(start, len(table)):
+                half = (n + 1) // 2
+                twice = 2 * (table[1:half] @ table[n - 1 : n - half : -1])
+                if n % 2 == 0:
+                    alike = 1 if kind == "exact" else _WEDDERBURN_BASE ** (-(n // 2))
+                    twice += table[n // 2] * (table[n // 2] + alike)
+                table[n] = twice // 2 if kind == "exact" else twice / 2
+            _tables[kind] = table
+        return table
 
 
 def sauer_shelah(m: int, vc_dimension: int) -> int:

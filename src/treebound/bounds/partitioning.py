@@ -46,7 +46,7 @@ from treebound.bounds._recursion import (
     sum_over_sizes,
 )
 from treebound.bounds.counting import stirling
-from treebound.bounds.splits import Features, binomial_at_most, features_of, node_splits_of_size
+from treebound.bounds.splits import Features, features_of, node_splits_of_size
 from treebound.bounds.stumps import best_attribution
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
@@ -234,36 +234,27 @@ def _least_with_fast(
 # -- the theorems of the table ------------------------------------------------------------------
 
 
-def _real(m: int, k: int, features: Features) -> int:
-    return binomial_at_most(m, k, 2 * features.real)
+def _thresholds(m: int, k: int, features: Features) -> int:
+    return 2 * features.real + 2 * len(features.ordinal)
 
 
 def _ordinal(m: int, k: int, features: Features) -> int:
     two, three = len(features.ordinal), sum(o >= 3 for o in features.ordinal)
-    return binomial_at_most(m, k, 2 * two if 2 * k == m else two + three)
-
-
-def _ordinal_count(m: int, k: int, features: Features) -> int:
-    return binomial_at_most(m, k, 2 * len(features.ordinal))
-
-
-def _nominal(m: int, k: int, features: Features) -> int:
-    return binomial_at_most(m, k, len(features.nominal) * (m // min(k, m - k)))
+    return 2 * two if 2 * k == m else two + three
 
 
 def _mixture(m: int, k: int, features: Features) -> int:
-    thresholds = 2 * features.real + 2 * len(features.ordinal)
-    return binomial_at_most(m, k, thresholds + len(features.nominal) * (m // min(k, m - k)))
+    return _thresholds(m, k, features) + len(features.nominal) * (m // min(k, m - k))
 
 
 THEOREMS: Mapping[str, Theorem] = MappingProxyType(
     {
-        "real": Theorem(sum_over_sizes(_real), "real"),
+        "real": Theorem(sum_over_sizes(_thresholds), "real"),
         "ordinal-by-feature": Theorem(first_bound("ordinal"), "ordinal"),
         "ordinal-by-size": Theorem(sum_over_sizes(_ordinal), "ordinal"),
-        "ordinal-by-count": Theorem(sum_over_sizes(_ordinal_count), "ordinal"),
+        "ordinal-by-count": Theorem(sum_over_sizes(_thresholds), "ordinal"),
         "nominal-by-feature": Theorem(first_bound("nominal"), "nominal"),
-        "nominal-by-size": Theorem(sum_over_sizes(_nominal), "nominal"),
+        "nominal-by-size": Theorem(sum_over_sizes(_mixture), "nominal"),
         "mixture": Theorem(sum_over_sizes(_mixture, every_size=True)),
         "by-size": Theorem(_by_size),
         "within-budget": Theorem(budget_rule),

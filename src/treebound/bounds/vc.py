@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import log
-from typing import NamedTuple
 
 import numpy as np
 
@@ -63,10 +62,10 @@ class VCDimension:
     Examples
     --------
     >>> import treebound as tb
-    >>> found = tb.bounds.vc_dimension(tb.TreeShape.parse("((..).)"), tb.Landscape(real=4))
-    >>> print(found)
+    >>> dimension = tb.bounds.vc_dimension(tb.TreeShape.parse("((..).)"), tb.Landscape(real=4))
+    >>> print(dimension)
     7..11
-    >>> found.exact
+    >>> dimension.exact
     False
     """
 
@@ -112,10 +111,10 @@ def vc_dimension(shape: TreeShape, landscape: Landscape) -> VCDimension:
     Examples
     --------
     >>> import treebound as tb
-    >>> found = vc_dimension(tb.TreeShape.parse("((..).)"), tb.Landscape(real=10))
-    >>> found.lower, found.lower_by
+    >>> dimension = vc_dimension(tb.TreeShape.parse("((..).)"), tb.Landscape(real=10))
+    >>> dimension.lower, dimension.lower_by
     (11, 'cluster lemma')
-    >>> found.upper, found.upper_by
+    >>> dimension.upper, dimension.upper_by
     (14, 'chain lemma')
     >>> print(vc_dimension(tb.TreeShape.parse("(..)"), tb.Landscape(real=10)))
     6
@@ -125,29 +124,26 @@ def vc_dimension(shape: TreeShape, landscape: Landscape) -> VCDimension:
     if shape.is_leaf or features.is_empty:
         return VCDimension(1, 1, "one example", "one label")
     lower = shattered_at_least(shape, features)
-    upper = _largest_shattered(shape, features, lower.size)
-    return VCDimension(lower.size, upper.size, lower.by, upper.by)
+    upper, by = _largest_shattered(shape, features, lower.size)
+    return VCDimension(lower.size, upper, lower.by, by)
 
 
 # -- upper bounds ------------------------------------------------------------------------------
 
 
-class _UpperBound(NamedTuple):
-    """An upper bound and the theorem it rests on."""
-
-    size: int
-    by: str
+UpperBound = tuple[int, str]
+"""An upper bound and the theorem it rests on."""
 
 
-def _largest_shattered(shape: TreeShape, features: Features, at_least: int) -> _UpperBound:
+def _largest_shattered(shape: TreeShape, features: Features, at_least: int) -> UpperBound:
     """Upper bound on the VC dimension; no sample size up to ``at_least`` need be tried."""
     if features.is_one_threshold:
         # Leaves are intervals: L of them never alternate L + 1 labels (one_feature_partitions).
-        return _UpperBound(min(shape.leaves, *(features.ordinal or (shape.leaves,))), "intervals")
+        return min(shape.leaves, *(features.ordinal or (shape.leaves,))), "intervals"
     if features.is_real and (shape.leaves, features.real) in EXACT:
-        return _UpperBound(EXACT[shape.leaves, features.real], "exhaustive search")
+        return EXACT[shape.leaves, features.real], "exhaustive search"
     size = _first_unshattered(shape, features)
-    bound = _UpperBound(size - 1, "closed form")
+    bound: UpperBound = size - 1, "closed form"
     work = sum(not part.is_leaf for part in shape.subshapes()) * float(size) ** 2
     if work > _MOST_WORK:
         return bound
@@ -158,19 +154,20 @@ def _largest_shattered(shape: TreeShape, features: Features, at_least: int) -> _
 
 
 def _first_too_few(
-    shape: TreeShape, features: Features, at_least: int, closed: _UpperBound, *, follow: bool
-) -> _UpperBound:
+    shape: TreeShape, features: Features, at_least: int, closed: UpperBound, *, follow: bool
+) -> UpperBound:
     """The bound by the least sample size with fewer than ``2^m`` labellings, or a known one."""
-    growth, by_chains = growth_of(shape, features, closed.size, follow=follow)
-    m = np.arange(max(at_least, 1) + 1, closed.size + 1)
+    most = closed[0]
+    growth, by_chains = growth_of(shape, features, most, follow=follow)
+    m = np.arange(max(at_least, 1) + 1, most + 1)
     share = np.ldexp(growth.mantissa[m], np.clip(growth.power[m] - m, -1000, 1).astype(np.int32))
     few = np.flatnonzero(share < 1 - _MARGIN * (m > 53))
     if not len(few):
         return closed
     first = int(m[few[0]])
     if by_chains is None:
-        return _UpperBound(first - 1, "stump theorem")
-    return _UpperBound(first - 1, "chain lemma" if by_chains[first] else "partition theorems")
+        return first - 1, "stump theorem"
+    return first - 1, "chain lemma" if by_chains[first] else "partition theorems"
 
 
 def _first_unshattered(shape: TreeShape, features: Features) -> int:

@@ -62,7 +62,8 @@ def labelled_rows(
     model: Model, data: Path, options: FileOptions, target: str | None, also: str | None = None
 ) -> RawTable:
     """Rows with their labels, in the columns and classes of a model; perhaps one more column."""
-    return next(_labelled(model, [data], options, target, also).chunks(None)).with_rows()
+    (rows,) = _labelled(model, [data], options, target, also).chunks(None)
+    return rows.with_rows()
 
 
 def tested_rows(

@@ -66,14 +66,16 @@ def predict(
         Rows in memory at a time.
     """
     from treebound.cli.models import loaded_model, schema_of
-    from treebound.cli.weighting import with_threshold
+    from treebound.cli.weighting import AnswerThreshold
     from treebound.data.files import Source
     from treebound.exchange.answers import table_form, table_writer
 
     form = table_form(output)
     check_output(output, form, reads=[model, data, *more, options.schema], force=force)
     as_int("chunk_rows", "", chunk_rows, 1)
-    loaded = with_threshold(loaded_model(model, data), threshold)
+    loaded = loaded_model(model, data)
+    if threshold is not None:
+        loaded = AnswerThreshold.of(loaded, threshold).applied(loaded)
     if is_database(data):
         refuse_file_options(options, more)
         with table_writer(output, loaded, proba) as writer, relation_of(data) as relation:

@@ -178,8 +178,3 @@ class AnswerThreshold:
             f"{answer} Errors cost {figures['cost']:.3g} for each row, without this threshold "
             f"{figures['cost_without_threshold']:.3g}."
         )
-
-
-def with_threshold(model: Model, text: str | None) -> Model:
-    """The model that answers a class where its probability is at least a threshold."""
-    return model if text is None else AnswerThreshold.of(model, text).applied(model)

@@ -7,7 +7,8 @@ categories. The types of other files are those of their columns, unified over al
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -136,7 +137,8 @@ def read_raw(
 ) -> RawTable:
     """Read a whole table; its schema has all columns, with the categories that are found."""
     source = Source(table, as_schema(schema).with_target(target), unknown=unknown)
-    return next(source.chunks(None))
+    (whole,) = source.chunks(None)  # read to the end, so that its file is closed
+    return whole
 
 
 def no_rows(table: object) -> ValueError:
@@ -196,7 +198,8 @@ class Source(Batches):
         """The names of the columns to learn from, in the order of the first file."""
         if not self._complete:
             return self.asked.names
-        chunk = next(self._tables(1))
+        with closing(self._tables(1)) as chunks:
+            chunk = next(chunks)
         self._check(chunk)
         return self._schema(chunk).names
 
@@ -249,7 +252,9 @@ class Source(Batches):
         """The number of rows, where the files tell it without being read."""
         return self._fragments.n_rows() if self._fragments else None
 
-    def _tables(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
+    def _tables(
+        self, rows: int | None, columns: Sequence[str] | None = None
+    ) -> Generator[RawTable]:
         if self.files is None:
             frame = _frame(self.native)
             step = rows or max(len(frame), 1)

@@ -107,14 +107,11 @@ def findings(sample: Sample, sketch: RowSketch | None = None) -> list[Finding]:
     """
     if sample.n_rows < _FEW_ROWS:
         return []
-    pairs = zip(sample.columns, sample.X.values, strict=True)
-    nominal = [
-        own
-        for column, codes in pairs
-        if column.kind != "real"
-        for own in _categories(column, codes)
-    ]
-    return [*_real_columns(sample), *nominal, *_repeated_rows(sample, sketch)]
+    listed = [*_real_columns(sample)]
+    for column, codes in zip(sample.columns, sample.X.values, strict=True):
+        if column.kind != "real":
+            listed += _categories(column, codes)
+    return [*listed, *_repeated_rows(sample, sketch)]
 
 
 def target_findings(sample: Sample, target: str) -> list[Finding]:

@@ -116,18 +116,11 @@ def _join_samples(samples: Sequence[Sample]) -> Sample:
 
 def as_table(sample: Sample, schema: LearnedSchema) -> Table:
     """The rows of a sample as if they were read in memory; its columns can be learned again."""
-    columns = [
-        RawColumn("number", values)
-        if column.kind == "real"
-        else RawColumn(
-            family_of(column.categories or ()),
-            values,
-            column.categories,
-            ordered=column.kind == "ordinal",
-            declared=column.declared,
-        )
-        for column, values in zip(sample.columns, sample.X.values, strict=True)
-    ]
+    columns = []
+    for column, values in zip(sample.columns, sample.X.values, strict=True):
+        family = "number" if column.kind == "real" else family_of(column.categories or ())
+        ordered = column.kind == "ordinal"
+        columns.append(RawColumn(family, values, column.categories, ordered, column.declared))
     return Table(schema.names, (sample.n_rows, len(columns)), raw=tuple(columns))
 
 

@@ -403,9 +403,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_plain(each) for each in value]
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: _plain(each) for name, each in value.items()}
     finite = isinstance(value, float) and math.isfinite(value)
     whole = isinstance(value, int) and -(2**63) <= value < 2**64
     if finite or whole or value is None or isinstance(value, str):

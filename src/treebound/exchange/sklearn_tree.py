@@ -20,7 +20,7 @@ from treebound.data import Column, Sample
 from treebound.data.frames import Table
 from treebound.data.targets import read_classes
 from treebound.data.weights import class_factors, class_totals, snapped
-from treebound.exchange.foreign import bare_tree, float64_threshold
+from treebound.exchange.imports import bare_tree, float64_threshold
 from treebound.exchange.indicators import Indicators
 from treebound.model import Model
 from treebound.model_methods import as_model

@@ -49,11 +49,11 @@ def column_document(column: Column, listed: bool) -> doc.ColumnDocument:
 def columns_of(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
     """The columns of a document; their names must differ."""
     read = []
-    for at, item in enumerate(columns):
-        where, categories = f"columns[{at}].categories", item.categories
-        if (categories is None) != (item.kind == "real"):
+    for at, own in enumerate(columns):
+        where, categories = f"columns[{at}].categories", own.categories
+        if (categories is None) != (own.kind == "real"):
             raise FormatError(where, "must be null exactly when the kind is 'real'")
-        column = Column(item.name, item.kind, None, item.declared, item.missing)
+        column = Column(own.name, own.kind, None, own.declared, own.missing)
         if isinstance(categories, int):
             column = replace(column, categories=(), unlisted=categories)
         elif categories is not None:

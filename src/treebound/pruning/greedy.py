@@ -102,7 +102,7 @@ class BoundScorer:
             growth = float(self._by_leaves[state.leaves - 1])
         else:
             growth = self._of(_shapes(state)[state.root])
-        return self._objective.one(state.leaves, state.errors, growth)
+        return self._objective.of_tree(state.leaves, state.errors, growth)
 
     def after(self, nodes: Ints, leaves: Ints, errors: Floats) -> Floats:
         """The scores of the tree after each replacement."""

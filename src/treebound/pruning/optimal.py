@@ -207,7 +207,7 @@ def _least_by_halves(sizes: BestBySize, objective: Objective) -> tuple[int, floa
     ranges = [(1, len(errors))]
     while ranges:
         low, high = ranges.pop()
-        least = objective.one(low, errors[high - 1], penalty[low - 1])
+        least = objective.of_tree(low, errors[high - 1], penalty[low - 1])
         if low == high:
             if (least, low) < (best, size) or size == 0:
                 best, size = least, low

@@ -200,6 +200,6 @@ class Objective:
             self.m, whole, lambda _: log_tau, delta=self.delta, log_prior=log_prior
         )
 
-    def one(self, leaves: int, errors: float, log_tau: float) -> float:
+    def of_tree(self, leaves: int, errors: float, log_tau: float) -> float:
         """The score of a single tree."""
         return float(self(np.array([leaves]), np.array([errors]), np.array([log_tau]))[0])

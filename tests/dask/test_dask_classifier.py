@@ -113,6 +113,43 @@ def test_arrays_give_the_model_of_memory(client):
     assert model.score(*lazy) == expected.score(X, y)
 
 
+def many_lazy(table, folder):
+    dd.from_pandas(table, npartitions=18).to_parquet(folder)
+    return dd.read_parquet(folder, split_row_groups=True)
+
+
+MANY = {
+    "lazy": many_lazy,
+    "on the workers": lambda table, _: dd.from_pandas(table, npartitions=18).persist(),
+    "of other tasks": lambda table, _: dd.from_pandas(table, npartitions=24).repartition(
+        npartitions=18
+    ),
+    "shared": lambda table, _: (lambda rows: rows.assign(b=rows["b"] + 0 * rows["b"].sum()))(
+        dd.from_pandas(table, npartitions=18)
+    ),
+}
+
+
+@pytest.mark.parametrize("form", MANY)
+def test_many_small_partitions(client, tmp_path, form):
+    table, options = frame(900), OPTIONS[1]
+    rows, labels, weights = table.drop(columns=["label", "weight"]), table["label"], table["weight"]
+    expected = BoundTreeClassifier(**options).fit(rows, labels, weights)
+    lazy = MANY[form](table, tmp_path / "rows")
+    assert_same(DaskBoundTreeClassifier(**options).fit(lazy, "label", "weight"), expected)
+
+
+def test_many_small_partitions_take_few_tasks(client):
+    from treebound.dask.partitions import partitions
+
+    lazy = dd.from_pandas(frame(600), npartitions=60)
+    groups = partitions(client, lazy, "label", None).groups(range(60))
+    assert sorted(k for group in groups for k in group) == list(range(60))
+    assert len(groups) <= 8  # four for each of two threads
+    barrier = partitions(client, lazy.shuffle("count", npartitions=60), "label", None)
+    assert len(barrier.groups(range(60))) == 60  # tasks of a shuffle are Dask's own
+
+
 def test_answers_for_frames_are_lazy_and_keep_the_index(client):
     table = frame()
     rows = table.drop(columns=["label", "weight"])
@@ -217,7 +254,7 @@ def test_labels_that_are_read_apart(client, tmp_path):
 
 def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
     """Where the divisions are not known too; rows that were chosen apart go by their place."""
-    from treebound.dask.collections import partitions
+    from treebound.dask.partitions import partitions
 
     table = frame(400).drop(columns=["weight", "size"])
     for k in range(4):
@@ -226,8 +263,8 @@ def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
     lazy = dd.read_parquet(tmp_path)
     X, y = lazy.drop(columns="label"), lazy["label"]
     assert not X.known_divisions
-    assert len(partitions(X, y, None).pieces[0]) == 1
-    assert len(partitions(X[X["count"] > 3], y[X["count"] > 3], None).pieces[0]) == 2
+    assert len(partitions(None, X, y, None)._parts[0].keys) == 1
+    assert len(partitions(None, X[X["count"] > 3], y[X["count"] > 3], None)._parts[0].keys) == 2
     options = {"pruning": None, "max_leaves": 12}
     expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
     assert_same(DaskBoundTreeClassifier(**options).fit(X, y), expected)
@@ -329,7 +366,7 @@ def test_parquet_files_whose_columns_dask_reads_in_other_partitions(client, tmp_
 
 def test_workers_load_no_scikit_learn():
     code = (
-        "import sys, treebound.dask.collections, treebound.dask.tasks\n"
+        "import sys, treebound.dask.partitions\n"
         "import treebound.dask.engine\n"
         "assert not {'sklearn', 'scipy'} & set(sys.modules)"
     )

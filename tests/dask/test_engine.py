@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def grown_on_dask(client, sample, parts, bins, options, limits, finer):
     from treebound.dask.partitions import Partitions
 
     raw = [(dask.delayed(part),) for part in parts]
-    engine = DaskEngine(client, Partitions(raw), same, bins, sample.n_classes)
+    engine = DaskEngine(Partitions(client, raw), same, bins, sample.n_classes)
     try:
         return grow_on_engine(
             engine, sample.columns, sample.classes, options,
@@ -65,3 +66,31 @@ def test_dask_grows_the_tree_of_memory(client, part):
 def test_a_thousand_trees_on_dask_are_those_of_memory(client, part):
     for seed in range(100):
         assert_same_tree(client, [300 + part, seed], 200)
+
+
+def test_partitions_that_become_one_shard_keep_their_row_numbers():
+    import distributed
+
+    from treebound.dask.engine import DaskEngine
+    from treebound.dask.partitions import Partitions
+    from treebound.tree.naming import naming_rows
+
+    rng = np.random.default_rng(0)
+    sample = random_sample(rng, 400)
+    options = random_options(rng, most_leaves=12)
+    tree = grow(sample, options)
+    parts = [sample.part(rows) for rows in np.array_split(np.arange(sample.n_rows), 50)]
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        raw = [(future,) for future in client.scatter(parts)]  # in turn on both workers
+        engine = DaskEngine(
+            Partitions(client, raw), same, random_bins(rng, sample), sample.n_classes
+        )
+        assert any(b - a > 1 for group in engine._groups for a, b in pairwise(group))
+        assert len(engine._groups) == 8
+        np.testing.assert_array_equal(engine.name(tree), naming_rows(tree, sample))
+        engine.close()

@@ -63,7 +63,7 @@ def engine_of(client, sample, read=the_part, n_parts=6):
     parts = np.array_split(np.arange(sample.n_rows), n_parts)
     raw = [(dask.delayed(sample), dask.delayed(part)) for part in parts]
     bins = make_bins(sample.columns, sample.X.part(np.arange(0, 6000, 7)).values, 32)
-    return DaskEngine(client, Partitions(raw), read, bins, sample.n_classes)
+    return DaskEngine(Partitions(client, raw), read, bins, sample.n_classes)
 
 
 def grown(engine, sample, progress=None):
@@ -317,11 +317,11 @@ def test_paused_workers_are_said(monkeypatch, sample, expected):
 def tasks_of_a_fit(sample, n_workers, monkeypatch):
     from treebound.dask.engine import DaskEngine
 
-    names, plain = [], DaskEngine._submit
+    names, plain = [], DaskEngine._map
 
-    def noted(self, function, *args, **options):
-        names.append(function.__name__)
-        return plain(self, function, *args, **options)
+    def noted(self, function, *args):
+        names.extend([function.__name__] * len(args[0]))
+        return plain(self, function, *args)
 
     with (
         distributed.LocalCluster(
@@ -330,7 +330,7 @@ def tasks_of_a_fit(sample, n_workers, monkeypatch):
         distributed.Client(cluster) as client,
         monkeypatch.context() as patched,
     ):
-        patched.setattr(DaskEngine, "_submit", noted)
+        patched.setattr(DaskEngine, "_map", noted)
         grown(engine_of(client, sample, n_parts=8), sample)
     return len(names)
 
@@ -354,7 +354,7 @@ def test_scattered_rows_that_are_lost_are_named(sample):
         parts = [sample.part(rows) for rows in np.array_split(np.arange(sample.n_rows), 6)]
         raw = [(future,) for future in client.scatter(parts)]
         bins = make_bins(sample.columns, sample.X.part(np.arange(0, 6000, 7)).values, 32)
-        engine = DaskEngine(client, Partitions(raw), same_part, bins, sample.n_classes)
+        engine = DaskEngine(Partitions(client, raw), same_part, bins, sample.n_classes)
 
         def progress(state):
             if state.passes == 2:
@@ -362,12 +362,37 @@ def test_scattered_rows_that_are_lost_are_named(sample):
                 for pid in client.run(os.getpid).values():
                     os.kill(pid, signal.SIGKILL)
 
-        with pytest.raises(RuntimeError, match=r"rows \(partitions? .*; worker tcp.* client.repl"):
+        with pytest.raises(RuntimeError, match=r"rows of partition.* \(worker tcp.* client.repl"):
             grown(engine, sample, progress)
 
 
 def same_part(sample, y, weight, first):
     return PartRows(sample)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_worker_that_hangs_is_named_and_given_up(monkeypatch, sample, expected, which):
+    from treebound.dask import waiting
+
+    monkeypatch.setattr(waiting, "PATIENCE", 1.0)
+    stopped = []
+    with (
+        dask.config.set({"distributed.scheduler.worker-ttl": "6s"}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+
+        def progress(state):
+            if state.passes == 3 and not stopped:
+                stopped.append(sorted(client.run(os.getpid).values())[which])
+                os.kill(stopped[0], signal.SIGSTOP)
+
+        with pytest.warns(UserWarning, match="No word from 1 of 2 workers for 1 s: tcp"):
+            assert_same(grown(engine_of(client, sample), sample, progress), expected)
+    assert stopped
 
 
 @pytest.mark.heavy

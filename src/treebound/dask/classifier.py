@@ -19,20 +19,20 @@ from treebound._validation import with_parameters
 from treebound.classifier import BoundTreeClassifier
 from treebound.classifier.not_in_memory import fit_parts, refuse_groups, rows_to_gather
 from treebound.classifier.progress import Watch
-from treebound.dask import tasks
-from treebound.dask.collections import (
+from treebound.dask.partitions import (
+    Partitions,
     is_array,
     is_frame,
-    map_rows,
+    learn,
+    numbers,
     partitions,
-    partitions_of,
     plain_numbers,
+    size,
 )
-from treebound.dask.partitions import Partitions
-from treebound.dask.tasks import PartitionError
+from treebound.dask.waiting import PartitionError
 from treebound.data.folds import LeftOut
-from treebound.data.learned import LearnedSchema, PartFacts, put_together, with_numbers
-from treebound.data.parts import PartReader, PartRows
+from treebound.data.learned import LearnedSchema, put_together, with_numbers
+from treebound.data.parts import PartReader
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.options import Progress
@@ -134,33 +134,30 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         watch = Watch.of(verbose, callback, checkpoint)
         if columns is not None:
             X = X[[*columns, *_names(y, sample_weight)]]
-        raw = partitions(X, y, sample_weight)
-        client = self._client()
-        plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]
+        rows = partitions(self._client(), X, y, sample_weight)
         with ExitStack() as stack:
 
-            def learn(held_out: LeftOut | None) -> LearnedSchema:
-                return self._learn(client, raw, plain, (X, y, sample_weight), held_out)
-
             def engine(reader: PartReader, bins: Bins) -> Engine:
-                schema, read = reader.schema, _reading(reader)
+                schema = reader.schema
+                read = replace(reader, schema=replace(schema, sample=())).read
                 n_rows = schema.n_rows + schema.held_out
-                if client is None:
+                if rows.client is None:
                     threads = effective_jobs(self.n_jobs)
-                    return stream_engine(raw.here(read), bins, n_rows, n_threads=threads)
+                    return stream_engine(rows.here(read), bins, n_rows, n_threads=threads)
                 from treebound.dask.engine import DaskEngine
 
-                first = None if reader.rows is None else _first_rows(client, raw, schema)
+                first = None if reader.rows is None else _first_rows(rows, schema)
                 engine = DaskEngine(
-                    client, raw, read, bins, len(schema.classes), n_rows=n_rows, first=first,
+                    rows, read, bins, len(schema.classes), n_rows=n_rows, first=first,
                     gather_rows=rows_to_gather(self, n_rows),
                 )  # fmt: skip
                 stack.callback(engine.close)
-                raw.release()
+                rows.release()
                 return engine
 
             model = fit_parts(
-                self, learn, lambda reader: raw.each(client, _reading(reader)), engine,
+                self, partial(self._learn, rows, X, y, sample_weight),
+                lambda reader: rows.each(reader.read), engine,
                 target=_name_of(y), watch=watch,
             )  # fmt: skip
         return self._set_model(model)
@@ -176,44 +173,38 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             return None
 
     def _learn(
-        self,
-        client: Any,
-        raw: Partitions,
-        plain: list[str],
-        given: tuple[Any, Any, Any],
-        held_out: LeftOut | None,
+        self, rows: Partitions, X: Any, y: Any, weight: Any, held_out: LeftOut | None
     ) -> LearnedSchema:
         """What columns and classes are.
 
-        Columns of plain numbers are looked at in a few partitions only, which are ``kept`` until
-        they are coded. Where that fails, all are read for an error with the number of the
-        partition.
+        Columns of plain numbers are looked at in a few partitions only, which are kept until they
+        are coded. Where that fails, all are read for an error with the number of the partition.
         """
+        names = [name for name in getattr(X, "columns", ()) if name not in _names(y, weight)]
+        plain = [name for name in plain_numbers(X) if name in names]
         if plain and self.ordinal_features is None and isinstance(self.categorical_features, str):
-            X, y, weight = given
-            names = [c for c in X.columns if c not in _names(y, weight)]
-            some = np.unique(np.linspace(0, len(raw) - 1, min(len(raw), _SAMPLED)).astype(int))
+            some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLED)).astype(int))
             with suppress(ValueError, TypeError, PartitionError):
-                rest = partitions_of(X, y, weight, [name for name in names if name not in plain])
-                schema = self._put_together(client, rest, held_out)
-                raw.keep(client, some.tolist())
-                values = raw.each(client, partial(tasks.numbers, names=plain), some.tolist())
-                return with_numbers(schema, names, values)
-        return self._put_together(client, raw, held_out)
+                others = X[[name for name in X.columns if name not in plain]]  # read without these
+                schema = self._put_together(partitions(rows.client, others, y, weight), held_out)
+                rows.keep(some.tolist())
+                return with_numbers(
+                    schema, names, rows.each(partial(numbers, names=plain), some.tolist())
+                )
+        return self._put_together(rows, held_out)
 
-    def _put_together(
-        self, client: Any, rows: Partitions, held_out: LeftOut | None
-    ) -> LearnedSchema:
+    def _put_together(self, rows: Partitions, held_out: LeftOut | None) -> LearnedSchema:
         """What all partitions tell, without the rows held out."""
-        learn = partial(
-            tasks.learn,
-            categorical_features=self.categorical_features,
-            ordinal_features=self.ordinal_features,
-            sample_rows=max(256, _SAMPLE_ROWS // len(rows)),
-            held_out=held_out,
+        facts = rows.each(
+            partial(
+                learn,
+                categorical_features=self.categorical_features,
+                ordinal_features=self.ordinal_features,
+                sample_rows=max(256, _SAMPLE_ROWS // len(rows)),
+                held_out=held_out,
+            ),
+            first=None if held_out is None else _first_rows(rows),
         )
-        first = None if held_out is None else _first_rows(client, rows)
-        facts: list[PartFacts] = rows.each(client, learn, first=first)
         numbered = [replace(part, number=k) for k, part in enumerate(facts)]
         return put_together(numbered, class_weight=self.class_weight)
 
@@ -232,9 +223,13 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         name = self.target_name_ if method == "predict" else None
         answer = partial(_answers, self.to_local(), method, nothing, name)
         if is_frame(X):
-            return map_rows(X, answer, answer(X._meta))
-        width = nothing.shape[1] if nothing.ndim == 2 else None
-        return map_rows(X, answer, nothing.dtype, width)
+            return X.map_partitions(answer, meta=answer(X._meta))
+        X = X.rechunk({1: X.shape[1]})
+        kept = None if nothing.ndim == 1 else (X.chunks[0], nothing.shape[1:])
+        dropped = 1 if kept is None else None
+        return X.map_blocks(
+            answer, dtype=nothing.dtype, meta=nothing, chunks=kept, drop_axis=dropped
+        )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy: the share of rows, by weight, whose class is predicted. Computed at once.
@@ -255,9 +250,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         check_is_fitted(self)
         if not (is_frame(X) or is_array(X)):
             return float(super().score(X, y, sample_weight))
-        count = partial(_right, self.to_local())
-        counts = partitions(X, y, sample_weight).each(self._client(), count)
-        right, total = np.sum(counts, axis=0)
+        rows = partitions(self._client(), X, y, sample_weight)
+        right, total = np.sum(rows.each(partial(_right, self.to_local())), axis=0)
         return float(right / total)
 
     # -- keeping ---------------------------------------------------------------------------
@@ -274,29 +268,12 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         del parameters["client"]
         return BoundTreeClassifier(**parameters)._with_model(self.model_)
 
-    def save(self, path: Any, *, pruning_path: bool = True, row_record: bool = True) -> None:
-        """Write the model as JSON, as :meth:`treebound.BoundTreeClassifier.save` does.
 
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-        pruning_path, row_record : bool
-            Whether to keep the pruning path, and the hashes of rows.
-        """
-        self.to_local().save(path, pruning_path=pruning_path, row_record=row_record)
-
-
-def _first_rows(client: Any, raw: Partitions, schema: LearnedSchema | None = None) -> list[int]:
+def _first_rows(rows: Partitions, schema: LearnedSchema | None = None) -> list[int]:
     """The number of the first row of every partition, where columns were not learned in these."""
-    learned = schema is not None and not schema.held_out and len(schema.part_rows) == len(raw)
-    sizes = schema.part_rows if schema and learned else raw.each(client, tasks.size)
+    learned = schema is not None and not schema.held_out and len(schema.part_rows) == len(rows)
+    sizes = schema.part_rows if schema and learned else rows.each(size)
     return [0, *accumulate(sizes)][:-1]
-
-
-def _reading(reader: PartReader) -> Callable[..., PartRows]:
-    """What workers do to read a partition."""
-    return partial(tasks.read, reader=replace(reader, schema=replace(reader.schema, sample=())))
 
 
 def _name_of(y: Any) -> str | None:

@@ -7,6 +7,7 @@ away from its files, its partitions are read and coded again.
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import time
 import uuid
@@ -20,17 +21,17 @@ from weakref import WeakSet
 import numpy as np
 from distributed import get_worker
 
+from treebound.dask import waiting
 from treebound.dask.partitions import Partitions, in_words
-from treebound.dask.tasks import PartitionError
-from treebound.dask.waiting import gathered, waited
+from treebound.dask.waiting import PartitionError, gathered, waited
 from treebound.dask.worker import FitState, Plan, Request, ask, finish, folder_of
 from treebound.data.parts import PartRows
 from treebound.data.spill import SpillFile, ValuesLost
-from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import ShardEngine
 from treebound.growing.questions import ShardSplit, Subtree
 from treebound.growing.shard import (
+    Bundle,
     Coded,
     Facts,
     code_parts,
@@ -44,6 +45,8 @@ from treebound.growing.shard import (
 _FAN = 8
 # Rows of a bundle, about, at most.
 _BUNDLE_ROWS = 1 << 23
+# Seconds after which bundles are looked at while a request is not answered.
+_GLANCE = 1.0
 # How often lost values are looked for before the error is the user's.
 _TRIES = 8
 
@@ -56,13 +59,18 @@ def _code(parts: Iterator[PartRows], bins: Bins, token: str) -> list[Coded]:
         file.close()
 
 
-def _same(value: Any) -> Any:
-    return value
+def _code_again(parts: Iterator[PartRows], bins: Bins, token: str, *bundle: Any) -> Bundle:
+    """A bundle with its files, by one task: no other worker may be able to read them."""
+    return make_bundle(_code(parts, bins, token), bins, *bundle)
 
 
 def _facts(coded: list[Coded]) -> tuple[Facts, list[int]]:
     """What is known of coded rows, and the rows of each part."""
     return reduce(add, [some.facts for some in coded]), [n for some in coded for n in some.sizes]
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 class DaskEngine(ShardEngine):
@@ -74,7 +82,6 @@ class DaskEngine(ShardEngine):
 
     def __init__(
         self,
-        client: Any,
         partitions: Partitions,
         read: Callable[..., PartRows],
         bins: Bins,
@@ -86,12 +93,12 @@ class DaskEngine(ShardEngine):
     ) -> None:
         super().__init__(bins, n_classes)
         self.gather_rows = gather_rows
-        self._client, self._partitions = client, partitions
+        self._client, self._partitions = partitions.client, partitions
         self._first = first or [0] * len(partitions)
         self._token, self._number = uuid.uuid4().hex, count()
         self._futures: WeakSet[Any] = WeakSet()
-        client.register_plugin(FitState())
-        self._read, self._bins = self._submit(_same, read), self._submit(_same, bins)
+        self._client.register_plugin(FitState())
+        self._read, self._bins = self._map(_same, [read, bins])
         # all divisions of the rows, and how many of them all bundles have behind them
         self._divisions: list[Sequence[ShardSplit]] = []
         self._n_divided, self._located = 0, False
@@ -104,19 +111,20 @@ class DaskEngine(ShardEngine):
     def _start(self, n_rows: int) -> None:
         """Read and code all partitions."""
         numbers = range(len(self._partitions))
-        self._groups = self._partitions.groups(self._client, numbers, n_rows // _BUNDLE_ROWS)
-        coded = self._coded(self._groups)
-        waited(self._client, coded, lambda i: f"The rows of {in_words(self._groups[i])}")
-        held = self._client.who_has(coded)
-        self._homes = [next(iter(held.get(future.key) or [""])) for future in coded]
-        told = [self._submit(_facts, future) for future in coded]
+        self._groups = self._partitions.groups(numbers, n_rows // _BUNDLE_ROWS)
+        self._homes = [""] * len(self._groups)
+        coded = self._compute([self._task(group, _code) for group in self._groups])
+        told = self._map(_facts, waited(self._client, coded, self._name))
         facts, sizes = zip(*gathered(self._client, told, self._name), strict=True)
-        self._sizes = np.zeros(len(numbers), dtype=np.int64)
-        for group, own in zip(self._groups, sizes, strict=True):
-            self._sizes[group] = own
-        firsts = np.cumsum(self._sizes) - self._sizes
-        self._starts = [firsts[group].tolist() for group in self._groups]
-        self.start(coded, facts, [[i] for i in range(len(coded))], list(enumerate(self._starts)))
+        rows = np.zeros(len(numbers), dtype=np.int64)
+        rows[[k for group in self._groups for k in group]] = [n for own in sizes for n in own]
+        starts = np.cumsum(rows) - rows
+        self._starts = [starts[group].tolist() for group in self._groups]
+        total = reduce(add, facts)
+        of_all = ([same] * len(coded) for same in (self._bins, total.total, self._n_classes))
+        bins, totals, classes = of_all
+        bundles = self._map(make_bundle, coded, bins, totals, self._starts, classes)
+        self.start_bundles(total, bundles)
 
     def close(self) -> None:
         """Release everything on the workers; their files go with it."""
@@ -131,35 +139,28 @@ class DaskEngine(ShardEngine):
 
     # -- rows on workers -----------------------------------------------------------------------
 
-    def _submit(self, function: Callable[..., Any], *args: Any, home: str = "") -> Any:
-        """A task, on a worker if it lives."""
-        future = self._client.submit(function, *args, key=self._key(function), **_on(home))
-        self._futures.add(future)
-        return future
+    def _map(self, function: Callable[..., Any], *args: Sequence[Any]) -> list[Any]:
+        """Tasks, sent at once: one for each of the arguments."""
+        keys = [self._key(function) for _ in args[0]]
+        futures: list[Any] = self._client.map(function, *args, key=keys)
+        self._futures.update(futures)
+        return futures
+
+    def _compute(self, tasks: Sequence[Any]) -> list[Any]:
+        futures: list[Any] = self._client.compute(tasks)
+        self._futures.update(futures)
+        return futures
 
     def _key(self, function: Callable[..., Any]) -> str:
         """The name of a task, from which workers know what fit it belongs to."""
         return f"{function.__name__.strip('_')}-treebound-{self._token}-{next(self._number)}"
 
-    def _coded(self, groups: Sequence[Sequence[int]], home: str = "") -> list[Any]:
-        """Futures of coded partitions, on a worker if it lives."""
-        tasks = [
-            self._partitions.task(
-                group, _code, self._read, self._bins, self._token,
-                first=self._first, key=self._key(_code),
-            )
-            for group in groups
-        ]  # fmt: skip
-        futures = list(self._client.compute(tasks, **_on(home)))
-        self._futures.update(futures)
-        return futures
-
-    def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[Any]) -> Any:
-        """A task that makes a bundle of coded rows, where they are."""
-        ((i, first),) = starts
-        return self._submit(
-            make_bundle, *coded, self._bins, total, first, self._n_classes, home=self._homes[i]
-        )
+    def _task(self, group: Sequence[int], use: Callable[..., Any], *args: Any) -> Any:
+        """A task that reads some partitions."""
+        return self._partitions.task(
+            group, use, self._read, self._bins, self._token, *args,
+            first=self._first, key=self._key(use),
+        )  # fmt: skip
 
     def keep(self, results: Any) -> None:
         """Divide the rows with the next request; bundles of other codes are made by tasks."""
@@ -167,11 +168,8 @@ class DaskEngine(ShardEngine):
         if function is divide_rows:
             self._divisions.append(*args)
             return
-        self._bins = self._submit(_same, *args)
-        self._bundles = [
-            self._submit(function, bundle, self._bins, home=home)
-            for bundle, home in zip(self._bundles, self._homes, strict=True)
-        ]
+        (self._bins,) = self._map(_same, args)
+        self._bundles = self._map(function, self._bundles, [self._bins] * len(self._bundles))
         self._located = False
 
     # -- requests ------------------------------------------------------------------------------
@@ -187,9 +185,22 @@ class DaskEngine(ShardEngine):
         def send() -> Any:
             plan = Plan.over(self._holders(), _FAN)
             request = self._request(asked, args, function)
-            return self._client.run(ask, request, plan, workers=[plan.address])[plan.address]
+            return self._client.sync(self._answer, request, plan)
 
         return self._tried(send)
+
+    async def _answer(self, request: bytes, plan: Plan) -> Any:
+        """What a worker tells; Dask would try for half a minute to reach one that is gone."""
+        call = self._client.run(ask, request, plan, workers=[plan.address])
+        asked, start = asyncio.ensure_future(call), time.monotonic()
+        while not (await asyncio.wait([asked], timeout=_GLANCE))[0]:
+            if any(bundle.status != "finished" for bundle in self._bundles):
+                asked.cancel()
+                raise ValuesLost
+            if time.monotonic() - start > waiting.PATIENCE:
+                await waiting.tell_of_workers(self._client)
+                start = time.monotonic()
+        return asked.result()[plan.address]
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
         """What is below small nodes: every worker gets the rows of some of them, and no others."""
@@ -198,11 +209,9 @@ class DaskEngine(ShardEngine):
 
         def send() -> list[Any]:
             plans = [Plan(*held, []) for held in self._holders()]
-            tasks = []
-            for group in groups:
-                slots = [subtree.slot for subtree in group]
-                request = self._request(gather_rows, (slots,), join_pieces)
-                tasks.append(self._submit(finish, request, plans, group))
+            slots = [[subtree.slot for subtree in group] for group in groups]
+            requests = [self._request(gather_rows, (own,), join_pieces) for own in slots]
+            tasks = self._map(finish, requests, [plans] * n_groups, groups)
             return gathered(self._client, tasks, lambda _: "Rows")
 
         grown = self._tried(send)
@@ -256,22 +265,10 @@ class DaskEngine(ShardEngine):
         self._located, self._n_divided = True, 0
 
     def _renew(self, i: int) -> None:
-        """Read and code the partitions of a bundle again.
-
-        On one worker, as no other may be able to read the files.
-        """
-        homes = sorted(self._client.nthreads())
-        self._homes[i] = homes[i % len(homes)] if homes else ""
-        coded = self._coded([self._groups[i]], self._homes[i])
-        self._bundles[i] = self.bundle(coded, self._facts.total, [(i, self._starts[i])])
+        """Read and code the partitions of a bundle again."""
+        of_bundle = self._facts.total, self._starts[i], self._n_classes
+        (self._bundles[i],) = self._compute([self._task(self._groups[i], _code_again, *of_bundle)])
 
     def _name(self, i: int) -> str:
         """Which rows a bundle has, and where they were."""
-        group = self._groups[i]
-        where = f"{in_words(group)}; worker {self._homes[i] or 'unknown'}"
-        return f"{self._sizes[group].sum():,} rows ({where})"
-
-
-def _on(home: str) -> dict[str, Any]:
-    """Where a task is to run, if that worker lives."""
-    return {"workers": [home], "allow_other_workers": True} if home else {}
+        return f"The rows of {in_words(self._groups[i])} (worker {self._homes[i] or 'unknown'})"

@@ -5,61 +5,147 @@ A task for each of them would cost the scheduler more than small partitions cost
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from treebound._extras import require
-from treebound.dask.tasks import (
-    Group,
-    PartitionError,
-    Subgraph,
-    as_they_are,
-    in_partition,
-    use_group,
-)
-from treebound.dask.waiting import gathered, waited
-from treebound.data.parts import PartRows
+from treebound._validation import invalid
+from treebound.dask.waiting import PartitionError, gathered, waited
+from treebound.data.learned import PartFacts, nothing_but_rows, some_numbers
+from treebound.data.parts import PartRows, learn_part
 
-# Tasks for each thread of the cluster, at most.
+# Tasks for each thread of the cluster, about.
 _TASKS = 4
 
 
+class Subgraph(NamedTuple):
+    """How a partition is computed: ``graph`` makes the pieces of these keys, of what it needs."""
+
+    keys: list[Any]
+    graph: dict[Any, Any]
+    needs: dict[Any, Any]  # futures, or delayed objects, by their keys
+
+
+# -- on a worker: what a partition is before it is coded -----------------------------------------
+
+
+def in_partition(number: int, function: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
+    """Call a function; an error tells the number of the partition, once."""
+    try:
+        return function(*args, **options)
+    except Exception as error:
+        if str(error).startswith(f"Partition {number}"):
+            raise
+        if isinstance(error, ValueError | TypeError):
+            raise type(error)(f"Partition {number}: {error}") from error
+        raise PartitionError(
+            f"Partition {number} failed with {type(error).__name__}: {error}"
+        ) from error
+
+
+def _on_group(
+    split: Callable[..., Any],
+    work: Sequence[tuple[int, Subgraph, dict[str, Any]]],
+    use: Callable[..., Any],
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    needs: Sequence[Sequence[Any]],
+) -> Any:
+    """Use what a function gives for some partitions, which are computed one after the other."""
+    from dask.local import get_sync
+
+    def each() -> Iterator[Any]:
+        for (number, part, more), own in zip(work, needs, strict=True):
+            values = {
+                key: (partial(_same, value),) for key, value in zip(part.needs, own, strict=True)
+            }
+            pieces = in_partition(number, get_sync, part.graph | values, part.keys)
+            yield in_partition(number, function, *split(*pieces), **more)
+
+    return use(each(), *args)
+
+
+def _as_they_are(X: Any, y: Any = None, weight: Any = None) -> tuple[Any, Any, Any]:
+    return X, y, weight
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def learn(X: Any, y: Any, weight: Any, **options: Any) -> PartFacts:
+    """What rows, labels and weights tell of columns and classes."""
+    if not len(X.columns if hasattr(X, "columns") else X[:1].T):
+        X = nothing_but_rows(len(y))
+    return learn_part(X, y, weight, **options)
+
+
+def numbers(X: Any, _: Any, weight: Any, names: list[str]) -> dict[str, Any]:
+    """Values of some rows."""
+    return some_numbers(X[names], weight, names)
+
+
+def size(_: Any, y: Any, weight: Any) -> int:
+    """How many rows have a weight above zero."""
+    return len(y) if weight is None else int((np.asarray(weight) > 0).sum())
+
+
+# -- by the client -------------------------------------------------------------------------------
+
+
 class Partitions:
-    """The delayed objects of every partition; ``split`` makes rows, labels and weights of them."""
+    """Partitions as delayed objects; ``split`` makes rows, labels and weights of those of one."""
 
     def __init__(
-        self, pieces: Sequence[tuple[Any, ...]], split: Callable[..., Any] = as_they_are
+        self, client: Any, pieces: Sequence[Sequence[Any]], split: Callable[..., Any] = _as_they_are
     ) -> None:
-        self.pieces, self._split = pieces, split
-        self._kept: dict[int, Sequence[Any]] = {}
+        self.client = client  # None: the local scheduler
+        self._parts = self._lazy = _subgraphs(pieces)
+        self._split = split
 
     def __len__(self) -> int:
-        return len(self.pieces)
+        return len(self._parts)
 
-    # -- on a cluster ------------------------------------------------------------------------
-
-    def keep(self, client: Any, numbers: Iterable[int]) -> None:
-        """Keep some partitions on the workers, until they are released; they are read once."""
-        if client is not None:
-            self._kept = {k: client.persist(list(self._pieces(k))) for k in numbers}
+    def keep(self, numbers: Sequence[int]) -> None:
+        """Keep some partitions on the workers until they are released; they are read once."""
+        self._parts = list(self._lazy)
+        for k in numbers if self.client is not None else ():
+            pieces = self.client.persist(_pieces(self._lazy[k]))
+            self._parts[k] = _own_graph(pieces, _merged(pieces))
 
     def release(self) -> None:
         """Keep nothing any more."""
-        self._kept = {}
+        self._parts = self._lazy
 
-    def groups(self, client: Any, numbers: Sequence[int], least: int = 1) -> list[list[int]]:
+    def groups(self, numbers: Sequence[int], least: int = 1) -> list[list[int]]:
         """Partitions that one task is to compute: of one worker, if they are on workers."""
-        n_threads = sum(client.nthreads().values())
+        n_threads = sum(self.client.nthreads().values())
         size = -(-len(numbers) // max(_TASKS * n_threads, least)) if n_threads else 1
         if size == 1:
             return [[k] for k in numbers]
         by_home: dict[Any, list[int]] = {}
-        homes = self._homes(client, numbers)
-        for k in numbers:
-            by_home.setdefault(homes[k], []).append(k)
+        for k, home in zip(numbers, self._homes(numbers), strict=True):
+            by_home.setdefault(home, []).append(k)
         return [mine[i : i + size] for mine in by_home.values() for i in range(0, len(mine), size)]
+
+    def _homes(self, numbers: Sequence[int]) -> list[Any]:
+        """The worker that has a partition; its number if it needs tasks that others need too."""
+        futures, homes = dict[int, Any](), dict[int, Any]()
+        for k in numbers:
+            for need in self._parts[k].needs.values():
+                if hasattr(need, "dask"):
+                    homes[k] = k
+                else:
+                    futures.setdefault(k, need)
+        asked = list(futures.values())
+        waited(self.client, asked, lambda i: f"The rows of partition {list(futures)[i]}")
+        held = self.client.who_has(asked) if asked else {}
+        homes |= {k: (*held.get(future.key, ()), "")[0] for k, future in futures.items()}
+        return [homes.get(k, "") for k in numbers]
 
     def task(
         self,
@@ -75,37 +161,34 @@ class Partitions:
         The function takes rows, labels and weights; with ``first``, also the number of the first
         row. ``use`` takes an iterator, and the other arguments.
         """
-        graphs = [self._graph(k) if len(group) > 1 else _of_others(self._pieces(k)) for k in group]
-        numbered = [
-            Subgraph(k, keys, graph, tuple(inputs))
-            for k, (keys, graph, inputs) in zip(group, graphs, strict=True)
+        parts = [self._parts[k] for k in group]
+        if len(parts) == 1:  # what it needs may be made in parallel
+            parts = [_of_tasks(_pieces(parts[0]))]
+        more = [{} if first is None else {"first": first[k]} for k in group]
+        work = [
+            (k, part._replace(needs=dict.fromkeys(part.needs)), own)
+            for k, part, own in zip(group, parts, more, strict=True)
         ]
-        inputs = {name: given for _, _, own in graphs for name, given in own.items()}
-        own = None if first is None else [first[k] for k in group]
-        task = _dask().delayed(use_group, pure=False)
-        work = Group(self._split, numbered, list(inputs), own)
-        return task(work, use, function, args, list(inputs.values()), dask_key_name=key)
+        task = _dask("delayed").delayed(partial(_on_group, self._split, work), pure=False)
+        needs = [list(part.needs.values()) for part in parts]
+        return task(use, function, args, needs, dask_key_name=key)
 
     def each(
         self,
-        client: Any,
         function: Callable[..., Any],
-        numbers: Iterable[int] | None = None,
+        numbers: Sequence[int] | None = None,
         first: Sequence[int] | None = None,
     ) -> list[Any]:
         """What a function of rows, labels and weights gives, by the cluster or here."""
-        numbers = list(range(len(self)) if numbers is None else numbers)
-        if client is None:
-            return [
-                self._here(k, function, {} if first is None else {"first": first[k]})
-                for k in numbers
-            ]
-        groups = self.groups(client, numbers)
-        futures = client.compute(
-            [self.task(group, list, function, first=first) for group in groups]
-        )
+        numbers = range(len(self)) if numbers is None else numbers
+        if self.client is None:
+            more = [{} if first is None else {"first": first[k]} for k in numbers]
+            return [self._here(k, function, own) for k, own in zip(numbers, more, strict=True)]
+        groups = self.groups(numbers)
+        tasks = [self.task(group, list, function, first=first) for group in groups]
+        futures = self.client.compute(tasks)
         try:
-            told = gathered(client, futures, lambda i: f"The rows of {in_words(groups[i])}")
+            told = gathered(self.client, futures, lambda i: f"The rows of {in_words(groups[i])}")
         except PartitionError:
             raise
         except Exception:
@@ -116,43 +199,6 @@ class Partitions:
         by_number = dict(zip(chain(*groups), chain(*told), strict=True))
         return [by_number[k] for k in numbers]
 
-    def _homes(self, client: Any, numbers: Sequence[int]) -> dict[int, Any]:
-        """The worker that has a partition; its number where tasks of others are needed for it."""
-        needed = {k: list(self._graph(k)[2].values()) for k in numbers}
-        futures = {k: own[0] for k, own in needed.items() if own and not hasattr(own[0], "dask")}
-        waited(
-            client, list(futures.values()), lambda i: f"The rows of partition {list(futures)[i]}"
-        )
-        held = client.who_has(list(futures.values())) if futures else {}
-        homes: dict[int, Any] = {k: k if own else "" for k, own in needed.items()}
-        return homes | {k: (held.get(f.key) or [k])[0] for k, f in futures.items()}
-
-    def _pieces(self, number: int) -> Sequence[Any]:
-        """Those of a partition, with no other's tasks."""
-        keys, graph, futures = self._graphs[number]
-        delayed = require("dask.delayed", extra="dask", why="DaskBoundTreeClassifier").Delayed
-        return [delayed(k, graph | futures) for k in keys] if graph else self.pieces[number]
-
-    def _graph(self, number: int) -> _Parts:
-        """The keys of the pieces, the graph that makes them, and what it needs."""
-        if number not in self._kept:
-            return self._graphs[number]
-        return _own_graph(self._kept[number], _merged(self._kept[number]))
-
-    @cached_property
-    def _graphs(self) -> list[_Parts]:
-        merged = _merged(list(chain(*self.pieces)))
-        graphs = [_own_graph(pieces, merged) for pieces in self.pieces]
-        owners: dict[Any, int] = {}
-        shared = set()
-        for k, (_, graph, _) in enumerate(graphs):
-            for key in graph:
-                if owners.setdefault(key, k) != k:
-                    shared |= {k, owners[key]}
-        return [_of_others(self.pieces[k]) if k in shared else own for k, own in enumerate(graphs)]
-
-    # -- without one -------------------------------------------------------------------------
-
     def here(self, read: Callable[..., PartRows]) -> Iterator[PartRows]:
         """The rows, one partition after the other, by the local scheduler."""
         first = 0
@@ -162,50 +208,63 @@ class Partitions:
             yield part
 
     def _here(self, number: int, function: Callable[..., Any], options: dict[str, Any]) -> Any:
-        pieces = in_partition(number, _dask().compute, *self.pieces[number])
+        pieces = in_partition(number, _dask("base").compute, *_pieces(self._parts[number]))
         return in_partition(number, function, *self._split(*pieces), **options)
 
 
-# The keys of pieces; the tasks that make them; and objects of Dask whose results these need.
-_Parts = tuple[tuple[Any, ...], dict[Any, Any], dict[Any, Any]]
-
-
-def _of_others(pieces: Sequence[Any]) -> _Parts:
-    """Pieces that are made by tasks of their own."""
-    return tuple(piece.key for piece in pieces), {}, {piece.key: piece for piece in pieces}
-
-
-def _own_graph(pieces: Sequence[Any], merged: dict[Any, Any]) -> _Parts:
-    """All tasks that make some pieces, and futures that they need.
-
-    Where a task is of an unknown form, or must run on a worker that the scheduler chooses, the
-    pieces are made by tasks of their own.
-    """
-    keys = tuple(piece.key for piece in pieces)
-    graph, futures, left = {}, {}, list(keys)
-    while left:
-        key = left.pop()
-        if key in graph or key in futures:
-            continue
-        task: Any = merged.get(key)
-        module = getattr(getattr(task, "func", None), "__module__", "") or ""
-        if hasattr(task, "key") and hasattr(task, "client"):
-            futures[key] = task
-        elif hasattr(task, "dependencies") and not module.startswith("distributed."):
-            graph[key] = task
-            left += task.dependencies
-        else:
-            return _of_others(pieces)
-    return keys, graph, futures
+def _subgraphs(pieces: Sequence[Sequence[Any]]) -> list[Subgraph]:
+    """How each partition is made: by itself, unless it needs tasks that others need too."""
+    merged = _merged(list(chain(*pieces)))
+    parts = [_own_graph(own, merged) for own in pieces]
+    users: dict[Any, int] = {}
+    shared = set()
+    for k, part in enumerate(parts):
+        for key in part.graph:
+            if users.setdefault(key, k) != k:
+                shared |= {k, users[key]}
+    return [_of_tasks(pieces[k]) if k in shared else part for k, part in enumerate(parts)]
 
 
 def _merged(pieces: Sequence[Any]) -> dict[Any, Any]:
     """The tasks of all pieces; none where they are bound to some workers."""
-    graphs = {id(piece.dask): piece.dask for piece in pieces if hasattr(piece, "dask")}
-    layers = [layer for graph in graphs.values() for layer in getattr(graph, "layers", {}).values()]
+    graphs = {id(piece.dask): piece.dask for piece in pieces if hasattr(piece, "dask")}.values()
+    layers = [layer for graph in graphs for layer in getattr(graph, "layers", {}).values()]
     if any(layer.annotations for layer in layers):
         return {}
-    return {key: task for graph in graphs.values() for key, task in graph.items()}
+    return {key: task for graph in graphs for key, task in graph.items()}
+
+
+def _own_graph(pieces: Sequence[Any], merged: dict[Any, Any]) -> Subgraph:
+    """All tasks that make some pieces, and futures that they need.
+
+    Where a task is of an unknown form, or is bound to a worker as those of a shuffle, the pieces
+    are made by tasks of the scheduler.
+    """
+    graph, futures, left = {}, {}, [piece.key for piece in pieces]
+    while left:
+        key = left.pop()
+        task: Any = merged.get(key)
+        module = getattr(getattr(task, "func", None), "__module__", None) or ""
+        if hasattr(task, "key") and hasattr(task, "client"):
+            futures[key] = task
+        elif hasattr(task, "dependencies") and not module.startswith("distributed."):
+            graph[key] = task
+            left += task.dependencies - graph.keys()
+        else:
+            return _of_tasks(pieces)
+    return Subgraph([piece.key for piece in pieces], graph, futures)
+
+
+def _of_tasks(pieces: Sequence[Any]) -> Subgraph:
+    """Pieces that are made by tasks of the scheduler."""
+    return Subgraph([piece.key for piece in pieces], {}, {piece.key: piece for piece in pieces})
+
+
+def _pieces(part: Subgraph) -> list[Any]:
+    """The delayed objects of a partition, without the tasks of others."""
+    if not part.graph:
+        return [part.needs[key] for key in part.keys]
+    return [_dask("delayed").Delayed(key, part.graph | part.needs) for key in part.keys]
 
 
 def in_words(group: Sequence[int]) -> str:
@@ -214,5 +273,113 @@ def in_words(group: Sequence[int]) -> str:
     return f"partition{'s' * (len(group) > 1)} {some}"
 
 
-def _dask() -> Any:
-    return require("dask", extra="dask", why="DaskBoundTreeClassifier")
+def _dask(module: str) -> Any:
+    return require(f"dask.{module}", extra="dask", why="DaskBoundTreeClassifier")
+
+
+# -- of collections ------------------------------------------------------------------------------
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a Dask DataFrame."""
+    return _is_lazy(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
+
+
+def is_array(X: Any) -> bool:
+    """Whether X is a Dask Array."""
+    return _is_lazy(X) and hasattr(X, "rechunk")
+
+
+def _is_lazy(X: Any) -> bool:
+    """Whether X is a Dask collection."""
+    return hasattr(type(X), "dask")  # that of X itself would be made of all its tasks
+
+
+def partitions(client: Any, X: Any, y: Any, weight: Any) -> Partitions:
+    """The partitions of a table, its labels and its weights, which may be names of columns."""
+    if not (is_frame(X) or is_array(X)):
+        raise invalid("X", "fit", "a Dask DataFrame or a Dask Array", type(X).__name__)
+    for parameter, argument in (("y", y), ("sample_weight", weight)):
+        if isinstance(argument, str) and not (is_frame(X) and argument in X.columns):
+            must = f"one of the columns {list(getattr(X, 'columns', []))[:10]} or a Dask collection"
+            raise invalid(parameter, "fit", must, argument)
+        if not isinstance(argument, str) and argument is not None and not _is_lazy(argument):
+            raise invalid(parameter, "fit", "a Dask collection", type(argument).__name__)
+    joint = _joint(X, y, weight)
+    if joint is not None:
+        frame, (label, weights) = joint
+        split = partial(_apart, label=label, weight=weights)
+        return Partitions(client, [(part,) for part in frame.to_delayed()], split)
+    parts = [_delayed(collection) for collection in (X, y, weight) if collection is not None]
+    sizes = [len(part) for part in parts]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "X, y and sample_weight must have the same partitions. Got "
+            f"{', '.join(map(str, sizes))} partitions instead. Hint: make them from one DataFrame, "
+            "or rechunk them alike."
+        )
+    return Partitions(client, list(zip(*parts, strict=True)))
+
+
+def plain_numbers(X: Any) -> list[str]:
+    """Columns of a DataFrame of which nothing must be learned but a few values."""
+    if not is_frame(X) or not all(isinstance(name, str) for name in X.columns):
+        return []
+    kinds = X.dtypes
+    return [
+        name
+        for name in X.columns
+        if isinstance(kinds[name], np.dtype) and kinds[name].kind in "fiu"
+    ]
+
+
+def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | None:
+    """One DataFrame with labels and weights as columns, so that each partition is read once.
+
+    None where Dask does not know which index each partition has, and they are not columns of one
+    DataFrame: then rows go by their place.
+    """
+    names: list[str | None] = []
+    root = _root(X)
+    for argument, name in ((y, _LABEL), (weight, _WEIGHT)):
+        if argument is None or isinstance(argument, str):
+            names.append(argument)
+            continue
+        known = is_frame(X) and X.known_divisions and getattr(argument, "known_divisions", False)
+        if not known and (root is None or _root(argument) != root):
+            return None
+        try:
+            X = X.assign(**{name: argument})
+        except (ValueError, TypeError, AssertionError, NotImplementedError):
+            return None
+        names.append(name)
+    label, weights = names
+    assert label is not None
+    return X, (label, weights)
+
+
+def _root(collection: Any) -> Any:
+    """What a collection is columns of, by its name; None if that cannot be told."""
+    expression: Any = getattr(collection, "expr", None)
+    while type(expression).__name__ in ("Projection", "Drop"):
+        expression = expression.frame
+    return getattr(expression, "_name", None)
+
+
+# Names that no table has.
+_LABEL, _WEIGHT = "\0treebound label", "\0treebound weight"
+
+
+def _apart(frame: Any, label: str, weight: str | None) -> tuple[Any, Any, Any]:
+    """The columns of a partition, its labels and its weights."""
+    rows = frame.drop(columns=[name for name in (label, weight) if name is not None])
+    return rows, frame[label], None if weight is None else frame[weight]
+
+
+def _delayed(collection: Any) -> list[Any]:
+    """A delayed object for every partition, none of them put together."""
+    if is_array(collection) and collection.ndim == 2:
+        return list(collection.rechunk({1: collection.shape[1]}).to_delayed()[:, 0])
+    if is_array(collection):
+        return list(collection.to_delayed())
+    return list(collection.to_delayed(optimize_graph=False))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
 from treebound._extras import require
-from treebound.dask.tasks import PartitionError
 
 # Seconds without a result after which the workers are looked at.
 PATIENCE = 60.0
+
+
+class PartitionError(RuntimeError):
+    """Rows could not be read or coded; the message says which."""
 
 
 def waited(client: Any, futures: Sequence[Any], name: Callable[[int], str]) -> Sequence[Any]:
@@ -19,16 +23,16 @@ def waited(client: Any, futures: Sequence[Any], name: Callable[[int], str]) -> S
 
     ``name`` says which rows a future is of.
     """
-    distributed = require("distributed", extra="dask", why="Growing on Dask")
+    wait = require("distributed", extra="dask", why="Growing on Dask").wait
     while True:
         try:
             with client.as_current():
-                distributed.wait(list(futures), timeout=PATIENCE)
+                wait(list(futures), timeout=PATIENCE)
             # Lost after it was there, as its worker died: Dask is computing it again.
             if not any(future.status == "lost" for future in futures):
                 break
         except TimeoutError:
-            _tell_of_workers(client)
+            client.sync(tell_of_workers, client)
         except CancelledError:
             break
     for i, future in enumerate(futures):
@@ -48,22 +52,32 @@ def gathered(client: Any, futures: Sequence[Any], name: Callable[[int], str]) ->
     return list(client.gather(list(waited(client, futures, name))))
 
 
-def _tell_of_workers(client: Any) -> None:
-    """Warn if nobody can work."""
-    info = client.sync(client.scheduler.identity, n_workers=-1)
-    workers = info["workers"].values()
+async def tell_of_workers(client: Any) -> None:
+    """Warn if nobody can work, or if workers do not answer."""
+    info = await client.scheduler.identity(n_workers=-1)
+    text = _what_is_wrong(info["workers"])
+    if text is not None:
+        warnings.warn(text, UserWarning, stacklevel=2)
+
+
+def _what_is_wrong(workers: dict[str, Any]) -> str | None:
+    """Why nobody works, or who does not answer, if it is so."""
     seconds = f"{PATIENCE:.0f} s"
     if not workers:
-        warnings.warn(
+        return (
             f"The cluster has had no worker for {seconds}; waiting for one. Hint: start workers, "
-            "or interrupt.",
-            UserWarning,
-            stacklevel=2,
+            "or interrupt."
         )
-    elif all(worker.get("status") == "paused" for worker in workers):
-        warnings.warn(
+    if all(worker.get("status") == "paused" for worker in workers.values()):
+        return (
             f"All {len(workers)} workers are paused, since their memory is full; nothing happened "
-            f"for {seconds}. Hint: give them more memory, or start more of them.",
-            UserWarning,
-            stacklevel=2,
+            f"for {seconds}. Hint: give them more memory, or start more of them."
         )
+    silent = [name for name, own in workers.items() if time.time() - own["last_seen"] > PATIENCE]
+    if not silent:
+        return None
+    return (
+        f"No word from {len(silent)} of {len(workers)} workers for {seconds}: "
+        f"{', '.join(silent[:5])}. Their rows are read elsewhere once Dask gives them up "
+        "(distributed.scheduler.worker-ttl). Hint: see what they wait for, or end them."
+    )

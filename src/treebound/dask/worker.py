@@ -23,6 +23,8 @@ from treebound.growing.questions import ShardSplit, Subtree
 from treebound.growing.shard import Bundle, Rows, divide_rows, grow_subtree
 
 _MARK = "treebound-"
+# Seconds without an answer after which a worker is looked for.
+_GLANCE = 5.0
 
 
 def folder_of(worker: Any, token: str) -> str:
@@ -114,11 +116,16 @@ class FitState(WorkerPlugin):
         if plan.address == self._worker.address:
             return await self.answer(request, plan)
         other = self._worker.rpc(plan.address)
+        call = other.treebound_answer(request=request, plan=pickle.dumps(plan))
+        asked = asyncio.ensure_future(call)
+        while not (await asyncio.wait([asked], timeout=_GLANCE))[0]:
+            if not await self._worker.scheduler.ncores(workers=[plan.address]):
+                asked.cancel()  # it was given up by Dask
+                raise ValuesLost
         try:
-            answer = await other.treebound_answer(request=request, plan=pickle.dumps(plan))
+            return pickle.loads(asked.result())
         except OSError:  # it is gone
             raise ValuesLost from None
-        return pickle.loads(answer)
 
     async def _tell(self, key: str, request: Request) -> Any:
         if key not in self._worker.data:

@@ -183,7 +183,7 @@ class ShardEngine(Engine):
         """Take bundles that :meth:`map` made instead of those they are made of."""
         self._bundles = results
 
-    def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[Any]) -> Any:
+    def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[int]) -> Any:
         """A bundle of coded rows where they are; see :func:`make_bundle`."""
         return make_bundle(coded, self.bins, total, starts, self._n_classes)
 
@@ -194,19 +194,19 @@ class ShardEngine(Engine):
         coded: Sequence[Any],
         facts: Sequence[Facts],
         groups: Sequence[Sequence[int]],
-        starts: Sequence[Any] | None = None,
     ) -> None:
-        """Make bundles of coded rows; ``groups`` are the numbers of those in each bundle.
-
-        ``starts`` tell :meth:`bundle` the number of their first row, by default in their order.
-        """
-        self._facts: Facts = reduce(add, facts)
-        if starts is None:
-            starts = np.cumsum([0, *(part.n_rows for part in facts)]).tolist()
-        self._bundles = [
-            self.bundle([coded[i] for i in group], self._facts.total, [starts[i] for i in group])
+        """Make bundles of coded rows; ``groups`` are the numbers of those in each bundle."""
+        total = reduce(add, facts)
+        starts = np.cumsum([0, *(part.n_rows for part in facts)]).tolist()
+        bundles = [
+            self.bundle([coded[i] for i in group], total.total, [starts[i] for i in group])
             for group in groups
         ]
+        self.start_bundles(total, bundles)
+
+    def start_bundles(self, facts: Facts, bundles: list[Any]) -> None:
+        """Take bundles of all rows, of which these are the facts."""
+        self._facts, self._bundles = facts, bundles
         self._counts: NDArray[np.int64] = self.reduce(sum_of, self.map(_counts_of))
 
     def recode(self, bins: Bins) -> None:

@@ -27,12 +27,10 @@ _SLACK = 1.0 + 1e-9
 
 @lru_cache(maxsize=1024)
 def log_labelled_plane_shapes(leaves: int, n_classes: int) -> float:
-    """Log of a_L: plane trees with L labelled leaves of which no two siblings have one label.
-
-    ``a_1 = n``, ``a_2 = n^2 - n``, ``a_L = sum a_i a_(L-i)``. The generating function A satisfies
-    ``A = n x - n x^2 + A^2``, so that ``sqrt(1 - 4 n x + 4 n x^2) = 1 - 2 A`` and
-    ``(L + 1) a_(L+1) = 2 n (2 L - 1) a_L - 4 n (L - 2) a_(L-1)``.
-    """
+    """Log of a_L: plane trees with L labelled leaves of which no two siblings have one label."""
+    # a_1 = n, a_2 = n^2 - n, a_L = sum a_i a_(L-i). The generating function A satisfies
+    # A = n x - n x^2 + A^2, so that sqrt(1 - 4 n x + 4 n x^2) = 1 - 2 A and
+    # (L + 1) a_(L+1) = 2 n (2 L - 1) a_L - 4 n (L - 2) a_(L-1).
     n = float(n_classes)
     if leaves == 1:
         return log(n)
@@ -48,10 +46,7 @@ def log_labelled_plane_shapes(leaves: int, n_classes: int) -> float:
 def log_message_weight(
     m: int, leaves: int, n_classes: int, n_columns: int, log_splits: float, named: int, rows: int
 ) -> float:
-    """Log of W, the weight of the message that describes a tree.
-
-    ``W = (pi^2 L^2 / 6) a_L ell^(L-1) S N binom(m, r) binom(N-1, r-1)``, rounded up.
-    """
+    """Log of ``W = (pi^2 L^2 / 6) a_L ell^(L-1) S N binom(m, r) binom(N-1, r-1)``, rounded up."""
     terms = [
         log(pi * pi / 6.0) + 2.0 * log(leaves),
         log_labelled_plane_shapes(leaves, n_classes),

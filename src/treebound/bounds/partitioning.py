@@ -178,13 +178,10 @@ def _evaluate(
 
 
 def one_feature_partitions(leaves: int, c: int, m: int) -> int:
-    """One real feature and nothing else (not in the paper): exact for every shape.
-
-    Leaves are intervals, so the examples in order fall into at most ``L`` runs, and neighbouring
-    runs belong to different parts: ``sum_{b=c}^{min(L,m)} binom(m-1, b-1) S(b-1, c-1)``. Any tree
-    with ``L`` leaves makes all of these. An ordinal feature is a real one on ``min(m, O)``
-    examples.
-    """
+    """One real feature and nothing else (not in the paper): exact for every shape."""
+    # Leaves are intervals, so the examples in order fall into b <= L runs, and neighbouring runs
+    # belong to different parts. Any tree with L leaves makes all of these. An ordinal feature is a
+    # real one on min(m, O) examples.
     runs = range(c, min(leaves, m) + 1)
     return sum(comb(m - 1, b - 1) * stirling(b - 1, c - 1) for b in runs)
 

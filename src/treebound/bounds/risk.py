@@ -362,11 +362,9 @@ def _log_tail(start: int, end: int, ratio: Callable[[Floats], Floats]) -> float:
 
 
 def _log_pmf(i: int, population: int, bad: int, draws: int) -> float:
-    """ln P[exactly ``i`` bad], without the cancellation of a difference of log factorials.
-
-    Stirling's formula on both sides of the 2 x 2 table leaves the divergence of its cells from
-    what independence expects, plus the small remainders of :func:`_stirling_rest`.
-    """
+    """ln P[exactly ``i`` bad], without the cancellation of a difference of log factorials."""
+    # Stirling's formula on both sides of the 2 x 2 table leaves the divergence of its cells from
+    # what independence expects, plus the small remainders of _stirling_rest.
     from scipy.special import kl_div
 
     rows = np.array([bad, population - bad], dtype=np.float64)

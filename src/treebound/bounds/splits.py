@@ -188,11 +188,7 @@ def binomial_at_most(m: int, k: int, limit: int) -> int:
 
 
 def node_splits_of_size(m: int, k: int, features: Features) -> int:
-    """``D_k``: (2-partition, direction) pairs of one node whose left part has size ``k``.
-
-    ``min( binom(m,k), 2 ell + sum_i min(f (O_i - 1), 2) + sum_i f R(N_i, min(k, m-k)) )`` with
-    ``f = 2`` when ``k = m/2`` and else 1.
-    """
+    """``D_k``: (2-partition, direction) pairs of one node whose left part has size ``k``."""
     small = min(k, m - k)
     twice = 2 if 2 * k == m else 1
     splits = 2 * features.real
@@ -229,10 +225,7 @@ def _cap_by_binomials(table: FloatArray, m: IntArray) -> None:
 
 
 def node_budget(m: int, features: Features) -> int:
-    """``B(m)``: proper 2-partitions that one node makes in all.
-
-    ``min( 2^(m-1) - 1, ell (m-1) + sum_i (min(O_i, m) - 1) + sum_i R(N_i) )``.
-    """
+    """``B(m)``: proper 2-partitions that one node makes in all."""
     splits = features.real * (m - 1) + categorical_tests(features, m)
     # 2^(m-1) is only computed where it is smaller.
     return splits if splits.bit_length() < m else (1 << (m - 1)) - 1

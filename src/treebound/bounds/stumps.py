@@ -138,12 +138,10 @@ def _rightmost_cells(rows: list[int], *, each: int, limit: int) -> list[int]:
 
 
 def best_attribution(m: int, features: Features) -> int:
-    """Largest attribution of 2-partitions to features (maximum flow) for any landscape.
-
-    By max-flow min-cut it is the least, over sets of part sizes taken whole, of their 2-partitions
-    plus what the features can make of the other sizes. As ``S(m,2)_k`` rises with ``k < m/2`` and
-    what a feature makes of a size does not, only the sets {1..t}, with or without m/2, matter.
-    """
+    """Largest attribution of 2-partitions to features (maximum flow) for any landscape."""
+    # By max-flow min-cut it is the least, over sets of part sizes taken whole, of their splits plus
+    # what the features can make of the other sizes. As S(m,2)_k rises with k < m/2 and what a
+    # feature makes of a size does not, only the sets {1..t}, with or without m/2, matter.
     best = _made_beyond(m, 0, features, with_half=m % 2 == 0)
     # A feature makes one half split at most, so taking all of them helps in tiny samples only.
     halves = comb(m, m // 2) // 2 if m % 2 == 0 and m <= 64 else None

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from treebound.data.columns import Column
 from treebound.data.raw import UNKNOWN, smallest_ints
 
+# A part of a matrix with fewer values is copied.
+_MANY_VALUES = 2**15
+
 
 def type_of(column: Column) -> np.dtype[Any]:
     """What the values of a column take at most."""
     return np.dtype(np.float64 if column.kind == "real" else smallest_ints(column.n_categories))
-
-
-# A part of a matrix with fewer values is copied.
-_MANY_VALUES = 2**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +118,13 @@ class MatrixPart(Matrix):
     Growing and routing read the rows of the whole matrix.
     """
 
+    whole: Matrix
+    rows: NDArray[np.intp]
+
     def __init__(self, whole: Matrix, rows: NDArray[np.intp]) -> None:
         if isinstance(whole, MatrixPart):
             rows, whole = whole.rows[rows], whole.whole
         vars(self).update(columns=whole.columns, unknown=whole.unknown, whole=whole, rows=rows)
-
-    whole: Matrix
-    rows: NDArray[np.intp]
 
     @cached_property
     def _copied(self) -> Matrix:

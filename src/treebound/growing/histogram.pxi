@@ -144,24 +144,13 @@ cdef void code_rows(void* context, Py_ssize_t item, int thread) noexcept nogil:
 cdef void code_panel(
     Binned* data, const Panel* panel, Py_ssize_t start, Py_ssize_t stop, int thread
 ) noexcept nogil:
-    cdef const Coder* coders[LANES]
-    cdef const Source* sources[LANES]
-    cdef Extent* extents[LANES]
+    cdef Py_ssize_t j
     cdef int lane
     for lane in range(panel.n_columns):
-        coders[lane] = &data.columns[panel.columns[lane]].coder
-        sources[lane] = &data.sources[panel.columns[lane]]
-        extents[lane] = &data.extents[thread * data.n_columns + panel.columns[lane]]
-    if panel.n_columns == LANES and side_by_side(coders, sources):
-        if panel.width == 1:
-            find_four(coders, sources, start, stop, <uint8_t*>panel.codes, extents)
-        else:
-            find_four(coders, sources, start, stop, <uint16_t*>panel.codes, extents)
-        return
-    for lane in range(panel.n_columns):
+        j = panel.columns[lane]
         code_block(
-            coders[lane], sources[lane], start, stop, panel.width,
-            <char*>panel.codes + lane * panel.width, extents[lane],
+            &data.columns[j].coder, &data.sources[j], start, stop, panel.width,
+            <char*>panel.codes + lane * panel.width, &data.extents[thread * data.n_columns + j],
         )
 
 

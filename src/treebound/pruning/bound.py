@@ -92,10 +92,10 @@ class BoundPruner(BasePruner):
         ``smoothing`` than ``"shrinkage"``.
     rule : {"accurate", "balanced", "small", "detailed"} or None
         Which weight ``"auto"`` takes: that of the least validated loss, or the largest within half
-        a standard error, or within one, or the smallest within half of one (from 0.3 on, unless a
-        smaller one has the least loss). A tree of one leaf is chosen only if it has the least loss
-        itself, or is within two standard errors and no other is pruned much. None: ``"balanced"``
-        where ``"auto"`` cross-validates (``"detailed"`` for log-loss: more leaves rank better).
+        a standard error, or within one, or the smallest within half of one. A tree of one leaf is
+        chosen only if it has the least loss itself, or is within two standard errors and no other
+        is pruned much. None: ``"balanced"`` where ``"auto"`` cross-validates (``"detailed"`` for
+        log-loss: more leaves rank better).
     folds : int or splitter
         Number of folds, which are the same for any order of the rows or names of the classes; or a
         cross-validation splitter of scikit-learn.
@@ -328,7 +328,7 @@ class BoundPruner(BasePruner):
         sizes = self._sizes(tree, costs)
         m = max(1, round(float(tree.counts[0] @ costs.worst)))
         leaves = best_sizes(sizes, replace(objective, m=m), WEIGHTS)
-        cuts = {size: sizes.cuts(size) for size in leaves.tolist()}
+        cuts = {size: sizes.cuts(size) for size in set(leaves.tolist())}
 
         def at_weights(loss: Floats) -> list[Floats]:
             moments, staying = losses_on(tree, rows, loss)

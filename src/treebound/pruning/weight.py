@@ -93,9 +93,7 @@ class WeightChoice:
         slack = 1e-12 * abs(best)  # rounding of weighted sums
         tolerance = abs(RULES[rule]) * self.standard_error + slack
         if RULES[rule] < 0.0:
-            # trees of smaller weights are large and seldom better, unless they have the least loss
-            usual = (losses <= best + tolerance) & (np.array(self.weights) >= LOG_LOSS_WEIGHT)
-            return int(min([losses.argmin(), *np.flatnonzero(usual)]))
+            return int(np.argmax(losses <= best + tolerance))
         pruned = leaves <= max(FEW_LEAVES, leaves[0] / 2)
         if self.constant <= best + CHANCE * self.standard_error and pruned.any():
             # noise: a tree that is hardly pruned may be ahead of one leaf by chance

@@ -556,15 +556,15 @@ cdef class Bins:
         cdef Py_ssize_t b, cell = 0
         if c.way == BY_CODE:
             return np.arange(1.0, c.n_bins)
-        found = np.empty(max(c.n_bins - 1, 0))
+        edges = np.empty(max(c.n_bins - 1, 0))
         for b in range(c.n_bins - 1):
             if c.way == BY_CELL:
                 while (c.cells[cell] & ~BEYOND) <= b:
                     cell += 1
-                found[b] = c.low + (cell - 1) / c.rate
+                edges[b] = c.low + (cell - 1) / c.rate
             else:
-                found[b] = c.cuts[b]
-        return found
+                edges[b] = c.cuts[b]
+        return edges
 
 
 def _restored(kinds, coders):

@@ -288,7 +288,7 @@ cdef class Driver:
             split.place = category
             split.misses = missing_left is not None
             split.missing_left = bool(missing_left)
-            split.known = split.exact = True
+            split.has_ends = split.exact = True
         return 0
 
     cdef int set_criterion(self) except -1 nogil:

@@ -130,9 +130,9 @@ cdef int start_extents(Binned* data, int n_threads) except -1 nogil:
     return 0
 
 
-cdef void code_rows(void* context, Py_ssize_t item, int thread) noexcept nogil:
+cdef void code_rows(void* context, Py_ssize_t block, int thread) noexcept nogil:
     cdef Binned* data = <Binned*>context
-    cdef Py_ssize_t start = item * CODING_ROWS, p, next
+    cdef Py_ssize_t start = block * CODING_ROWS, p, next
     cdef Py_ssize_t stop = min(start + CODING_ROWS, data.n_rows)
     while start < stop:
         next = min(start + BLOCK, stop)
@@ -290,7 +290,7 @@ cdef void set_sides(const Binned* data, const Split* split) noexcept nogil:
     data.sides[missing] = LEFT if split.missing_left else RIGHT
 
 
-cdef void part_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
+cdef void part_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
     cdef Parting* parting = <Parting*>context
     cdef Binned* data = parting.data
     cdef const Split* split = parting.split
@@ -298,7 +298,7 @@ cdef void part_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
     cdef const Source* source = &data.sources[split.column]
     cdef const char* codes = codes_of(data, split.column)
     cdef const uint8_t* sides = data.sides
-    cdef Py_ssize_t start = min(parting.start + item * parting.size, parting.stop)
+    cdef Py_ssize_t start = min(parting.start + block * parting.size, parting.stop)
     cdef Py_ssize_t stop = min(start + parting.size, parting.stop), i, left = start, right = 0
     cdef uint32_t* rows = data.rows
     cdef uint32_t* other = data.other + (start - parting.start)
@@ -316,7 +316,7 @@ cdef void part_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
         other[right] = row
         left += side
         right += 1 - side
-    parting.n_left[item] = left - start
+    parting.n_left[block] = left - start
 
 
 cdef void count_classes(
@@ -358,10 +358,10 @@ cdef void count_node(
         add_counts(&data.counted, histograms[0], histograms[i], False)
 
 
-cdef void count_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
+cdef void count_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
     cdef Counting* counting = <Counting*>context
     cdef const Binned* data = counting.data
-    cdef Py_ssize_t start = counting.start + item * COUNTING_ROWS
+    cdef Py_ssize_t start = counting.start + block * COUNTING_ROWS
     cdef Py_ssize_t stop = min(start + COUNTING_ROWS, counting.stop)
     count_rows(data, data.rows + start, stop - start, counting.histograms[thread])
 
@@ -378,14 +378,14 @@ cdef void gather(
     cdef const Problem* problem = data.problem
     cdef const char* codes = codes_of(data, j)
     cdef const uint32_t* rows = data.rows
-    cdef Py_ssize_t i, found = 0
+    cdef Py_ssize_t i, n_wanted = 0
     cdef int width = data.columns[j].width
     cdef size_t row
     for i in range(start, stop):
         prefetch(codes + LANES * width * <size_t>rows[min(i + AHEAD, stop - 1)])
         row = rows[i]
-        to.rows[found] = <uint32_t>row
-        found += wanted[code_in(codes, width, row)]
+        to.rows[n_wanted] = <uint32_t>row
+        n_wanted += wanted[code_in(codes, width, row)]
     for i in range(n_rows):
         prefetch(source.first + to.rows[min(i + AHEAD, n_rows - 1)] * source.stride)
         row = to.rows[i]
@@ -584,12 +584,12 @@ def column_codes(Bins bins, codes, Py_ssize_t j):
     """The codes of a column; -1 where it is missing."""
     cdef CodedBins coded = CodedBins(bins, 1, False)
     cdef Binned* data = coded.of(codes)
-    cdef int32_t[::1] found = np.empty(data.n_rows, dtype=np.int32)
+    cdef int32_t[::1] numbers = np.empty(data.n_rows, dtype=np.int32)
     cdef Py_ssize_t i, code
     for i in range(data.n_rows):
         code = code_in(codes_of(data, j), data.columns[j].width, i)
-        found[i] = <int32_t>code if code < data.columns[j].coder.n_bins else -1
-    return np.asarray(found)
+        numbers[i] = <int32_t>code if code < data.columns[j].coder.n_bins else -1
+    return np.asarray(numbers)
 
 
 def count_shard(
@@ -645,7 +645,7 @@ def look_into_shard(
     cdef CodedBins coded = CodedBins(bins, 1, False)
     cdef const char* first_code = codes_of(coded.of(codes), column)
     cdef int width = coded.data.columns[column].width
-    cdef Py_ssize_t n_classes = slices.shape[2] - 1, most = 0, found = 0, g, i, code, at, slice
+    cdef Py_ssize_t n_classes = slices.shape[2] - 1, most = 0, n_exact = 0, g, i, code, at, slice
     cdef uint64_t last_slice = slices.shape[1] - 1
     cdef Source source = source_of(values, 0)
     cdef bint weighted = units is not None
@@ -669,17 +669,17 @@ def look_into_shard(
                 if key < low[at] or key > high[at]:
                     continue
                 if shift[at] == EXACT:
-                    intervals[found] = <int32_t>at
-                    keys[found] = key
-                    ids[found] = row
-                    found += 1
+                    intervals[n_exact] = <int32_t>at
+                    keys[n_exact] = key
+                    ids[n_exact] = row
+                    n_exact += 1
                     continue
                 slice = 0
                 if key > guide[at]:
                     slice = <Py_ssize_t>min((key - guide[at]) >> shift[at], last_slice)
                 slices[place[at], slice, labels[row]] += units[row] if weighted else 1
                 slices[place[at], slice, n_classes] += 1
-    return np.asarray(intervals)[:found], np.asarray(keys)[:found], np.asarray(ids)[:found]
+    return np.asarray(intervals)[:n_exact], np.asarray(keys)[:n_exact], np.asarray(ids)[:n_exact]
 
 
 def divide_shard(
@@ -695,7 +695,7 @@ def divide_shard(
     cdef const uint8_t[::1] side_of
     cdef Parting parting
     cdef Split split
-    total = sum([starts[one.slot + 1] - starts[one.slot] for one in splits])
+    total = sum([starts[division.slot + 1] - starts[division.slot] for division in splits])
     cdef uint32_t[::1] divided = np.empty(total + 1, dtype=np.uint32)
     cdef uint32_t[::1] other = np.empty(total + 1, dtype=np.uint32)
     cdef list ends = [0]

@@ -68,7 +68,7 @@ cdef struct Split:
     int64_t left_weight # weight on the left that is not missing
     bint missing_left
     bint misses         # thresholds: whether a row of the node is missing
-    bint known          # whether the next three are set
+    bint has_ends       # whether the next three are set
     bint bounded        # thresholds: whether there are values on the right, not only missing rows
     double low          # the neighbours of a threshold that is bounded
     double high
@@ -241,7 +241,9 @@ cdef extern from "_criteria.h":
     int128_t squared(int128_t count) noexcept nogil  # a macro: of the type of its argument
     double square "squared"(double count) noexcept nogil
     double c_log_c(double count) noexcept nogil
-    double gini_of_sides(double left_sum, double left, double right_sum, double right) noexcept nogil
+    double gini_of_sides(
+        double left_sum, double left, double right_sum, double right
+    ) noexcept nogil
     double gini_of_pair(double a, double b, double all_a, double all_b) noexcept nogil
 
 

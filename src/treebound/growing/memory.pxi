@@ -348,13 +348,13 @@ cdef class Grower(Driver):
 
     cdef void find_ends(self, const Node* node, Split* split) noexcept nogil:
         """The neighbours of a threshold, if they are not known."""
-        if split.known:
+        if split.has_ends:
             return
         if node.home != NULL:
             find_neighbours(node.home, node.start, split)
         else:
             find_bounds(self.binned, node.start, node.stop, split)
-        split.known = True
+        split.has_ends = True
 
     cdef int part_first(self, int32_t index, Split* split, int64_t* left) except -1 nogil:
         cdef const Node* node = &self.tree.nodes[index]

@@ -62,7 +62,7 @@ cdef object ask(list groups, ranges, most, bits):
 
 cdef list refined(list groups, n_asked, answer):
     """The intervals of each node, with the answer in place of those that were asked for."""
-    cdef list found = []
+    cdef list parts = []
     bounds = np.searchsorted(answer.intervals, np.arange(n_asked + 1))
     first = 0
     for _, mine, ats in groups:
@@ -78,8 +78,8 @@ cdef list refined(list groups, n_asked, answer):
             np.concatenate([own[rest], new])[order]
             for own, new in zip(mine[1:], ((low == high).astype(np.uint8), mine.code[at], low, high))
         ]
-        found.append(Intervals(table[np.append(order, len(order))], *others))
-    return found
+        parts.append(Intervals(table[np.append(order, len(order))], *others))
+    return parts
 
 
 cdef class Leaf:
@@ -279,10 +279,10 @@ cdef class ShardDriver(Driver):
                     fresh.append(Leaf(child, n_slots, table))
                     n_slots += 1
         self.open = {}
-        self.small = [one for one in self.small if self.most_priority(one.node) >= cutoff]
-        for one in self.small:
-            splits.append(self.all_left(one.slot))
-            one.slot = n_slots
+        self.small = [leaf for leaf in self.small if self.most_priority(leaf.node) >= cutoff]
+        for leaf in self.small:
+            splits.append(self.all_left(leaf.slot))
+            leaf.slot = n_slots
             n_slots += 1
         if splits:
             self.engine.divide(splits)
@@ -300,9 +300,9 @@ cdef class ShardDriver(Driver):
         for k in range(self.tree.n_classes):
             self.tree.counts_of(node.left)[k] = left[k]
         self.count_right(index)
-        found = [(node.left, self.settle(node.left)), (node.right, self.settle(node.right))]
+        children = [(node.left, self.settle(node.left)), (node.right, self.settle(node.right))]
         self.set_test(node)
-        return found
+        return children
 
     cdef object shard_split(self, Leaf leaf, list kept):
         cdef const Split* split = &self.tree.nodes[leaf.node].split
@@ -411,10 +411,10 @@ cdef class ShardDriver(Driver):
         tables = {}
         for start in range(0, len(counted), at_once):
             some = counted[start : start + at_once]
-            found = self.engine.count(np.array([one.slot for one in some], dtype=np.int32))
-            if found.shape[1] < self.binned.counted.n_cells:  # so many rows, of weight 1
-                found = self.with_rows(found.reshape(-1, self.problem.n_classes))
-            tables.update(zip(some, found.reshape(len(some), -1)))
+            counts = self.engine.count(np.array([leaf.slot for leaf in some], dtype=np.int32))
+            if counts.shape[1] < self.binned.counted.n_cells:  # so many rows, of weight 1
+                counts = self.with_rows(counts.reshape(-1, self.problem.n_classes))
+            tables.update(zip(some, counts.reshape(len(some), -1)))
             self.passed(leaves)
         for leaf, other in rest:
             tables[leaf] = leaf.table - tables[other]
@@ -424,10 +424,10 @@ cdef class ShardDriver(Driver):
 
     cdef object with_rows(self, cells):
         """Counts of 64 bits by class, with the rows of each bin after them."""
-        found = np.empty((len(cells), self.problem.n_classes + 1), dtype=np.int64)
-        found[:, :-1] = cells
-        found[:, :-1].sum(axis=1, out=found[:, -1])
-        return found
+        table = np.empty((len(cells), self.problem.n_classes + 1), dtype=np.int64)
+        table[:, :-1] = cells
+        table[:, :-1].sum(axis=1, out=table[:, -1])
+        return table
 
     cdef int resolve(self, list leaves) except -1:
         """Look into bins until the splits of all leaves that may be reached are known."""
@@ -461,8 +461,8 @@ cdef class ShardDriver(Driver):
             questions = {j: ask(some, self.ranges[j], most, bits) for j, some in asked.items()}
             answers = self.engine.look(questions)
             for j, some in groups.items():
-                found = refined(asked[j], len(questions[j].low), answers[j])
-                for (leaf, _), intervals in zip(some, found):
+                finer = refined(asked[j], len(questions[j].low), answers[j])
+                for (leaf, _), intervals in zip(some, finer):
                     leaf.refined[j] = intervals
                     del leaf.bounds[j]
             self.passed(pending)
@@ -554,7 +554,7 @@ cdef class ShardDriver(Driver):
     cdef Split best(self, Leaf leaf, Py_ssize_t j) except *:
         """The best split between intervals above the floor; its bins are their numbers."""
         cdef const Profile* profile = &self.finder.profile
-        cdef Split[2] found
+        cdef Split[2] sides
         cdef Py_ssize_t t
         cdef int side
         if not self.column_bounds[j].best > self.finder.floor:
@@ -562,22 +562,22 @@ cdef class ShardDriver(Driver):
         if self.sources[j].kind == NOMINAL:
             return best_category(&self.finder, j)
         self.read(leaf, j)
-        found[0] = found[1] = no_split(j)
+        sides[0] = sides[1] = no_split(j)
         for side in range(profile.n_families):
             for t in range(profile.families[side].first, profile.families[side].last + 1):
-                try_boundary(profile, t, side, self.finder.floor, &found[side])
-        return better_side(found, &self.task.view)
+                try_boundary(profile, t, side, self.finder.floor, &sides[side])
+        return better_side(sides, &self.task.view)
 
     cdef dict wanted(self, Leaf leaf):
         """Intervals to look into, by column; where there are none the split is chosen, if any."""
         cdef Split* splits = self.task.splits
         cdef double top = -INFINITY
         cdef Py_ssize_t j
-        cdef dict found = {}
+        cdef dict wanted = {}
         self.bound_columns(leaf)
         for j in range(self.n_columns):
             if self.column_bounds[j].bound > self.finder.floor:
-                found[j] = self.live(leaf, j)
+                wanted[j] = self.live(leaf, j)
             splits[j] = self.best(leaf, j)
             top = max(top, splits[j].score)
         if not top > self.task.least:
@@ -589,11 +589,11 @@ cdef class ShardDriver(Driver):
                 single = self.intervals(leaf, j).single
                 for at in (splits[j].bin, splits[j].follow):
                     if not single[at]:
-                        found.setdefault(j, set()).add(at)
-        found = {j: sorted(ats) for j, ats in found.items() if ats}
-        if not found and top < INFINITY:
+                        wanted.setdefault(j, set()).add(at)
+        wanted = {j: sorted(ats) for j, ats in wanted.items() if ats}
+        if not wanted and top < INFINITY:
             self.take(leaf)
-        return found
+        return wanted
 
     cdef set live(self, Leaf leaf, Py_ssize_t j):
         """The intervals that may hold a split above the floor."""
@@ -621,7 +621,7 @@ cdef class ShardDriver(Driver):
                 mine = self.intervals(leaf, j)
                 split.low = value_of(mine.high[split.bin])
                 split.high = value_of(mine.low[split.follow])
-                split.known = True
+                split.has_ends = True
                 split.inside = mine.code[split.bin] == mine.code[split.follow]
             if self.sources[j].kind != NOMINAL:
                 split.bin = self.intervals(leaf, j).code[split.bin]
@@ -655,9 +655,9 @@ cdef class ShardDriver(Driver):
                 if held <= most or not some:
                     some.append(leaf)
             cutoff = self.cutoff()
-            found = self.engine.finish([self.subtree(leaf, cutoff) for leaf in some])
+            subtrees = self.engine.finish([self.subtree(leaf, cutoff) for leaf in some])
             self.passed(some)
-            for leaf, arrays in zip(some, found):
+            for leaf, arrays in zip(some, subtrees):
                 self.attach(leaf.node, arrays)
             self.replay()
             cutoff = self.cutoff()

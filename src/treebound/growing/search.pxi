@@ -142,7 +142,7 @@ cdef void read_profile(
 cdef inline void add_bins(
     Profile* profile, const count_t* table, Py_ssize_t n_bins, Py_ssize_t n_classes
 ) noexcept nogil:
-    cdef Py_ssize_t width = n_classes + 1, bin, k, found = 0
+    cdef Py_ssize_t width = n_classes + 1, bin, k, held = 0
     cdef int64_t* sums = profile.left
     cdef int64_t rows, zeros = 0, ones = 0
     cdef int32_t* bins = profile.bins
@@ -152,18 +152,18 @@ cdef inline void add_bins(
         sums[k] = 0
     if count_t is uint32_t and n_classes == 2:
         a[0] = b[0] = 0.0
-        # invariant: ``found`` bins below this one hold rows
+        # invariant: ``held`` bins below this one hold rows
         for bin in range(n_bins):
             rows = <int64_t>table[2 * bin] + table[2 * bin + 1]
             zeros += table[2 * bin]
             ones += table[2 * bin + 1]
-            sums[3 * found + 3] = zeros
-            sums[3 * found + 4] = ones
-            sums[3 * found + 5] = zeros + ones
-            a[found + 1] = <double>zeros
-            b[found + 1] = <double>ones
-            bins[found] = <int32_t>bin
-            found += rows > 0
+            sums[3 * held + 3] = zeros
+            sums[3 * held + 4] = ones
+            sums[3 * held + 5] = zeros + ones
+            a[held + 1] = <double>zeros
+            b[held + 1] = <double>ones
+            bins[held] = <int32_t>bin
+            held += rows > 0
         table += 2 * n_bins
     else:
         for bin in range(n_bins):
@@ -173,14 +173,14 @@ cdef inline void add_bins(
                     sums[width + k] = sums[k] + table[k]
                 sums[width + n_classes] = sums[n_classes] + rows
                 sums += width
-                bins[found] = <int32_t>bin
-                found += 1
+                bins[held] = <int32_t>bin
+                held += 1
             table += n_classes if count_t is uint32_t else width
         if n_classes == 2:
-            for k in range(found + 1):
+            for k in range(held + 1):
                 a[k] = <double>profile.left[3 * k]
                 b[k] = <double>profile.left[3 * k + 1]
-    profile.n_bins = found
+    profile.n_bins = held
     for k in range(n_classes):
         profile.missing[k] = table[k]
     profile.missing[n_classes] = rows_in(table, n_classes)
@@ -592,30 +592,30 @@ cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
 
 cdef Split best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
     """The best split of a column; score -inf if there is none above the floor."""
-    cdef Split[2] found
+    cdef Split[2] sides
     cdef Split best
     if finder.data.sources[j].kind == NOMINAL:
         best = best_category(finder, j)
     else:
-        found[0] = found[1] = no_split(j)
+        sides[0] = sides[1] = no_split(j)
         read_column(finder, j)
-        walk_bins(finder, j, found)
-        best = better_side(found, finder.node)
+        walk_bins(finder, j, sides)
+        best = better_side(sides, finder.node)
     finder.floor = max(finder.floor, best.score - 4.0 * finder.node.tolerance)
     return best
 
 
-cdef Split better_side(const Split* found, const NodeView* node) noexcept nogil:
+cdef Split better_side(const Split* sides, const NodeView* node) noexcept nogil:
     """The better of the splits with missing rows on the right and on the left."""
-    cdef bint left = found[1].place >= 0 and is_better(
-        found[1].score, found[1].place, &found[0], node.tolerance
+    cdef bint left = sides[1].place >= 0 and is_better(
+        sides[1].score, sides[1].place, &sides[0], node.tolerance
     )
-    return found[left]
+    return sides[left]
 
 
-cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* found) noexcept nogil:
+cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* sides) noexcept nogil:
     """Visit all splits that can be above the floor, in order."""
-    # found has the best one with missing rows on the right, and on the left. Bins are searched in
+    # sides has the best one with missing rows on the right, and on the left. Bins are searched in
     # batches, to limit the number of rows sorted at once.
     cdef const Profile* profile = &finder.profile
     cdef Py_ssize_t first = 0, t, rows = 0, size
@@ -625,16 +625,16 @@ cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* found) noexcept nogil:
         if is_live(profile, t, single, finder.floor):
             size = rows_of(profile, t)
             if rows and rows + size > GATHERED:
-                meet_bins(finder, j, first, t, rows, found)
+                meet_bins(finder, j, first, t, rows, sides)
                 first = t
                 rows = 0
             finder.wanted[profile.bins[t]] = True
             rows += size
-    meet_bins(finder, j, first, profile.n_bins, rows, found)
+    meet_bins(finder, j, first, profile.n_bins, rows, sides)
 
 
 cdef void meet_bins(
-    Finder* finder, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows, Split* found
+    Finder* finder, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows, Split* sides
 ) noexcept nogil:
     """Visit the splits of the bins from ``first`` to ``stop``; wanted bins hold ``n_rows``."""
     cdef const Profile* profile = &finder.profile
@@ -652,11 +652,11 @@ cdef void meet_bins(
     for t in range(first, stop):
         if finder.wanted[profile.bins[t]]:
             for side in range(profile.n_families):
-                scan_inside(finder, j, t, entries, side, &node, &found[side])
+                scan_inside(finder, j, t, entries, side, &node, &sides[side])
             entries += rows_of(profile, t)
             finder.wanted[profile.bins[t]] = False
         for side in range(profile.n_families):
-            try_boundary(profile, t, side, finder.floor, &found[side])
+            try_boundary(profile, t, side, finder.floor, &sides[side])
 
 
 cdef void try_boundary(
@@ -676,7 +676,7 @@ cdef void try_boundary(
     best.follow = profile.bins[t + 1] if t + 1 < profile.n_bins else -1
     best.inside = False
     best.bounded = best.follow >= 0
-    best.known = not best.bounded
+    best.has_ends = not best.bounded
     best.missing_left = side
     best.misses = profile.n_families == 2
     best.left_weight = weight_in(left, NULL, n_classes)
@@ -696,7 +696,7 @@ cdef void scan_inside(
     cdef Scratch* scratch = finder.scratch
     cdef const Source* source = &finder.data.sources[j]
     cdef Segment segment
-    cdef Split found = no_split(j)
+    cdef Split split = no_split(j)
     for k in range(n_classes):
         scratch.left[k] = left[k] + base[k]
         scratch.right[k] = node.counts[k] - scratch.left[k]
@@ -706,20 +706,20 @@ cdef void scan_inside(
     segment.last = min(n_node - local.min_leaf - rows, segment.present - 1)
     keep_heavy(&segment, node, weight_in(left, base, n_classes))
     scratch.floor = max(finder.floor, best.score + node.tolerance)
-    scan(&segment, node, scratch, &found)
-    if found.place < 0:
+    scan(&segment, node, scratch, &split)
+    if split.place < 0:
         return
-    best.score = found.score
-    best.place = found.place + left[n_classes]
+    best.score = split.score
+    best.place = split.place + left[n_classes]
     best.bin = best.follow = profile.bins[t]
-    best.inside = best.known = best.bounded = True
+    best.inside = best.has_ends = best.bounded = True
     best.missing_left = side
     best.misses = profile.n_families == 2
-    k = row_of(entries[found.place - 1], &local.packing)
+    k = row_of(entries[split.place - 1], &local.packing)
     best.low = value_at(source, finder.gathered.rows[k])
-    k = row_of(entries[found.place], &local.packing)
+    k = row_of(entries[split.place], &local.packing)
     best.high = value_at(source, finder.gathered.rows[k])
-    best.left_weight = weight_in(left, NULL, n_classes) + found.left_weight
+    best.left_weight = weight_in(left, NULL, n_classes) + split.left_weight
 
 
 cdef const uint64_t* gather_entries(
@@ -745,13 +745,16 @@ cdef bint enlarge_finder(
     Finder* finder, Py_ssize_t n_rows, const Problem* problem
 ) noexcept nogil:
     """Allocate memory for ``n_rows`` rows; whether there was enough."""
-    cdef Gathered* found = &finder.gathered
+    cdef Gathered* gathered = &finder.gathered
     if n_rows > finder.n_gathered:
         finder.n_gathered = 0
         if not (
-            renew(<void**>&found.rows, (n_rows + 1) * sizeof(uint32_t))
-            and renew(<void**>&found.labels, n_rows * sizeof(uint32_t))
-            and (problem.weights == NULL or renew(<void**>&found.weights, n_rows * sizeof(int64_t)))
+            renew(<void**>&gathered.rows, (n_rows + 1) * sizeof(uint32_t))
+            and renew(<void**>&gathered.labels, n_rows * sizeof(uint32_t))
+            and (
+                problem.weights == NULL
+                or renew(<void**>&gathered.weights, n_rows * sizeof(int64_t))
+            )
         ):
             return False
         finder.n_gathered = n_rows

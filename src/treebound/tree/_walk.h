@@ -37,12 +37,13 @@ typedef void (*Walk)(
 #endif
 
 #define BLOCK 256 /* rows routed together, so that their values stay in cache; a multiple of TOGETHER */
-#define STEPS 8   /* between removals of rows that have reached a leaf */
+#define STEPS 8   /* before rows that have reached a leaf are removed, */
+#define MORE 3    /* and between further removals */
 #define ROWS_AHEAD 64
 #define MOST_LINES 8
 
 /* Rows begin `across` bytes apart, their columns `stride`. All rows of a block take STEPS steps; then
-   those that are not at a leaf continue. RIGHT is whether `value` goes to the right child. */
+   those that are not at a leaf take MORE at a time. RIGHT is whether `value` goes to the right child. */
 #define WALK(name, value_t, STRIDE, RIGHT)                                                         \
     static inline int32_t name##_step(const char *row, const Step *step, ptrdiff_t stride)         \
     {                                                                                              \
@@ -92,7 +93,7 @@ typedef void (*Walk)(
                         at[k] = nodes[who[i + k]];                                                 \
                         row[k] = first + who[i + k] * across;                                      \
                     }                                                                              \
-                    for (int d = 0; d < STEPS; d++) {                                              \
+                    for (int d = 0; d < MORE; d++) {                                               \
                         ALL_AT_ONCE for (int k = 0; k < TOGETHER; k++)                             \
                             at[k] = name##_step(row[k], steps + at[k], stride);                    \
                     }                                                                              \

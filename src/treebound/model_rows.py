@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._choices import Unknown
-from treebound._validation import invalid
 from treebound.certificate.row_record import RowRecord, RowsSeen
 from treebound.data import Column, Matrix, Sample, read_matrix
 from treebound.data.frames import Table, read_table
-from treebound.data.raw import some_names
+from treebound.data.raw import check_names
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.sample import same_length
 from treebound.data.streams import Batches, open_stream, until_settled
@@ -101,9 +100,7 @@ class RowReader:
         if batches is None:
             yield X, y
             return
-        if not isinstance(y, str) or y not in batches.names:
-            must = f"the name of one of its columns, {some_names(batches.names)}"
-            raise invalid("y", "", must, y if isinstance(y, str) else type(y))
+        check_names("", batches.names, "a table that is streamed", y=y)
         names = self._names_in(batches, y, tree)
         for batch in batches.read([*names, y]):
             table, labels, _ = batches.split(batch, names, y, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from database_tables import assert_same, in_memory, people, random_parameters, random_table
+from random_tables import assert_same, in_memory, people, random_parameters, random_table
 
 from treebound import BoundTreeClassifier, certify
 from treebound.sql import Relation, engine, relation, rows
@@ -232,6 +232,38 @@ def test_a_view_that_changes_is_noticed(connection, monkeypatch, row):
     monkeypatch.setattr(rows, "number_codings", changing)
     with pytest.raises(ValueError, match="changed while it was read"):
         BoundTreeClassifier().fit(Relation(connection.table("v"), max_fetched_rows=0), "y")
+    assert left_behind(connection) == []
+
+
+def test_a_category_that_is_replaced_is_noticed(connection, monkeypatch):
+    connection.execute(
+        "CREATE TABLE t AS SELECT i AS a, ['x', 'z'][1 + i % 2] AS b, i % 3 AS y "
+        "FROM range(90) AS r(i)"
+    )
+    connection.execute("CREATE VIEW v AS SELECT * FROM t")
+    plain = rows.categories_of
+
+    def changing(*arguments):
+        listed = plain(*arguments)
+        connection.execute("UPDATE t SET b = 'new' WHERE a = 5")
+        return listed
+
+    monkeypatch.setattr(rows, "categories_of", changing)
+    with pytest.raises(ValueError, match="changed while it was read"):
+        BoundTreeClassifier().fit(Relation(connection.table("v"), max_fetched_rows=0), "y")
+    assert left_behind(connection) == []
+
+
+def test_too_many_categories_are_refused(connection, monkeypatch):
+    monkeypatch.setattr(relation, "_MOST_CATEGORIES", 6)
+    words = (
+        "SELECT 'w' || CASE WHEN i % 8 < 7 THEN i % {} END AS b, i % 2 AS y FROM range(70) AS r(i)"
+    )
+    few = Relation(connection.sql(words.format(6)), max_fetched_rows=0)
+    assert BoundTreeClassifier(pruning=None).fit(few, "y").columns_[0].missing
+    many = Relation(connection.sql(words.format(8)), max_fetched_rows=0)
+    with pytest.raises(ValueError, match="'b' of the relation has more than 6 different values"):
+        BoundTreeClassifier().fit(many, "y")
     assert left_behind(connection) == []
 
 

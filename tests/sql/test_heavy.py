@@ -10,7 +10,7 @@ from pathlib import Path
 import narwhals as nw
 import numpy as np
 import pytest
-from database_tables import assert_same, in_memory, people, random_parameters, random_table
+from random_tables import assert_same, in_memory, people, random_parameters, random_table
 
 from treebound import BoundTreeClassifier, certify
 from treebound.sql import Relation, relation

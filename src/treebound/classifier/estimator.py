@@ -19,7 +19,7 @@ from treebound.classifier.not_in_memory import fit_elsewhere, fit_engine
 from treebound.classifier.progress import Watch
 from treebound.data import Matrix
 from treebound.data.frames import read_table
-from treebound.data.streams import in_database, is_stream
+from treebound.data.streams import in_database, is_on_ray, is_stream
 from treebound.edit import Editor
 from treebound.growing import Progress
 from treebound.model import Model
@@ -116,7 +116,8 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             A data frame of any library that narwhals knows, an array, or nested lists; or a
             ``pyarrow.dataset.Dataset`` or a lazy frame of polars, which are read batch by batch
             and never held in memory as a whole; or a relation of DuckDB, PySpark or Ibis, which
-            stays in its database (:class:`treebound.sql.Relation` has settings).
+            stays in its database (:class:`treebound.sql.Relation` has settings); or a
+            ``ray.data.Dataset``, which stays on its cluster.
         y : array-like of shape (n_rows,), or str
             The class of every row; of a table that is not in memory, the name of its column.
         sample_weight : array-like of shape (n_rows,), or str, optional
@@ -136,7 +137,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             the same rows goes on from it; it is removed when the tree is grown.
         """
         watch = Watch.of(verbose, callback, checkpoint)
-        if is_stream(X) or in_database(X):
+        if is_stream(X) or in_database(X) or is_on_ray(X):
             return self._set_model(fit_elsewhere(self, X, y, sample_weight, groups, columns, watch))
         if columns is not None:
             hint = "choose them before: X[columns]."
@@ -209,6 +210,11 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
 
     def _read(self, X: Any) -> Matrix:
         """The rows of a table, after scikit-learn's checks of the state and the columns."""
+        if is_on_ray(X):
+            raise TypeError(
+                "A dataset of Ray is answered by its own tasks. Hint: dataset.map_batches(lambda "
+                "rows: {'answer': clf.predict(rows)}, batch_format='pyarrow')."
+            )
         model, table = self._fitted(), read_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return model.read(table, whole=True)

@@ -29,11 +29,11 @@ from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema
 from treebound.data.parts import PartReader, PartRows, as_table, join_parts
 from treebound.data.row_hashes import RowSketch, row_hashes
-from treebound.data.streams import Batches, TableStream, open_stream
+from treebound.data.streams import Batches, TableStream, is_on_ray, open_stream
 from treebound.growing import Limits, Progress, grow_on_engine, make_bins
 from treebound.growing._kernels import Bins
 from treebound.growing.checkpoint import check_checkpoint
-from treebound.growing.engine import Engine, stream_engine
+from treebound.growing.engine import Engine, ShardEngine, stream_engine
 from treebound.growing.grow import FINE_BINS
 from treebound.model import Model
 from treebound.parameters import FitParameters
@@ -43,6 +43,8 @@ from treebound.pruning.bound import MOST_VALUES, is_large
 
 # Without another limit: labels that are noise would be grown to a leaf for nearly every row.
 MOST_GROWN_LEAVES = 1 << 16
+# Smaller nodes are always finished in one place.
+_FEW_ROWS = 1 << 11
 
 
 def fit_elsewhere(
@@ -54,8 +56,10 @@ def fit_elsewhere(
     columns: Any,
     watch: Watch,
 ) -> Model:
-    """Fit on a table that is read in batches, or inside its database."""
+    """Fit on a table that is read in batches, or inside its database or cluster."""
     refuse_groups(groups)
+    if is_on_ray(X):
+        return fit_on_ray(parameters, X, y, sample_weight, columns, watch)
     batches = open_stream(X)
     if batches is None:
         return fit_relation(parameters, X, y, sample_weight, columns, watch)
@@ -215,6 +219,41 @@ def _fit_joined(
     return fit_sample(parameters, sample, target=target, named=named, rows=record)
 
 
+def fit_on_ray(
+    parameters: FitParameters,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    columns: Any = None,
+    watch: Watch = UNWATCHED,
+) -> Model:
+    """Fit on a dataset of Ray, by actors; y and sample_weight name columns."""
+    from treebound.ray import RayTable
+
+    parameters.checked()
+    check_checkpoint(watch.checkpoint)
+    with RayTable(X, y, sample_weight, columns) as table:
+
+        def learn(held_out: LeftOut | None) -> LearnedSchema:
+            return table.learn(held_out=held_out, **parameters.of_columns())
+
+        def engine(reader: PartReader, bins: Bins) -> Engine:
+            n_rows = reader.schema.n_rows + reader.schema.held_out
+            return table.engine(reader, bins, rows_to_gather(parameters, n_rows))
+
+        return fit_parts(parameters, learn, table.rows, engine, target=y, watch=watch)
+
+
+def rows_to_gather(parameters: FitParameters, n_rows: int) -> int:
+    """Rows of a node that is finished in one place, where its subtree may get too large.
+
+    Few of its leaves are kept where the limit of leaves makes them large.
+    """
+    rows = n_rows // (4 * (parameters.checked()[1].max_leaves or MOST_GROWN_LEAVES))
+    most = ShardEngine.gather_rows
+    return min(rows, most) if rows >= _FEW_ROWS else most
+
+
 def fit_relation(
     parameters: FitParameters,
     X: Any,
@@ -248,9 +287,9 @@ def fit_relation(
         # cells are divided where it matters: finer ones for all rows are of no use; a query costs
         # more than values
         limits = Limits(most_live=inf, most_values=1 << 20)
-        with SqlEngine(coded, relation.max_fetched_rows, rows) as engine:
-            model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
-            engine.check_unchanged()
+        engine = SqlEngine(coded, relation.max_fetched_rows, rows)
+        model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
+        engine.check_unchanged()
         if held_out:
             counted = partial(rows.count_aside, unknown=parameters.unknown)
             model = replace(model, held_out=HeldOut.by_counts(counted, model.tree, model.grown))

@@ -17,11 +17,7 @@ from treebound._extras import require
 from treebound._jobs import effective_jobs
 from treebound._validation import with_parameters
 from treebound.classifier import BoundTreeClassifier
-from treebound.classifier.not_in_memory import (
-    MOST_GROWN_LEAVES,
-    fit_parts,
-    refuse_groups,
-)
+from treebound.classifier.not_in_memory import fit_parts, refuse_groups, rows_to_gather
 from treebound.classifier.progress import Watch
 from treebound.dask.partitions import (
     Partitions,
@@ -38,15 +34,13 @@ from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, put_together, with_numbers
 from treebound.data.parts import PartReader
 from treebound.growing._kernels import Bins
-from treebound.growing.engine import Engine, ShardEngine, stream_engine
+from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.options import Progress
 
 # Values of real columns that bins are chosen from, in all partitions.
 _SAMPLE_ROWS = 1 << 17
 # Partitions that are read for these where nothing else must be learned.
 _SAMPLED = 4
-# Smaller nodes are always finished in one place.
-_FEW_ROWS = 1 << 11
 
 
 def _lazy(name: str) -> Any:
@@ -155,7 +149,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
                 first = None if reader.rows is None else _first_rows(rows, schema)
                 engine = DaskEngine(
                     rows, read, bins, len(schema.classes), n_rows=n_rows, first=first,
-                    gather_rows=self._gather_rows(n_rows),
+                    gather_rows=rows_to_gather(self, n_rows),
                 )  # fmt: skip
                 stack.callback(engine.close)
                 rows.release()
@@ -167,15 +161,6 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
                 target=_name_of(y), watch=watch,
             )  # fmt: skip
         return self._set_model(model)
-
-    def _gather_rows(self, n_rows: int) -> int:
-        """Rows of a node that is finished in one place, where its subtree may get too large.
-
-        Few of its leaves are kept where the limit of leaves makes them large.
-        """
-        rows = n_rows // (4 * (self.checked()[1].max_leaves or MOST_GROWN_LEAVES))
-        most = ShardEngine.gather_rows
-        return min(rows, most) if rows >= _FEW_ROWS else most
 
     def _client(self) -> Any:
         """The client given, or the current one; None where there is no cluster."""

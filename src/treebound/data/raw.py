@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._validation import invalid
 from treebound.data._factorize import factorize_objects
 
 # Type of the values of a column; "empty" when every value is missing.
@@ -252,6 +253,30 @@ def some_names(names: Iterable[Any]) -> str:
     """The first few names or values, for an error message."""
     names = list(names)
     return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+
+
+def check_names(owner: str, names: Sequence[str], whose: str, **parameters: Any) -> None:
+    """Raise an error unless every parameter is the name of a column; all but y may be None."""
+    for parameter, name in parameters.items():
+        if (name is None and parameter != "y") or (isinstance(name, str) and name in names):
+            continue
+        wrong = name if isinstance(name, str | None) else type(name)
+        must = f"the name of a column of {whose}, {some_names(names)}"
+        raise invalid(parameter, owner, must, wrong)
+
+
+def columns_to_learn(
+    names: Sequence[str], whose: str, columns: Any, target: Any, *others: Any
+) -> list[str]:
+    """Those that are chosen, or all, without the target and others."""
+    chosen = names if columns is None else list(columns)
+    for name in chosen:
+        if name not in names:
+            raise invalid("columns", "fit", f"columns of {whose}, {some_names(names)}", name)
+    left = [name for name in chosen if name not in (target, *others)]
+    if not left:
+        raise ValueError(f"There is no column beside {target!r} in {whose}.")
+    return left
 
 
 def no_duplicates(names: Iterable[Any], table: str) -> None:

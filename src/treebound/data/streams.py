@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from treebound._validation import invalid, said_of
+from treebound._validation import said_of
 from treebound.data.folds import LeftOut
 from treebound.data.frames import Table, read_columns
 from treebound.data.learned import (
@@ -22,7 +22,7 @@ from treebound.data.learned import (
     with_numbers,
 )
 from treebound.data.parts import PartReader, PartRows, learn_part
-from treebound.data.raw import some_names
+from treebound.data.raw import check_names, columns_to_learn
 
 T = TypeVar("T")
 # Columns (None without rows), labels and weights of some rows.
@@ -61,14 +61,7 @@ class Batches(ABC):
         self, batch: Any, columns: list[str], target: str | None, weight: str | None
     ) -> Batch:
         """The columns of a batch, its labels and its weights; here of data frames."""
-        import narwhals as nw
-
-        table = nw.from_native(batch, eager_only=True)
-        return (
-            read_columns(table.select(columns)) if len(table) and columns else None,
-            None if target is None else table.get_column(target),
-            None if weight is None else table.get_column(weight).to_numpy(),
-        )
+        return split_frame(batch, columns, target, weight)
 
     def plain_numbers(self) -> list[str]:
         """Columns of which nothing must be learned, and that can be left unread."""
@@ -77,6 +70,18 @@ class Batches(ABC):
     def some_rows(self, columns: list[str]) -> Iterator[Any]:
         """Data frames with a few rows from all over the table, where columns are left unread."""
         return iter(())
+
+
+def split_frame(frame: Any, columns: list[str], target: str | None, weight: str | None) -> Batch:
+    """The columns of a data frame, labels and weights."""
+    import narwhals as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    return (
+        read_columns(table.select(columns)) if len(table) and columns else None,
+        None if target is None else table.get_column(target),
+        None if weight is None else table.get_column(weight).to_numpy(),
+    )
 
 
 class LazyBatches(Batches):
@@ -116,6 +121,11 @@ def open_stream(X: Any) -> Batches | None:
     return DatasetBatches(X)
 
 
+def is_on_ray(X: Any) -> bool:
+    """Whether a table is a dataset of Ray."""
+    return type(X).__module__.startswith("ray.data.")
+
+
 def in_database(X: Any) -> bool:
     """Whether a table is a relation of a database, or has settings for one."""
     module = type(X).__module__
@@ -142,24 +152,10 @@ class TableStream:
     ) -> None:
         self._batches = batches
         self._tell = tell or (lambda _: None)
-        has = batches.names
-        weights = {} if weight is None else {"sample_weight": weight}
-        for parameter, name in {"y": target, **weights}.items():
-            if not isinstance(name, str) or name not in has:
-                must = (
-                    f"the name of one of its columns, {some_names(has)}, for a table that is "
-                    "streamed"
-                )
-                wrong = name if isinstance(name, str | None) else type(name)
-                raise invalid(parameter, "fit", must, wrong)
+        whose = "a table that is streamed"
+        check_names("fit", batches.names, whose, y=target, sample_weight=weight)
         self.target, self.weight = target, weight
-        wanted = has if columns is None else list(columns)
-        absent = [name for name in wanted if name not in has]
-        if absent:
-            raise invalid("columns", "fit", f"columns of the table, {some_names(has)}", absent[0])
-        self.columns = [name for name in wanted if name not in (target, weight)]
-        if not self.columns:
-            raise ValueError(f"The table has no column beside {target!r}.")
+        self.columns = columns_to_learn(batches.names, whose, columns, target, weight)
 
     def learn(
         self, *, class_weight: Any = None, held_out: LeftOut | None = None, **kinds: Any

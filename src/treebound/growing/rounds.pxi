@@ -180,7 +180,7 @@ cdef class ShardDriver(Driver):
 
     cdef list begin(self):
         """The leaves whose splits are searched first: the root, or those of a checkpoint."""
-        cdef int64_t[::1] counts = self.engine.counts
+        cdef const int64_t[::1] counts = self.engine.counts
         cdef Py_ssize_t k
         cdef bint may_split
         self.add_root(self.engine.facts.n_rows)

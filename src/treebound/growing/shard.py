@@ -155,13 +155,19 @@ def code_parts(parts: Iterable[PartRows], bins: Bins, file: SpillFile) -> list[C
 
 
 def _code_joined(parts: Sequence[PartRows], bins: Bins, file: SpillFile) -> Coded:
-    """Code the rows of some parts, and those that are left out."""
-    kept, others, _ = join_parts(parts)
-    coded = code_sample(kept, bins, file.write(kept, bins.by_code))
-    coded = coded._replace(sizes=tuple(part.kept.n_rows for part in parts))
+    sizes = tuple(part.kept.n_rows for part in parts)
+    return code_part(join_parts(parts), bins, file)._replace(sizes=sizes)
+
+
+def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Coded:
+    """Code some rows, and those that are left out; values are kept in a file, or in memory."""
+    values = None if file is None else file.write(part.kept, bins.by_code)
+    coded = code_sample(part.kept, bins, values)
+    others = part.aside
     if others is None:
         return coded
-    aside = Aside(file.write(others), others.y.astype(np.uint16), others.weight, others.X.unknown)
+    left = others.X.values if file is None else file.write(others)
+    aside = Aside(left, others.y.astype(np.uint16), others.weight, others.X.unknown)
     facts = replace(coded.facts, aside=WeightTotals.of(others.weight, others.n_rows))
     return coded._replace(facts=facts, aside=aside)
 

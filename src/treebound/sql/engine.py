@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,18 +58,7 @@ class SqlEngine:
         # the number that the rows of each slot have in the table, and how many there are
         self._numbers, self._n_numbers = np.zeros(1, dtype=np.int64), 1
         self._at_root = True
-        try:
-            self._start()
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Remove the table of the rows."""
-        self._store.drop(self._table)
+        self._start()
 
     # -- the root ------------------------------------------------------------------------------
 
@@ -266,7 +255,6 @@ class SqlEngine:
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
         """Grow all of the tree below some small nodes; the arrays of each subtree."""
         numbers = self._numbers[[subtree.slot for subtree in subtrees]]
-        names = [f"x{j}" for j in range(len(self._rows.codings))]
         values = [
             f"{f'v{j}' if coding.codes is None else coding.code(self._store)} AS x{j}"
             for j, coding in enumerate(self._rows.codings)
@@ -279,8 +267,7 @@ class SqlEngine:
         for number, subtree in zip(numbers, subtrees, strict=True):
             at = np.flatnonzero(fetched["slot"] == number)
             columns = [
-                _values(fetched[name][at], c)
-                for name, c in zip(names, self._rows.codings, strict=True)
+                _values(fetched[f"x{j}"][at], coding) for j, coding in enumerate(self._rows.codings)
             ]
             labels = self._rows.classes_of[fetched["label"][at]].astype(np.int32)
             weights = fetched["units"][at].astype(np.int64) if self._weighted else None
@@ -336,6 +323,10 @@ def _cells(coding: Coding, fetched: Mapping[str, Any]) -> Cells:
         present = present[present >= 0]
         extent = (present.min(), present.max()) if len(present) else (np.inf, -np.inf)
         bins = np.where(categories < 0, n, categories)
+        # a category that was not there when they were listed is stored as missing
+        listed = np.bincount(bins[1:], coding.rows, n + 1)
+        if not np.array_equal(np.bincount(bins[fetched["code"]], fetched["n"], n + 1), listed):
+            raise _changed()
         return Cells(False, bins, np.empty(0, np.int64), np.zeros(n), np.zeros(n), extent)
     # also of code 0: a value that was not there when the cells were made may be below all of them
     if (fetched["low"] < coding.low).any() or (fetched["high"] > coding.high).any():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treebound._validation import Whole, check, invalid
 from treebound.data import Column, learn_matrix
-from treebound.data.raw import some_names
+from treebound.data.raw import check_names
 from treebound.data.streams import in_database
 from treebound.sql.stores import ROWS, Store
 
@@ -67,12 +67,7 @@ class Relation:
     def types(self, caller: str, **columns: Any) -> Any:
         """The types of all columns; an error if a parameter names none of them."""
         types = self.frame.collect_schema()
-        for parameter, name in columns.items():
-            if (name is None and parameter != "y") or (isinstance(name, str) and name in types):
-                continue
-            must = f"the name of a column of the relation, {some_names(types.names())}"
-            wrong = name if isinstance(name, str | None) else type(name)
-            raise invalid(parameter, caller, must, wrong)
+        check_names(caller, types.names(), "the relation", **columns)
         return types
 
 
@@ -104,6 +99,7 @@ class Coding(NamedTuple):
     high: float = 0.0
     rate: float = 0.0
     codes: NDArray[np.int64] | None = None
+    rows: NDArray[np.int64] | None = None  # of each of them
     word: str = "w0"
     shift: int = 0
 
@@ -157,21 +153,11 @@ def is_number(dtype: Any, name: str) -> bool:
 def number_codings(
     store: Store, native: Any, names: Sequence[str], numbers: Sequence[int]
 ) -> dict[int, Coding]:
-    """The cells of columns of numbers, by their ends; others must not have too many categories."""
-    wanted = [
-        f"MIN(x{j}) AS low{j}, MAX(x{j}) AS high{j}"
-        if j in numbers
-        else f"COUNT(DISTINCT x{j}) AS n{j}"
-        for j in range(len(names))
-    ]
-    fetched = store.fetch(f"SELECT {', '.join(wanted)} FROM {ROWS}", native)
-    for j, name in enumerate(names):
-        if j not in numbers and fetched[f"n{j}"][0] > _MOST_CATEGORIES:
-            raise ValueError(
-                f"Column {name!r} of the relation has {fetched[f'n{j}'][0]} categories. Growing in "
-                f"a database takes at most {_MOST_CATEGORIES}. Hint: leave the column out, or put "
-                "rare categories together."
-            )
+    """The cells of columns of numbers, by their ends."""
+    if not numbers:
+        return {}
+    wanted = ", ".join(f"MIN(x{j}) AS low{j}, MAX(x{j}) AS high{j}" for j in numbers)
+    fetched = store.fetch(f"SELECT {wanted} FROM {ROWS}", native)
     return {j: _cells(names[j], fetched[f"low{j}"][0], fetched[f"high{j}"][0]) for j in numbers}
 
 
@@ -195,21 +181,32 @@ def categories_of(
     store: Store, native: Any, at: str, name: str, dtype: Any, options: dict[str, Any]
 ) -> tuple[str, Coding]:
     """The distinct values of a column with numbers: a table there, and a coding here."""
-    table, values, _ = distinct(store, native, at)
+    table, values, rows = distinct(store, native, at, name)
     if isinstance(dtype, nw.Enum) and not options:
         options = {"ordinal_features": {name: list(dtype.categories)}}
     matrix = learn_matrix(pyarrow.table({name: _arrow(values.tolist(), dtype)}), **options)
-    return table, Coding(matrix.columns[0], codes=matrix.values[0].astype(np.int64))
+    codes = matrix.values[0].astype(np.int64)
+    return table, Coding(matrix.columns[0], codes=codes, rows=rows)
 
 
-def distinct(store: Store, native: Any, at: str) -> tuple[str, NDArray[Any], NDArray[np.int64]]:
+def distinct(
+    store: Store, native: Any, at: str, name: str
+) -> tuple[str, NDArray[Any], NDArray[np.int64]]:
     """A table of the values of a column with their numbers; the values, and the rows of each."""
     table = store.keep(
         f"SELECT value, n, ROW_NUMBER() OVER (ORDER BY value) - 1 AS code FROM (SELECT {at} AS "
         f"value, COUNT(*) AS n FROM {ROWS} GROUP BY {at}) AS d",
         native,
     )
-    fetched = store.fetch(f"SELECT value, n, code FROM {table} AS t")
+    # one more than there may be, and missing values
+    most = f"code <= {_MOST_CATEGORIES + 1}"
+    fetched = store.fetch(f"SELECT value, n, code FROM {table} AS t WHERE {most}")
+    if len(fetched["code"]) > _MOST_CATEGORIES + 1:
+        raise ValueError(
+            f"Column {name!r} of the relation has more than {_MOST_CATEGORIES} different values. "
+            "Growing in a database takes no more. Hint: leave the column out, or put rare values "
+            "together."
+        )
     order = np.argsort(fetched["code"])
     return table, fetched["value"][order], fetched["n"][order].astype(np.int64)
 

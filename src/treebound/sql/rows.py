@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._choices import Unknown
-from treebound._validation import invalid
 from treebound.certificate.held_out import draw_apart
 from treebound.data.encoding import chosen_columns
 from treebound.data.learned import LearnedSchema
-from treebound.data.raw import some_names
+from treebound.data.raw import columns_to_learn
 from treebound.data.targets import learn_classes
 from treebound.data.weights import WeightTotal
 from treebound.sql.answers import rows_at_nodes
@@ -33,7 +32,7 @@ from treebound.sql.relation import (
     number_codings,
 )
 from treebound.sql.stores import ROWS, Store, store_of
-from treebound.sql.weights import Weights
+from treebound.sql.weights import Labels, Weights
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, summed_up
 
@@ -66,16 +65,10 @@ class RelationRows:
     ) -> None:
         self.types = relation.types("fit", y=target, sample_weight=weight, id=relation.id)
         self.target, self.weight, self.id = target, weight, relation.id
-        others = [n for n in self.types.names() if n not in (target, weight, relation.id)]
-        self.names = others if columns is None else list(columns)
-        for name in self.names:
-            if name not in others:
-                must = f"names of columns of the relation, {some_names(others)}"
-                raise invalid("columns", "fit", must, name)
-        if not self.names:
-            raise ValueError(f"The relation has no column beside {target!r}.")
+        self.names = columns_to_learn(
+            self.types.names(), "the relation", columns, target, weight, relation.id
+        )
         self._store = store_of(relation.frame)
-        self._kept: list[str] = []
         self._frame = relation.frame
         self._most_weight: float | None = None
         if weight is not None:
@@ -86,18 +79,13 @@ class RelationRows:
         try:
             self._learn_classes()
         except BaseException:
-            self.__exit__()
+            self._store.close()
             raise
         return self
 
     def __exit__(self, *error: object) -> None:
         """Remove temporary tables."""
-        for table in self._kept:
-            self._store.drop(table)
-
-    def _keep(self, text: str, native: Any) -> str:
-        self._kept.append(self._store.keep(text, native))
-        return self._kept[-1]
+        self._store.close()
 
     def _leave_out_weightless(self) -> None:
         """Keep the rows of a weight above zero, if every weight is a number."""
@@ -116,8 +104,8 @@ class RelationRows:
 
     def _learn_classes(self) -> None:
         """The classes; a table of labels with numbers there; the class and rows of each number."""
-        self._labels, values, rows = distinct(self._store, self._read({"y": self.target}), "y")
-        self._kept.append(self._labels)
+        native = self._read({"y": self.target})
+        table, values, rows = distinct(self._store, native, "y", self.target)
         if not len(values):
             raise ValueError("The relation has no rows of a weight above zero.")
         missing = [value is None or value != value for value in values.tolist()]
@@ -126,8 +114,8 @@ class RelationRows:
                 f"The column {self.target!r} of the relation has {int(rows[missing].sum())} rows "
                 "without a label. Hint: leave them out."
             )
-        self.classes, codes = learn_classes(values)
-        self._classes_of, self._label_rows = codes.astype(np.int64), rows
+        classes, codes = learn_classes(values)
+        self._labels = Labels(table, classes, codes.astype(np.int64), rows)
 
     def _read(self, names: Mapping[str, str], **more: Any) -> Any:
         """The relation of some columns, by names of ours, text by its bytes; and of more."""
@@ -139,7 +127,7 @@ class RelationRows:
     @property
     def n_rows(self) -> int:
         """How many rows there are, those apart that are set aside."""
-        return int(self._label_rows.sum())
+        return int(self._labels.rows.sum())
 
     def fetched(self) -> tuple[Any, Any, Any]:
         """Columns, labels and weights of all rows, in memory; in the order of the key."""
@@ -175,12 +163,13 @@ class RelationRows:
                 self._aside[kind] = self._part(table, native, "IN", chosen)
         self._frame = self._part(table, native, "NOT IN", order[:start])
         fetched = self._store.fetch(
-            f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} JOIN {self._labels} AS ty ON y = "
-            "ty.value GROUP BY ty.code",
+            f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} {self._labels.join} "
+            "GROUP BY ty.code",
             self._read({"y": self.target}),
         )
-        self._label_rows = np.zeros_like(self._label_rows)
-        self._label_rows[fetched["code"].astype(np.intp)] = fetched["n"].astype(np.int64)
+        left = np.zeros_like(self._labels.rows)
+        left[fetched["code"].astype(np.intp)] = fetched["n"].astype(np.int64)
+        self._labels = self._labels._replace(rows=left)
 
     def _part(self, table: str, like: Any, which: str, numbers: NDArray[np.int64]) -> Any:
         """Some rows of a table that has numbers of rows beside the columns of a relation."""
@@ -193,7 +182,7 @@ class RelationRows:
         m, frame = self.n_rows, self._frame
         if self.id is None:
             number = f"ROW_NUMBER() OVER {self._store.any_order} - 1 AS {_ROW}"
-            return self._keep(f"SELECT *, {number} FROM {ROWS}", frame.to_native())
+            return self._store.keep(f"SELECT *, {number} FROM {ROWS}", frame.to_native())
         counted = f"SELECT COUNT(DISTINCT id) AS n FROM {ROWS}"
         ids = int(self._store.fetch(counted, self._read({"id": self.id}))["n"][0])
         if ids != m:
@@ -203,7 +192,7 @@ class RelationRows:
             )
         # the number comes last, as it does without a key
         numbered = frame.with_row_index(_ROW, order_by=[self.id]).select(*self.types.names(), _ROW)
-        return self._keep(f"SELECT * FROM {ROWS}", numbered.to_native())
+        return self._store.keep(f"SELECT * FROM {ROWS}", numbered.to_native())
 
     def left_out(self, tree: Tree) -> NodeSums | None:
         """The rows that the weight of pruning is chosen on, at the nodes of a tree."""
@@ -242,7 +231,7 @@ class RelationRows:
             values["w"] = nw.col(self.weight).cast(nw.Float64)
         native = self._read({**names, "y": self.target}, **values)
         codings = number_codings(store, native, self.names, numbers)
-        joins = [f"JOIN {self._labels} AS ty ON y = ty.value"]
+        joins = [self._labels.join]
         for at, name in names.items():
             j = int(at[1:])
             options: dict[str, Any] = {"categorical_features": [name]} if j in nominal else {}
@@ -250,10 +239,8 @@ class RelationRows:
                 order = ordinal[j]
                 options = {"ordinal_features": [name] if order is None else {name: list(order)}}
             table, codings[j] = categories_of(store, native, at, name, self.types[name], options)
-            self._kept.append(table)
             joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
-        weights = Weights(store, native, joins[0], self.classes, self._classes_of)
-        weights.learn(self._label_rows, self._most_weight, class_weight)
+        weights = Weights(store, native, self._labels, self._most_weight, class_weight)
         stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
         ordered = in_words([codings[j] for j in range(len(self.names))])
         words = list(dict.fromkeys(coding.word for coding in ordered))
@@ -265,13 +252,13 @@ class RelationRows:
         schema = LearnedSchema(
             tuple(coding.column for coding in ordered),
             tuple(self.names),
-            self.classes,
+            self._labels.classes,
             weights.factors,
             weights.scale,
             (),
             (self.n_rows,),
         )
-        return CodedRows(store, table, words, ordered, self._classes_of, schema, weights.total)
+        return CodedRows(store, table, words, ordered, self._labels.class_of, schema, weights.total)
 
     def _number(self, name: str) -> Any:
         """A column as float64, with NULL for NaN."""

@@ -29,6 +29,12 @@ class Store:
 
     def __init__(self, native: Any) -> None:
         self.native = native
+        self._tables: list[str] = []
+
+    def close(self) -> None:
+        """Remove all tables that were kept."""
+        for table in list(self._tables):
+            self.drop(table)
 
     def number(self, value: float) -> str:
         """A number of double precision in SQL."""
@@ -48,7 +54,13 @@ class Store:
 
     def keep(self, text: str, native: Any = None) -> str:
         """A table with the rows of a query, until it is dropped; what stands after FROM."""
-        raise NotImplementedError
+        self._tables.append(self._write(text, native))
+        return self._tables[-1]
+
+    def _write(self, text: str, native: Any) -> str:
+        name = _new_name()
+        self.run(f"CREATE TEMPORARY TABLE {name} AS {text}", native)
+        return name
 
     def fetch(self, text: str, native: Any = None) -> dict[str, NDArray[Any]]:
         """The columns of a small result."""
@@ -57,6 +69,10 @@ class Store:
 
     def drop(self, table: str) -> None:
         """Remove a table that was kept."""
+        self._tables.remove(table)
+        self._remove(table)
+
+    def _remove(self, table: str) -> None:
         self.run(f"DROP TABLE {table}")
 
     def table_of(self, **columns: NDArray[Any]) -> str:
@@ -90,11 +106,6 @@ class DuckStore(Store):
         name = _new_name()
         return (self.native if native is None else native).query(name, text.replace(ROWS, name))
 
-    def keep(self, text: str, native: Any = None) -> str:
-        name = _new_name()
-        self.run(f"CREATE TEMP TABLE {name} AS {text}", native)
-        return f"temp.{name}"
-
     def table_of(self, **columns: NDArray[Any]) -> str:
         # one text for each column is planned in no time, many numbers are not
         types = {"f": "DOUBLE[]", "i": "BIGINT[]"}
@@ -105,16 +116,9 @@ class DuckStore(Store):
         return f"(SELECT {', '.join(lists)})"
 
     def update(self, table: str, case: str, slots: Sequence[int], others: Sequence[str]) -> str:
-        # a column is changed where it is: the others are not written again while most rows stay
+        # a column is changed where it is: a copy of all others takes half as much memory again
         self.run(f"UPDATE {table} SET slot = {case} WHERE slot {one_of(slots)}")
-        fetched = self.fetch(
-            f"SELECT COUNT(*) AS n, COUNT(NULLIF(slot < 0, FALSE)) AS gone FROM {table}"
-        )
-        if 2 * fetched["gone"][0] < fetched["n"][0]:
-            return table
-        new = self.keep(f"SELECT * FROM {table} WHERE slot >= 0")
-        self.drop(table)
-        return new
+        return table
 
 
 class SparkStore(Store):
@@ -141,7 +145,7 @@ class SparkStore(Store):
         finally:
             self._session.catalog.dropTempView(name)
 
-    def keep(self, text: str, native: Any = None) -> str:
+    def _write(self, text: str, native: Any) -> str:
         name = _new_name()
         self._kept[name] = self.run(text, native).localCheckpoint()
         self._kept[name].createOrReplaceTempView(name)
@@ -150,7 +154,7 @@ class SparkStore(Store):
     def bits(self, number: str, shift: int, n: int) -> str:
         return f"(SHIFTRIGHT({number}, {shift}) & {2**n - 1})"
 
-    def drop(self, table: str) -> None:
+    def _remove(self, table: str) -> None:
         self._session.catalog.dropTempView(table)
         self._kept.pop(table).unpersist()
 
@@ -169,7 +173,7 @@ class IbisStore(Store):
         if self.dialect in ("duckdb", "postgres"):
             self.by_bytes = DuckStore.by_bytes
         try:
-            self.drop(self.keep("SELECT 1 AS one"))
+            self.drop(self.keep("SELECT 1 AS n"))
         except Exception:  # every database has errors of its own
             self.keeps = False
 
@@ -191,14 +195,12 @@ class IbisStore(Store):
         schema = ibis.schema({**dict(native.schema().items()), **more})
         return self._backend.sql(self._whole(text, native), schema=schema)
 
-    def keep(self, text: str, native: Any = None) -> str:
-        if not self.keeps:
-            # without the fence PostgreSQL writes the CASE of a slot again wherever it is named
-            fence = " OFFSET 0" if self.dialect == "postgres" else ""
-            return f"({self._whole(text, native)}{fence})"
-        name = _new_name()
-        self.run(f"CREATE TEMPORARY TABLE {name} AS {text}", native)
-        return name
+    def _write(self, text: str, native: Any) -> str:
+        if self.keeps:
+            return super()._write(text, native)
+        # without the fence PostgreSQL writes the CASE of a slot again wherever it is named
+        fence = " OFFSET 0" if self.dialect == "postgres" else ""
+        return f"({self._whole(text, native)}{fence})"
 
     def fetch(self, text: str, native: Any = None) -> dict[str, NDArray[Any]]:
         cursor = self.run(text, native)
@@ -206,9 +208,9 @@ class IbisStore(Store):
         columns = list(zip(*cursor.fetchall(), strict=True)) or [()] * len(names)
         return {k: _array(pa.chunked_array([v])) for k, v in zip(names, columns, strict=True)}
 
-    def drop(self, table: str) -> None:
-        if not table.startswith("("):
-            super().drop(table)
+    def _remove(self, table: str) -> None:
+        if self.keeps:
+            super()._remove(table)
 
 
 def _new_name() -> str:

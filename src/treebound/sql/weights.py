@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import frexp
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,46 +16,45 @@ from treebound.sql.stores import ROWS, Store, pick
 _PIECE_BITS, _PIECES = 30, 5
 
 
-class Weights:
-    """The weights ``w`` of a relation, if its rows have some, and of classes.
+class Labels(NamedTuple):
+    """The labels of a relation ``y``: a table of them there, and what they are."""
 
-    ``join`` adds the number of its label to each row, and ``classes_of`` has the class of each.
-    """
+    table: str  # with a number of each
+    classes: NDArray[Any]
+    class_of: NDArray[np.int64]  # by the number
+    rows: NDArray[np.int64]  # by the number
+
+    @property
+    def join(self) -> str:
+        """SQL that adds the number of its label to each row."""
+        return f"JOIN {self.table} AS ty ON y = ty.value"
+
+
+class Weights:
+    """The weights ``w`` of a relation, the greatest of which is ``most``, and of classes."""
 
     def __init__(
-        self,
-        store: Store,
-        native: Any,
-        join: str,
-        classes: NDArray[Any],
-        classes_of: NDArray[np.int64],
+        self, store: Store, native: Any, labels: Labels, most: float | None, class_weight: Any
     ) -> None:
-        self._store, self._native = store, native
-        self._classes, self._classes_of = classes, classes_of
-        self._from = f"FROM {ROWS} {join}"
-        self.factors: NDArray[np.float64] | None = None
+        self._store, self._native, self._labels = store, native, labels
         self.scale: float | None = None
-        self._weight = ""
-
-    def learn(self, rows: NDArray[np.int64], most: float | None, class_weight: Any) -> None:
-        """Class weights, and the total; of rows by label, and the greatest weight if they have."""
-        totals = [Fraction(0)] * len(self._classes)
-        for k, n in zip(self._classes_of.tolist(), rows.tolist(), strict=True):
-            totals[k] += n
-        self.total = WeightTotal(sum(totals, Fraction(0)))
-        if most is not None:
+        if most is None:
+            counts = np.bincount(labels.class_of, labels.rows, len(labels.classes))
+            self._weight, totals = "", [Fraction(n) for n in counts.tolist()]
+            self.total = WeightTotal(sum(totals, Fraction(0)))
+        else:
             self._weight = "w"
             totals, self.total = self._exact(most)
-        self.factors = class_factors(class_weight, self._classes, totals)
+        self.factors = class_factors(class_weight, labels.classes, totals)
         if not self.total.whole:
-            self.scale = float(int(rows.sum()) / self.total.total)
+            self.scale = float(int(labels.rows.sum()) / self.total.total)
             self._weight = f"(w * {self._store.number(self.scale)})"
             most = (most or 1.0) * self.scale
             if self.factors is None:
                 _, self.total = self._exact(most)
         if self.factors is None:
             return
-        factors = [float(self.factors[k]) for k in self._classes_of]
+        factors = [float(self.factors[k]) for k in labels.class_of]
         factor = pick("ty.code", list(enumerate(map(self._store.number, factors))))
         self._weight = factor if most is None else f"{self._weight} * {factor}"
         _, self.total = self._exact(max(factors) * (1.0 if most is None else most))
@@ -65,7 +64,7 @@ class Weights:
         weight, number = self._weight, self._store.number
         scale = 2.0 ** (_PIECE_BITS - 1 - frexp(most)[1])
         query = f"SELECT ty.code AS code, {weight} AS w, {weight} * {number(scale)} AS rest "
-        query += self._from
+        query += f"FROM {ROWS} {self._labels.join}"
         pieces = [f"p{i}" for i in range(_PIECES)]
         for i, piece in enumerate(pieces):  # the whole bits of the rest: nothing is rounded
             before = ", ".join(["code", "w", *pieces[:i]])
@@ -84,11 +83,11 @@ class Weights:
                 "The weights differ too much: the least is less than 2^-97 of the greatest. Hint: "
                 "leave out rows of so little weight."
             )
-        totals = [Fraction(0)] * len(self._classes)
+        totals = [Fraction(0)] * len(self._labels.classes)
         for at, label in enumerate(fetched["code"].astype(np.intp).tolist()):
             for i, piece in enumerate(pieces):
                 value = Fraction(int(fetched[piece][at])) / 2 ** (_PIECE_BITS * i)
-                totals[self._classes_of[label]] += value / Fraction(scale)
+                totals[self._labels.class_of[label]] += value / Fraction(scale)
         ones = fetched["least"].min() == fetched["most"].max() == 1.0
         return totals, WeightTotal(sum(totals, Fraction(0)), bool(ones), not fetched["part"].any())
 

@@ -1,4 +1,4 @@
-"""Random tables for databases, and the comparison with the tree of memory."""
+"""Random tables of all types of columns, and the comparison with the tree of memory."""
 
 from __future__ import annotations
 

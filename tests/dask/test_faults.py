@@ -184,14 +184,15 @@ def test_an_interrupt_leaves_nothing_behind(client, sample, expected):
     assert_same(grown(engine_of(client, sample), sample), expected)
 
 
-def test_a_wrong_partition_of_a_frame_is_named(client):
+@pytest.mark.parametrize(("n_partitions", "wrong"), [(4, 2), (20, 12)])
+def test_a_wrong_partition_of_a_frame_is_named(client, n_partitions, wrong):
     dd = pytest.importorskip("dask.dataframe")
     from treebound.dask import DaskBoundTreeClassifier
 
     frame = pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40) % 2})
     frame.loc[25, "x"] = np.inf
-    lazy = dd.from_pandas(frame, npartitions=4)
-    with pytest.raises(ValueError, match="Partition 2: Input X contains infinity"):
+    lazy = dd.from_pandas(frame, npartitions=n_partitions)
+    with pytest.raises(ValueError, match=f"^Partition {wrong}: Input X contains infinity"):
         DaskBoundTreeClassifier(client=client).fit(lazy[["x"]], lazy["y"])
 
 

@@ -38,7 +38,7 @@ def in_partition(number: int, function: Callable[..., Any], /, *args: Any, **opt
     try:
         return function(*args, **options)
     except Exception as error:
-        if str(error).startswith(f"Partition {number}"):
+        if str(error).startswith("Partition "):
             raise
         if isinstance(error, ValueError | TypeError):
             raise type(error)(f"Partition {number}: {error}") from error

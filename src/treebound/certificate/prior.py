@@ -153,7 +153,7 @@ class Prior:
         self,
         sample: Sample,
         seed: int | None = 0,
-        options: PriorOptions = PriorOptions(),  # noqa: B008 (immutable)
+        options: PriorOptions = PriorOptions(),
         *,
         costs: Any = None,
         rows_a: NDArray[np.intp] | None = None,

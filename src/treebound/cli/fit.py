@@ -125,7 +125,7 @@ def fit(
     /,
     *more: Path,
     target: str | None = None,
-    tree: TreeOptions = TreeOptions(),  # noqa: B008  # frozen
+    tree: TreeOptions = TreeOptions(),  # frozen
     refer: Annotated[list[float], Parameter(negative="", show_default=False)] = (),  # type: ignore[assignment]
     jobs: int | None = None,
     cv: int | None = None,

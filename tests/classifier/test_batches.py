@@ -77,7 +77,7 @@ def test_what_batches_do_not_have_is_named(tmp_path):
     frame = rows()
     clf = model_of(frame)
     stream = streams_of(frame, tmp_path)[0]
-    with pytest.raises(ValueError, match=r"'y' parameter .* one of its columns.*Got 'lable'"):
+    with pytest.raises(ValueError, match=r"'y' parameter .* name of a column .*Got 'lable'"):
         clf.score(stream, "lable")
     with pytest.raises(ValueError, match="'sample_weight' parameter of score must be None"):
         clf.score(stream, "label", np.ones(400))

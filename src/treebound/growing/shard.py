@@ -315,7 +315,7 @@ def _take_rows(columns: list[NDArray[Any]], ids: NDArray[np.uint32]) -> list[NDA
     for start in range(0, len(ids), _BLOCK):
         block = ids[start : start + _BLOCK].astype(np.intp)
         for values, target in zip(columns, taken, strict=True):
-            values.take(block, out=target[start : start + _BLOCK], mode="clip")
+            target[start : start + _BLOCK] = values[block]  # ``take`` copies a whole column first
     return taken
 
 

@@ -60,6 +60,10 @@ def folds(sample: Sample, k: int | Splitter, seed: int | None) -> Iterator[tuple
     assigned = _Assignment.of(sample, seed, parts=k)
     k = min(k, assigned.total)
     for fold in range(k):
+        if assigned.simple and k > 1:  # the rows in turn
+            mask = assigned.place % k == fold
+            yield sample.part(~mask), sample.part(mask)
+            continue
         inside = assigned.inside(partial(_taken, k, fold))
         if inside.any() and (inside < assigned.units).any():
             yield assigned.part(sample, assigned.units - inside), assigned.part(sample, inside)

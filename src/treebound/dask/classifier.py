@@ -282,9 +282,9 @@ def _name_of(y: Any) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def _names(*given: Any) -> set[str]:
+def _names(*columns: Any) -> set[str]:
     """Those that are names of columns."""
-    return {name for name in given if isinstance(name, str)}
+    return {name for name in columns if isinstance(name, str)}
 
 
 def _answers(

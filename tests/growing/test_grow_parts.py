@@ -138,6 +138,7 @@ def test_small_parts_and_other_selections_are_copied():
 
 
 def test_codes_live_as_long_as_the_sample():
+    gc.collect()  # samples of other tests
     before = len(_SHARED)
     sample = Sample.learn(np.random.default_rng(0).normal(size=(6000, 3)), np.arange(6000) % 2)
     grow(sample, GrowOptions(max_leaves=3))

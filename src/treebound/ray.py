@@ -139,6 +139,8 @@ class RayTable:
     def __init__(self, dataset: Any, target: Any, weight: Any, columns: Any) -> None:
         self._ray = require("ray", extra="ray", why="A dataset of Ray")
         names, whose = dataset.columns(), "the dataset"
+        if names is None:
+            raise ValueError("The dataset of Ray has no rows, nor names of columns.")
         check_names("fit", names, whose, y=target, sample_weight=weight)
         own = columns_to_learn(names, whose, columns, target, weight)
         wanted = [*own, *(name for name in (target, weight) if name is not None)]

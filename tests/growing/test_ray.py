@@ -71,6 +71,12 @@ def test_columns_are_chosen_and_checked(fake):
             BoundTreeClassifier().fit(dataset, **options)
 
 
+def test_a_dataset_of_nothing_is_refused(fake, monkeypatch):
+    monkeypatch.setattr(fake_ray.Dataset, "columns", lambda self: None)  # as Ray has no schema then
+    with pytest.raises(ValueError, match="no rows, nor names of columns"):
+        BoundTreeClassifier().fit(fake_ray.Dataset([]), "label")
+
+
 def test_an_error_names_the_block(fake):
     bad = pa.table({"a": [1.0, np.inf], "label": [0, 1]})
     with pytest.raises(ValueError, match=r"Block 1 of the dataset: .*infinity"):

@@ -251,8 +251,8 @@ def pruners() -> dict[str, Pruner | None]:
         "none": None,
         "bound": make_pruner("bound"),
         "bound, raising": BoundPruner(search="greedy"),
-        # fewer folds and constants than by default, for the time they take
-        "kearns-mansour": KearnsMansourPruner(folds=2, constants=(0.03, 0.3)),
+        # fewer folds than by default, for the time they take
+        "kearns-mansour": KearnsMansourPruner(folds=2),
         "cost-complexity": CostComplexityPruner(folds=2),
         **{name: make_pruner(name) for name in ("reduced-error", "pessimistic", "mdl")},
     }

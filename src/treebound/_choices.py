@@ -9,6 +9,9 @@ GrowthOrder = Literal["gain", "impurity"]
 Thresholds = Literal["decimal", "midpoint", "observed"]
 # How to handle a category that was not seen in training.
 Unknown = Literal["other", "majority", "stop", "missing", "error"]
+PrunerName = Literal[
+    "bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", "mdl"
+]
 # Which tree of those that were cross-validated is chosen.
 Size = Literal["accurate", "balanced", "small", "detailed"]
 # What a certificate is computed from.

@@ -41,8 +41,6 @@ from treebound.pruning import (
         (CostComplexityPruner(alpha=0.1, folds=0), "'folds' parameter"),
         (KearnsMansourPruner(folds=0), "'folds' parameter .* an int >= 2 or a splitter.* Got 0"),
         (KearnsMansourPruner(constant=np.nan), "'constant' parameter .* Got nan"),
-        (KearnsMansourPruner(constants=[0.1, np.nan]), "'constants' parameter .* Got"),
-        (KearnsMansourPruner(constants=[]), "'constants' parameter .* Got"),
         (PessimisticPruner(confidence=np.nan), "'confidence' parameter .* Got nan"),
         (ReducedErrorPruner(validation_fraction=np.nan), "'validation_fraction' .* Got nan"),
         (ReducedErrorPruner(validation_fraction=0.0), "'validation_fraction' .* Got 0.0"),

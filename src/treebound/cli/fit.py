@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from treebound._choices import CertificateKind, Criterion, Size, Thresholds, Unknown
+from treebound._choices import CertificateKind, Criterion, PrunerName, Size, Thresholds, Unknown
 from treebound._validation import invalid
 from treebound.cli.app import command
 from treebound.cli.options import (
@@ -28,15 +28,13 @@ from treebound.cli.options import (
 from treebound.cli.output import check_distinct, check_output, print_message, progress
 from treebound.cli.training import Training
 from treebound.cli.weighting import WeightOptions
-from treebound.pruning import NAMES
 
 if TYPE_CHECKING:
     from treebound.data import Sample
     from treebound.model import Model as FittedModel
     from treebound.parameters import FitParameters
 
-Pruner: Any = Literal[(*NAMES,)]
-Pruning: Any = Literal[(*NAMES, "none")]
+Pruning = Literal[PrunerName, "none"]
 
 
 @Parameter(name="*")
@@ -295,7 +293,7 @@ def prune(
     /,
     *,
     target: Target = None,
-    pruning: Pruner = "bound",
+    pruning: PrunerName = "bound",
     leaves: int | None = None,
     output: Output = None,
     force: Force = False,

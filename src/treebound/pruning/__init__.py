@@ -1,29 +1,24 @@
-"""Pruners: one protocol, a file for each idea. A new pruner is added here alone.
-
-Names are loaded when first used, so that the shell lists pruners without loading them.
-"""
+"""Pruners: one protocol, a file for each idea."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, get_args
 
-from treebound._extras import loaded_late
-
-if TYPE_CHECKING:
-    from treebound.pruning.base import Pruner, PruningResult
-    from treebound.pruning.bottom_up import (
-        MDLPruner,
-        PessimisticPruner,
-        ReducedErrorPruner,
-        merge_equal_leaves,
-    )
-    from treebound.pruning.bound import BoundPruner
-    from treebound.pruning.by_name import PRUNERS, make_pruner
-    from treebound.pruning.cost_complexity import CostComplexityPruner, weakest_link_path
-    from treebound.pruning.kearns_mansour import KearnsMansourPruner
-    from treebound.pruning.path import PruningPath
-    from treebound.pruning.scores import code_length
-    from treebound.pruning.weight import WeightChoice
+from treebound._choices import PrunerName
+from treebound._validation import invalid
+from treebound.pruning.base import BasePruner, Pruner, PruningResult
+from treebound.pruning.bottom_up import (
+    MDLPruner,
+    PessimisticPruner,
+    ReducedErrorPruner,
+    merge_equal_leaves,
+)
+from treebound.pruning.bound import BoundPruner
+from treebound.pruning.cost_complexity import CostComplexityPruner, weakest_link_path
+from treebound.pruning.kearns_mansour import KearnsMansourPruner
+from treebound.pruning.path import PruningPath
+from treebound.pruning.scores import code_length
+from treebound.pruning.weight import WeightChoice
 
 __all__ = [
     "PRUNERS",
@@ -43,26 +38,21 @@ __all__ = [
     "weakest_link_path",
 ]
 
-# The class of each pruner by its name, and what every module has.
-NAMES = {
-    "bound": "BoundPruner",
-    "kearns-mansour": "KearnsMansourPruner",
-    "cost-complexity": "CostComplexityPruner",
-    "reduced-error": "ReducedErrorPruner",
-    "pessimistic": "PessimisticPruner",
-    "mdl": "MDLPruner",
-}
-_MODULES = {
-    "base": ("Pruner", "PruningResult"),
-    "bottom_up": ("MDLPruner", "PessimisticPruner", "ReducedErrorPruner", "merge_equal_leaves"),
-    "bound": ("BoundPruner",),
-    "by_name": ("PRUNERS", "make_pruner"),
-    "cost_complexity": ("CostComplexityPruner", "weakest_link_path"),
-    "kearns_mansour": ("KearnsMansourPruner",),
-    "path": ("PruningPath",),
-    "scores": ("code_length",),
-    "weight": ("WeightChoice",),
-}
-__getattr__ = loaded_late(
-    __name__, {own: f"{__name__}.{module}" for module, names in _MODULES.items() for own in names}
-)
+_KINDS: tuple[type[BasePruner], ...] = (
+    BoundPruner, KearnsMansourPruner, CostComplexityPruner, ReducedErrorPruner, PessimisticPruner,
+    MDLPruner,
+)  # fmt: skip
+PRUNERS: dict[str, type[BasePruner]] = dict(zip(get_args(PrunerName), _KINDS, strict=True))
+
+
+def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
+    """Make a pruner from its name and options; a pruner object or None is returned as is."""
+    if isinstance(pruner, str) and pruner in PRUNERS:
+        return PRUNERS[pruner](**options)
+    if options:
+        raise ValueError(f"Options go with the name of a pruner. Got {pruner!r} and {options!r}.")
+    if pruner is None or (isinstance(pruner, Pruner) and not isinstance(pruner, type)):
+        return pruner
+    names = ", ".join(repr(name) for name in PRUNERS)
+    must = f"one of {names}, None, or an object with a method 'prune'"
+    raise invalid("pruning", "", must, pruner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from math import exp, log, log1p
 from typing import Any
 
@@ -14,10 +15,11 @@ from treebound.data import Sample
 from treebound.pruning._dp import fast_growth
 from treebound.pruning.base import PruningResult
 from treebound.pruning.costs import Costs
-from treebound.pruning.raising import RaisedPath, Raiser
+from treebound.pruning.path import ListedPath
+from treebound.pruning.raising import BY, Raiser, Replacement, raised
 from treebound.pruning.scores import Objective
 from treebound.shapes import TreeShape
-from treebound.tree.model import Tree
+from treebound.tree.model import Tree, topmost
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -59,14 +61,17 @@ def search(
     state: Raiser,
     best: float,
     after: Callable[[Ints, Ints, Floats], Floats],
-    **options: Any,
+    *,
+    unit: str = "errors",
+    counted: bool = True,
 ) -> PruningResult:
     """Apply the best candidate while the score does not rise.
 
     ``after(nodes, leaves, errors)`` are the scores after each replacement.
     """
-    steps = []
+    steps: list[Replacement] = []
     table = [(state.leaves, state.errors, best)]
+    node_errors = state.as_leaf.copy()
     while state.leaves > 1:
         nodes = state.inner()
         scores = after(nodes, *state.candidates(nodes))
@@ -76,8 +81,25 @@ def search(
         best = float(scores[last])
         steps.append(state.replace(int(nodes[last // 3]), last % 3))
         table.append((state.leaves, state.errors, best))
-    path = RaisedPath(tree, steps, table, **options)
+    leaves, errors, scores = map(np.array, zip(*table, strict=True))
+    path = ListedPath(
+        tree, _listed(tree, steps, counted), errors, scores, leaves, chosen=len(steps), unit=unit,
+        node_errors=node_errors,
+        replaced={at: (step.node, BY[step.by]) for at, step in enumerate(steps, start=1)},
+    )  # fmt: skip
     return PruningResult(path.tree(), path, best)
+
+
+def _listed(tree: Tree, steps: list[Replacement], counted: bool) -> list[Any]:
+    """The nodes that are leaves at each step; once a subtree was raised, what makes the tree."""
+    listed: list[Any] = [np.empty(0, dtype=np.intp)]
+    for number, step in enumerate(steps, start=1):
+        cuts = listed[-1]
+        if isinstance(cuts, np.ndarray) and BY[step.by] == "leaf":
+            listed.append(topmost(tree, np.append(cuts, step.node)))
+        else:
+            listed.append(partial(raised, tree, steps, number, counted=counted))
+    return listed
 
 
 class BoundScorer:

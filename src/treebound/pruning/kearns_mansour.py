@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import pairwise
 from math import inf, log, sqrt
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Folds, Number, OneOf, Whole, invalid, parameter, with_parameters
+from treebound._validation import Folds, Number, OneOf, Whole, parameter, with_parameters
 from treebound.bounds import log_growth
 from treebound.data import Sample, landscape_of
 from treebound.data.folds import Splitter
@@ -22,7 +21,7 @@ from treebound.tree.model import Tree, topmost
 
 Floats = NDArray[np.float64]
 _NOTHING = np.empty(0, dtype=np.intp)
-_FINITE = Number(-inf)
+_CONSTANTS = [10.0**power for power in range(-20, 1)]
 
 
 @with_parameters
@@ -38,11 +37,8 @@ class KearnsMansourPruner(BasePruner):
     Parameters
     ----------
     constant : float or None
-        The factor C. None chooses it by cross-validation, for which ``prune`` needs ``sample``
-        and ``grow``.
-    constants : sequence of float
-        Candidates for cross-validation; by default ``10^-20, 10^-19, ..., 1``. Ties go to the
-        largest.
+        The factor C. None chooses among ``10^-20, 10^-19, ..., 1`` by cross-validation, for which
+        ``prune`` needs ``sample`` and ``grow``; ties go to the largest.
     folds : int or splitter
         Number of folds, which are the same for any order of the rows or names of the classes; or a
         cross-validation splitter of scikit-learn.
@@ -63,7 +59,6 @@ class KearnsMansourPruner(BasePruner):
     """
 
     constant: float | None = parameter(Number(-inf, optional=True), default=None)
-    constants: Iterable[float] | None = None
     folds: int | Splitter = parameter(Folds(), default=5)
     growth: str = parameter(OneOf(("closed", "fast")), default="closed")
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
@@ -76,27 +71,18 @@ class KearnsMansourPruner(BasePruner):
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         if self.constant is not None:
             return self._with(tree, [float(self.constant)], None)
-        constants = self._tried()
         if tree.n_leaves == 1:
-            return self._with(tree, constants[:1], None)
+            return self._with(tree, _CONSTANTS[:1], None)
         sample, grow = self._to_validate(rows)
 
         def errors(grown: Tree, inside: Sample) -> list[float]:
             wrong = PrunedSums(grown, *errors_on(grown, inside))
-            cuts = map(_Pass(grown, self.growth, self.delta), constants)
+            cuts = map(_Pass(grown, self.growth, self.delta), _CONSTANTS)
             return [float(wrong(cut)[0]) for cut in [_NOTHING, *cuts]]
 
-        n = len(constants) + 1  # the first is the unpruned tree
+        n = len(_CONSTANTS) + 1  # the first is the unpruned tree
         shares, _ = cross_validated(sample, self.folds, self.random_state, grow, n, errors)
-        return self._with(tree, constants, shares)
-
-    def _tried(self) -> list[float]:
-        if self.constants is None:
-            return [10.0**power for power in range(-20, 1)]
-        tried = list(self.constants)
-        if not tried or not all(_FINITE.allows(value) for value in tried):
-            raise invalid("constants", type(self).__name__, "finite numbers or None", tried)
-        return sorted(float(value) for value in tried)
+        return self._with(tree, _CONSTANTS, shares)
 
     def _with(self, tree: Tree, constants: list[float], shares: Floats | None) -> PruningResult:
         """The path over the constants, with the best one chosen; equal prunings are one step."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from numbers import Integral
 from typing import Any, Self
@@ -22,6 +22,8 @@ from treebound.tree.model import Tree, nodes_left
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+# A node of the first tree and its replacement; None if there is not one.
+Replaced = tuple[int | None, str | None]
 NEVER = np.iinfo(np.int32).max
 
 
@@ -51,9 +53,19 @@ class PruningPath(ABC):
     scores: Floats
 
     def __init__(
-        self, first: Tree, *, chosen: int = 0, unit: str = "errors", limit: int | None = None
+        self,
+        first: Tree,
+        *,
+        chosen: int = 0,
+        unit: str = "errors",
+        node_errors: Floats | None = None,
+        replaced: Mapping[int, Replaced] | None = None,
     ) -> None:
-        self.first, self.chosen, self.unit, self.limit = first, chosen, unit, limit
+        self.first, self.chosen, self.unit = first, chosen, unit
+        self.limit: int | None = None
+        self._replaced = replaced or {}  # by step, where subtrees were raised
+        # of each node of the first tree as a leaf
+        self._node_errors = first.node_losses if node_errors is None else node_errors
 
     def _choosing(self, chosen: int, **changes: Any) -> Self:
         """A copy with another chosen step."""
@@ -80,12 +92,11 @@ class PruningPath(ABC):
         assert cuts is not None  # a path with raised subtrees has a _tree of its own
         return self.first.collapsed(cuts)
 
-    def _replacements(self) -> list[tuple[int | None, str | None]]:
+    def _replacements(self) -> list[Replaced]:
         """For each step, the replaced node (of the first tree) and its replacement."""
-        rows: list[tuple[int | None, str | None]] = [(None, None)]
-        for before, now in itertools.pairwise(map(self.cuts, range(len(self)))):
-            rows.append(_replacement(self.first, before, now))
-        return rows
+        cuts = [self.cuts(step) for step in range(len(self))]
+        by_cuts = (_replacement(self.first, *both) for both in itertools.pairwise(cuts))
+        return [self._replaced.get(step, row) for step, row in enumerate([(None, None), *by_cuts])]
 
     def __len__(self) -> int:
         return len(self.leaves)
@@ -165,7 +176,7 @@ class PruningPath(ABC):
         """The path with one more step, of at most ``leaves`` leaves."""
         from treebound.pruning.optimal import BestBySize
 
-        sizes = BestBySize(self.first, self._errors_of_nodes())
+        sizes = BestBySize(self.first, self._node_errors)
         size = int(np.argmin(sizes.errors(leaves))) + 1
         return self._with_step(sizes.cuts(size), np.nan)
 
@@ -175,16 +186,19 @@ class PruningPath(ABC):
         if errors is None:
             nodes = nodes_left(self.first, cuts)
             leaves = nodes[self.first.is_leaf[nodes] | np.isin(nodes, cuts)]
-            errors = self._errors_of_nodes()[leaves].sum()
-        steps: list[Any] = [self.cuts(step) for step in range(len(self))]
+            errors = self._node_errors[leaves].sum()
         return ListedPath(
-            self.first, [*steps, cuts], np.append(self.errors, errors),
-            np.append(self.scores, score), chosen=len(self), unit=self.unit,
+            self.first, [*self._listed(), cuts], np.append(self.errors, errors),
+            np.append(self.scores, score), np.append(self.leaves, self._size(cuts)),
+            replaced=self._replaced, chosen=len(self), unit=self.unit,
         )  # fmt: skip
 
-    def _errors_of_nodes(self) -> Floats:
-        """Errors of each node of the first tree as a leaf."""
-        return self.first.node_losses
+    def _listed(self) -> list[Any]:
+        return [self.cuts(step) for step in range(len(self))]
+
+    def _size(self, cuts: NDArray[np.intp]) -> int:
+        """Number of leaves after some nodes have become leaves."""
+        return self.first.n_leaves - int(((self.first.size[cuts] - 1) // 2).sum())
 
     def table(self) -> list[dict[str, Any]]:
         """The steps as a table.
@@ -255,16 +269,12 @@ class NestedPath(PruningPath):
     def __init__(
         self, tree: Tree, when: NDArray[np.integer[Any]], errors: Floats, **options: Any
     ) -> None:
-        super().__init__(tree, **options)
+        super().__init__(tree, node_errors=np.ascontiguousarray(errors, np.float64), **options)
         self.when = np.where(tree.is_leaf, 0, when).astype(np.int32)
         self.n_steps = int(self.when[self.when < NEVER].max(initial=0)) + 1
         self._until = _dp.collapsed_before(tree.left, tree.right, self.when)
-        self._node_errors = np.ascontiguousarray(errors, dtype=np.float64)
         self.leaves = np.rint(self.along(np.ones(tree.n_nodes))).astype(np.int64)
         self.errors = self.scores = self.along(self._node_errors)
-
-    def _errors_of_nodes(self) -> Floats:
-        return self._node_errors
 
     def along(self, values: Floats) -> Floats:
         """Sum of node values over the leaves of the tree, at each step."""
@@ -287,16 +297,6 @@ class NestedPath(PruningPath):
         cut = (self.when <= step) & (step < self._until) & ~self.first.is_leaf
         return np.flatnonzero(cut)
 
-    def _replacements(self) -> list[tuple[int | None, str | None]]:
-        first = self.first
-        topmost = ~first.is_leaf & (self.when < self._until) & (self.when < NEVER)
-        rows: list[tuple[int | None, str | None]] = [(None, None)] * len(self)
-        for node in np.flatnonzero(topmost).tolist():
-            step = int(self.when[node])
-            single = rows[step] == (None, None)
-            rows[step] = (node, "leaf") if single else (None, "rearranged")
-        return rows
-
 
 def weakest_link_steps(tree: Tree, risk: Floats) -> tuple[NestedPath, Floats]:
     """The path of weakest-link pruning, and the alpha of each step after the first.
@@ -314,15 +314,17 @@ def weakest_link_steps(tree: Tree, risk: Floats) -> tuple[NestedPath, Floats]:
 class ListedPath(PruningPath):
     """A path of listed prunings, which need not be nested, with errors and scores.
 
-    A step is the nodes that become leaves, or the tree itself if a subtree was raised.
+    A step is an array of the nodes that become leaves or, if a subtree was raised, the tree itself
+    or a function that makes it.
     """
 
     def __init__(
         self,
         tree: Tree,
-        steps: Sequence[NDArray[np.intp] | Tree],
+        steps: Sequence[Any],
         errors: Floats,
         scores: Floats,
+        leaves: Ints | None = None,
         *,
         n_considered: int | None = None,
         **options: Any,
@@ -330,29 +332,32 @@ class ListedPath(PruningPath):
         super().__init__(tree, **options)
         self.errors, self.scores, self._steps = errors, scores, steps
         self._n_considered = len(steps) if n_considered is None else n_considered
-        lost = (tree.size - 1) // 2  # leaves lost when a node becomes one
-        sizes = [
-            step.n_leaves if isinstance(step, Tree) else tree.n_leaves - lost[step].sum()
-            for step in steps
-        ]
-        self.leaves = np.array(sizes, dtype=np.int64)
+        if leaves is None:
+            sizes = (cut.n_leaves if isinstance(cut, Tree) else self._size(cut) for cut in steps)
+            leaves = np.fromiter(sizes, dtype=np.int64)
+        self.leaves = leaves
 
     @property
     def n_considered(self) -> int:
         return self._n_considered
 
+    def _listed(self) -> list[Any]:
+        return list(self._steps)
+
     def cuts(self, step: int) -> NDArray[np.intp] | None:
         cut = self._steps[step]
-        return None if isinstance(cut, Tree) else cut
+        return cut if isinstance(cut, np.ndarray) else None
 
     def _tree(self, step: int) -> Tree:
         tree = self._steps[step]
-        return tree if isinstance(tree, Tree) else super()._tree(step)
+        if isinstance(tree, Tree):
+            return tree
+        return tree() if callable(tree) else super()._tree(step)
 
 
 def _replacement(
     tree: Tree, before: NDArray[np.intp] | None, now: NDArray[np.intp] | None
-) -> tuple[int | None, str | None]:
+) -> Replaced:
     """The node whose collapse leads from one pruning to the next, if there is one."""
     if before is None or now is None:
         return None, "rearranged"

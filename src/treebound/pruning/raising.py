@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
 from treebound.pruning.costs import Costs
-from treebound.pruning.optimal import BestBySize
-from treebound.pruning.path import PruningPath
 from treebound.tree._route import route
 from treebound.tree._structure import add_up
-from treebound.tree.model import Tree, arranged, topmost
+from treebound.tree.model import Tree, arranged
 from treebound.tree.route import float_rows, parents, splits
 
 Floats = NDArray[np.float64]
@@ -74,7 +72,7 @@ class Raiser:
         n, shape = tree.n_nodes, tree.counts.shape
         self.counts = [np.zeros(shape) for _ in self._weights]  # to learn from, to count errors on
         self.rows = np.zeros(n, dtype=np.int64)
-        self._as_leaf, self._sums = np.zeros(n), np.zeros((n, 2))
+        self.as_leaf, self._sums = np.zeros(n), np.zeros((n, 2))
         self._raised = np.full((n, 2), np.nan)  # errors after raising a child; NaN: not counted
         self._settle(0, 0, relabel=False)
 
@@ -99,7 +97,7 @@ class Raiser:
         sizes = self._sums[:, 0].astype(np.int64)
         children = (self.links.left[nodes], self.links.right[nodes])
         kept = np.stack([sizes[children[0]], sizes[children[1]], np.ones_like(nodes)], axis=1)
-        after = np.column_stack([self._raised[nodes], self._as_leaf[nodes]])
+        after = np.column_stack([self._raised[nodes], self.as_leaf[nodes]])
         leaves = kept + (sizes[self.root] - sizes[nodes])[:, None]
         errors = (self.errors - self._sums[nodes, 1])[:, None] + after
         return leaves.ravel(), errors.ravel()
@@ -177,14 +175,14 @@ class Raiser:
         self.rows[here] = number[:, 0]
         if relabel:
             self.label[here] = self._costs.labels(self.counts[0][here])
-        self._as_leaf[here] = self._costs.of_counts(self.counts[-1][here], self.label[here])
+        self.as_leaf[here] = self._costs.of_counts(self.counts[-1][here], self.label[here])
         self._raised[here] = np.nan
         self._add_up()
 
     def _add_up(self) -> None:
         """Leaves and errors of each subtree."""
         leaf = self.links.left < 0
-        self._sums[:, 0], self._sums[:, 1] = leaf, np.where(leaf, self._as_leaf, 0.0)
+        self._sums[:, 0], self._sums[:, 1] = leaf, np.where(leaf, self.as_leaf, 0.0)
         add_up(self.links.left, self.links.right, self._sums)
 
 
@@ -241,29 +239,26 @@ class _Links:
         return kept
 
 
-def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
-    """The tree after some replacements.
+def raised(tree: Tree, steps: list[Replacement], number: int, *, counted: bool) -> Tree:
+    """The tree after a number of replacements.
 
     If no sample was counted, leaves keep their original counts.
     """
-    if not steps:
-        return tree
-    links = _linked(tree, steps)
-    left, right, present = links.left, links.right, links.present
+    links = _Links(tree)
     counts, rows, label = tree.counts.copy(), tree.rows.copy(), tree.label.copy()
     touched = np.zeros(tree.n_nodes, dtype=bool)
-    for step in steps:
-        if BY[step.by] == "leaf":
-            continue
+    for step in steps[:number]:
+        links.replace(step.node, step.by)
         touched[step.changed] = True
         if counted:
             counts[step.changed], rows[step.changed] = step.counts, step.rows
             label[step.changed] = step.label
+    left, right, present = links.left, links.right, links.present
+    inner = left >= 0
     if not counted:
-        counts[left >= 0], rows[left >= 0] = 0.0, 0
+        counts[inner], rows[inner] = 0.0, 0
         add_up(left, right, counts)
         add_up(left, right, rows[:, None])
-    inner = left >= 0
     new = np.cumsum(present) - 1
     weight = (counts if tree.factors is None else counts * tree.factors).sum(axis=1)
     # Without missing training values, missing goes to the larger child, which may have changed.
@@ -276,63 +271,5 @@ def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
     children = (np.where(inner, new[link], -1)[present] for link in (left, right))
     return arranged(
         tree, present, *children, missing_left=missing_left, counts=counts, rows=rows, label=label,
-        names=names, counted=counted or not touched.any(),
+        names=names, counted=counted,
     )  # fmt: skip
-
-
-def _linked(tree: Tree, steps: list[Replacement]) -> _Links:
-    """The links after some replacements."""
-    links = _Links(tree)
-    for step in steps:
-        links.replace(step.node, step.by)
-    return links
-
-
-class RaisedPath(PruningPath):
-    """A path of replacements, each applied to the tree of the previous step.
-
-    ``table`` has leaves, errors and score of each step.
-    """
-
-    def __init__(
-        self,
-        tree: Tree,
-        steps: list[Replacement],
-        table: list[tuple[int, float, float]],
-        *,
-        unit: str = "errors",
-        counted: bool = True,
-    ) -> None:
-        super().__init__(tree, chosen=len(steps), unit=unit)
-        self._steps, self._counted, self._table = steps, counted, table
-        leaves, errors, scores = zip(*table, strict=True)
-        self.leaves, self.errors, self.scores = map(np.array, (leaves, errors, scores))
-
-    def cuts(self, step: int) -> NDArray[np.intp] | None:
-        if any(BY[raised.by] != "leaf" for raised in self._steps[:step]):
-            return None
-        nodes = np.array([raised.node for raised in self._steps[:step]], dtype=np.intp)
-        return topmost(self.first, nodes)  # a later one may be an ancestor of an earlier one
-
-    def _tree(self, step: int) -> Tree:
-        return raised(self.first, self._steps[:step], counted=self._counted)
-
-    def _extended(self, leaves: int) -> PruningPath:
-        """The path with one more step for each subtree that becomes a leaf."""
-        last = self._tree(len(self._steps))
-        sizes = BestBySize(last, last.node_losses)
-        cuts = sizes.cuts(int(np.argmin(sizes.errors(leaves))) + 1)
-        present = np.flatnonzero(_linked(self.first, self._steps).present)
-        none: Any = np.empty(0)
-        steps, table = list(self._steps), list(self._table)
-        plain = float(last.node_losses[last.is_leaf].sum()) == self.errors[-1]  # no costs
-        for at, node in enumerate(present[cuts].tolist(), 1):
-            steps.append(Replacement(node, BY.index("leaf"), none, none, none, none))
-            smaller = last.collapsed(cuts[:at])
-            losses = smaller.node_losses[smaller.is_leaf].sum()
-            table.append((smaller.n_leaves, float(losses) if plain else np.nan, np.nan))
-        return RaisedPath(self.first, steps, table, unit=self.unit, counted=self._counted)
-
-    def _replacements(self) -> list[tuple[int | None, str | None]]:
-        rows: list[tuple[int | None, str | None]] = [(None, None)]
-        return rows + [(raised.node, BY[raised.by]) for raised in self._steps]

@@ -73,7 +73,7 @@ def test_answers_stay_as_they_were_grown_where_that_is_asked(growth, seed, r):
 @settings(max_examples=3)
 @given(seed=st.integers(0, 10**6))
 def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed):
-    from treebound.pruning.greedy import BoundScorer, _candidate_shapes
+    from treebound.pruning.greedy import BoundScorer
     from treebound.pruning.raising import Raiser
 
     tree, X, y = grown_tree(
@@ -85,7 +85,7 @@ def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed
     for _ in range(3):
         nodes = state.inner()
         leaves, _ = state.candidates(nodes)
-        shapes = _candidate_shapes(state, nodes, range(len(leaves)))
+        shapes = scorer._candidates(nodes)
         found = scorer._growth(nodes, leaves)
         np.testing.assert_array_equal([one.leaves for one in shapes], leaves)
         expected = [objective.log_growth_shape(one) for one in shapes]

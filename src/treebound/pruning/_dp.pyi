@@ -25,11 +25,3 @@ def best_prunings(
 def weakest_links(
     left: Links, right: Links, risk: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]: ...
-def fast_growth(
-    left: Links,
-    right: Links,
-    root: int,
-    nodes: NDArray[np.int64],
-    price: NDArray[np.float64],
-    log_classes: float,
-) -> NDArray[np.float64]: ...

@@ -6,8 +6,7 @@ reversed loop visits children first.
 
 import numpy as np
 
-from libc.math cimport exp, log1p
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -279,80 +278,3 @@ cdef int32_t _meld(int32_t first, int32_t second, int32_t[::1] heap_left, int32_
         heap_right[first] = spare
     rank[first] = 1 if heap_right[first] < 0 else rank[heap_right[first]] + 1
     return first
-
-
-# -- the fast growth function ----------------------------------------------------------------------
-
-
-cdef inline uint64_t mix(uint64_t x) noexcept nogil:
-    """Hash a 64-bit integer (splitmix64, a bijection)."""
-    x = (x ^ (x >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
-    x = (x ^ (x >> 27)) * <uint64_t>0x94D049BB133111EB
-    return x ^ (x >> 31)
-
-
-cdef inline uint64_t joined(uint64_t first, uint64_t second) noexcept nogil:
-    """Hash of the unordered shape with these two children."""
-    return mix(mix(first) + mix(second) + <uint64_t>0x9E3779B97F4A7C15)
-
-
-cdef inline double fast_node(double both, double price, bint equal,
-                             double log_classes) noexcept nogil:
-    """``ln( n + 2^-equal e^price (e^both - n) )``; far from n the corrections vanish."""
-    cdef double value = both + price - (0.6931471805599453 if equal else 0.0)
-    if both < log_classes + 40.0:
-        value += log1p(-exp(log_classes - both))
-    if value < log_classes + 40.0:
-        value = log_classes + log1p(exp(value - log_classes))
-    return value
-
-
-def fast_growth(const int32_t[::1] left, const int32_t[::1] right, int32_t root,
-                const int64_t[::1] nodes, const double[::1] price, double log_classes):
-    """Log growth in the paper's fast form with a node replaced by its left child, right child, leaf.
-
-    ``price[d]`` is the log of the factor of a node at depth d:
-    ``G = n + 2^-[equal children] e^price (G_left G_right - n)``. The value of a subtree depends on
-    its depth; ``lifted`` is its value one level up, after raising.
-    """
-    cdef Py_ssize_t n = left.shape[0], i, by
-    cdef int32_t node, above, beside, first, second
-    cdef double value
-    cdef uint64_t own
-    cdef bint equal
-    cdef int32_t[::1] depth = np.full(n, -1, np.int32), parent = np.full(n, -1, np.int32)
-    cdef double[::1] growth = np.full(n, log_classes), lifted = np.full(n, log_classes)
-    cdef uint64_t[::1] name = np.ones(n, np.uint64)  # equal shapes have equal names
-    values_array = np.empty((nodes.shape[0], 3))
-    cdef double[:, ::1] values = values_array
-    depth[root] = 0
-    for node in range(root, <int32_t>n):
-        if depth[node] >= 0 and left[node] >= 0:
-            depth[left[node]] = depth[right[node]] = depth[node] + 1
-            parent[left[node]] = parent[right[node]] = node
-    for node in range(<int32_t>n - 1, root - 1, -1):
-        if depth[node] < 0 or left[node] < 0:
-            continue
-        first, second = left[node], right[node]
-        equal = name[first] == name[second]
-        name[node] = joined(name[first], name[second])
-        growth[node] = fast_node(
-            growth[first] + growth[second], price[depth[node]], equal, log_classes)
-        if depth[node] > 0:
-            lifted[node] = fast_node(
-                lifted[first] + lifted[second], price[depth[node] - 1], equal, log_classes)
-    for i in range(nodes.shape[0]):
-        for by in range(3):
-            node, value, own = <int32_t>nodes[i], log_classes, 1
-            if by < 2:
-                first = left[node] if by == 0 else right[node]
-                value, own = lifted[first], name[first]
-            while node != root:
-                above = parent[node]
-                beside = right[above] if left[above] == node else left[above]
-                equal = own == name[beside]
-                value = fast_node(value + growth[beside], price[depth[above]], equal, log_classes)
-                own = joined(own, name[beside])
-                node = above
-            values[i, by] = value
-    return values_array.ravel()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from math import exp, log, log1p
+from math import exp, inf, log, log1p
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from treebound.bounds import log_growth
 from treebound.data import Sample
-from treebound.pruning._dp import fast_growth
 from treebound.pruning.base import PruningResult
 from treebound.pruning.costs import Costs
 from treebound.pruning.path import ListedPath
@@ -106,74 +105,106 @@ class BoundScorer:
     """The score is an objective of leaves, errors and the growth function."""
 
     def __init__(self, state: Raiser, objective: Objective, depth: int) -> None:
-        self._state = state
-        self._objective = objective
-        sizes = np.arange(1, state.leaves + 1)
-        self._by_leaves = objective.log_growth_leaves(sizes)
-        # With fewer examples than leaves the forms are capped; shapes are then evaluated singly.
-        small = state.leaves <= objective.sample
-        self._form = objective.growth if small or objective.growth == "leaves" else "each"
-        if self._form == "fast":
-            self._prices = fast_prices(objective, depth)
-        self._known: dict[TreeShape, float] = {}
+        self._state, self._objective = state, objective
+        self._by_leaves = objective.log_growth_leaves(np.arange(1, state.leaves + 1))
+        self._log_classes = log(objective.n_classes)
+        self._prices = fast_prices(objective, depth) if objective.growth == "fast" else []
+        self._known: dict[tuple[TreeShape, int], float] = {}
 
     def now(self) -> float:
         """The score of the current tree."""
-        state = self._state
-        if self._form == "leaves":
+        state, objective = self._state, self._objective
+        if objective.growth == "leaves":
             growth = float(self._by_leaves[state.leaves - 1])
         else:
-            growth = self._of(_shapes(state)[state.root])
-        return self._objective.of_tree(state.leaves, state.errors, growth)
+            growth = objective.log_growth_shape(self._shapes()[state.root])
+        return objective.of_tree(state.leaves, state.errors, growth)
 
     def after(self, nodes: Ints, leaves: Ints, errors: Floats) -> Floats:
         """The scores of the tree after each replacement."""
         return self._objective(leaves, errors, self._growth(nodes, leaves))
 
     def _growth(self, nodes: Ints, leaves: Ints) -> Floats:
-        if self._form == "leaves":
-            return self._by_leaves[leaves - 1]
-        if self._form == "fast":
-            links, log_classes = self._state.links, log(self._objective.n_classes)
-            growth = fast_growth(
-                links.left, links.right, self._state.root, nodes, self._prices, log_classes
-            )
-            return self._cut_off(growth, nodes, leaves)
-        every = range(len(leaves))
-        return np.array([self._of(shape) for shape in _candidate_shapes(self._state, nodes, every)])
+        """The growth function after each replacement.
 
-    def _cut_off(self, growth: Floats, nodes: Ints, leaves: Ints) -> Floats:
-        """The fast form if the tree is large enough to label the few examples in every way.
-
-        Its partitions are counted for each number of parts c and capped at ``S(m, c)``, which is
-        at least ``c^(m-c)``; values below that are exact. With two classes only ``S(m, 2)``
-        applies, and if it caps a subtree it caps the whole tree.
+        In the fast form, partitions are counted for each number of parts c and capped at
+        ``S(m, c)``, which is at least ``c^(m-c)``; values below that are exact. With two classes
+        only ``S(m, 2)`` applies, and if it caps a subtree it caps the whole tree.
         """
-        if self._objective.n_classes == 2:
-            return np.minimum(growth, self._objective.sample * log(2.0))
-        many = np.flatnonzero(growth > uncut(self._objective, leaves))
-        if len(many):
-            shapes = _candidate_shapes(self._state, nodes, many.tolist())
-            growth[many] = [self._of(shape) for shape in shapes]
+        objective = self._objective
+        if objective.growth == "leaves":
+            return self._by_leaves[leaves - 1]
+        shapes = self._candidates(nodes)
+        growth = np.array([self._fast(shape, 0) for shape in shapes])
+        few = len(self._by_leaves) > objective.sample  # examples
+        if objective.n_classes == 2 and not few:
+            return np.minimum(growth, objective.sample * log(2.0))
+        for at in np.flatnonzero((growth > uncut(objective, leaves)) | few).tolist():
+            growth[at] = objective.log_growth_shape(shapes[at])
         return growth
 
-    def _of(self, shape: TreeShape) -> float:
-        if shape not in self._known:
-            self._known[shape] = self._objective.log_growth_shape(shape)
-        return self._known[shape]
+    def _fast(self, shape: TreeShape, depth: int) -> float:
+        """Log growth of a subtree at a depth in the fast form, without caps.
+
+        A node makes ``G = n + 2^-[equal children] W (G_l G_r - n)`` of its children, and W
+        depends on its depth alone.
+        """
+        if shape.left is None or shape.right is None:
+            return self._log_classes
+        key = shape, depth
+        if key not in self._known:
+            both = self._fast(shape.left, depth + 1) + self._fast(shape.right, depth + 1)
+            value = both + self._prices[depth] - (log(2.0) if shape.left is shape.right else 0.0)
+            near = self._log_classes + 40.0  # beyond it the corrections vanish
+            if both < near:
+                share = exp(self._log_classes - both)
+                value += log1p(-share) if share < 1.0 else -inf
+            if value < near:
+                value = self._log_classes + log1p(exp(value - self._log_classes))
+            self._known[key] = value
+        return self._known[key]
+
+    def _shapes(self) -> dict[int, TreeShape]:
+        """The shape of the subtree at each node that is left."""
+        links, leaf = self._state.links, TreeShape.leaf()
+        left, right = links.left.tolist(), links.right.tolist()
+        shapes = {node: leaf for node in np.flatnonzero(links.present).tolist()}
+        for node in reversed(shapes):
+            if left[node] >= 0:
+                shapes[node] = TreeShape.node(shapes[left[node]], shapes[right[node]])
+        return shapes
+
+    def _candidates(self, nodes: Ints) -> list[TreeShape]:
+        """The shape of the whole tree after each replacement, three per node."""
+        shapes, links, root = self._shapes(), self._state.links, self._state.root
+        left, right = links.left.tolist(), links.right.tolist()
+        depth = {root: 0}
+        for node in nodes.tolist():
+            depth[left[node]] = depth[right[node]] = depth[node] + 1
+        # bottom-up, as it is and raised, so that no recursion is deep
+        for node in reversed(shapes):
+            for level in {depth[node], max(depth[node] - 1, 0)}:
+                self._fast(shapes[node], level)
+        candidates = []
+        for node in nodes.tolist():
+            for shape in (shapes[left[node]], shapes[right[node]], TreeShape.leaf()):
+                at = node
+                while at != root:
+                    above = links.parent(at)
+                    beside = right[above] if left[above] == at else left[above]
+                    shape, at = TreeShape.node(shape, shapes[beside]), above
+                    self._fast(shape, depth[at])
+                candidates.append(shape)
+        return candidates
 
 
-# -- the fast form of many shapes at once ---------------------------------------------------------
-
-
-def fast_prices(objective: Objective, height: int) -> Floats:
+def fast_prices(objective: Objective, height: int) -> list[float]:
     """Log of the factor of a node at depth 0 to ``height``, from the growth of a stump.
 
-    In the fast form a node makes ``G = n + 2^-[equal children] W (G_l G_r - n)`` of its children,
-    W depends on its depth alone, and a stump has ``2 + W`` for two classes.
+    A stump has ``2 + W`` for two classes.
     """
     stump = TreeShape.node(TreeShape.leaf(), TreeShape.leaf())
-    prices = np.full(height + 1, -np.inf)
+    prices = [-inf] * (height + 1)
     for depth in range(min(height + 1, objective.sample - 1)):
         growth = log_growth(stump, objective.sample - depth, 2, objective.landscape, form="fast")
         if growth > log(2.0):
@@ -196,35 +227,3 @@ def uncut(objective: Objective, leaves: Ints) -> Floats:
         for c in (np.minimum(2, most), most)
     ]
     return np.where(most < 2, np.inf, np.minimum(*ends))
-
-
-# -- single shapes, for the forms without a shortcut ---------------------------------------------
-
-
-def _shapes(state: Raiser) -> dict[int, TreeShape]:
-    """The shape of the subtree at each node that is left."""
-    left, right = state.links.left.tolist(), state.links.right.tolist()
-    shapes: dict[int, TreeShape] = {}
-    for node in np.flatnonzero(state.links.present)[::-1].tolist():
-        inner = left[node] >= 0
-        shapes[node] = (
-            TreeShape.node(shapes[left[node]], shapes[right[node]]) if inner else TreeShape.leaf()
-        )
-    return shapes
-
-
-def _candidate_shapes(state: Raiser, nodes: Ints, which: Iterable[int]) -> list[TreeShape]:
-    """The shape of the whole tree after some of the replacements, three per node."""
-    shapes = _shapes(state)
-    left, right = state.links.left.tolist(), state.links.right.tolist()
-    candidates = []
-    for candidate in which:
-        at = int(nodes[candidate // 3])
-        shape = (shapes[left[at]], shapes[right[at]], TreeShape.leaf())[candidate % 3]
-        while at != state.root:
-            above = state.links.parent(at)
-            beside = right[above] if left[above] == at else left[above]
-            shape = TreeShape.node(shape, shapes[beside])
-            at = above
-        candidates.append(shape)
-    return candidates

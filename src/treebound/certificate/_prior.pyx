@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 
 from treebound.tree._thresholds import RULES
 
+from treebound.tree._route cimport Split, side_of
 from treebound.tree._thresholds cimport Rule, pick
 
 cdef enum:
@@ -541,28 +542,34 @@ cdef class PriorSearch:
         self.n_pool += kept
         return 0
 
-    cdef Py_ssize_t divide_a(self, const Candidate* split, Py_ssize_t a0, Py_ssize_t a1) noexcept:
+    cdef Py_ssize_t divide_a(
+        self, const Candidate* candidate, Py_ssize_t a0, Py_ssize_t a1
+    ) noexcept:
         """Order the rows of A: those that go left first, each part as before in every column."""
         cdef Py_ssize_t f, i, left = a0, right
         cdef int32_t row
-        cdef const double* column = &self.a[split.column, 0]
+        cdef Split split = split_of(candidate)
+        cdef const double* column = &self.a[candidate.column, 0]
         for i in range(a0, a1):
             row = self.rows_a[0, i]
-            self.goes_left[row] = goes_left(split, column[row])
+            self.goes_left[row] = side_of(&split, column[row])
             left += self.goes_left[row]
         for f in range(self.d):
             self.divide(&self.rows_a[f, 0], a0, a1)
         return left
 
-    cdef Py_ssize_t divide_b(self, const Candidate* split, Py_ssize_t b0, Py_ssize_t b1) noexcept:
+    cdef Py_ssize_t divide_b(
+        self, const Candidate* candidate, Py_ssize_t b0, Py_ssize_t b1
+    ) noexcept:
         cdef Py_ssize_t i
         cdef int32_t row
         if b0 == b1:
             return b0
-        cdef const double* column = &self.b[split.column, 0]
+        cdef Split split = split_of(candidate)
+        cdef const double* column = &self.b[candidate.column, 0]
         for i in range(b0, b1):
             row = self.rows_b[i]
-            self.goes_left[row] = goes_left(split, column[row])
+            self.goes_left[row] = side_of(&split, column[row])
         return self.divide(&self.rows_b[0], b0, b1)
 
     cdef Py_ssize_t divide(self, int32_t* rows, Py_ssize_t start, Py_ssize_t stop) noexcept:
@@ -656,9 +663,13 @@ cdef class PriorSearch:
             "log_splits": log_splits, "log_stops": log_stops,
         }
 
-cdef inline bint goes_left(const Candidate* split, double value) noexcept nogil:
-    if isnan(value):
-        return split.missing_left
-    if split.category >= 0:
-        return value == split.category
-    return value <= split.threshold
+
+cdef inline Split split_of(const Candidate* candidate) noexcept nogil:
+    """A candidate as trees ask it, in values that have no unknown categories."""
+    cdef Split split
+    cdef bint nominal = candidate.category >= 0
+    split.low = candidate.category if nominal else -INFINITY
+    split.high = candidate.category if nominal else candidate.threshold
+    split.least = -INFINITY
+    split.missing = candidate.missing_left
+    return split

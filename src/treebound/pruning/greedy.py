@@ -168,7 +168,7 @@ class BoundScorer:
         """The shape of the subtree at each node that is left."""
         links, leaf = self._state.links, TreeShape.leaf()
         left, right = links.left.tolist(), links.right.tolist()
-        shapes = {node: leaf for node in np.flatnonzero(links.present).tolist()}
+        shapes = dict.fromkeys(np.flatnonzero(links.present).tolist(), leaf)
         for node in reversed(shapes):
             if left[node] >= 0:
                 shapes[node] = TreeShape.node(shapes[left[node]], shapes[right[node]])

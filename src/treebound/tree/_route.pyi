@@ -3,17 +3,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.tree.model import Tree
-
-HEAVIER: int
 SPLIT: np.dtype[np.void]
 STEP: np.dtype[np.void]
-COLUMN: np.dtype[np.void]
 
-def first_wrong(columns: NDArray[np.void], tree: Tree) -> int: ...
-def fill_splits(
-    splits: NDArray[np.void], columns: NDArray[np.void], tree: Tree, unknown: int
-) -> None: ...
 def route(
     X: NDArray[np.floating[Any]],
     splits: NDArray[np.void],

@@ -1,8 +1,7 @@
-"""Route rows through a tree, block by block; ``side_of`` is the one rule for where a value goes."""
+"""Route rows through a tree, block by block."""
 
 import numpy as np
 
-from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
 cdef extern from "_walk.h":
@@ -20,45 +19,10 @@ cdef extern from "_walk.h":
     Walk walk_complete_double, walk_complete_float, walk_double, walk_float, walk_codes
 
 
-cdef enum:  # where a value goes
-    HEAVIER_CHILD = -1  # to the child of more weight
-    RIGHT = 0
-    LEFT = 1
-    STAY = 2
-
-
-cdef struct Column:
-    int32_t nominal
-    int32_t real
-    int32_t size     # codes of a nominal column, that of missing values included
-    int32_t missing  # the code of missing values in a nominal column, -1 if there was none
-
-
-cdef struct Split:
-    double low       # any other value goes left where low <= value <= high
-    double high
-    double least     # a value below it is an unknown category
-    int32_t column   # -1 for a leaf
-    int32_t[3] child # right, left, the node itself
-    int32_t missing  # side of missing values
-    int32_t unknown  # side of unknown categories
-
-
-cdef inline int32_t side_of(const Split* split, double value) noexcept nogil:
-    """RIGHT, LEFT, or STAY for an unknown category that stops at the node."""
-    if value >= split.least:
-        # branchless: a branch would be mispredicted half the time
-        return (split.low <= value) & (value <= split.high)
-    return split.missing if value != value else split.unknown
-
-
-HEAVIER = HEAVIER_CHILD
 cdef Split _split
 cdef Step _step
-cdef Column _column
 SPLIT = np.asarray(<Split[:1]>&_split).dtype
 STEP = np.asarray(<Step[:1]>&_step).dtype
-COLUMN = np.asarray(<Column[:1]>&_column).dtype
 
 
 ctypedef fused value_t:
@@ -105,48 +69,3 @@ def route(
                     break
                 node = target
             reached[i] = node
-
-
-def first_wrong(const Column[::1] columns, tree):
-    """The first node whose split does not fit its column; -1 if there is none."""
-    cdef const int32_t[::1] feature = tree.feature, category = tree.category
-    cdef const double[::1] threshold = tree.threshold
-    cdef Py_ssize_t node
-    cdef bint fits
-    for node in range(feature.shape[0]):
-        if feature[node] < 0:
-            continue
-        if columns[feature[node]].nominal:
-            fits = 0 <= category[node] < columns[feature[node]].size
-        else:
-            fits = threshold[node] == threshold[node]
-        if not fits:
-            return node
-    return -1
-
-
-def fill_splits(Split[::1] splits, const Column[::1] columns, tree, int32_t unknown):
-    """Write the splits of all nodes, with the sides of missing and unknown values."""
-    cdef const int32_t[::1] feature = tree.feature, category = tree.category
-    cdef const int32_t[::1] left = tree.left, right = tree.right
-    cdef const double[::1] threshold = tree.threshold, weight = tree.weight
-    cdef const unsigned char[::1] to_left = tree.missing_left.view("u1")
-    cdef Py_ssize_t node
-    cdef Column column
-    for node in range(splits.shape[0]):
-        splits[node].column = feature[node]
-        splits[node].child[0] = right[node]
-        splits[node].child[1] = left[node]
-        splits[node].child[2] = <int32_t>node
-        if left[node] < 0:
-            continue
-        column = columns[feature[node]]
-        splits[node].low = category[node] if column.nominal else -INFINITY
-        splits[node].high = category[node] if column.nominal else threshold[node]
-        splits[node].least = -INFINITY if column.real else 0.0
-        splits[node].missing = to_left[node]
-        if column.nominal and column.missing >= 0:
-            splits[node].missing = category[node] == column.missing
-        splits[node].unknown = unknown
-        if unknown == HEAVIER_CHILD:
-            splits[node].unknown = LEFT if weight[left[node]] >= weight[right[node]] else RIGHT

@@ -3,6 +3,8 @@ from numpy.typing import NDArray
 
 from treebound.tree.model import Tree
 
+COLUMN: np.dtype[np.void]
+
 def sizes_and_depths(
     left: NDArray[np.int32], right: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], int]: ...
@@ -12,7 +14,9 @@ def collapsed(
     size: NDArray[np.int32],
     cuts: NDArray[np.intp],
 ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]: ...
-def first_fault(tree: Tree, slack: float) -> tuple[str, int]: ...
+def first_fault(
+    tree: Tree, columns: NDArray[np.void], slack: float
+) -> tuple[str, int]: ...
 def add_up(
     left: NDArray[np.int32],
     right: NDArray[np.int32],

@@ -74,17 +74,30 @@ def collapsed(
     return nodes_array, left_array, right_array
 
 
-def first_fault(tree, double slack):
+cdef struct Column:
+    int32_t real
+    int32_t nominal
+    int32_t size     # codes of a nominal column, that of missing values included
+    int32_t missing  # the code of missing values in a nominal column, -1 if there was none
+
+
+cdef Column _column
+COLUMN = np.asarray(<Column[:1]>&_column).dtype
+
+
+def first_fault(tree, const Column[::1] columns, double slack):
     """The first node that is inconsistent with itself or its children, and the kind of fault.
 
     Counts and rows of two children must sum to their parent's, up to ``slack``.
     """
     cdef const int32_t[::1] left = tree.left, right = tree.right, label = tree.label
-    cdef const int32_t[::1] feature = tree.feature
+    cdef const int32_t[::1] feature = tree.feature, category = tree.category
+    cdef const double[::1] threshold = tree.threshold
     cdef const double[:, ::1] counts = tree.counts
     cdef const int64_t[::1] rows = tree.rows
     cdef Py_ssize_t node, k, n_classes = counts.shape[1], n_columns = len(tree.columns)
     cdef double more
+    cdef bint fits
     for node in range(left.shape[0]):
         if label[node] < 0 or label[node] >= n_classes:
             return "label", node
@@ -97,6 +110,12 @@ def first_fault(tree, double slack):
             continue
         if not 0 <= feature[node] < n_columns:
             return "feature", node
+        if columns[feature[node]].nominal:
+            fits = 0 <= category[node] < columns[feature[node]].size
+        else:
+            fits = threshold[node] == threshold[node]
+        if not fits:
+            return "split", node
         if rows[node] != rows[left[node]] + rows[right[node]]:
             return "counts", node
         for k in range(n_classes):

@@ -153,9 +153,7 @@ class Tree:
             )
         rounded = self.weighted or not self.counted
         slack = _ROUNDING * float(self.counts[0].sum()) if rounded else 0.0
-        fault, node = first_fault(self, slack)
-        if not fault and (node := route.wrong_split(self)) >= 0:
-            fault = "split"
+        fault, node = first_fault(self, route.records_of(self.columns), slack)
         if fault:
             raise ValueError(self._fault(fault, node))
 

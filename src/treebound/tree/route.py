@@ -12,16 +12,8 @@ from numpy.typing import NDArray
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
 from treebound.data.matrix import MatrixPart
-from treebound.tree._route import (
-    COLUMN,
-    HEAVIER,
-    SPLIT,
-    STEP,
-    fill_splits,
-    first_wrong,
-    route,
-    walk,
-)
+from treebound.tree._route import SPLIT, STEP, route, walk
+from treebound.tree._structure import COLUMN
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -34,8 +26,6 @@ Ints = NDArray[np.int32]
 # The policies for unknown categories that routing handles; reading handles the others.
 ROUTED = ("other", "majority", "stop")
 _NO_CODE = -1
-# The side of unknown categories: right, the heavier child, none.
-_SIDES = {"other": 0, "majority": HEAVIER, "stop": 2}
 _ROWS_A_THREAD = 20_000
 _FEW_ROWS = 1000  # fewer are not worth the preparation of a walk of many together
 _BLOCK = 8192  # rows of mixed columns copied into one array at a time
@@ -185,22 +175,28 @@ def splits(tree: Tree, unknown: str = "other") -> NDArray[np.void]:
     """The splits of all nodes, with the sides of missing and unknown values filled in."""
     if unknown in tree._splits:
         return tree._splits[unknown]
-    records = np.zeros(tree.n_nodes, dtype=SPLIT)
-    fill_splits(records, _records_of(tree.columns), tree, _SIDES[unknown])
+    records, column = np.zeros(tree.n_nodes, dtype=SPLIT), records_of(tree.columns)[tree.feature]
+    nominal = column["nominal"] > 0
+    records["column"] = tree.feature
+    records["child"] = np.stack([tree.right, tree.left, np.arange(tree.n_nodes)], axis=1)
+    records["low"] = np.where(nominal, tree.category, -np.inf)
+    records["high"] = np.where(nominal, tree.category, tree.threshold)
+    records["least"] = np.where(column["real"], -np.inf, 0.0)
+    own_code = nominal & (column["missing"] != _NO_CODE)
+    records["missing"] = np.where(own_code, tree.category == column["missing"], tree.missing_left)
+    if unknown == "majority":
+        records["unknown"] = tree.weight[tree.left] >= tree.weight[tree.right]
+    else:
+        records["unknown"] = 2 if unknown == "stop" else 0
     tree._splits[unknown] = records
     return records
-
-
-def wrong_split(tree: Tree) -> int:
-    """The first node whose split does not fit its column; -1 if there is none."""
-    return first_wrong(_records_of(tree.columns), tree)
 
 
 # Records of recent columns: many trees share their columns.
 _recent: dict[int, tuple[tuple[Column, ...], NDArray[np.void]]] = {}
 
 
-def _records_of(columns: tuple[Column, ...]) -> NDArray[np.void]:
+def records_of(columns: tuple[Column, ...]) -> NDArray[np.void]:
     """What the kernel reads of columns."""
     cached = _recent.get(id(columns))
     if cached is not None and cached[0] is columns:
@@ -211,7 +207,7 @@ def _records_of(columns: tuple[Column, ...]) -> NDArray[np.void]:
         size = len(column.categories or ())
         last = size if column.missing else _NO_CODE
         kind = column.kind
-        records[at] = kind == "nominal", kind == "real", size + column.missing, last
+        records[at] = kind == "real", kind == "nominal", size + column.missing, last
     if len(_recent) > 32:
         _recent.clear()
     _recent[id(columns)] = columns, records

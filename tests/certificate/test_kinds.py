@@ -134,15 +134,6 @@ def test_prior_refuses_a_pruner_that_it_would_not_ask(cancer):
         tb.BoundTreeClassifier(certify="prior", pruning="mdl").fit(*cancer)
 
 
-def test_frontier_is_drawn(by_prior):
-    pytest.importorskip("matplotlib").use("Agg")
-    ax = by_prior.frontier_.plot()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "certified error",
-        "training error",
-    ]
-
-
 # -- weights -----------------------------------------------------------------------------------
 
 
@@ -458,18 +449,18 @@ def test_leaves_are_watched_without_labels(kind, cancer):
     monitor = clf.monitor_leaves(alpha=0.05)
     assert monitor.leaves == clf.tree_.leaves.tolist()
     order = np.random.default_rng(0).permutation(len(y))  # the table is not in random order
-    assert monitor.update_leaves(clf.apply(X)[order]) is None
+    assert monitor._update_leaves(clf.apply(X)[order]) is None
     by_rows = clf.monitor_leaves(alpha=0.05)
     by_rows.update_rows(clf, X.iloc[order])
     assert by_rows.to_json() == monitor.to_json()
     with pytest.raises(ValueError, match="update_rows"):
         monitor.update(y, y)
     again = Monitor.from_json(monitor.to_json())
-    again.update_leaves(np.full(300, monitor.leaves[-1]))
+    again._update_leaves(np.full(300, monitor.leaves[-1]))
     name = f"the share of rows in leaf {monitor.leaves[-1]}"
     assert name in [alarm.name for alarm in again.alarms]
     with pytest.raises(ValueError, match="needs labels"):
-        clf.certificate_.monitor().update_leaves([0])
+        clf.certificate_.monitor()._update_leaves([0])
 
 
 def test_exports_refer_as_predict_does(cancer):

@@ -13,6 +13,7 @@ from treebound.certificate.monitor import (
     error_monitor,
     leaf_monitor,
 )
+from treebound.certificate.prior import limit
 
 
 def slow_wealth(outcomes, limit):
@@ -142,9 +143,14 @@ def test_shares_of_leaves_are_watched_against_limits_not_estimates(runs):
     shares, rng, false = np.array([0.5, 0.3, 0.15, 0.05]), np.random.default_rng(6), 0
     for _ in range(runs):
         held = rng.multinomial(200, shares)
-        monitor = leaf_monitor(dict(enumerate(held)), 200, alpha=0.05)
-        false += monitor.update_leaves(rng.choice(4, size=1500, p=shares)) is not None
+        monitor = leaf_monitor(
+            dict(enumerate(held)), 200, alpha=0.05, upper=lambda _, *events: limit(200, *events)
+        )
+        false += monitor._update_leaves(rng.choice(4, size=1500, p=shares)) is not None
     assert false <= 0.05 * runs + 3 * np.sqrt(0.05 * runs)
-    monitor = leaf_monitor(dict(enumerate(rng.multinomial(2000, shares))), 2000, alpha=0.05)
-    alarm = monitor.update_leaves(rng.choice(4, size=1500, p=[0.3, 0.3, 0.15, 0.25]))
+    monitor = leaf_monitor(
+        dict(enumerate(rng.multinomial(2000, shares))), 2000, alpha=0.05,
+        upper=lambda _, *events: limit(2000, *events),
+    )  # fmt: skip
+    alarm = monitor._update_leaves(rng.choice(4, size=1500, p=[0.3, 0.3, 0.15, 0.25]))
     assert "leaf" in alarm.name

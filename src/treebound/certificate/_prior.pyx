@@ -362,9 +362,7 @@ cdef class PriorSearch:
             self.left_a[at + k] = self.node_a[k] - self.none_a[k]
             self.left_b[at + k] = self.node_b[k] - self.none_b[k]
 
-    cdef double gain_of(
-        self, const int64_t* left, const int64_t* left_too, Py_ssize_t stride
-    ) noexcept:
+    cdef double gain_of(self, const int64_t* left, const int64_t* left_too) noexcept:
         """Log evidence of a split; ``left_too`` is added where it is not NULL."""
         cdef Py_ssize_t k, n = self.n
         cdef int64_t own, total, m_left = 0, m = 0
@@ -390,7 +388,7 @@ cdef class PriorSearch:
             return INFINITY, -log1p(-self.hand * self.clip)
         for i in range(self.n_scratch):
             candidate = &self.scratch[i]
-            candidate.gain = self.gain_of(&self.left_a[i * self.n], NULL, 0)
+            candidate.gain = self.gain_of(&self.left_a[i * self.n], NULL)
             most = max(most, candidate.log_share + candidate.gain)
             most_tilted = max(most_tilted, candidate.log_share + self.tilt * candidate.gain)
         for i in range(self.n_scratch):
@@ -518,7 +516,7 @@ cdef class PriorSearch:
         for i in range(self.n_scratch):
             candidate = &self.scratch[i]
             candidate.score = trust * (
-                self.gain_of(&self.left_a[i * n], &self.left_b[i * n], n) - candidate.gain
+                self.gain_of(&self.left_a[i * n], &self.left_b[i * n]) - candidate.gain
             ) - candidate.price
         self.keep_best(node)
         return 0

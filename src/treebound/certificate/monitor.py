@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._validation import Constraint, Number, check, invalid
-from treebound.certificate.prior import limit as upper_limit
 
 # Bets as shares of the largest one that is allowed.
 BETS = np.geomspace(0.01, 0.9, 12)
@@ -246,22 +245,11 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
             The first alarm so far.
         """
         if y is None:
-            return self.update_leaves(clf.apply(X))
+            return self._update_leaves(clf.apply(X))
         return self.update(y, clf.predict(X))
 
-    def update_leaves(self, leaves: ArrayLike) -> Alarm | None:
-        """Add rows without labels, in the order they came.
-
-        Parameters
-        ----------
-        leaves : array-like of int
-            The node that each row reached: ``clf.apply(X)``.
-
-        Returns
-        -------
-        Alarm or None
-            The first alarm so far.
-        """
+    def _update_leaves(self, leaves: ArrayLike) -> Alarm | None:
+        """Add rows without labels, by the nodes that they reached."""
         if not self.leaves:
             raise ValueError("This monitor needs labels. Hint: update_rows(clf, X, y).")
         reached = np.asarray(leaves)
@@ -336,19 +324,18 @@ def leaf_monitor(
     m: int,
     *,
     alpha: float = 0.01,
-    upper: Callable[[int, int, float], float] | None = None,
+    upper: Callable[[int, int, float], float],
 ) -> Monitor:
     """Watch, without labels, the shares of rows in the leaves, above and below.
 
     Of m rows each leaf has ``rows``. Half of alpha is for the limits on the true shares, half for
     watching; both are divided among the two sides of all leaves. ``upper(leaf, events, log_level)``
-    is the limit on a share, by default the binomial one, for rows that the tree does not depend on.
+    is the limit on a share.
     """
     check("monitor", {"alpha": alpha}, _ALPHA)
     share, streams = alpha / (4.0 * len(rows)), []
     for leaf, inside in rows.items():
         for side, events in (("in", inside), ("outside", m - inside)):
-            level = log(share)
-            most = upper_limit(m, events, level) if upper is None else upper(leaf, events, level)
+            most = upper(leaf, events, log(share))
             streams.append(Stream(f"the share of rows {side} leaf {leaf}", most, share))
     return Monitor(alpha, streams, leaves=list(rows))

@@ -371,13 +371,9 @@ def log_decimal(value: float) -> float:
     """
     if isinf(value) or isnan(value):
         return log(0.5)
-    digits, _, exponent = f"{float(value)!r}".partition("e")
-    whole, _, fraction = digits.lstrip("-").partition(".")
-    power = int(exponent or 0) - len(fraction)
-    number = (whole + fraction).lstrip("0")
-    short = number.rstrip("0")
-    power += len(number) - len(short)
-    k, e = max(len(short), 1), abs(power if short else 0)
+    digits, exponent = np.format_float_scientific(abs(value), trim="-").split("e")
+    k = len(digits.replace(".", ""))
+    e = abs(int(exponent) - (k - 1))
     return -2.0 * log(2.0) - log(k) - log1p(k) - k * log(10.0) - log(2.0) - log(e + 1) - log(e + 2)
 
 

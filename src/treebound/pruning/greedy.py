@@ -135,10 +135,11 @@ class BoundScorer:
         if objective.growth == "leaves":
             return self._by_leaves[leaves - 1]
         shapes = self._candidates(nodes)
-        growth = np.array([self._fast(shape, 0) for shape in shapes])
+        growth: Floats = np.array([self._fast(shape, 0) for shape in shapes])
         few = len(self._by_leaves) > objective.sample  # examples
         if objective.n_classes == 2 and not few:
-            return np.minimum(growth, objective.sample * log(2.0))
+            growth = np.minimum(growth, objective.sample * log(2.0))
+            return growth
         for at in np.flatnonzero((growth > uncut(objective, leaves)) | few).tolist():
             growth[at] = objective.log_growth_shape(shapes[at])
         return growth

@@ -14,9 +14,7 @@ def collapsed(
     size: NDArray[np.int32],
     cuts: NDArray[np.intp],
 ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]: ...
-def first_fault(
-    tree: Tree, columns: NDArray[np.void], slack: float
-) -> tuple[str, int]: ...
+def first_fault(tree: Tree, columns: NDArray[np.void], slack: float) -> tuple[str, int]: ...
 def add_up(
     left: NDArray[np.int32],
     right: NDArray[np.int32],

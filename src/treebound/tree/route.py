@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,25 +45,18 @@ def apply(tree: Tree, X: Matrix, unknown: str = "other", n_jobs: int | None = No
     if isinstance(X, MatrixPart):
         X = X.copied(_used(tree))
     reached = np.empty(X.n_rows, dtype=np.int32)
-    few = X.n_rows < 2 * _ROWS_A_THREAD
-    if X.dense is not None and few:
-        if X.n_rows < _FEW_ROWS and "steps" not in tree._splits:
-            route(X.dense, splits(tree, "other"), reached)
-        else:
-            _walk_dense(tree, X, reached, 0, X.n_rows)
-        return reached
-    used = _used(tree)
-    if unknown != "other" and X.dense is None and _any_unknown(X, used):
+    few = X.n_rows < _FEW_ROWS and "steps" not in tree._splits
+    if X.dense is None and unknown != "other" and _any_unknown(tree, X):
         route(float_rows(tree, X), splits(tree, unknown), reached)
-        return reached
-    parts = 1 if few else effective_jobs(n_jobs)
-    if parts == 1:
-        _walk_rows(tree, X, used, reached, 0, X.n_rows)
-        return reached
-    ends = np.linspace(0, X.n_rows, min(parts, X.n_rows // _ROWS_A_THREAD + 1) + 1).astype(int)
-    bounds = list(pairwise(ends.tolist()))
-    with ThreadPoolExecutor(len(bounds)) as threads:
-        list(threads.map(lambda ends: _walk_rows(tree, X, used, reached, *ends), bounds))
+    elif few and X.dense is not None:
+        route(X.dense, splits(tree), reached)
+    elif X.n_rows < 2 * _ROWS_A_THREAD or (jobs := effective_jobs(n_jobs)) == 1:
+        _walk_rows(tree, X, reached, 0, X.n_rows)
+    else:
+        parts = min(jobs, X.n_rows // _ROWS_A_THREAD + 1)
+        ends = np.linspace(0, X.n_rows, parts + 1).astype(int).tolist()
+        with ThreadPoolExecutor(parts) as threads:
+            list(threads.map(partial(_walk_rows, tree, X, reached), ends[:-1], ends[1:]))
     return reached
 
 
@@ -72,12 +65,14 @@ def _used(tree: Tree) -> Ints:
     return np.unique(tree.feature[tree.feature >= 0])
 
 
-def _walk_rows(tree: Tree, X: Matrix, used: Ints, reached: Ints, start: int, stop: int) -> None:
+def _walk_rows(tree: Tree, X: Matrix, reached: Ints, start: int, stop: int) -> None:
     """Route the rows from start to stop; mixed columns are copied block by block."""
     if X.dense is not None:
-        _walk_dense(tree, X, reached, start, stop)
+        rows = X.dense[start:stop]
+        complete = X.complete and rows.flags.c_contiguous
+        walk(rows, _steps(tree), reached[start:stop], False, complete)
         return
-    steps = _steps(tree).copy()
+    steps, used = _steps(tree).copy(), _used(tree)
     steps["column"] = np.searchsorted(used, steps["column"])  # among those that are used
     columns = [X.values[at] for at in used.tolist()]
     side_by_side = np.empty((min(_BLOCK, stop - start), len(columns)))
@@ -92,15 +87,8 @@ def _walk_rows(tree: Tree, X: Matrix, used: Ints, reached: Ints, start: int, sto
         walk(rows, steps, reached[first:last], True, False)
 
 
-def _walk_dense(tree: Tree, X: Matrix, reached: Ints, start: int, stop: int) -> None:
-    assert X.dense is not None
-    rows = X.dense[start:stop]
-    complete = X.complete and rows.flags.c_contiguous
-    walk(rows, _steps(tree), reached[start:stop], False, complete)
-
-
-def _any_unknown(X: Matrix, used: Ints) -> bool:
-    codes = (X.values[at] for at in used.tolist())
+def _any_unknown(tree: Tree, X: Matrix) -> bool:
+    codes = (X.values[at] for at in _used(tree).tolist())
     return any(c.dtype.kind != "f" and c.size and bool(c.min() < -1) for c in codes)
 
 

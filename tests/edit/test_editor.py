@@ -13,6 +13,7 @@ import treebound as tb
 from treebound.exchange import dumps, loads
 from treebound.show import to_html
 from treebound.tree.impurity import impurity
+from treebound.tree.parsing import parse_split
 
 
 def patients(rows: int = 240, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:
@@ -76,7 +77,8 @@ def check_counts(editor, rows) -> None:
 @pytest.mark.parametrize("keep", [True, False])
 def test_a_split_sends_rows_where_its_text_says(clf, rows, text, left, keep) -> None:
     editor = clf.edit(*rows)
-    assert editor.parted(0, text)[0].tolist() == left(rows[0]).tolist()
+    parted = editor.rows_of(0).parted(parse_split(text, editor.tree.columns))[0]
+    assert parted.tolist() == left(rows[0]).tolist()
     editor.split("", text, keep=keep)
     side = editor.done().apply(rows[0]) < editor.tree.right[0]
     assert side.tolist() == left(rows[0]).tolist()

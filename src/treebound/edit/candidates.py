@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
-from treebound.edit.nodes import Nodes, planted, rows_at, stump
+from treebound.edit.nodes import LEAF, Nodes, nodes_of, planted, rows_at, split_nodes, stump
 from treebound.edit.rules import Rules
 from treebound.growing import GrowOptions, grow
 from treebound.model import Model
@@ -61,7 +61,7 @@ class NodeRows:
         """A subtree grown on some columns, and its number of leaves."""
         options = self._rules.options(self.tree, self.node, columns, ahead=True)
         tree = self._grown(self.sample, columns, options, leaves)
-        return Nodes.of(tree, 0, np.array(columns, dtype=np.intp)), tree.n_leaves
+        return nodes_of(tree, 0, np.array(columns, dtype=np.intp)), tree.n_leaves
 
     def best_split(self, column: int) -> SplitTest | None:
         """The best split of a column; None if there is none."""
@@ -78,7 +78,7 @@ class NodeRows:
         in_place = test_of(self.tree, self.node)
         left = self.parted(in_place)[0].astype(np.int32)
         sides = replace(self.sample, y=left, classes=np.array([0, 1]), factors=None)
-        options = GrowOptions("misclassification", thresholds=self._rules.thresholds)
+        options = GrowOptions("misclassification", thresholds=self._rules.model.options.thresholds)
 
         def most_alike(column: int) -> SplitTest | None:
             return None if column == in_place.feature else self._best(sides, column, options)
@@ -130,7 +130,7 @@ class NodeRows:
 
     def _candidate(self, test: SplitTest, in_place: NDArray[np.bool_] | None) -> Candidate:
         tree, left = stump(test, self.sample, self.tree)
-        mass = tree.mass * impurity(tree.masses, self._rules.criterion)
+        mass = tree.mass * impurity(tree.masses, self._rules.model.options.criterion)
         agreement = adjusted = None
         if in_place is not None:
             weight = self.sample.weight
@@ -140,7 +140,7 @@ class NodeRows:
             adjusted = (agreement - most) / (1.0 - most) if most < 1.0 else None
         return Candidate(
             test,
-            split_of(tree, 0, unknown=self._rules.unknown),
+            split_of(tree, 0, unknown=self._rules.model.unknown),
             float(mass[0] - mass[1] - mass[2]) / self._total,
             tree.errors,
             (int(tree.rows[1]), int(tree.rows[2])),
@@ -170,18 +170,18 @@ class EditedTrees:
 
     def split(self, tree: Tree, node: int, test: SplitTest, keep: bool) -> Tree:
         """The tree with another split at a node, above what stood there or what grows anew."""
-        below = [Nodes.leaf(), Nodes.leaf()]
+        below = [LEAF, LEAF]
         if tree.feature[node] >= 0 and keep:
             children = (tree.left[node], tree.right[node])
-            below = [Nodes.of(tree, int(child), costs=self._costs) for child in children]
+            below = [nodes_of(tree, int(child), costs=self._costs) for child in children]
         elif tree.feature[node] >= 0:
             below = self._grown_again(tree, node, test)
-        return self.planted(tree, node, Nodes.split(test, *below))
+        return self.planted(tree, node, split_nodes(test, *below))
 
     def _grown_again(self, tree: Tree, node: int, test: SplitTest) -> list[Nodes]:
         """What grows on both sides of a split, to as many leaves as stood there."""
         # below the new split its column has been asked
-        bare = self.planted(tree, node, Nodes.split(test, Nodes.leaf(), Nodes.leaf()))
+        bare = self.planted(tree, node, split_nodes(test, LEAF, LEAF))
         grown = []
         for link, new in ((tree.left, bare.left), (tree.right, bare.right)):
             leaves, place = int(tree.size[link[node]] + 1) // 2, int(new[node])

@@ -9,7 +9,7 @@ from typing import Any
 
 from treebound._validation import Whole, check, invalid
 from treebound.edit.figures import figures_of
-from treebound.edit.nodes import Nodes
+from treebound.edit.nodes import LEAF
 from treebound.edit.places import chosen_columns, node_at, path_of, where
 from treebound.edit.shown import ShownTree
 from treebound.edit.steps import State, Step
@@ -107,7 +107,7 @@ class Editor(ShownTree):
         """
         at = self._node(node)
         test = parse_split(text, self.tree.columns)
-        left, counts = self._trees.rows_of(self.tree, at).parted(test)
+        left, counts = self.rows_of(at).parted(test)
         if left.all() or not left.any():
             raise ValueError(
                 f"{text!r} parts no rows: all {len(left):,} training rows of node {node!r} go to "
@@ -133,7 +133,7 @@ class Editor(ShownTree):
         """
         at = self._node(node)
         feature = column_named(column, self.tree.columns, "use")
-        best = self._trees.rows_of(self.tree, at).best_split(feature)
+        best = self.rows_of(at).best_split(feature)
         if best is None:
             rows = int(self.tree.rows[at])
             raise ValueError(
@@ -161,7 +161,7 @@ class Editor(ShownTree):
         """
         at, tree = self._inner_node(node, "collapse"), self.tree
         leaves = int(tree.size[at] + 1) // 2
-        edited = self._trees.planted(tree, at, Nodes.leaf())
+        edited = self._trees.planted(tree, at, LEAF)
         label = one_line(edited.classes[edited.label[at]])
         words = f"{counted(leaves, 'leaf')} collapsed to {label}"
         return self._did(edited, at, words, {"do": "collapse", "node": path_of(tree, at)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,85 +14,56 @@ from treebound.tree import Tree
 from treebound.tree.naming import naming_rows
 from treebound.tree.split import SplitTest
 
+# Nodes of a subtree in pre-order: what they ask, and the class that they answer.
+NODE = np.dtype(
+    [("feature", np.int32), ("threshold", np.float64), ("category", np.int32),
+     ("missing_left", np.bool_), ("label", np.int32)]
+)  # fmt: skip
+Nodes = NDArray[np.void]
 # The class of a node that answers with its majority.
 MAJORITY = -1
+LEAF: Nodes = np.array([(*SplitTest(-1), MAJORITY)], dtype=NODE)
 
 
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """Nodes of a subtree in pre-order, without counts; ``label`` is -1 for the majority."""
+def nodes_of(
+    tree: Tree, node: int, features: NDArray[np.intp] | None = None, costs: Costs | None = None
+) -> Nodes:
+    """The subtree of a node; ``features`` are the columns of the tree in another table.
 
-    tests: dict[str, Any]  # what they ask, by the fields of ``SplitTest``
-    label: NDArray[np.int32]
+    A class that is neither the majority's nor that of least cost was chosen by someone, and is
+    kept.
+    """
+    nodes = np.empty(tree.n_nodes, dtype=NODE)
+    for name in NODE.names or ():
+        nodes[name] = vars(tree)[name]
+    nodes["label"][tree.label == _usual(tree, costs)] = MAJORITY
+    if features is not None:
+        nodes["feature"] = np.where(tree.feature >= 0, features[tree.feature], -1)
+    return nodes[node : node + int(tree.size[node])]
 
-    @classmethod
-    def of(
-        cls,
-        tree: Tree,
-        node: int,
-        features: NDArray[np.intp] | None = None,
-        costs: Costs | None = None,
-    ) -> Nodes:
-        """The subtree of a node; ``features`` are the columns of the tree in another table.
 
-        A class that is neither the majority's nor that of least cost was chosen by someone, and is
-        kept.
-        """
-        inside = slice(node, node + int(tree.size[node]))
-        tests = {name: vars(tree)[name][inside] for name in SplitTest._fields}
-        if features is not None:
-            tests["feature"] = np.where(tests["feature"] >= 0, features[tests["feature"]], -1)
-        label, majority = tree.label[inside], _usual(tree, costs)[inside]
-        return cls(tests, np.where(label == majority, MAJORITY, label))
+def split_nodes(test: SplitTest, left: Nodes, right: Nodes) -> Nodes:
+    """A split and what stands below it."""
+    return np.concatenate([np.array([(*test, MAJORITY)], dtype=NODE), left, right])
 
-    @classmethod
-    def leaf(cls, label: int = MAJORITY) -> Nodes:
-        """A single leaf."""
-        return cls.single(SplitTest(-1), label)
 
-    @classmethod
-    def single(cls, test: SplitTest, label: int = MAJORITY) -> Nodes:
-        """One node."""
-        test = test._replace(missing_left=bool(test.missing_left))
-        tests = {name: np.array([value]) for name, value in test._asdict().items()}
-        return cls(tests, np.array([label], dtype=np.int32))
-
-    @classmethod
-    def split(cls, test: SplitTest, left: Nodes, right: Nodes) -> Nodes:
-        """A split and what stands below it."""
-        return cls.joined(cls.single(test), left, right)
-
-    @classmethod
-    def joined(cls, *parts: Nodes) -> Nodes:
-        """Nodes one after the other."""
-        tests = {
-            name: np.concatenate([part.tests[name] for part in parts]) for name in SplitTest._fields
-        }
-        return cls(tests, np.concatenate([part.label for part in parts]))
-
-    def taken(self, places: list[int] | slice) -> Nodes:
-        """Some of the nodes."""
-        return Nodes({name: own[places] for name, own in self.tests.items()}, self.label[places])
-
-    def children(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The left and right child of each node, -1 for leaves."""
-        feature = self.tests["feature"]
-        left = np.full(len(feature), -1, dtype=np.int32)
-        right = left.copy()
-        waiting: list[int] = []
-        for node in range(len(left) - 1, -1, -1):
-            if feature[node] >= 0:
-                left[node], right[node] = waiting.pop(), waiting.pop()
-            waiting.append(node)
-        return left, right
+def _children(nodes: Nodes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The left and right child of each node, -1 for leaves."""
+    left, right = np.full((2, len(nodes)), -1, dtype=np.int32)
+    inner, waiting = (nodes["feature"] >= 0).tolist(), list[int]()
+    for node in range(len(nodes) - 1, -1, -1):
+        if inner[node]:
+            left[node], right[node] = waiting.pop(), waiting.pop()
+        waiting.append(node)
+    return left, right
 
 
 def _bare_tree(nodes: Nodes, like: Tree) -> Tree:
     """The tree of the nodes without counts."""
-    left, right = nodes.children()
-    n = len(left)
+    (left, right), n = _children(nodes), len(nodes)
+    tests: dict[str, Any] = {name: nodes[name] for name in SplitTest._fields}
     return Tree(
-        **nodes.tests, left=left, right=right, counts=np.zeros((n, like.n_classes)),
+        **tests, left=left, right=right, counts=np.zeros((n, like.n_classes)),
         rows=np.zeros(n, dtype=np.int64), columns=like.columns, classes=like.classes,
         weighted=like.weighted, factors=like.factors, monotone=like.monotone,
     )  # fmt: skip
@@ -108,7 +79,8 @@ def _usual(tree: Tree, costs: Costs | None) -> NDArray[np.int32]:
 def counted_tree(nodes: Nodes, sample: Sample, like: Tree, costs: Costs | None = None) -> Tree:
     """The tree of the nodes with the counts of a sample."""
     tree = _bare_tree(nodes, like).recounted(sample)
-    return replace(tree, label=np.where(nodes.label >= 0, nodes.label, _usual(tree, costs)))
+    label = np.where(nodes["label"] == MAJORITY, _usual(tree, costs), nodes["label"])
+    return replace(tree, label=label)
 
 
 def planted(
@@ -121,13 +93,13 @@ def planted(
     certificate, while that of tail inversion keeps its half of delta.
     """
     # the counts outside of the subtree do not change, and neither do the answers
-    whole = replace(Nodes.of(tree, 0), label=tree.label)
-    before, after = slice(0, node), slice(node + int(tree.size[node]), None)
-    joined = Nodes.joined(whole.taken(before), nodes, whole.taken(after))
+    whole = nodes_of(tree, 0)
+    whole["label"] = tree.label
+    joined = np.concatenate([whole[:node], nodes, whole[node + int(tree.size[node]) :]])
     edited = counted_tree(joined, sample, tree, costs)
     kept = _with_rows(edited)
     if len(kept) < edited.n_nodes:
-        edited = counted_tree(joined.taken(kept), sample, tree, costs)
+        edited = counted_tree(joined[kept], sample, tree, costs)
     if tree.names is not None:
         edited = replace(edited, names=naming_rows(edited, sample))
     return edited
@@ -156,7 +128,7 @@ def rows_at(tree: Tree, node: int, sample: Sample) -> NDArray[np.intp]:
 
 def stump(test: SplitTest, sample: Sample, like: Tree) -> tuple[Tree, NDArray[np.bool_]]:
     """A split with two leaves, counted on some rows, and which of them go left."""
-    bare = _bare_tree(Nodes.split(test, Nodes.leaf(), Nodes.leaf()), like)
+    bare = _bare_tree(split_nodes(test, LEAF, LEAF), like)
     left = bare.apply(sample.X, "other") == bare.left[0]
     cells = left.view(np.int8) * np.int32(like.n_classes) + sample.y
     counts = np.bincount(cells, sample.weight, minlength=2 * like.n_classes).reshape(2, -1)[::-1]

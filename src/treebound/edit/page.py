@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -137,17 +138,18 @@ class EditorPage:
     def _node(self, path: str) -> dict[str, Any]:
         """A node with the best split of every column, and the classes along the columns."""
         editor = self._editor
-        at = node_at(editor.tree, path)
-        candidates, here = editor.candidates(at, _THREADS), editor.rows_of(at)
+        at, here = node_at(editor.tree, path), editor.rows_of(path)
         with ThreadPoolExecutor(_THREADS) as pool:
-            listed = list(pool.map(lambda candidate: self._candidate(candidate, here), candidates))
+            listed = list(
+                pool.map(partial(self._candidate, here.sample), here.candidates(_THREADS))
+            )
         return {
             "key": path,
             "where": where(editor.tree, at, editor.model().unknown),
             "candidates": listed,
         }
 
-    def _candidate(self, candidate: Candidate, here: Sample) -> dict[str, Any]:
+    def _candidate(self, here: Sample, candidate: Candidate) -> dict[str, Any]:
         split, column = candidate.split, candidate.split.column
         values = here.X.values[candidate.test.feature]
         drawn = histogram(split, values, here.y, here.weights, here.n_classes)
@@ -178,17 +180,16 @@ class EditorPage:
 
     def _surrogates(self, path: str) -> list[dict[str, Any]]:
         """The splits of other columns that part the rows of an inner node most alike."""
-        editor = self._editor
         return [
             {"words": candidate.entry()["split"], "agreement": candidate.agreement}
-            for candidate in editor.alike(node_at(editor.tree, path))
+            for candidate in self._editor.rows_of(path).surrogates()
         ]
 
     def _preview(self, path: str, text: str) -> dict[str, Any]:
         """How a split would part the rows of a node."""
-        editor = self._editor
         text = self._observed(path, text)
-        left, counts = editor.parted(node_at(editor.tree, path), text)
+        test = parse_split(text, self._editor.tree.columns)
+        left, counts = self._editor.rows_of(path).parted(test)
         errors = float((counts.sum(axis=1) - counts.max(axis=1)).sum())
         return {"rows": [int(left.sum()), int((~left).sum())], "errors": errors, "text": text}
 
@@ -199,8 +200,7 @@ class EditorPage:
         column = tree.columns[test.feature]
         if tree.names is None or column.kind != "real" or math.isinf(test.threshold):
             return text
-        here = self._editor.rows_of(node_at(tree, path))
-        values = here.X.values[test.feature]
+        values = self._editor.rows_of(path).sample.X.values[test.feature]
         below = values[values <= test.threshold]
         if not len(below):
             return text

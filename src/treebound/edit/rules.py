@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._choices import Criterion, Thresholds, Unknown
 from treebound.data import Sample
 from treebound.edit.nodes import rows_at, stump
 from treebound.edit.places import path_of, turns, where
@@ -23,7 +22,7 @@ class Rules:
     """The rules of a fitted model."""
 
     def __init__(self, model: Model, sample: Sample) -> None:
-        self._model, self._sample = model, sample
+        self.model, self._sample = model, sample
         self._groups = column_groups(model.options, model.columns)
         signs = (0,) * len(model.columns)
         self._signs = signs if model.tree.monotone is None else model.tree.monotone.signs
@@ -31,21 +30,6 @@ class Rules:
         whole = model.options.for_kernels(sample.n_rows, weighted=sample.masses is not None)
         self._least_rows: int = whole["min_samples_leaf"]
         self._required = self._asked_first(model.tree, "")[1]
-
-    @property
-    def criterion(self) -> Criterion:
-        """The impurity of fit."""
-        return self._model.options.criterion
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """Where fit puts thresholds."""
-        return self._model.options.thresholds
-
-    @property
-    def unknown(self) -> Unknown:
-        """Where unknown categories go."""
-        return self._model.unknown
 
     def columns(self, tree: Tree, node: int) -> list[int]:
         """The columns that may be asked at a node, and whose values could be read."""
@@ -61,7 +45,7 @@ class Rules:
                   for group in self._open_groups(tree, node)]  # fmt: skip
         signs = {names[at]: self._signs[at] for at in columns if self._signs[at]}
         return replace(
-            self._model.options,
+            self.model.options,
             first=self._waiting(tree, node, columns) if ahead else None,
             forbidden=None,
             interaction_cst=groups if len(self._groups) > 1 else None,
@@ -131,12 +115,12 @@ class Rules:
     def _waiting(self, tree: Tree, node: int, columns: Sequence[int]) -> list[str]:
         """The first splits that have not been asked above a node, on these columns."""
         behind = self._asked_first(tree, "The step")[0]
-        texts = list(self._model.options.first or ())
+        texts = list(self.model.options.first or ())
         return [texts[at] for at in range(int(behind[node]), len(texts))
                 if self._first[at].feature in columns]  # fmt: skip
 
     def _refused(self, step: str, at: int, path: str) -> ValueError:
-        text = list(self._model.options.first or ())[at]
+        text = list(self.model.options.first or ())[at]
         return ValueError(
             f"{step} is refused: node {path!r} must ask {text!r}, by the 'first' of fit."
         )
@@ -146,7 +130,7 @@ class Rules:
     def _order(self, tree: Tree, node: int) -> str:
         names = [repr(tree.columns[int(tree.feature[at])].name) for at, _ in turns(tree, node)
                  if self._signs[tree.feature[at]]]  # fmt: skip
-        place = where(tree, node, self._model.unknown)
+        place = where(tree, node, self.model.unknown)
         place = place[:1].lower() + place[1:]
         return (
             f"{place}, the classes would break the order in {' or '.join(dict.fromkeys(names))} "

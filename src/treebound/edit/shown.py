@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.data import Sample
-from treebound.edit.candidates import Candidate, EditedTrees
+from treebound.edit.candidates import EditedTrees, NodeRows
 from treebound.edit.certifying import Certifier
 from treebound.edit.figures import Figures, as_frame, costs_of, figures_of
 from treebound.edit.places import node_at, path_of, question
@@ -21,7 +19,6 @@ from treebound.model import Model
 from treebound.model_methods import as_model
 from treebound.show.words import class_and_counts, counted
 from treebound.tree import Tree
-from treebound.tree.parsing import parse_split
 
 CHANGES = ("leaf", "path", "before", "now", "rows", "became_right", "became_wrong", "numbers")
 ALTERNATIVE = (
@@ -108,8 +105,8 @@ class ShownTree:
         --------
         surrogates : The split of every column that agrees most.
         """
-        listed = [candidate.entry() for candidate in self.candidates(self._node(node))]
-        return as_frame(listed, ALTERNATIVE)
+        listed = self.rows_of(node).candidates()
+        return as_frame([candidate.entry() for candidate in listed], ALTERNATIVE)
 
     def surrogates(self, node: int | str) -> Any:
         """The split of every other column that parts the rows most like the one in place.
@@ -129,15 +126,8 @@ class ShownTree:
             rows than go to the larger side. Rows with missing values go to their sides.
         """
         at = self._inner_node(node, "surrogates", ", without a split to agree with")
-        return as_frame([candidate.entry() for candidate in self.alike(at)], ALTERNATIVE)
-
-    def alike(self, node: int) -> list[Candidate]:
-        """The splits of other columns that part the rows of an inner node most alike."""
-        return self._trees.rows_of(self.tree, node).surrogates()
-
-    def candidates(self, node: int, threads: int = 1) -> list[Candidate]:
-        """The best split of every column at a node, as :meth:`alternatives` lists them."""
-        return self._trees.rows_of(self.tree, node).candidates(threads)
+        listed = self.rows_of(at).surrogates()
+        return as_frame([candidate.entry() for candidate in listed], ALTERNATIVE)
 
     def changed(self) -> Any:
         """The training rows that now get another answer, by leaf.
@@ -176,14 +166,9 @@ class ShownTree:
 
     # -- parts -----------------------------------------------------------------------------
 
-    def parted(self, node: int, text: str) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Which rows of a node a split sends left, and the classes on the left and the right."""
-        test = parse_split(text, self.tree.columns)
-        return self._trees.rows_of(self.tree, node).parted(test)
-
-    def rows_of(self, node: int) -> Sample:
-        """The training rows of a node."""
-        return self._trees.rows_of(self.tree, node).sample
+    def rows_of(self, node: int | str) -> NodeRows:
+        """The training rows of a node, and what could grow on them."""
+        return self._trees.rows_of(self.tree, self._node(node))
 
     def _node(self, node: int | str) -> int:
         return node_at(self.tree, node)

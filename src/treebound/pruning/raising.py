@@ -58,7 +58,15 @@ class Raiser:
                 "Subtrees of a monotone tree cannot be raised: the order of its columns would not "
                 "hold. Hint: use a pruner that only cuts."
             )
-        X, self._y, self._weights = _merged(sample, validation)
+        samples = [part for part in (sample, validation) if part is not None]
+        X = samples[0].X if len(samples) == 1 else Matrix.stacked([part.X for part in samples])
+        self._y = np.concatenate([part.y for part in samples])
+        learned, tested = (
+            np.concatenate([part.weights * (part is chosen) for part in samples])
+            for chosen in (sample, samples[-1])
+        )
+        # to learn from, whether it is a row to learn from, to count errors on
+        self._weights = np.stack([learned, learned > 0.0, tested])
         self._X = np.asarray(float_rows(tree, X), dtype=np.float64)
         self._splits = splits(tree, "other" if X.unknown == "stop" else X.unknown).copy()
         self._costs = Costs.of(tree, None) if costs is None else costs
@@ -69,11 +77,9 @@ class Raiser:
         self.label = tree.label.copy()
         # the rows in the order of the leaves that they reach
         self._order, self._reached = np.arange(len(self._y)), np.zeros(len(self._y), dtype=np.int32)
-        n, shape = tree.n_nodes, tree.counts.shape
-        self.counts = [np.zeros(shape) for _ in self._weights]  # to learn from, to count errors on
-        self.rows = np.zeros(n, dtype=np.int64)
-        self.as_leaf, self._sums = np.zeros(n), np.zeros((n, 2))
-        self._raised = np.full((n, 2), np.nan)  # errors after raising a child; NaN: not counted
+        self._counts = np.zeros((3, *tree.counts.shape))  # with each of the weights
+        self.as_leaf, self._sums = np.zeros(tree.n_nodes), np.zeros((tree.n_nodes, 2))
+        self._raised = np.full((tree.n_nodes, 2), np.nan)  # errors after it; NaN: not counted
         self._settle(0, 0, relabel=False)
 
     @property
@@ -106,17 +112,11 @@ class Raiser:
         """Errors of the rows of a node if all of them go through one of its children."""
         links = self.links.left, self.links.right
         kept, gone = int(links[by][node]), int(links[1 - by][node])
-        rows = self._order[self._slice(gone)]
+        counts = self._counts + self._tally(self._order[self._slice(gone)], kept)[1]
         here = slice(kept, self._end[kept])
-        tables = [
-            held[here] + more
-            for held, more in zip(self.counts, self._tally(rows, kept)[1], strict=True)
-        ]
-        leaves = self.links.present[here] & (self.links.left[here] < 0)
-        label = self.label[here][leaves]
-        if self._relabel:
-            label = self._costs.labels(tables[0][leaves])
-        return float(self._costs.of_counts(tables[-1][leaves], label).sum())
+        leaves = kept + np.flatnonzero(self.links.present[here] & (self.links.left[here] < 0))
+        label = self._costs.labels(counts[0, leaves]) if self._relabel else self.label[leaves]
+        return float(self._costs.of_counts(counts[2, leaves], label).sum())
 
     def replace(self, node: int, by: int) -> Replacement:
         """Replace a node by its left child (0), its right child (1) or a leaf (2)."""
@@ -138,25 +138,23 @@ class Raiser:
         while above >= 0:
             self._raised[above, int(self.links.right[above] == below)] = np.nan
             below, above = above, self.links.parent(above)
+        counts, rows, _ = self._counts[:, changed]
         return Replacement(
-            node, by, changed, self.counts[0][changed], self.rows[changed], self.label[changed]
+            node, by, changed, counts, rows.sum(axis=1).astype(np.int64), self.label[changed]
         )
 
     def _slice(self, node: int) -> slice:
         """Where the rows of a node stand."""
         return slice(*np.searchsorted(self._reached, [node, self._end[node]]).tolist())
 
-    def _tally(self, rows: NDArray[np.intp], top: int) -> tuple[Links, list[Floats]]:
+    def _tally(self, rows: NDArray[np.intp], top: int) -> tuple[Links, Floats]:
         """Route rows through a subtree: the leaves that they reach, and their weights there."""
-        size, k = int(self._end[top]) - top, len(self._costs.matrix)
         reached = np.empty(len(rows), dtype=np.int32)
         route(self._X, self._splits, reached, rows, top)
-        cells = (reached - top).astype(np.int64) * k + self._y[rows]
-        tables = [
-            np.asarray(np.bincount(cells, weight[rows], size * k), dtype=np.float64)
-            for weight in self._weights
-        ]
-        return reached, [table.reshape(size, k) for table in tables]
+        shape = self._counts.shape
+        cells = reached.astype(np.int64) * shape[2] + self._y[rows]
+        tables = [np.bincount(cells, own[rows], shape[1] * shape[2]) for own in self._weights]
+        return reached, np.array(tables, dtype=np.float64).reshape(shape)
 
     def _settle(self, node: int, kept: int, *, relabel: bool) -> None:
         """Route the rows of a node through the subtree in its place, and count there."""
@@ -165,17 +163,12 @@ class Raiser:
         reached, tables = self._tally(rows, kept)
         by_leaf = np.argsort(reached, kind="stable")
         self._order[own], self._reached[own] = rows[by_leaf], reached[by_leaf]
-        left, right = self.links.inside(here)
-        for counts, table in zip(self.counts, tables, strict=True):
-            add_up(left, right, table)
-            counts[here] = table
-        seen = reached[self._weights[0][rows] > 0.0] - kept
-        number = np.bincount(seen, minlength=here.stop - kept)[:, None].astype(np.int64)
-        add_up(left, right, number)
-        self.rows[here] = number[:, 0]
+        for table in tables:
+            add_up(self.links.left, self.links.right, table)
+        self._counts[:, here] = tables[:, here]
         if relabel:
-            self.label[here] = self._costs.labels(self.counts[0][here])
-        self.as_leaf[here] = self._costs.of_counts(self.counts[-1][here], self.label[here])
+            self.label[here] = self._costs.labels(self._counts[0, here])
+        self.as_leaf[here] = self._costs.of_counts(self._counts[2, here], self.label[here])
         self._raised[here] = np.nan
         self._add_up()
 
@@ -184,26 +177,6 @@ class Raiser:
         leaf = self.links.left < 0
         self._sums[:, 0], self._sums[:, 1] = leaf, np.where(leaf, self.as_leaf, 0.0)
         add_up(self.links.left, self.links.right, self._sums)
-
-
-def _merged(
-    sample: Sample | None, validation: Sample | None
-) -> tuple[Matrix, NDArray[np.int32], list[Floats]]:
-    """The rows of both samples, with weights to learn from and to count errors on."""
-    if sample is not None and validation is None:
-        return sample.X, sample.y, [sample.weights]
-    assert validation is not None
-    unseen = np.zeros(validation.n_rows)
-    if sample is None:
-        return validation.X, validation.y, [unseen, validation.weights]
-    return (
-        Matrix.stacked([sample.X, validation.X]),
-        np.concatenate([sample.y, validation.y]),
-        [
-            np.concatenate([sample.weights, unseen]),
-            np.concatenate([np.zeros(sample.n_rows), validation.weights]),
-        ],
-    )
 
 
 class _Links:
@@ -217,11 +190,6 @@ class _Links:
     def parent(self, node: int) -> int:
         """The node above, -1 for the root."""
         return int(self._parent[node])
-
-    def inside(self, here: slice) -> tuple[Links, Links]:
-        """The children of the nodes of a subtree, by their places in it."""
-        left, right = (np.maximum(link[here] - here.start, -1) for link in (self.left, self.right))
-        return left, right
 
     def replace(self, node: int, by: int) -> int:
         """Replace a node; the node in its place."""

@@ -111,7 +111,7 @@ def test_path_reads_off_every_size():
         rebuilt = path.tree(row["step"])
         assert (rebuilt.n_leaves, rebuilt.errors) == (row["leaves"], row["errors"])
     assert path.tree().n_leaves == path.leaves[path.chosen]
-    assert path.leaves[path.step_with(5)] == 5
+    assert path.leaves[path.reaching(5)[1]] == 5
     with pytest.raises(ValueError, match="'step' parameter must be an int from 0 to 11"):
         path.tree(12)
 

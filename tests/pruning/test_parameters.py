@@ -58,7 +58,7 @@ def test_wrong_parameters_are_named(pruner, words):
 def test_a_number_of_leaves_is_a_whole_number(wrong):
     path = BoundPruner().prune(random_tree(np.random.default_rng(0), 5)).path
     with pytest.raises(ValueError, match="'leaves' parameter of prune_to must be an int >= 1"):
-        path.step_with(wrong)
+        path.reaching(wrong)
 
 
 def test_nothing_is_known_of_a_score_of_ones_own():

@@ -109,7 +109,7 @@ def test_a_path_that_ends_early_is_made_longer(pruner):
     assert longer.tree(step).n_leaves == 1
     assert longer.chosen == path.chosen
     np.testing.assert_array_equal(longer.leaves[: len(path)], path.leaves)
-    assert path.reaching(int(path.leaves[-1])) == (path, path.step_with(int(path.leaves[-1])))
+    assert path.reaching(int(path.leaves[-1])) == (path, len(path) - 1)
 
 
 def test_every_path_can_be_pruned_to_one_leaf():
@@ -132,8 +132,8 @@ def test_of_equally_large_trees_the_step_of_the_lowest_score_is_taken():
         ([9, 3, 2, 2], 2),
     ):
         path = ListedPath(tree, cuts, np.zeros(4), np.array(scores, dtype=float), chosen=0)
-        assert path.step_with(3) == path.step_with(5) == step
-        assert path.step_with(6) == 0
+        assert path.reaching(3) == path.reaching(5) == (path, step)
+        assert path.reaching(6) == (path, 0)
 
 
 def test_of_equal_scores_the_smaller_tree_is_chosen():

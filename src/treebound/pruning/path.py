@@ -122,42 +122,19 @@ class PruningPath(ABC):
         """
         return self._tree(self.chosen if step is None else self.step(step))
 
-    def step_with(self, leaves: int) -> int:
-        """The step with the largest tree of at most ``leaves`` leaves.
-
-        Parameters
-        ----------
-        leaves : int
-            Maximum number of leaves.
-
-        Returns
-        -------
-        int
-            On ties, the step with the lowest score.
-
-        Raises
-        ------
-        ValueError
-            If every tree on the path has more leaves.
-        """
-        check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
-        fitting = np.flatnonzero(self.leaves <= leaves)
-        if not len(fitting):
-            must = f"an int >= {int(self.leaves.min())}, the size of the smallest tree on the path"
-            raise invalid("leaves", "", must, leaves)
-        most = fitting[self.leaves[fitting] == self.leaves[fitting].max()]
-        return int(most[np.argmin(self.measured(most)[1])])
-
     def reaching(self, leaves: int) -> tuple[PruningPath, int]:
-        """A path with a tree of at most ``leaves`` leaves, and its step.
+        """A path with a tree of at most ``leaves`` leaves, and the step of the largest one.
 
-        If this one ends earlier, it is longer by the pruning with the fewest errors.
+        On ties, the step with the lowest score. If this path ends earlier, the other one is longer
+        by the pruning with the fewest errors.
         """
         check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
-        if bool((self.leaves <= leaves).any()):
-            return self, self.step_with(leaves)
-        longer = self._extended(leaves)
-        return longer._choosing(self.chosen, limit=self.limit), len(longer) - 1
+        fitting = self.leaves[self.leaves <= leaves]
+        if not len(fitting):
+            longer = self._extended(leaves)
+            return longer._choosing(self.chosen, limit=self.limit), len(longer) - 1
+        most = np.flatnonzero(self.leaves == fitting.max())
+        return self, int(most[np.argmin(self.measured(most)[1])])
 
     def within(self, leaves: int) -> PruningPath:
         """The path with its best step of at most ``leaves`` leaves chosen.

@@ -77,6 +77,35 @@ def best_of_folds(
     return BestFold(fits[chosen][0], chosen, limits)
 
 
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Labelled rows of positive weight, by their numbers in the table."""
+
+    table: Table
+    classes: NDArray[Any]
+    codes: NDArray[np.int32]
+    weight: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, table: Table, y: Any, sample_weight: Any) -> LabelledRows:
+        """The rows of a table, checked."""
+        classes, codes = learn_classes(y)
+        same_length(table.shape[0], len(codes))
+        return cls(table, classes, codes, row_weights(sample_weight, len(codes)))
+
+    @property
+    def numbers(self) -> Rows:
+        """The rows that have a weight."""
+        return np.arange(len(self.codes)) if self.weight is None else np.flatnonzero(self.weight)
+
+    def part(self, numbers: Rows) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
+        """Some of the rows in the order of the table, their labels and weights."""
+        mask = np.zeros(len(self.codes), dtype=bool)
+        mask[numbers] = True
+        weight = None if self.weight is None else self.weight[mask]
+        return self.table.rows(mask), self.classes[self.codes[mask]], weight
+
+
 def learn_apart(
     learn: Callable[..., Sample],
     table: Table,
@@ -93,21 +122,13 @@ def learn_apart(
     are unknown to the columns. Only the types of the columns and the set of classes come from all
     rows. ``groups`` are those of all rows.
     """
-    classes, codes = learn_classes(y)
-    same_length(table.shape[0], len(codes))
-    weight = row_weights(sample_weight, len(codes))
-    rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
-    present = np.unique(codes[rows])
-
-    def part(chosen: NDArray[np.intp]) -> tuple[Any, Any, Any, Any]:
-        mask = np.zeros(len(codes), dtype=bool)
-        mask[chosen] = True
-        weights, members = (None if each is None else each[mask] for each in (weight, groups))
-        return table.rows(mask), classes[codes[mask]], weights, members
-
-    *outside, members = part(np.delete(rows, fold))
-    sample = _with_classes(learn(*outside, groups=members), classes[present])
-    held, labels, weights, _ = part(rows[fold])
+    rows = LabelledRows.of(table, y, sample_weight)
+    numbers = rows.numbers
+    outside = np.delete(numbers, fold)
+    training = rows.part(outside)
+    learned = learn(*training, groups=None if groups is None else groups[outside])
+    sample = _with_classes(learned, rows.classes[np.unique(rows.codes[numbers])])
+    held, labels, weights = rows.part(numbers[fold])
     aside = Sample.read(
         held,
         labels,
@@ -116,7 +137,7 @@ def learn_apart(
         named=False,
         unknown="other" if unknown == "error" else unknown,
     )
-    aside = replace(aside, weight=relative_weights(weights, outside[2]))
+    aside = replace(aside, weight=relative_weights(weights, training[2]))
     names = None if table.names is None else [column.name for column in sample.columns]
     return sample, aside, row_hashes(held, sample.classes, aside.y, names=names)
 

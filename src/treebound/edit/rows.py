@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.certificate.held_out import draw_apart
+from treebound.certificate.held_out import LabelledRows, draw_apart
 from treebound.certificate.row_record import Role, RowRecord
 from treebound.data import Sample, learn_matrix
-from treebound.data.frames import Table, read_table
-from treebound.data.sample import same_length
-from treebound.data.targets import learn_classes
-from treebound.data.weights import row_weights
+from treebound.data.frames import read_table
 from treebound.model import Model
 from treebound.pruning import make_pruner
 from treebound.pruning.base import BasePruner
@@ -37,31 +34,6 @@ class EditedRows:
     aside: Sample | None = None  # held out by fit: nothing is computed from them while editing
     record: RowRecord | None = None  # that of the model with the test rows
     were_held_out: bool = False  # whether the test rows are rows that fit held out
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Labelled rows of positive weight, by their numbers in the table."""
-
-    table: Table
-    labels: NDArray[Any]
-    weight: NDArray[np.float64] | None
-
-    @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any) -> _Rows:
-        table, (classes, codes) = read_table(X), learn_classes(y)
-        same_length(table.shape[0], len(codes))
-        return cls(table, classes[codes], row_weights(sample_weight, len(codes)))
-
-    @property
-    def numbers(self) -> NDArray[np.intp]:
-        return np.arange(len(self.labels)) if self.weight is None else np.flatnonzero(self.weight)
-
-    def part(self, numbers: NDArray[np.intp]) -> tuple[Table, NDArray[Any], Any]:
-        mask = np.zeros(len(self.labels), dtype=bool)
-        mask[numbers] = True
-        weight = None if self.weight is None else self.weight[mask]
-        return self.table.rows(mask), self.labels[mask], weight
 
 
 def with_categories(model: Model, X: Any) -> Model:
@@ -88,7 +60,7 @@ def with_categories(model: Model, X: Any) -> Model:
 
 def read_rows(model: Model, X: Any, y: Any, test: Any, sample_weight: Any) -> EditedRows:
     """Read the rows of an editor; other rows than those of fit are refused."""
-    rows = _Rows.of(X, y, sample_weight)
+    rows = LabelledRows.of(read_table(X), y, sample_weight)
     _check_known(model, rows)
     trained = next(_trained(model, rows), None)
     if trained is None:
@@ -105,7 +77,7 @@ def read_rows(model: Model, X: Any, y: Any, test: Any, sample_weight: Any) -> Ed
     return replace(trained, test=sample, record=_record(model, test), were_held_out=were_held_out)
 
 
-def _check_known(model: Model, rows: _Rows) -> None:
+def _check_known(model: Model, rows: LabelledRows) -> None:
     """Refuse rows that the record of the model does not know."""
     if model.rows is None:
         return
@@ -116,7 +88,7 @@ def _check_known(model: Model, rows: _Rows) -> None:
         raise ValueError(_OTHER_ROWS.format(why=why))
 
 
-def _trained(model: Model, rows: _Rows) -> Iterator[EditedRows]:
+def _trained(model: Model, rows: LabelledRows) -> Iterator[EditedRows]:
     """The training rows among those of fit: each way that gives the counts of the tree."""
     for fold in _folds(model, len(rows.numbers)):
         numbers, aside = np.delete(rows.numbers, fold), None

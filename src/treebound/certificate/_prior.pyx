@@ -45,6 +45,20 @@ cdef struct Node:
     int32_t depth
 
 
+cdef struct Span:        # the rows of a node: places in ``rows_a`` and ``rows_b``
+    Py_ssize_t a0
+    Py_ssize_t a1
+    Py_ssize_t b0
+    Py_ssize_t b1
+
+
+cdef struct Run:         # how a run of the search goes; see ``run``
+    double trust
+    double noise
+    double most_an_error
+    uint64_t state
+
+
 cdef Candidate _blank
 CANDIDATE = np.asarray(<Candidate[:1]>&_blank).dtype
 
@@ -158,36 +172,35 @@ cdef class PriorSearch:
                 if inside[self.order[f, i]]:
                     self.rows_a[f, n] = self.order[f, i]
                     n += 1
-        self.count_node(0, n, 0, 0)
-        self.collect(0, n, 0, 0, depth)
+        cdef Span here = Span(0, n, 0, 0)
+        self.count_node(here)
+        self.collect(here, depth)
         go, stop = self.weigh()
         return candidates_at(self.scratch, self.n_scratch).copy(), -go, -stop
 
-    cdef void count_node(self, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1) noexcept:
+    cdef void count_node(self, Span here) noexcept:
         cdef Py_ssize_t i
         self.node_a[:] = 0
         self.node_b[:] = 0
         if self.d == 0:
             return
-        for i in range(a0, a1):
+        for i in range(here.a0, here.a1):
             self.node_a[self.y_a[self.rows_a[0, i]]] += 1
-        for i in range(b0, b1):
+        for i in range(here.b0, here.b1):
             self.node_b[self.y_b[self.rows_b[i]]] += 1
 
-    cdef int collect(
-        self, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1, int depth
-    ) except -1:
+    cdef int collect(self, Span here, int depth) except -1:
         """All candidates of a node, with the class counts left of each."""
         cdef Py_ssize_t f, first, i, columns = 0
         self.n_scratch = 0
-        if a1 - a0 < 2 or depth >= self.depth:
+        if here.a1 - here.a0 < 2 or depth >= self.depth:
             return 0
         for f in range(self.d):
             first = self.n_scratch
             if self.kinds[f] == NOMINAL:
-                self.collect_categories(f, a0, a1, b0, b1)
+                self.collect_categories(f, here)
             else:
-                self.collect_thresholds(f, a0, a1, b0, b1)
+                self.collect_thresholds(f, here)
             for i in range(first, self.n_scratch):
                 self.scratch[i].log_share = -log(<double>(self.n_scratch - first))
             columns += self.n_scratch > first
@@ -213,14 +226,12 @@ cdef class PriorSearch:
         self.n_scratch += 1
         return last
 
-    cdef int collect_categories(
-        self, Py_ssize_t f, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1
-    ) except -1:
+    cdef int collect_categories(self, Py_ssize_t f, Span here) except -1:
         """``x == category`` for the categories of A at the node, missing too; of two the first."""
         cdef Py_ssize_t i, at, n = self.n, first = self.n_scratch
         cdef int32_t row, code, size = self.sizes[f]
         cdef Candidate* last
-        for i in range(a0, a1):
+        for i in range(here.a0, here.a1):
             row = self.rows_a[f, i]
             code = size if isnan(self.a[f, row]) else <int32_t>self.a[f, row]
             if code < 0:  # a category that the column does not list
@@ -232,7 +243,7 @@ cdef class PriorSearch:
                 last.missing_left = code == size
             self.left_a[self.place[code] * n + self.y_a[row]] += 1
         if self.n_scratch > first + 1:
-            for i in range(b0, b1):
+            for i in range(here.b0, here.b1):
                 row = self.rows_b[i]
                 code = size if isnan(self.b[f, row]) else <int32_t>self.b[f, row]
                 at = self.place[code] if code >= 0 else -1
@@ -250,12 +261,10 @@ cdef class PriorSearch:
             self.n_scratch = first + 1
         return 0
 
-    cdef int collect_thresholds(
-        self, Py_ssize_t f, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1
-    ) except -1:
+    cdef int collect_thresholds(self, Py_ssize_t f, Span here) except -1:
         """Thresholds between neighbouring values of A at the node, missing on either side."""
-        cdef Py_ssize_t i, j, k, gap, n = self.n, present = a1, cut = 0, first = self.n_scratch
-        cdef Py_ssize_t gaps = 0, copies
+        cdef Py_ssize_t a0 = here.a0, a1 = here.a1, present = a1, first = self.n_scratch
+        cdef Py_ssize_t i, j, k, gap, n = self.n, cut = 0, gaps = 0, copies
         cdef double low, high, step
         cdef int32_t row
         cdef Candidate* last
@@ -297,7 +306,7 @@ cdef class PriorSearch:
         self.none_b[:] = 0
         for i in range(present, a1):
             self.none_a[self.y_a[self.rows_a[f, i]]] += 1
-        self.count_between(f, first, copies, cut, b0, b1)
+        self.count_between(f, first, copies, cut, here)
         for j in range(cut):
             for k in range(n):
                 i = (first + j * copies) * n + k
@@ -313,8 +322,7 @@ cdef class PriorSearch:
         return pick(low, high, self.rule)
 
     cdef void count_between(
-        self, Py_ssize_t f, Py_ssize_t first, Py_ssize_t copies, Py_ssize_t cut, Py_ssize_t b0,
-        Py_ssize_t b1,
+        self, Py_ssize_t f, Py_ssize_t first, Py_ssize_t copies, Py_ssize_t cut, Span here
     ) noexcept nogil:
         """Count the rows of B between the cuts by binary search without branches."""
         cdef Py_ssize_t i, low, width, half, n = self.n
@@ -322,7 +330,7 @@ cdef class PriorSearch:
         cdef double value
         cdef const double* cuts = &self.cuts[0]
         cdef const double* column = &self.b[f, 0] if self.m_b else NULL
-        for i in range(b0, b1):
+        for i in range(here.b0, here.b1):
             row = self.rows_b[i]
             value = column[row]
             if isnan(value):
@@ -412,19 +420,18 @@ cdef class PriorSearch:
         The score is ``ln P + trust * (evidence on all rows - evidence on A)``. A node is not split
         if that cannot pay even at the price ``most_an_error`` of an error.
         """
-        cdef uint64_t state = seed
+        cdef Run run = Run(trust, noise, most_an_error, seed)
+        cdef Span whole = Span(0, self.m_a, 0, self.m_b)
         if self.m_a and self.d:
             memcpy(&self.rows_a[0, 0], &self.order[0, 0], self.d * self.m_a * sizeof(int32_t))
         cdef Py_ssize_t i
         for i in range(self.m_b):
             self.rows_b[i] = i
         if self.n_nodes == 0:
-            self.new_node(0, self.m_a, 0, self.m_b, 0)
-        self.descend(0, 0, self.m_a, 0, self.m_b, trust, noise, &state, most_an_error)
+            self.new_node(whole, 0)
+        self.descend(0, whole, &run)
 
-    cdef int new_node(
-        self, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1, int depth
-    ) except -1:
+    cdef int new_node(self, Span here, int depth) except -1:
         cdef Py_ssize_t k, n = self.n, at = self.n_nodes
         cdef double total = 0.0
         if at == self.room_nodes:
@@ -435,7 +442,7 @@ cdef class PriorSearch:
             self.labels = <double*>grown(self.labels, self.room_nodes * n * sizeof(double))
             self.losses = <double*>grown(self.losses, self.room_nodes * n * sizeof(double))
         self.n_nodes += 1
-        self.count_node(a0, a1, b0, b1)
+        self.count_node(here)
         for k in range(n):
             self.count_a[at * n + k] = self.node_a[k]
             self.count_b[at * n + k] = self.node_b[k]
@@ -443,12 +450,12 @@ cdef class PriorSearch:
             total += self.labels[at * n + k]
         for k in range(n):
             self.labels[at * n + k] = log(total) - log(self.labels[at * n + k])
-        self.add_losses(&self.losses[at * n], b0, b1)
+        self.add_losses(&self.losses[at * n], here)
         self.nodes[at].depth = depth
         self.nodes[at].kept = -1
         return at
 
-    cdef void add_losses(self, double* losses, Py_ssize_t b0, Py_ssize_t b1) noexcept:
+    cdef void add_losses(self, double* losses, Span here) noexcept:
         """What the rows of B at a node cost with each label."""
         cdef Py_ssize_t i, j, k, n = self.n
         cdef double own
@@ -458,64 +465,58 @@ cdef class PriorSearch:
                 for k in range(n):
                     losses[k] += self.costs[j, k] * self.node_b[j]
             return
-        for i in range(b0, b1):
+        for i in range(here.b0, here.b1):
             j, own = self.y_b[self.rows_b[i]], self.weight[self.rows_b[i]]
             for k in range(n):
                 losses[k] += own * self.costs[j, k]
 
-    cdef int descend(
-        self, Py_ssize_t node, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1,
-        double trust, double noise, uint64_t* state, double most_an_error,
-    ) except -1:
-        cdef Py_ssize_t a, b, i
+    cdef int descend(self, Py_ssize_t node, Span here, Run* run) except -1:
+        cdef Py_ssize_t i
+        cdef Span on_left = here, on_right = here
         cdef int64_t best
         cdef int32_t left, right, depth = self.nodes[node].depth
         cdef double score, most = -INFINITY
-        self.work += (a1 - a0) * self.d
+        self.work += (here.a1 - here.a0) * self.d
         if self.nodes[node].kept < 0:
-            self.work += (a1 - a0 + b1 - b0) * self.d
-            self.evaluate(node, a0, a1, b0, b1, trust, most_an_error)
+            self.work += (here.a1 - here.a0 + here.b1 - here.b0) * self.d
+            self.evaluate(node, here, run)
         if self.nodes[node].kept == 0:
             return 0
         for i in range(self.nodes[node].first, self.nodes[node].first + self.nodes[node].kept):
             score = self.pool[i].score
-            if noise > 0.0:
-                score -= noise * log(-log(uniform(state)))
+            if run.noise > 0.0:
+                score -= run.noise * log(-log(uniform(&run.state)))
             if score > most:
                 most, best = score, i
-        a = self.divide_a(&self.pool[best], a0, a1)
-        b = self.divide_b(&self.pool[best], b0, b1)
+        on_left.a1 = on_right.a0 = self.divide_a(&self.pool[best], here)
+        on_left.b1 = on_right.b0 = self.divide_b(&self.pool[best], here)
         if self.pool[best].left < 0:
-            left = self.new_node(a0, a, b0, b, depth + 1)
-            right = self.new_node(a, a1, b, b1, depth + 1)
+            left, right = self.new_node(on_left, depth + 1), self.new_node(on_right, depth + 1)
             self.pool[best].left, self.pool[best].right = left, right
         left, right = self.pool[best].left, self.pool[best].right
-        self.descend(left, a0, a, b0, b, trust, noise, state, most_an_error)
-        self.descend(right, a, a1, b, b1, trust, noise, state, most_an_error)
+        self.descend(left, on_left, run)
+        self.descend(right, on_right, run)
         return 0
 
-    cdef int evaluate(
-        self, Py_ssize_t node, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1,
-        double trust, double most_an_error,
-    ) except -1:
+    cdef int evaluate(self, Py_ssize_t node, Span here, Run* run) except -1:
         """Price the splits of a node and keep the best of them, if any can pay."""
         cdef Py_ssize_t i, n = self.n
         cdef double least = INFINITY, as_leaf
         cdef Node* own
         cdef Candidate* candidate
-        self.count_node(a0, a1, b0, b1)
-        self.collect(a0, a1, b0, b1, self.nodes[node].depth)
+        self.count_node(here)
+        self.collect(here, self.nodes[node].depth)
         own = &self.nodes[node]
         own.go, own.stop = self.weigh()
         own.first, own.kept = self.n_pool, 0
         for i in range(self.n_scratch):
             least = min(least, self.scratch[i].price)
-        as_leaf = self.leaf_cost(node, most_an_error)[0]
+        as_leaf = self.leaf_cost(node, run.most_an_error)[0]
         if as_leaf <= own.go + least:
             return 0
         for i in range(self.n_scratch):
             candidate = &self.scratch[i]
-            candidate.score = trust * (
+            candidate.score = run.trust * (
                 self.gain_of(&self.left_a[i * n], &self.left_b[i * n]) - candidate.gain
             ) - candidate.price
         self.keep_best(node)
@@ -540,35 +541,30 @@ cdef class PriorSearch:
         self.n_pool += kept
         return 0
 
-    cdef Py_ssize_t divide_a(
-        self, const Candidate* candidate, Py_ssize_t a0, Py_ssize_t a1
-    ) noexcept:
+    cdef Py_ssize_t divide_a(self, const Candidate* candidate, Span here) noexcept:
         """Order the rows of A: those that go left first, each part as before in every column."""
-        cdef Py_ssize_t f, i, left = a0, right
+        cdef Py_ssize_t f, i, left = here.a0
         cdef int32_t row
         cdef Split split = split_of(candidate)
         cdef const double* column = &self.a[candidate.column, 0]
-        for i in range(a0, a1):
+        for i in range(here.a0, here.a1):
             row = self.rows_a[0, i]
             self.goes_left[row] = side_of(&split, column[row])
-            left += self.goes_left[row]
         for f in range(self.d):
-            self.divide(&self.rows_a[f, 0], a0, a1)
+            left = self.divide(&self.rows_a[f, 0], here.a0, here.a1)
         return left
 
-    cdef Py_ssize_t divide_b(
-        self, const Candidate* candidate, Py_ssize_t b0, Py_ssize_t b1
-    ) noexcept:
+    cdef Py_ssize_t divide_b(self, const Candidate* candidate, Span here) noexcept:
         cdef Py_ssize_t i
         cdef int32_t row
-        if b0 == b1:
-            return b0
+        if here.b0 == here.b1:
+            return here.b0
         cdef Split split = split_of(candidate)
         cdef const double* column = &self.b[candidate.column, 0]
-        for i in range(b0, b1):
+        for i in range(here.b0, here.b1):
             row = self.rows_b[i]
             self.goes_left[row] = side_of(&split, column[row])
-        return self.divide(&self.rows_b[0], b0, b1)
+        return self.divide(&self.rows_b[0], here.b0, here.b1)
 
     cdef Py_ssize_t divide(self, int32_t* rows, Py_ssize_t start, Py_ssize_t stop) noexcept:
         cdef Py_ssize_t i, left = start, right = 0

@@ -35,7 +35,7 @@ from treebound.data.sample import same_length
 from treebound.data.targets import learn_classes
 from treebound.data.weights import relative_weights, row_weights
 from treebound.pruning import PruningPath
-from treebound.tree.model import Tree, nodes_left
+from treebound.tree.model import Tree, nodes_left, rows_at_rest
 from treebound.tree.node_sums import summed_up
 
 Rows = NDArray[np.intp]
@@ -192,11 +192,10 @@ class HeldOut:
     @classmethod
     def of(cls, aside: Sample, tree: Tree, grown: Tree) -> HeldOut:
         """Count the held-out rows, ignoring their weights."""
+        rows = replace(aside, weight=None)
 
         def counted(tree: Tree) -> Counts:
-            resting = np.zeros((tree.n_nodes, tree.n_classes), dtype=np.int64)
-            np.add.at(resting, (tree.apply(aside.X), aside.y), 1)
-            return resting
+            return rows_at_rest(tree, tree.counts_on(rows)[0]).astype(np.int64)
 
         return cls.by_counts(counted, tree, grown)
 

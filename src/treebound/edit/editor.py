@@ -19,6 +19,9 @@ from treebound.tree import Tree
 from treebound.tree.parsing import column_named, parse_split
 from treebound.tree.split import SplitTest, one_line
 
+# The methods that change the tree.
+STEPS = ("split", "use", "collapse", "grow", "answer", "swap")
+
 
 class Editor(ShownTree):
     """Change a fitted tree by hand.
@@ -278,13 +281,12 @@ class Editor(ShownTree):
     def take(self, step: dict[str, Any]) -> Step:
         """Take a step that is described as the autosave file does: its method and arguments."""
         arguments = {name: value for name, value in step.items() if name not in ("do", "node")}
-        methods: dict[str, Callable[..., Step]] = {
-            "split": self.split, "use": self.use, "collapse": self.collapse, "grow": self.grow,
-            "answer": self.answer, "swap": self.swap,
-        }  # fmt: skip
+        if step["do"] not in STEPS:
+            raise KeyError(step["do"])
         if step["do"] == "answer":
             arguments["label"] = self.tree.classes.tolist()[arguments["label"]]
-        return methods[step["do"]](step["node"], **arguments)
+        taken: Step = getattr(self, step["do"])(step["node"], **arguments)
+        return taken
 
     # -- the end ---------------------------------------------------------------------------
 

@@ -208,10 +208,11 @@ def _least_by_halves(sizes: BestBySize, objective: Objective) -> tuple[int, floa
     while ranges:
         low, high = ranges.pop()
         least = objective.of_tree(low, errors[high - 1], penalty[low - 1])
+        if size and (least, low) >= (best, size):
+            continue
         if low == high:
-            if (least, low) < (best, size) or size == 0:
-                best, size = least, low
-        elif (least, low) < (best, size) or size == 0:
+            best, size = least, low
+        else:
             middle = (low + high) // 2
             ranges += [(middle + 1, high), (low, middle)]
     return size, best

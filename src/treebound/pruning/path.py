@@ -60,8 +60,9 @@ class PruningPath(ABC):
         unit: str = "errors",
         node_errors: Floats | None = None,
         replaced: Mapping[int, Replaced] | None = None,
+        n_considered: int | None = None,
     ) -> None:
-        self.first, self.chosen, self.unit = first, chosen, unit
+        self.first, self.chosen, self.unit, self._considered = first, chosen, unit, n_considered
         self.limit: int | None = None
         self._replaced = replaced or {}  # by step, where subtrees were raised
         # of each node of the first tree as a leaf
@@ -104,7 +105,7 @@ class PruningPath(ABC):
     @property
     def n_considered(self) -> int:
         """Number of steps the pruner considered; a model file may keep fewer."""
-        return len(self)
+        return self._considered or len(self)
 
     def __repr__(self) -> str:
         return (
@@ -167,7 +168,8 @@ class PruningPath(ABC):
         return ListedPath(
             self.first, [*self._listed(), cuts], np.append(self.errors, errors),
             np.append(self.scores, score), np.append(self.leaves, self._size(cuts)),
-            replaced=self._replaced, chosen=len(self), unit=self.unit,
+            replaced=self._replaced, node_errors=self._node_errors, chosen=len(self),
+            unit=self.unit,
         )  # fmt: skip
 
     def _listed(self) -> list[Any]:
@@ -302,21 +304,14 @@ class ListedPath(PruningPath):
         errors: Floats,
         scores: Floats,
         leaves: Ints | None = None,
-        *,
-        n_considered: int | None = None,
         **options: Any,
     ) -> None:
         super().__init__(tree, **options)
         self.errors, self.scores, self._steps = errors, scores, steps
-        self._n_considered = len(steps) if n_considered is None else n_considered
         if leaves is None:
             sizes = (cut.n_leaves if isinstance(cut, Tree) else self._size(cut) for cut in steps)
             leaves = np.fromiter(sizes, dtype=np.int64)
         self.leaves = leaves
-
-    @property
-    def n_considered(self) -> int:
-        return self._n_considered
 
     def _listed(self) -> list[Any]:
         return list(self._steps)

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from treebound._validation import Whole, check, invalid
-from treebound.edit.figures import figures_of
+from treebound.edit.candidates import EditedTrees
+from treebound.edit.certifying import Certifier
+from treebound.edit.figures import costs_of, figures_of
 from treebound.edit.nodes import LEAF
 from treebound.edit.places import chosen_columns, node_at, path_of, where
+from treebound.edit.rows import read_rows, with_categories
 from treebound.edit.shown import ShownTree
-from treebound.edit.steps import State, Step
+from treebound.edit.steps import State, Step, Steps
 from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.show.words import counted
 from treebound.tree import Tree
 from treebound.tree.parsing import column_named, parse_split
@@ -79,8 +84,14 @@ class Editor(ShownTree):
         autosave: str | PathLike[str] | None = None,
         finish: Callable[[Model], Any] | None = None,
     ) -> None:
-        super().__init__(source, X, y, test, sample_weight, autosave)
-        self._finish = finish
+        self._start = with_categories(as_model(source, "edit"), X)
+        self._rows = read_rows(self._start, X, y, test, sample_weight)
+        self._costs, self._finish = costs_of(self._start), finish
+        self._trees = EditedTrees(self._start, self._rows.sample, self._costs)
+        self._certifier = Certifier(self._start, self._rows)
+        model = self._certifier.model(self._start.tree)
+        first = State(model, figures_of(model, self._rows.test, self._costs))
+        self._steps = Steps(first, None if autosave is None else Path(autosave))
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """The page of the editor, in a notebook with anywidget."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from treebound._validation import invalid
 from treebound.edit.candidates import EditedTrees, NodeRows
-from treebound.edit.certifying import Certifier
-from treebound.edit.figures import Figures, as_frame, costs_of, figures_of
+from treebound.edit.figures import Figures, as_frame
 from treebound.edit.places import node_at, path_of, question
-from treebound.edit.rows import read_rows, with_categories
-from treebound.edit.steps import State, Steps
+from treebound.edit.rows import EditedRows
+from treebound.edit.steps import Steps
 from treebound.model import Model
-from treebound.model_methods import as_model
 from treebound.show.words import class_and_counts, counted
 from treebound.tree import Tree
 
@@ -29,23 +25,10 @@ ALTERNATIVE = (
 class ShownTree:
     """The tree of an editor as it is now."""
 
-    def __init__(
-        self,
-        source: Any,
-        X: Any,
-        y: Any,
-        test: tuple[Any, Any] | None,
-        sample_weight: Any,
-        autosave: str | PathLike[str] | None,
-    ) -> None:
-        self._start = with_categories(as_model(source, "edit"), X)
-        self._rows = read_rows(self._start, X, y, test, sample_weight)
-        self._costs = costs_of(self._start)
-        self._trees = EditedTrees(self._start, self._rows.sample, self._costs)
-        self._certifier = Certifier(self._start, self._rows)
-        model = self._certifier.model(self._start.tree)
-        first = State(model, figures_of(model, self._rows.test, self._costs))
-        self._steps = Steps(first, None if autosave is None else Path(autosave))
+    _start: Model
+    _rows: EditedRows
+    _trees: EditedTrees
+    _steps: Steps
 
     @property
     def tree(self) -> Tree:

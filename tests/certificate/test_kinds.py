@@ -134,6 +134,20 @@ def test_prior_refuses_a_pruner_that_it_would_not_ask(cancer):
         tb.BoundTreeClassifier(certify="prior", pruning="mdl").fit(*cancer)
 
 
+def test_frontier_is_drawn(by_prior):
+    pytest.importorskip("matplotlib").use("Agg")
+    frontier = by_prior.frontier_
+    lines = frontier.plot().get_lines()
+    for line, label, name in zip(
+        lines[:2], ("certified error", "training error"), ("risk", "training_error"), strict=True
+    ):
+        assert line.get_label() == label
+        assert line.get_xdata().tolist() == [tree.leaves for tree in frontier]
+        expected = [100 * getattr(tree, name) for tree in frontier]
+        assert line.get_ydata().tolist() == pytest.approx(expected)
+    assert lines[2].get_xdata()[0] == frontier[frontier.chosen].leaves
+
+
 # -- weights -----------------------------------------------------------------------------------
 
 

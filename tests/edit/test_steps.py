@@ -86,6 +86,18 @@ def test_class_weights_have_a_cost_and_plain_trees_have_none(case) -> None:
     assert clf.edit(X, y).figures.cost == pytest.approx(expected)
 
 
+def test_alternatives_are_drawn(case) -> None:
+    clf, X, y = case
+    editor = clf.edit(X, y)
+    display = editor.plot_alternatives("", most=3)
+    table = editor.alternatives("").head(3)
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert names == table["split"].tolist()[::-1]
+    widths = [bar.get_width() for bar in display.ax_.patches]
+    assert widths == pytest.approx(table["gain"].tolist()[::-1])
+    display.figure_.clear()
+
+
 def edits(editor) -> None:
     editor.swap("R")
     editor.split("L", "age <= 20 or missing")

@@ -11,6 +11,7 @@ from pruning_trees import answers, arrays, grown_tree, sample_of
 
 from treebound.pruning import BoundPruner
 from treebound.pruning.costs import Costs
+from treebound.shapes import TreeShape
 
 OURS = {
     "score": "shawe-taylor",
@@ -73,7 +74,7 @@ def test_answers_stay_as_they_were_grown_where_that_is_asked(growth, seed, r):
 @settings(max_examples=3)
 @given(seed=st.integers(0, 10**6))
 def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed):
-    from treebound.pruning.greedy import BoundScorer
+    from treebound.pruning.greedy import BoundScorer, after_each
     from treebound.pruning.raising import Raiser
 
     tree, X, y = grown_tree(
@@ -81,11 +82,11 @@ def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed
     )
     objective = BoundPruner(**OURS, growth="fast").objective(tree)
     state = Raiser(tree, sample_of(tree, X, y))
-    scorer = BoundScorer(state, objective, tree.depth)
+    scorer, leaf = BoundScorer(tree, state, objective), TreeShape.leaf()
     for _ in range(3):
         nodes = state.inner()
         leaves, _ = state.candidates(nodes)
-        shapes = scorer._candidates(nodes)
+        shapes = after_each(state, nodes, lambda depth: leaf, TreeShape.node)
         found = scorer._growth(nodes, leaves)
         np.testing.assert_array_equal([one.leaves for one in shapes], leaves)
         expected = [objective.log_growth_shape(one) for one in shapes]

@@ -128,3 +128,26 @@ class Frontier(Sequence[CertifiedTree]):
         check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
         small = [at for at, tree in enumerate(self.trees) if tree.leaves <= leaves]
         return max(small, key=lambda at: (-self.trees[at].cost, -at))
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw certified and training error against the number of leaves.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+        """
+        from treebound._extras import require
+
+        pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a frontier")
+        ax = pyplot.subplots()[1] if ax is None else ax
+        leaves = [tree.leaves for tree in self.trees]
+        risks = [100 * tree.risk for tree in self.trees]
+        errors = [100 * tree.training_error for tree in self.trees]
+        ax.plot(leaves, risks, "o-", label="certified error")
+        ax.plot(leaves, errors, "s--", label="training error")
+        own = self.trees[self.chosen]
+        ax.axvline(own.leaves, color="0.7", lw=1, zorder=0)
+        ax.set(xlabel="leaves", ylabel="%", ylim=(0, None))
+        ax.legend(frameon=False)
+        return ax

@@ -2,6 +2,7 @@
 
 from treebound.edit.editor import Editor
 from treebound.edit.figures import Figures
+from treebound.edit.shown import AlternativesDisplay
 from treebound.edit.steps import Step
 
-__all__ = ["Editor", "Figures", "Step"]
+__all__ = ["AlternativesDisplay", "Editor", "Figures", "Step"]

@@ -2,24 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treebound._validation import invalid
 from treebound.edit.candidates import EditedTrees, NodeRows
 from treebound.edit.figures import Figures, as_frame
-from treebound.edit.places import node_at, path_of, question
+from treebound.edit.places import node_at, path_of, question, where
 from treebound.edit.rows import EditedRows
 from treebound.edit.steps import Steps
 from treebound.model import Model
+from treebound.show.display import LINE, Display
 from treebound.show.words import class_and_counts, counted
 from treebound.tree import Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 CHANGES = ("leaf", "path", "before", "now", "rows", "became_right", "became_wrong", "numbers")
 ALTERNATIVE = (
     "column", "split", "gain", "errors", "rows_left", "rows_right", "agreement", "adjusted",
 )  # fmt: skip
+
+
+class AlternativesDisplay(Display):
+    """The gain of the best split of each column at a node.
+
+    Made by :meth:`treebound.edit.Editor.plot_alternatives`. The darker a bar, the more its split
+    agrees with the one in place.
+
+    Parameters
+    ----------
+    alternatives : sequence of mapping
+        Lines with ``split``, ``gain`` and ``agreement``.
+    title : str
+        Where the node stands.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes that were drawn in.
+    figure_ : matplotlib Figure
+        Their figure.
+    """
+
+    def __init__(self, alternatives: Sequence[Mapping[str, Any]], title: str = "") -> None:
+        self.alternatives = alternatives
+        self.title = title
+
+    def _options(self) -> dict[str, Any]:
+        return {"figsize": (7.0, 1.2 + 0.3 * len(self.alternatives))}
+
+    def _draw(self, ax: Axes) -> None:
+        listed = list(reversed(self.alternatives))
+        for place, line in enumerate(listed):
+            agreement = line["agreement"]
+            # an agreement of one half is chance
+            alpha = 0.5 if agreement is None else 0.2 + 1.6 * (agreement - 0.5)
+            ax.barh(place, line["gain"], color=LINE, alpha=alpha)
+            if agreement is not None:
+                ax.annotate(f" {100 * agreement:.0f} %", (line["gain"], place), va="center")
+        # names are data: nothing in them is read as a formula
+        names = [line["split"] if len(line["split"]) < 45 else f"{line['split'][:42]}..."
+                 for line in listed]  # fmt: skip
+        ax.set_yticks(range(len(listed)), names, parse_math=False)
+        ax.margins(x=0.12)
+        ax.set_xlabel("gain; per cent: agreement with the split in place")
+        ax.set_title(self.title, loc="left", fontsize="medium", parse_math=False)
 
 
 class ShownTree:
@@ -111,6 +162,25 @@ class ShownTree:
         at = self._inner_node(node, "surrogates", ", without a split to agree with")
         listed = self.rows_of(at).surrogates()
         return as_frame([candidate.entry() for candidate in listed], ALTERNATIVE)
+
+    def plot_alternatives(
+        self, node: int | str, *, ax: Axes | None = None, most: int = 12
+    ) -> AlternativesDisplay:
+        """Draw the best splits of the columns at a node: their gain, and agreement as colour.
+
+        Parameters
+        ----------
+        node : int or str
+            The number or path of the node.
+        ax : matplotlib Axes, optional
+            Axes to draw in; by default those of a new figure.
+        most : int
+            The most splits to draw.
+        """
+        at = self._node(node)
+        listed = [candidate.entry() for candidate in self.rows_of(at).candidates()]
+        title = where(self.tree, at, self._start.unknown)
+        return AlternativesDisplay(listed[:most], title).plot(ax=ax)
 
     def changed(self) -> Any:
         """The training rows that now get another answer, by leaf.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import exp, inf, log, log1p
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from treebound.tree.model import Tree, topmost
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Subtree = TypeVar("Subtree")
 
 
 def greedy(
@@ -39,7 +40,7 @@ def greedy(
     the node it replaces, and so are the labels below it unless ``relabel`` is false.
     """
     state = Raiser(tree, sample, costs=costs, relabel=relabel)
-    scorer = BoundScorer(state, objective, tree.depth)
+    scorer = BoundScorer(tree, state, objective)
     return search(tree, state, scorer.now(), scorer.after)
 
 
@@ -104,21 +105,19 @@ def _listed(tree: Tree, steps: list[Replacement], counted: bool) -> list[Any]:
 class BoundScorer:
     """The score is an objective of leaves, errors and the growth function."""
 
-    def __init__(self, state: Raiser, objective: Objective, depth: int) -> None:
-        self._state, self._objective = state, objective
-        self._by_leaves = objective.log_growth_leaves(np.arange(1, state.leaves + 1))
-        self._log_classes = log(objective.n_classes)
-        self._prices = fast_prices(objective, depth) if objective.growth == "fast" else []
-        self._known: dict[tuple[TreeShape, int], float] = {}
+    def __init__(self, tree: Tree, state: Raiser, objective: Objective) -> None:
+        self._tree, self._state, self._objective = tree, state, objective
+        self._by_leaves = objective.log_growth_leaves(np.arange(1, tree.n_leaves + 1))
+        if objective.growth == "fast":
+            self._fast = FastGrowth(objective, tree.depth)
 
     def now(self) -> float:
-        """The score of the current tree."""
-        state, objective = self._state, self._objective
-        if objective.growth == "leaves":
-            growth = float(self._by_leaves[state.leaves - 1])
-        else:
-            growth = objective.log_growth_shape(self._shapes()[state.root])
-        return objective.of_tree(state.leaves, state.errors, growth)
+        """The score of the tree before all replacements."""
+        tree, objective = self._tree, self._objective
+        growth = float(self._by_leaves[-1])
+        if objective.growth == "fast":
+            growth = objective.log_growth_shape(tree.shape)
+        return objective.of_tree(tree.n_leaves, self._state.errors, growth)
 
     def after(self, nodes: Ints, leaves: Ints, errors: Floats) -> Floats:
         """The scores of the tree after each replacement."""
@@ -134,69 +133,85 @@ class BoundScorer:
         objective = self._objective
         if objective.growth == "leaves":
             return self._by_leaves[leaves - 1]
-        shapes = self._candidates(nodes)
-        growth: Floats = np.array([self._fast(shape, 0) for shape in shapes])
+        numbers = after_each(self._state, nodes, lambda depth: depth, self._fast.join)
+        growth: Floats = np.array([self._fast.values[number] for number in numbers])
         few = len(self._by_leaves) > objective.sample  # examples
         if objective.n_classes == 2 and not few:
             growth = np.minimum(growth, objective.sample * log(2.0))
             return growth
-        for at in np.flatnonzero((growth > uncut(objective, leaves)) | few).tolist():
-            growth[at] = objective.log_growth_shape(shapes[at])
+        capped = np.flatnonzero((growth > uncut(objective, leaves)) | few).tolist()
+        if capped:
+            leaf = TreeShape.leaf()
+            shapes = after_each(self._state, nodes, lambda depth: leaf, TreeShape.node)
+            growth[capped] = [objective.log_growth_shape(shapes[at]) for at in capped]
         return growth
 
-    def _fast(self, shape: TreeShape, depth: int) -> float:
-        """Log growth of a subtree at a depth in the fast form, without caps.
 
-        A node makes ``G = n + 2^-[equal children] W (G_l G_r - n)`` of its children, and W
-        depends on its depth alone.
-        """
-        if shape.left is None or shape.right is None:
-            return self._log_classes
-        key = shape, depth
-        if key not in self._known:
-            both = self._fast(shape.left, depth + 1) + self._fast(shape.right, depth + 1)
-            value = both + self._prices[depth] - (log(2.0) if shape.left is shape.right else 0.0)
-            near = self._log_classes + 40.0  # beyond it the corrections vanish
-            if both < near:
-                share = exp(self._log_classes - both)
-                value += log1p(-share) if share < 1.0 else -inf
-            if value < near:
-                value = self._log_classes + log1p(exp(value - self._log_classes))
-            self._known[key] = value
-        return self._known[key]
+def after_each(
+    state: Raiser, nodes: Ints, leaf: Callable[[int], Subtree], join: Callable[..., Subtree]
+) -> list[Subtree]:
+    """The whole tree after each replacement, three per node.
 
-    def _shapes(self) -> dict[int, TreeShape]:
-        """The shape of the subtree at each node that is left."""
-        links, leaf = self._state.links, TreeShape.leaf()
-        left, right = links.left.tolist(), links.right.tolist()
-        shapes = dict.fromkeys(np.flatnonzero(links.present).tolist(), leaf)
-        for node in reversed(shapes):
-            if left[node] >= 0:
-                shapes[node] = TreeShape.node(shapes[left[node]], shapes[right[node]])
-        return shapes
+    A leaf is ``leaf(depth)``, any other node joins its children.
+    """
+    left, right, root = state.links.left.tolist(), state.links.right.tolist(), state.root
+    depth, above = {root: 0}, {}
+    for node in nodes.tolist():
+        children = left[node], right[node]
+        for child, beside in zip(children, reversed(children), strict=True):
+            depth[child], above[child] = depth[node] + 1, (node, beside)
+    own, raised = {}, {}  # each subtree in its place and, after raising, one level up
+    for node in reversed(depth):
+        if left[node] < 0:
+            own[node], raised[node] = leaf(depth[node]), leaf(depth[node] - 1)
+            continue
+        own[node] = join(own[left[node]], own[right[node]])
+        if node != root:
+            raised[node] = join(raised[left[node]], raised[right[node]])
+    trees = []
+    for node in nodes.tolist():
+        for tree in (raised[left[node]], raised[right[node]], leaf(depth[node])):
+            at = node
+            while at != root:
+                at, beside = above[at]
+                tree = join(tree, own[beside])
+            trees.append(tree)
+    return trees
 
-    def _candidates(self, nodes: Ints) -> list[TreeShape]:
-        """The shape of the whole tree after each replacement, three per node."""
-        shapes, links, root = self._shapes(), self._state.links, self._state.root
-        left, right = links.left.tolist(), links.right.tolist()
-        depth = {root: 0}
-        for node in nodes.tolist():
-            depth[left[node]] = depth[right[node]] = depth[node] + 1
-        # bottom-up, as it is and raised, so that no recursion is deep
-        for node in reversed(shapes):
-            for level in {depth[node], max(depth[node] - 1, 0)}:
-                self._fast(shapes[node], level)
-        candidates = []
-        for node in nodes.tolist():
-            for shape in (shapes[left[node]], shapes[right[node]], TreeShape.leaf()):
-                at = node
-                while at != root:
-                    above = links.parent(at)
-                    beside = right[above] if left[above] == at else left[above]
-                    shape, at = TreeShape.node(shape, shapes[beside]), above
-                    self._fast(shape, depth[at])
-                candidates.append(shape)
-        return candidates
+
+class FastGrowth:
+    """Log growth in the fast form without caps, of shapes at a depth.
+
+    A node makes ``G = n + 2^-[equal children] W (G_l G_r - n)`` of its children, and W depends on
+    its depth alone. A shape at a depth has a number, a leaf that of its depth.
+    """
+
+    def __init__(self, objective: Objective, height: int) -> None:
+        self._log_classes = log(objective.n_classes)
+        self._prices = fast_prices(objective, height)
+        self._depths, self.values = [*range(height + 1)], [self._log_classes] * (height + 1)
+        self._numbers: dict[tuple[int, int], int] = {}
+
+    def join(self, left: int, right: int) -> int:
+        """The number of the node with these children, in either order."""
+        children = (left, right) if left < right else (right, left)
+        number = self._numbers.get(children)
+        if number is None:
+            number = self._numbers[children] = len(self.values)
+            self._depths.append(self._depths[left] - 1)
+            self.values.append(self._value(left, right))
+        return number
+
+    def _value(self, left: int, right: int) -> float:
+        both = self.values[left] + self.values[right]
+        value = both + self._prices[self._depths[left] - 1] - (log(2.0) if left == right else 0.0)
+        near = self._log_classes + 40.0  # beyond it the corrections vanish
+        if both < near:
+            share = exp(self._log_classes - both)
+            value += log1p(-share) if share < 1.0 else -inf
+        if value < near:
+            value = self._log_classes + log1p(exp(value - self._log_classes))
+        return value
 
 
 def fast_prices(objective: Objective, height: int) -> list[float]:

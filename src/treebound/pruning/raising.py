@@ -19,6 +19,7 @@ Ints = NDArray[np.int64]
 Links = NDArray[np.int32]
 
 BY = ("left", "right", "leaf")
+_ALL = slice(None)
 
 
 class Replacement(NamedTuple):
@@ -67,6 +68,8 @@ class Raiser:
         )
         # to learn from, whether it is a row to learn from, to count errors on
         self._weights = np.stack([learned, learned > 0.0, tested])
+        # those that errors need; without validation rows the first and the last are the same
+        self._compared = slice(0, 1) if validation is None else slice(0, 3, 2)
         self._X = np.asarray(float_rows(tree, X), dtype=np.float64)
         self._splits = splits(tree, "other" if X.unknown == "stop" else X.unknown).copy()
         self._costs = Costs.of(tree, None) if costs is None else costs
@@ -112,11 +115,14 @@ class Raiser:
         """Errors of the rows of a node if all of them go through one of its children."""
         links = self.links.left, self.links.right
         kept, gone = int(links[by][node]), int(links[1 - by][node])
-        counts = self._counts + self._tally(self._order[self._slice(gone)], kept)[1]
         here = slice(kept, self._end[kept])
-        leaves = kept + np.flatnonzero(self.links.present[here] & (self.links.left[here] < 0))
-        label = self._costs.labels(counts[0, leaves]) if self._relabel else self.label[leaves]
-        return float(self._costs.of_counts(counts[2, leaves], label).sum())
+        rows, tables = self._order[self._slice(gone)], self._counts[self._compared, here]
+        counts = tables + self._tally(rows, here, self._compared)[1]
+        leaves = np.flatnonzero(self.links.present[here] & (self.links.left[here] < 0))
+        label = self.label[here][leaves]
+        if self._relabel:
+            label = self._costs.labels(counts[0, leaves])
+        return float(self._costs.of_counts(counts[-1, leaves], label).sum())
 
     def replace(self, node: int, by: int) -> Replacement:
         """Replace a node by its left child (0), its right child (1) or a leaf (2)."""
@@ -145,27 +151,32 @@ class Raiser:
 
     def _slice(self, node: int) -> slice:
         """Where the rows of a node stand."""
-        return slice(*np.searchsorted(self._reached, [node, self._end[node]]).tolist())
+        ends = np.array([node, self._end[node]], dtype=np.int32)  # of one type: nothing is copied
+        return slice(*self._reached.searchsorted(ends).tolist())
 
-    def _tally(self, rows: NDArray[np.intp], top: int) -> tuple[Links, Floats]:
+    def _tally(
+        self, rows: NDArray[np.intp], here: slice, weights: slice = _ALL
+    ) -> tuple[Links, Floats]:
         """Route rows through a subtree: the leaves that they reach, and their weights there."""
         reached = np.empty(len(rows), dtype=np.int32)
-        route(self._X, self._splits, reached, rows, top)
-        shape = self._counts.shape
-        cells = reached.astype(np.int64) * shape[2] + self._y[rows]
-        tables = [np.bincount(cells, own[rows], shape[1] * shape[2]) for own in self._weights]
-        return reached, np.array(tables, dtype=np.float64).reshape(shape)
+        route(self._X, self._splits, reached, rows, here.start)
+        tables = np.empty_like(self._counts[weights, here])
+        cells = (reached - here.start).astype(np.int64) * tables.shape[2] + self._y[rows]
+        for table, weight in zip(tables, self._weights[weights], strict=True):
+            table.flat = np.bincount(cells, weight[rows], table.size)
+        return reached, tables
 
     def _settle(self, node: int, kept: int, *, relabel: bool) -> None:
         """Route the rows of a node through the subtree in its place, and count there."""
         own, here = self._slice(node), slice(kept, int(self._end[kept]))
         rows = self._order[own].copy()
-        reached, tables = self._tally(rows, kept)
+        reached, self._counts[:, here] = self._tally(rows, here)
         by_leaf = np.argsort(reached, kind="stable")
         self._order[own], self._reached[own] = rows[by_leaf], reached[by_leaf]
-        for table in tables:
-            add_up(self.links.left, self.links.right, table)
-        self._counts[:, here] = tables[:, here]
+        links = self.links.left, self.links.right
+        left, right = (np.maximum(link[here] - kept, -1) for link in links)
+        for table in self._counts:
+            add_up(left, right, table[here])
         if relabel:
             self.label[here] = self._costs.labels(self._counts[0, here])
         self.as_leaf[here] = self._costs.of_counts(self._counts[2, here], self.label[here])

@@ -81,6 +81,7 @@ def every_pruner() -> dict[str, float]:
         "bound, auto": BoundPruner(),
         "bound, tail inversion": BoundPruner(score="tail-inversion"),
         "bound, greedy with raising": BoundPruner(search="greedy"),
+        "bound, optimal+raise": BoundPruner(search="optimal+raise"),
         "the paper's (fast, greedy, r = 2^-10.5)": BoundPruner(
             **shawe_taylor, growth="fast", error_prior=2**-10.5
         ),

@@ -102,7 +102,7 @@ def test_a_page_is_written_where_told(fruit, tmp_path):
     [
         {},
         {"pruning": None, "unknown": "stop", "smoothing": None},
-        {"pruning": BoundPruner(search="greedy"), "max_leaves": 6},
+        {"pruning": BoundPruner(search="optimal+raise"), "max_leaves": 6},
         {"pruning": "cost-complexity", "class_weight": "balanced"},
         {"categorical_features": ["colour"], "ordinal_features": {"size": ["S", "M", "L"]}},
     ],

@@ -102,11 +102,12 @@ def test_pruning_and_certificates_go_on_as_before():
     wrong = (clf.predict(frame) != y).sum()
     assert clf.tree_.errors == wrong
     assert clf.certificate_.training_error == pytest.approx(wrong / len(y))
-    pruner = tb.pruning.BoundPruner(search="greedy")
-    with pytest.raises(ValueError, match="puts subtrees in other places"):
-        tb.BoundTreeClassifier(monotonic_cst=[1, 0, 0, 0], pruning=pruner).fit(frame, y)
-    with pytest.raises(ValueError, match="cannot be raised"):
-        tb.prune(clf, frame, y, pruner=pruner)
+    for search in ("greedy", "optimal+raise"):
+        pruner = tb.pruning.BoundPruner(search=search)
+        with pytest.raises(ValueError, match="puts subtrees in other places"):
+            tb.BoundTreeClassifier(monotonic_cst=[1, 0, 0, 0], pruning=pruner).fit(frame, y)
+        with pytest.raises(ValueError, match="cannot be raised"):
+            tb.prune(clf, frame, y, pruner=pruner)
 
 
 def test_a_model_file_keeps_the_order():

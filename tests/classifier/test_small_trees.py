@@ -10,6 +10,7 @@ from treebound.pruning import PRUNERS, BoundPruner, CostComplexityPruner, Reduce
 OTHERS = [
     BoundPruner(search="greedy"),
     BoundPruner(search="greedy", relabel=False),
+    BoundPruner(search="optimal+raise"),
     BoundPruner(size_prior="shapes"),
     BoundPruner(score="tail-inversion"),
     CostComplexityPruner(alpha=0.0),

@@ -50,7 +50,7 @@ def test_the_pruner_of_the_paper_counts_every_step_of_its_path():
 @pytest.mark.parametrize(
     "pruner",
     [PAPER, PAPER.set_params(growth="leaves"), BoundPruner(search="greedy"),
-     BoundPruner(search="greedy", relabel=False), BoundPruner(), make_pruner("mdl"),
+     BoundPruner(search="optimal+raise"), BoundPruner(), make_pruner("mdl"),
      make_pruner("cost-complexity"), make_pruner("kearns-mansour"), make_pruner("pessimistic")],
     ids=str,
 )  # fmt: skip

@@ -151,10 +151,12 @@ def greedy_without_raising(tree, objective):
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6))
 def test_optimal_is_never_worse_than_greedy_without_raising(score, seed):
-    tree, _, _ = grown_tree(np.random.default_rng(seed), 80)
+    tree, X, y = grown_tree(np.random.default_rng(seed), 80)
     pruner = BoundPruner(score=score)
     best = pruner.prune(tree)
     assert best.score <= greedy_without_raising(tree, pruner.objective(tree))
+    both = BoundPruner(score=score, search="optimal+raise").prune(tree, sample_of(tree, X, y))
+    assert both.score <= best.score
 
 
 def test_raised_result_survives_pickling():
@@ -176,5 +178,6 @@ def test_other_examples_are_refused():
 def test_single_leaf_and_single_class():
     tree, X, y = grown_tree(np.random.default_rng(0), max_leaves=1)
     assert BoundPruner(search="greedy").prune(tree, sample_of(tree, X, y)).tree.n_leaves == 1
+    assert BoundPruner(search="optimal+raise").prune(tree, sample_of(tree, X, y)).tree.n_leaves == 1
     alone, X, y = grown_tree(np.random.default_rng(0), n_classes=1)
     assert BoundPruner(search="greedy").prune(alone, sample_of(alone, X, y)).tree.n_leaves == 1

@@ -76,10 +76,11 @@ class BoundPruner(BasePruner):
     growth : {"leaves", "fast"}
         The growth function: of all trees with the same number of leaves, or of the shape of the
         tree in the paper's fast form, for ``search="greedy"``.
-    search : {"optimal", "greedy"}
+    search : {"optimal", "greedy", "optimal+raise"}
         ``"optimal"`` finds the best way to collapse subtrees into leaves, by dynamic programming.
         ``"greedy"`` is the paper's Algorithm PruneTreeWithBound, which may also replace a node by
-        one of its children (subtree raising); it needs the sample.
+        one of its children (subtree raising); it needs the sample. ``"optimal+raise"`` alternates
+        between the two until the score stops improving.
     weight : float or "auto"
         Weight of the tree term in the scores ``"code-length"`` and ``"log-loss"``. ``"auto"``
         chooses it from 1,000 rows on by cross-validation, or on ``validation`` rows; without
@@ -148,7 +149,7 @@ class BoundPruner(BasePruner):
 
     score: str | Callable[..., Any] = "code-length"
     growth: str = parameter(OneOf(GROWTHS), default="leaves")
-    search: str = parameter(OneOf(("optimal", "greedy")), default="optimal")
+    search: str = parameter(OneOf(("optimal", "greedy", "optimal+raise")), default="optimal")
     weight: float | str = "auto"
     rule: str | None = parameter(OneOf((*RULES, None)), default=None)
     folds: int | Splitter = parameter(Folds(), default=5)
@@ -214,9 +215,11 @@ class BoundPruner(BasePruner):
         if self.search == "optimal":
             result = optimal(sizes, objective)
         elif rows.sample is None:
-            raise self._without("a sample", "raise subtrees (search='greedy')")
-        else:
+            raise self._without("a sample", "raise subtrees (search other than 'optimal')")
+        elif self.search == "greedy":
             result = greedy(tree, rows.sample, objective, costs=costs, relabel=self.relabel)
+        else:
+            result = self._alternate(tree, rows.sample, costs, objective)
         return replace(result, choice=choice)
 
     def objective(self, tree: Tree) -> Objective:
@@ -245,6 +248,18 @@ class BoundPruner(BasePruner):
         if self.score == "log-loss":
             return BestBySize(tree, leaf_code(tree.counts * costs.worst))
         return BestBySize(tree, costs.losses(tree))
+
+    def _alternate(
+        self, tree: Tree, sample: Sample, costs: Costs, objective: Objective
+    ) -> PruningResult:
+        """Alternate between collapsing and raising while the score falls."""
+        best = optimal(self._sizes(tree, costs), objective)
+        while True:
+            raised = greedy(best.tree, sample, objective, costs=costs)
+            result = optimal(self._sizes(raised.tree, costs), objective)
+            if not result.score < best.score:
+                return replace(best, gap=np.nan)
+            best = result
 
     # -- the weight ------------------------------------------------------------------------
 

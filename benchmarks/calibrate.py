@@ -16,8 +16,10 @@ import joblib
 import numpy as np
 from sklearn.model_selection import KFold
 
-from treebound.bench import Draw, NamedSample, load_samples, seeds_of
+from treebound.bench import Draw, NamedSample
 from treebound.bench.protocols import paper_options, paper_pruner
+from treebound.bench.samples import load_samples
+from treebound.bench.splits import seeds_of
 from treebound.growing import grow
 from treebound.growing.options import GrowOptions
 from treebound.pruning import BoundPruner

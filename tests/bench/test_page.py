@@ -86,12 +86,9 @@ def test_only_the_pages_own_script_may_run(browser, results, tmp_path):
 
 
 def test_page_of_a_study_of_one_model_and_one_draw(tmp_path):
-    from treebound.bench import Store
-
     study = stand_ins.study(stand_ins.trees()[:1], draws=1, count=1)
-    with Store(":memory:") as store:
-        study.run(store)
-        text = page(Results.read(store))
+    stand_ins.run_study(study, tmp_path / "results.sqlite")
+    text = page(Results.read(tmp_path / "results.sqlite"))
     content = json.loads(re.search(r'id="study">(.*?)</script>', text, re.S).group(1))
     assert content["ranking"] is None
     assert content["pairs"] == {}

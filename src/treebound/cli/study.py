@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Words = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
 _WIDE = 220
-Format = Literal["terminal", "markdown", "latex", "csv", "html"]
+Format = Literal["terminal", "markdown", "csv", "html"]
 
 
 @app.command(name="bench")
@@ -76,9 +76,9 @@ def run_study(
         Do not ask whether inferred types are right.
     """
     from treebound.bench import run
-    from treebound.bench.display import display_for
+    from treebound.bench.display import Display
 
-    with _stopped_by_hand(store), display_for(console) as display:
+    with _stopped_by_hand(store), Display(console) as display:
         added = run(
             protocol=protocol,
             sets=sets,
@@ -143,7 +143,7 @@ def report(
     store
         The file of results that 'treebound bench' wrote.
     form
-        How: tables for the terminal, Markdown, a LaTeX document, CSV, or one HTML page.
+        How: tables for the terminal, Markdown, CSV, or one HTML page.
     table
         Which tables: accuracy, cost, differences, wins, ranks, datasets. By default all
         of them, for CSV accuracy alone.
@@ -154,7 +154,7 @@ def report(
     """
     from treebound.bench.page import write_page
     from treebound.bench.results import Results
-    from treebound.bench.sheets import as_csv, as_latex, as_markdown, print_sheet
+    from treebound.bench.sheets import as_csv, as_markdown, print_sheet
     from treebound.bench.summaries import TABLES, sheets_of
 
     if form == "html":
@@ -172,7 +172,7 @@ def report(
                 print_sheet(sheet, screen)
         return
     each = as_markdown if form == "markdown" else as_csv
-    write_result(as_latex(sheets) if form == "latex" else "\n".join(map(each, sheets)), output)
+    write_result("\n".join(map(each, sheets)), output)
 
 
 @contextmanager

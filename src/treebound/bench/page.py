@@ -5,12 +5,10 @@ from __future__ import annotations
 from importlib.resources import files
 from itertools import permutations
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from treebound._files import write_text
 from treebound._html import assembled
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.results import Results
@@ -19,14 +17,8 @@ from treebound.bench.statistics import Difference, difference
 from treebound.bench.summaries import over_sets, per_set, ranking, reference_model, sheets_of
 
 
-def write_page(results: Results, path: str | Path) -> Path:
-    """Write the page of a study: one HTML file with all tables and plots."""
-    write_text(path, page(results))
-    return Path(path)
-
-
 def page(results: Results) -> str:
-    """The page of a study as HTML."""
+    """The page of a study: one HTML document with all tables and plots."""
     folder = files("treebound.bench") / "assets"
     return assembled(
         folder / "page.html",

@@ -87,6 +87,13 @@ def _pieces(sheet: Sheet, width: int) -> list[list[int]]:
     return pieces
 
 
+def as_text(sheet: Sheet) -> str:
+    """The table as it is printed on a terminal that is as wide as any table."""
+    stream = io.StringIO()
+    print_sheet(sheet, Console(file=stream, width=220))
+    return stream.getvalue().removesuffix("\n")
+
+
 def as_markdown(sheet: Sheet) -> str:
     """The table as GitHub Markdown."""
 

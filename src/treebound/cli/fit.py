@@ -134,9 +134,7 @@ def fit(
     stream: Switch = False,
     checkpoint: Path | None = None,
     force: Force = False,
-    verbose: Switch = False,
     quiet: Quiet = False,
-    threshold: Annotated[str | None, Parameter(show=False)] = None,
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
@@ -168,18 +166,11 @@ def fit(
     checkpoint
         A file that keeps the tree as far as it is grown, for tables that are read batch by batch:
         the same command goes on from it.
-    verbose
-        Also print the kind of every column.
     """
     from treebound.cli.models import summary, write_model
     from treebound.show import to_html
 
     _check_files(more)
-    if threshold is not None:  # the library calls another option --thresholds
-        raise ValueError(
-            "The option --threshold belongs to 'evaluate' and 'predict', which move it on a fitted "
-            "tree. Hint: --costs LABEL=COST fits a tree to costs."
-        )
     reads = [data, *more, options.schema]
     outputs, pages = _names(output, refer), _names(page, refer)
     for path, form in [*((own, "model") for own in outputs), *((own, "html") for own in pages)]:
@@ -188,9 +179,7 @@ def fit(
     check_distinct(output=output, page=page, checkpoint=checkpoint)
     if cv is not None and cv < 2:
         raise invalid("cv", "", "an int >= 2, the number of folds", cv)
-    training = Training(
-        [data, *more], target, options, weights, quiet, stream, checkpoint, cv, verbose
-    )
+    training = Training([data, *more], target, options, weights, quiet, stream, checkpoint, cv)
     class_weight = "balanced" if weights.balanced else None
     parameters = tree.parameters(
         class_weight=class_weight, ordinal_features=options.ordered or None, n_jobs=jobs

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from treebound.model import Model as FittedModel
 
 ALARM = 3
-_MOST_PARTS = 200  # points of the plot
 
 
 @command(
@@ -32,7 +31,6 @@ def monitor(
     state: Path | None = None,
     target: Target = None,
     alpha: float = 0.01,
-    plot: Path | None = None,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> int:
     """Watch rows, in the order they came, against the certificate of a model.
@@ -48,23 +46,16 @@ def monitor(
         A JSON file that keeps what was seen, to go on with later rows.
     alpha
         Probability that there is ever a false alarm.
-    plot
-        Where to draw the evidence (PNG, SVG or PDF).
     """
     from treebound._files import write_text
     from treebound.cli.models import loaded_model
 
-    reads = [model, data, options.schema]
-    check_output(state, None, reads=reads)
-    check_output(plot, "png", reads=reads, force=True)
+    check_output(state, None, reads=[model, data, options.schema])
     loaded = loaded_model(model, data)
     watched = _continued(state, _fresh(loaded, labels, alpha))
-    rows = _rows(loaded, data, options, target, labels)
-    evidence = _watch(watched, loaded, *rows, in_parts=plot is not None)
+    watched.update_rows(loaded, *_rows(loaded, data, options, target, labels))
     if state is not None:
         write_text(state, watched.to_json() + "\n")
-    if plot is not None:
-        _draw(evidence, watched, plot)
     for alarm in watched.alarms:
         print_result(str(alarm))
     if not watched.alarms:
@@ -132,38 +123,3 @@ def _rows(
         labelled = labelled_rows(model, data, options, target)
         return labelled.table(), model.classes[read_classes(labelled.labels(), model.classes)]
     return read_raw(str(data), schema_of(model, options), unknown="keep").with_rows().table(), None
-
-
-def _watch(
-    watched: Monitor, model: FittedModel, table: Table, labels: Any, *, in_parts: bool
-) -> list[list[float]]:
-    """Add the rows, in parts to draw; the log evidence of each stream after each of them."""
-    import numpy as np
-
-    m = table.shape[0]
-    evidence = []
-    for part in np.array_split(np.arange(m), max(1, min(m, _MOST_PARTS)) if in_parts else 1):
-        keep = np.zeros(m, dtype=bool)
-        keep[part] = True
-        watched.update_rows(model, table.rows(keep), None if labels is None else labels[part])
-        evidence.append([float(part[-1] + 1), *(stream.log_wealth for stream in watched.streams)])
-    return evidence
-
-
-def _draw(evidence: list[list[float]], watched: Monitor, path: Path) -> None:
-    """The log evidence against each limit, and where it is an alarm."""
-    from math import log
-
-    from treebound._extras import require
-
-    pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a monitor")
-    figure, ax = pyplot.subplots(layout="constrained")
-    rows, *lines = zip(*evidence, strict=True)
-    most = sorted(zip(lines, watched.streams, strict=True), key=lambda pair: -max(pair[0]))[:6]
-    for line, stream in most:
-        ax.plot(rows, line, label=stream.name)
-    ax.axhline(-log(watched.streams[0].alpha), color="crimson", ls="--", label="alarm")
-    ax.set(xlabel="rows of this table", ylabel="log evidence against the limit")
-    ax.legend(frameon=False)
-    figure.savefig(path)
-    pyplot.close(figure)

@@ -17,6 +17,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from treebound._files import check_writable, is_special, write_bytes
 from treebound.cli.app import console
@@ -90,17 +91,8 @@ def progress(what: str, quiet: bool) -> Iterator[Any]:
     if quiet or not errors.is_terminal:
         yield lambda text: None
         return
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    parts: Iterable[Any] = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*parts, console=errors, transient=True) as shown:
-        task = shown.add_task(what, total=None)
-        yield lambda text: shown.update(task, description=f"{what}: {text}")
+    with errors.status(Text(what)) as shown:
+        yield lambda text: shown.update(Text(f"{what}: {text}"))
 
 
 # -- files ----------------------------------------------------------------------------------

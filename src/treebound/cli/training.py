@@ -24,14 +24,7 @@ from treebound.cli.options import (
     refuse_file_options,
     relation_of,
 )
-from treebound.cli.output import (
-    errors,
-    plain_table,
-    print_json,
-    print_message,
-    print_result,
-    progress,
-)
+from treebound.cli.output import print_json, print_message, print_result, progress
 from treebound.cli.weighting import WeightOptions
 
 if TYPE_CHECKING:
@@ -55,15 +48,6 @@ def read_training(paths: Sequence[Path], options: TableOptions, target: str | No
         raise no_target(raw.schema.names)
     if not raw.schema.columns:
         raise ValueError(f"{raw.name} has no column to learn from beside {raw.schema.target!r}.")
-    _check_classes(raw)
-    columns = tuple(
-        _ordered_column(raw, column.name) if column.name in options.ordered else column
-        for column in raw.schema.columns
-    )
-    return replace(raw, schema=replace(raw.schema, columns=columns))
-
-
-def _check_classes(raw: RawTable) -> None:
     labels = raw.labels()
     each = [] if labels is None else labels.distinct.tolist()
     odd = [label for label in each if isinstance(label, float) and label % 1]
@@ -73,6 +57,11 @@ def _check_classes(raw: RawTable) -> None:
             f"(for example {odd[0]:g}). Hint: name another column with --target, or make classes "
             "of it."
         )
+    columns = tuple(
+        _ordered_column(raw, column.name) if column.name in options.ordered else column
+        for column in raw.schema.columns
+    )
+    return replace(raw, schema=replace(raw.schema, columns=columns))
 
 
 def _ordered_column(raw: RawTable, name: str) -> Column:
@@ -182,7 +171,6 @@ class Training:
     stream: bool = False
     checkpoint: Path | None = None
     folds: int | None = None  # of a cross-validation
-    verbose: bool = False
 
     def fit(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample | None]:
         """The model, with the parameters that the labels complete, and the rows in memory."""
@@ -275,9 +263,6 @@ class Training:
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""
-        if self.verbose:
-            columns = plain_table(("column", "kind", "categories"), table.schema.rows())
-            errors.print(columns, soft_wrap=not errors.is_terminal)
         if self.quiet:
             return
         names = f"{len(sample.columns):,} column{'s' * (len(sample.columns) != 1)}"

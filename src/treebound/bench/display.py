@@ -24,7 +24,9 @@ class Display:
         self._every = float("inf") if console.is_terminal else every
         columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), "{task.fields[best]}")
         plain = (TextColumn(own, markup=False) if isinstance(own, str) else own for own in columns)
-        self._bars = Progress(*plain, console=console, disable=not console.is_terminal)
+        self._bars = Progress(
+            *plain, console=console, disable=not console.is_terminal, transient=True
+        )
         self._accuracies: dict[tuple[str, str], list[float]] = defaultdict(list)
         self.done: dict[str, int] = defaultdict(int)
         self.errors = self.fresh = 0

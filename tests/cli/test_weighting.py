@@ -112,6 +112,9 @@ def test_evaluate_reports_the_quality_of_probabilities_and_takes_a_threshold(tab
         code, _, err = run(capsys, "predict", model, path, "--threshold", wrong)
         assert code == 2
         assert "LABEL=FALSE:MISSED" in err
+    assert "belongs to 'evaluate' and 'predict'" in refused(
+        capsys, "fit", path, "--target", "y", "--threshold", "bad=0.2"
+    )
 
 
 def test_cross_validation_reports_it_too(table, capsys):

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, Literal
 from typing import Protocol as Interface
 
+from treebound import datasets
 from treebound._extras import require
 from treebound._validation import Number, check
 from treebound.bench.models import Learner
 from treebound.bench.processes import Children, Row, Task, measure_draw, packed
 from treebound.bench.protocols import Protocol
 from treebound.bench.protocols import protocol as protocol_of
-from treebound.bench.samples import Inferred, NamedSample, load_samples
+from treebound.bench.samples import Inferred, NamedSample, load_sample
 from treebound.bench.store import Store, check_store
 
 Backend = Literal["local", "dask", "ray"]
@@ -127,7 +128,11 @@ def run(
     check("", {"timeout": timeout}, {"timeout": Number(0.0, open=True, optional=True)})
     chosen = protocol_of(protocol)
     chosen = chosen if draws is None else replace(chosen, draws=draws)
-    study = Study(load_samples(sets, data=data, inferred=inferred), chosen.chosen(models), chosen)
+    samples = [
+        own if isinstance(own, NamedSample) else load_sample(own, data=data, inferred=inferred)
+        for own in sets or datasets.list()
+    ]
+    study = Study(samples, chosen.chosen(models), chosen)
     with Store(store) as opened:
         if retry:
             opened.forget_errors(chosen.key)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -64,15 +64,6 @@ class NamedSample:
         for values in (*sample.X.values, sample.y):
             digest.update(np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()[:16]
-
-
-def load_samples(names: Sequence[str | NamedSample] | None = None, **how: Any) -> list[NamedSample]:
-    """The samples of a study, by default the paper's 25; see :func:`load_sample`."""
-    if not names:
-        from treebound import datasets
-
-        names = [str(name) for name in datasets.list()]
-    return [own if isinstance(own, NamedSample) else load_sample(own, **how) for own in names]
 
 
 def load_sample(

@@ -91,7 +91,7 @@ def as_text(sheet: Sheet) -> str:
     """The table as it is printed on a terminal that is as wide as any table."""
     stream = io.StringIO()
     print_sheet(sheet, Console(file=stream, width=220))
-    return stream.getvalue().removesuffix("\n")
+    return stream.getvalue()
 
 
 def as_markdown(sheet: Sheet) -> str:

@@ -135,6 +135,7 @@ def fit(
     checkpoint: Path | None = None,
     force: Force = False,
     quiet: Quiet = False,
+    threshold: Annotated[str | None, Parameter(show=False)] = None,
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
@@ -171,6 +172,11 @@ def fit(
     from treebound.show import to_html
 
     _check_files(more)
+    if threshold is not None:  # the library calls another option --thresholds
+        raise ValueError(
+            "The option --threshold belongs to 'evaluate' and 'predict', which move it on a fitted "
+            "tree. Hint: --costs LABEL=COST fits a tree to costs."
+        )
     reads = [data, *more, options.schema]
     outputs, pages = _names(output, refer), _names(page, refer)
     for path, form in [*((own, "model") for own in outputs), *((own, "html") for own in pages)]:
@@ -316,8 +322,7 @@ def prune(
             f"The option --leaves must be from 1 to {grown:,}, the leaves of the grown tree. "
             f"Got {leaves:,} instead."
         )
-    table = labelled_rows(loaded, data, options, target)
-    rows = (table.table(), table.labels())
+    rows = labelled_rows(loaded, data, options, target)
     if pruning == "reduced-error":
         pruned: Any = prune_model(loaded, validation=rows, pruner=pruning)
     else:

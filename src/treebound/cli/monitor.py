@@ -120,6 +120,6 @@ def _rows(
     from treebound.data.targets import read_classes
 
     if labels:
-        labelled = labelled_rows(model, data, options, target)
-        return labelled.table(), model.classes[read_classes(labelled.labels(), model.classes)]
+        table, known = labelled_rows(model, data, options, target)
+        return table, model.classes[read_classes(known, model.classes)]
     return read_raw(str(data), schema_of(model, options), unknown="keep").with_rows().table(), None

@@ -168,5 +168,8 @@ def report(
         for sheet in sheets:
             print_sheet(sheet, console)
         return
-    text = {"terminal": as_text, "markdown": as_markdown, "csv": as_csv}[form]
-    write_result("\n".join(map(text, sheets)), output)
+    if form == "terminal":
+        write_result("".join(map(as_text, sheets)), output)
+    else:
+        each = as_markdown if form == "markdown" else as_csv
+        write_result("\n".join(map(each, sheets)), output)

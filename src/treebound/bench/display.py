@@ -22,10 +22,14 @@ class Display:
     def __init__(self, console: Console, *, every: float = 60.0) -> None:
         self._console = console
         self._every = float("inf") if console.is_terminal else every
-        columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), "{task.fields[best]}")
-        plain = (TextColumn(own, markup=False) if isinstance(own, str) else own for own in columns)
         self._bars = Progress(
-            *plain, console=console, disable=not console.is_terminal, transient=True
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[best]}", markup=False),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
         )
         self._accuracies: dict[tuple[str, str], list[float]] = defaultdict(list)
         self.done: dict[str, int] = defaultdict(int)
@@ -59,13 +63,9 @@ class Display:
         self.fresh += 1
         self._count(row)
         dataset, best = row["dataset"], self.best(row["dataset"])
-        left, told = (
-            self._per_set - self.done[dataset],
-            f"best {best[0]} {best[1]:.2%}" if best else "",
-        )
-        self._bars.update(
-            self._tasks[dataset], completed=self.done[dataset], visible=left > 0, best=told
-        )
+        done, told = self.done[dataset], f"best {best[0]} {best[1]:.2%}" if best else ""
+        left = self._per_set - done
+        self._bars.update(self._tasks[dataset], completed=done, visible=left > 0, best=told)
         if not left:
             self._say(f"{dataset}: complete, {told or 'every model failed'}; {self.status}")
         elif time.monotonic() - self._said >= self._every:

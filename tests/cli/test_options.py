@@ -34,8 +34,8 @@ def columns_of(capsys, table, *options):
 
 
 def test_separator_and_encoding(table, capsys):
-    columns_of(capsys, table)
-    assert "süß (" in run(capsys, "check", table, "--target", "y", *LAYOUT)[1]
+    _, err = columns_of(capsys, table, "--verbose")
+    assert "taste   nominal  sauer, süß (found in the data)" in err
     model = table.parent / "m.json"
     for argv in (["predict", model, table], ["evaluate", model, table], ["prune", model, table],
                  ["certify", model, table, "--kind", "training"]):  # fmt: skip
@@ -63,14 +63,16 @@ def test_kinds_are_said_by_options(table, capsys):
     assert columns["code"].kind == "nominal"
     assert columns["n"].kind == "ordinal"
     assert not columns["n"].declared
+    _, err = columns_of(capsys, table, "--nominal", "code", "--ordinal", "n", "--verbose")
+    assert "code    nominal  (found in the data)" in err
+    assert "n       ordinal  0 < 1 < 2 < 3 < 4 < 5 < 6 (found in the data)" in err
     given = ["--ordinal", "taste=sauer,süß", "--nominal", "code=0,1,2,3,4", "--ignore", "n"]
-    columns, _ = columns_of(capsys, table, *given)
+    columns, err = columns_of(capsys, table, *given, "--verbose")
     assert list(columns) == ["taste", "code"]
     assert columns["taste"].kind == "ordinal"
     assert columns["taste"].declared
-    _, out, _ = run(capsys, "check", table, "--target", "y", *LAYOUT, *given)
-    assert "taste   ordinal" in out
-    assert "code    nominal" in out
+    assert "code    nominal  0, 1, 2, 3, 4 " in err
+    assert "taste   ordinal  sauer < süß" in err
     model = table.parent / "m.json"
     assert run(capsys, "predict", model, table, *LAYOUT)[0] == 0
 

@@ -134,6 +134,7 @@ def fit(
     stream: Switch = False,
     checkpoint: Path | None = None,
     force: Force = False,
+    verbose: Switch = False,
     quiet: Quiet = False,
     threshold: Annotated[str | None, Parameter(show=False)] = None,
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
@@ -167,6 +168,8 @@ def fit(
     checkpoint
         A file that keeps the tree as far as it is grown, for tables that are read batch by batch:
         the same command goes on from it.
+    verbose
+        Also print the kind of every column.
     """
     from treebound.cli.models import summary, write_model
     from treebound.show import to_html
@@ -185,7 +188,9 @@ def fit(
     check_distinct(output=output, page=page, checkpoint=checkpoint)
     if cv is not None and cv < 2:
         raise invalid("cv", "", "an int >= 2, the number of folds", cv)
-    training = Training([data, *more], target, options, weights, quiet, stream, checkpoint, cv)
+    training = Training(
+        [data, *more], target, options, weights, quiet, stream, checkpoint, cv, verbose
+    )
     class_weight = "balanced" if weights.balanced else None
     parameters = tree.parameters(
         class_weight=class_weight, ordinal_features=options.ordered or None, n_jobs=jobs

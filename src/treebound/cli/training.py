@@ -24,7 +24,14 @@ from treebound.cli.options import (
     refuse_file_options,
     relation_of,
 )
-from treebound.cli.output import print_json, print_message, print_result, progress
+from treebound.cli.output import (
+    errors,
+    plain_table,
+    print_json,
+    print_message,
+    print_result,
+    progress,
+)
 from treebound.cli.weighting import WeightOptions
 
 if TYPE_CHECKING:
@@ -171,6 +178,7 @@ class Training:
     stream: bool = False
     checkpoint: Path | None = None
     folds: int | None = None  # of a cross-validation
+    verbose: bool = False
 
     def fit(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample | None]:
         """The model, with the parameters that the labels complete, and the rows in memory."""
@@ -263,6 +271,9 @@ class Training:
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""
+        if self.verbose:
+            columns = plain_table(("column", "kind", "categories"), table.schema.rows())
+            errors.print(columns, soft_wrap=not errors.is_terminal)
         if self.quiet:
             return
         names = f"{len(sample.columns):,} column{'s' * (len(sample.columns) != 1)}"

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import stand_ins
 from published import compare, published_table
 
 from treebound.bench.results import Results
-from treebound.bench.sheets import as_csv, as_markdown
+from treebound.bench.sheets import Cell, Sheet, as_csv, as_latex, as_markdown
 from treebound.bench.summaries import (
     accuracy_table,
     dataset_table,
@@ -148,3 +150,22 @@ def test_markdown_has_one_width(printed):
     for sheet in sheets_of(printed):
         lines = [line for line in as_markdown(sheet).splitlines() if line.startswith("|")]
         assert {line.replace("\\|", "").count("|") for line in lines} == {len(sheet.header) + 1}
+
+
+def test_latex_escapes_what_latex_reads():
+    text = as_latex(
+        [Sheet("k", "50 % of a_b & {c}", ["x", "^"], [[Cell("#1"), Cell("~", bold=True)]])]
+    )
+    assert r"50 \% of a\_b \& \{c\}" in text
+    assert r"\#1 & \textbf{\textasciitilde{}} \\" in text
+    assert text.count(r"\begin{") == text.count(r"\end{")
+
+
+@pytest.mark.heavy
+def test_latex_compiles(tmp_path, printed):
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is not installed")
+    (tmp_path / "tables.tex").write_text(as_latex(sheets_of(printed)), encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]

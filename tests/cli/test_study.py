@@ -49,7 +49,7 @@ def test_csv_report_is_read_back(store, capsys):
 
 @pytest.mark.parametrize(
     ("form", "start"),
-    [("markdown", "### Accuracy"), ("html", "<!DOCTYPE html>")],
+    [("markdown", "### Accuracy"), ("latex", r"\documentclass"), ("html", "<!DOCTYPE html>")],
 )
 def test_report_is_written_to_a_file(store, tmp_path, form, start):
     path = tmp_path / "report"

@@ -1,4 +1,4 @@
-"""Tables, and their output for the terminal and as Markdown and CSV."""
+"""Tables, and their output for the terminal and as Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
+
+from treebound.show.as_latex import escaped
 
 
 @dataclass(frozen=True)
@@ -117,3 +119,46 @@ def as_csv(sheet: Sheet) -> str:
     writer.writerow(sheet.header)
     writer.writerows([cell.raw for cell in row] for row in [*sheet.rows, *sheet.footer])
     return stream.getvalue()
+
+
+def as_latex(sheets: Sequence[Sheet]) -> str:
+    """The tables as a LaTeX document."""
+    return "\n\n".join([_LATEX, *map(_latex_table, sheets), "\\end{document}\n"])
+
+
+# More tables on a page than by default, or LaTeX has too many to place.
+_LATEX = r"""\documentclass{article}
+\usepackage[T1]{fontenc}
+\usepackage[utf8]{inputenc}
+\usepackage{booktabs}
+\usepackage{graphicx}
+\usepackage[margin=2cm]{geometry}
+\setcounter{totalnumber}{8}
+\renewcommand{\topfraction}{0.95}
+\begin{document}"""
+
+
+def _latex_table(sheet: Sheet) -> str:
+    """One table, as wide as a page at most."""
+
+    def row(cells: Sequence[Cell]) -> str:
+        texts = [rf"\textbf{{{escaped(c.text)}}}" if c.bold else escaped(c.text) for c in cells]
+        return "    " + " & ".join(texts) + r" \\"
+
+    caption = escaped(" ".join([f"{sheet.title}.", *sheet.notes]))
+    lines = [
+        r"\begin{table}[htbp]",
+        r"  \centering\small",
+        rf"  \caption{{{caption}}}",
+        r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        rf"  \begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}",
+        r"    \toprule",
+        row([Cell(name) for name in sheet.header]),
+        r"    \midrule",
+        *map(row, sheet.rows),
+        *([r"    \midrule", *map(row, sheet.footer)] if sheet.footer else []),
+        r"    \bottomrule",
+        r"  \end{tabular}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treebound.datasets import Schema
 
 Words = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
-Format = Literal["terminal", "markdown", "csv", "html"]
+Format = Literal["terminal", "markdown", "latex", "csv", "html"]
 
 
 @app.command(name="bench")
@@ -140,7 +140,7 @@ def report(
     store
         The file of results that 'treebound bench' wrote.
     form
-        How: tables for the terminal, Markdown, CSV, or one HTML page.
+        How: tables for the terminal, Markdown, a LaTeX document, CSV, or one HTML page.
     table
         Which tables: accuracy, cost, differences, wins, ranks, datasets. By default all
         of them, for CSV accuracy alone.
@@ -151,7 +151,7 @@ def report(
     """
     from treebound.bench.page import page
     from treebound.bench.results import Results
-    from treebound.bench.sheets import as_csv, as_markdown, as_text, print_sheet
+    from treebound.bench.sheets import as_csv, as_latex, as_markdown, as_text, print_sheet
     from treebound.bench.summaries import TABLES, sheets_of
 
     if form == "html":
@@ -170,6 +170,8 @@ def report(
         return
     if form == "terminal":
         write_result("".join(map(as_text, sheets)), output)
+    elif form == "latex":
+        write_result(as_latex(sheets), output)
     else:
         each = as_markdown if form == "markdown" else as_csv
         write_result("\n".join(map(each, sheets)), output)

@@ -138,14 +138,16 @@ def test_monitor_watches_the_leaves_without_labels(kind, files, rows, capsys, tm
     train, test, model = files
     run(capsys, "fit", train, "--target", "y", "--certify", kind, "-o", model)
     rows[1000:].drop(columns="y").to_csv(test, index=False)
-    state = tmp_path / "state.json"
+    state, picture = tmp_path / "state.json", tmp_path / "evidence.svg"
     code, out, _ = run(capsys, "monitor", model, test, "--no-labels", "--state", state)
     assert (code, out[:19]) == (0, "No alarm: 500 rows ")
     drift = pd.concat([rows[["a", "b"]].assign(a=1.0, b="u")] * 2)
     drift.to_csv(test, index=False)
-    code, out, _ = run(capsys, "monitor", model, test, "--no-labels", "--state", state)
+    code, out, _ = run(capsys, "monitor", model, test, "--no-labels", "--state", state,
+                       "--plot", picture)  # fmt: skip
     assert code == 3
     assert "the share of rows in leaf" in out
+    assert picture.exists()
     test.write_text("a,b\n")
     assert "has no rows" in refused(capsys, "monitor", model, test, "--no-labels")
 
@@ -155,16 +157,17 @@ def test_monitor_is_silent_while_the_promise_is_kept_and_exits_with_3_on_alarm(
 ):
     train, test, model = files
     run(capsys, "fit", train, "--target", "y", "--certify", "folds", "-o", model)
-    state = tmp_path / "state.json"
+    state, picture = tmp_path / "state.json", tmp_path / "evidence.png"
     code, out, _ = run(capsys, "monitor", model, test, "--state", state)
     assert code == 0
     assert out.startswith("No alarm: ")
     assert json.loads(state.read_text())["streams"][0]["seen"] == 500
     drift = rows[1000:].assign(y=np.where(rows.y[1000:] == "ill", "well", "ill"))
     drift.to_csv(test, index=False)
-    code, out, _ = run(capsys, "monitor", model, test, "--state", state)
+    code, out, _ = run(capsys, "monitor", model, test, "--state", state, "--plot", picture)
     assert code == 3
     assert "ALARM after 5" in out
+    assert picture.read_bytes().startswith(b"\x89PNG")
     assert run(capsys, "monitor", model, test, "--state", state)[0] == 3
     line = refused(capsys, "monitor", model, test, "--state", state, "--alpha", "0.05")
     assert "watches other limits or another alpha" in line

@@ -39,6 +39,12 @@ def test_regions_are_printed_as_rules(files, capsys) -> None:
     assert "a yes, b no  # 1 row, errors 0 and 1" in out
 
 
+def test_the_trees_are_drawn_side_by_side(files, capsys, tmp_path) -> None:
+    code, _, _ = run(capsys, "compare", *files, "--plot", tmp_path / "trees.svg")
+    assert code == 0
+    assert (tmp_path / "trees.svg").read_text().count("3 rows") == 2
+
+
 def test_json_has_all_figures(files, capsys) -> None:
     code, out, _ = run(capsys, "compare", *files, "--json")
     figures = json.loads(out)

@@ -165,16 +165,23 @@ def compare(
     *,
     target: Target = None,
     json: Json = False,
+    plot: Path | None = None,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Show where two models answer differently, and which is right.
 
     Prints the regions where the answers differ as rules, with the errors of both models there, and
     McNemar's exact test.
+
+    Parameters
+    ----------
+    plot
+        Where to draw the two trees side by side (PNG, SVG or PDF).
     """
     from treebound.cli.models import labelled_rows, loaded_model
     from treebound.show.compare import compare_read
 
+    check_output(plot, "png", reads=[a, b, data, options.schema], force=True)
     if str(data) == "-" or (str(a), str(b)) == ("-", "-"):
         raise ValueError(
             "Only one of the models can come on standard input, and the table is read twice. "
@@ -184,6 +191,8 @@ def compare(
     table, labels = labelled_rows(first, data, options, target)
     other, _ = labelled_rows(second, data, options, target)
     comparison = compare_read((first, table), (second, other), labels)
+    if plot is not None:
+        comparison.plot().savefig(plot, bbox_inches="tight")
     if not json:
         print_result(str(comparison))
         return

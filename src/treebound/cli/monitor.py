@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from treebound.model import Model as FittedModel
 
 ALARM = 3
+_POINTS = 200  # of the plot
 
 
 @command(
@@ -31,6 +32,7 @@ def monitor(
     state: Path | None = None,
     target: Target = None,
     alpha: float = 0.01,
+    plot: Path | None = None,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> int:
     """Watch rows, in the order they came, against the certificate of a model.
@@ -46,16 +48,23 @@ def monitor(
         A JSON file that keeps what was seen, to go on with later rows.
     alpha
         Probability that there is ever a false alarm.
+    plot
+        Where to draw the evidence (PNG, SVG or PDF).
     """
     from treebound._files import write_text
     from treebound.cli.models import loaded_model
 
-    check_output(state, None, reads=[model, data, options.schema])
+    reads = [model, data, options.schema]
+    check_output(state, None, reads=reads)
+    check_output(plot, "png", reads=reads, force=True)
     loaded = loaded_model(model, data)
     watched = _continued(state, _fresh(loaded, labels, alpha))
-    watched.update_rows(loaded, *_rows(loaded, data, options, target, labels))
+    rows = _rows(loaded, data, options, target, labels)
+    evidence = _watch(watched, loaded, *rows, parts=1 if plot is None else _POINTS)
     if state is not None:
         write_text(state, watched.to_json() + "\n")
+    if plot is not None:
+        _draw(evidence, watched, plot)
     for alarm in watched.alarms:
         print_result(str(alarm))
     if not watched.alarms:
@@ -123,3 +132,39 @@ def _rows(
         table, known = labelled_rows(model, data, options, target)
         return table, model.classes[read_classes(known, model.classes)]
     return read_raw(str(data), schema_of(model, options), unknown="keep").with_rows().table(), None
+
+
+def _watch(
+    watched: Monitor, model: FittedModel, table: Table, labels: Any, *, parts: int
+) -> list[list[float]]:
+    """Add the rows in parts; after each, the rows so far and the log evidence of each stream."""
+    import numpy as np
+
+    rows = np.arange(table.shape[0])
+    part_of = rows * parts // len(rows)
+    evidence = []
+    for part in np.unique(part_of):
+        keep = part_of == part
+        watched.update_rows(model, table.rows(keep), None if labels is None else labels[keep])
+        seen = float(rows[keep][-1] + 1)
+        evidence.append([seen, *(stream.log_wealth for stream in watched.streams)])
+    return evidence
+
+
+def _draw(evidence: list[list[float]], watched: Monitor, path: Path) -> None:
+    """The log evidence against the limits, of the six with the most, and where it is an alarm."""
+    from math import log
+
+    from treebound._extras import require
+
+    pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a monitor")
+    figure, ax = pyplot.subplots(layout="constrained")
+    rows, *lines = zip(*evidence, strict=True)
+    named = zip(lines, watched.streams, strict=True)
+    for line, stream in sorted(named, key=lambda pair: -max(pair[0]))[:6]:
+        ax.plot(rows, line, label=stream.name)
+    ax.axhline(-log(watched.streams[0].alpha), color="crimson", ls="--", label="alarm")
+    ax.set(xlabel="rows of this table", ylabel="log evidence against the limit")
+    ax.legend(frameon=False)
+    figure.savefig(path)
+    pyplot.close(figure)

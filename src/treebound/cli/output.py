@@ -17,7 +17,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from treebound._files import check_writable, is_special, write_bytes
 from treebound.cli.app import console
@@ -91,8 +90,13 @@ def progress(what: str, quiet: bool) -> Iterator[Any]:
     if quiet or not errors.is_terminal:
         yield lambda text: None
         return
-    with errors.status(Text(what)) as shown:
-        yield lambda text: shown.update(Text(f"{what}: {text}"))
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    told = TextColumn("{task.description}", markup=False)  # a file name may have brackets
+    columns = (SpinnerColumn(), told, TimeElapsedColumn())
+    with Progress(*columns, console=errors, transient=True) as shown:
+        task = shown.add_task(what, total=None)
+        yield lambda text: shown.update(task, description=f"{what}: {text}")
 
 
 # -- files ----------------------------------------------------------------------------------

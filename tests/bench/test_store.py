@@ -192,6 +192,10 @@ def test_a_full_disk_loses_the_result_at_hand_and_no_other(tmp_path, capsys):
             all(store.add(before[0]["study"], row) for row in more)
     rows = Results.read(path, "toy").rows
     assert all(row in rows for row in before)
+    study = stand_ins.study(stand_ins.trees(), draws=20)
+    stand_ins.run_study(study, path)  # goes on once there is room
+    rows = Results.read(path, "toy").rows
+    assert len([row for row in rows if row["draw"] < 20]) == study.size
 
 
 def test_damaged_settings_are_told_with_the_file(tmp_path, capsys):

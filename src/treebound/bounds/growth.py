@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import OneOf, as_int, check, invalid
-from treebound.bounds._by_size import growth_by_size
 from treebound.bounds._checks import check_landscape, check_shape, check_size
 from treebound.bounds._closed import (
     log_all_labellings,
@@ -35,6 +34,7 @@ from treebound.bounds._closed import (
     log_closed_growth_leaves,
 )
 from treebound.bounds._fast import log_fast_growth
+from treebound.bounds._tables import growth_by_size
 from treebound.bounds.splits import Features, features_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape

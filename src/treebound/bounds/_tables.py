@@ -75,13 +75,11 @@ EXACT = {(3, 2): 5, (3, 3): 7, (4, 2): 8, (5, 2): 10}
 _PARTS_WORK = 2e7
 # Tables have that many numbers at most.
 _MOST_SIZES = 10**6
-# Sizes in a row at which no cap may bind before the parts are summed.
-_QUIET = 16
 # Ways to share categories, over all subtrees and landscapes, up to which they are followed down.
 _MOST_WAYS = 20_000
 # Numbers kept, 16 bytes each.
 _kept: SizedCache[Table] = SizedCache(1 << 22)
-_kept_parts: SizedCache[tuple[Numbers, int]] = SizedCache(1 << 22)
+_kept_parts: SizedCache[Numbers] = SizedCache(1 << 22)
 
 
 class Table(NamedTuple):
@@ -322,18 +320,17 @@ def _two_classes(shape: TreeShape, features: Features, size: int) -> Numbers:
 
 def _counted_growth(shape: TreeShape, n_classes: int, features: Features) -> Numbers | None:
     """``sum_c (n)_c pi^c`` by size, capped for every ``c``, as far as caps bind and time allows."""
-    enough, size, counts = _quiet_size(shape, features), 16, None
-    while _work(shape, n_classes, size) <= _PARTS_WORK:
-        if size >= enough:
-            counts, binding = _parts(shape, n_classes, features, size)
-            if binding + _QUIET <= size:
-                break
+    size, enough = 16, _quiet_size(shape, features)
+    while size < enough and _work(shape, n_classes, 2 * size) <= _PARTS_WORK:
         size *= 2
-    if counts is None and size > 16:
-        counts, _ = _parts(shape, n_classes, features, size // 2)
-    if counts is None:
+    if _work(shape, n_classes, size) > _PARTS_WORK:
         return None
-    growth = zeros(counts.shape[1])
+    counts = from_below(
+        shape,
+        lambda part: _kept_parts.get((part, min(n_classes, part.leaves), features, size)),
+        lambda part, below: _parts(part, below, min(n_classes, part.leaves), features, size),
+    )
+    growth = zeros(size + 1)
     labels = of_integers([perm(n_classes, c) for c in range(len(counts))])
     _sums.weighted(counts, labels, growth)
     return growth
@@ -362,35 +359,21 @@ def _work(shape: TreeShape, n_classes: int, size: int) -> float:
     return _pairs(shape, n_classes) * float(size) * size / 2.0
 
 
-def _parts(shape: TreeShape, n_classes: int, features: Features, size: int) -> tuple[Numbers, int]:
-    """``pi^c`` up to a sample size, a row for each ``c``, and the last size a cap binds at."""
-
-    def key(part: TreeShape) -> tuple[object, ...]:
-        return part, min(n_classes, part.leaves), features, size
-
-    def compute(
-        part: TreeShape, below: dict[TreeShape, tuple[Numbers, int]]
-    ) -> tuple[Numbers, int]:
-        most = min(n_classes, part.leaves)
-        counts = _stirlings(1 << most.bit_length(), size)[: most + 1].copy()
-        if part.is_leaf:
-            return counts, 1
-        left, right = children(part)
-        low, high, free = 1, 1, 1
+def _parts(
+    shape: TreeShape, below: dict[TreeShape, Numbers], most: int, features: Features, size: int
+) -> Numbers:
+    """``pi^c`` up to a sample size, a row for each ``c`` up to ``most``; they are kept."""
+    counts: Numbers = _stirlings(1 << most.bit_length(), size)[: most + 1].copy()
+    if shape.left is not None and shape.right is not None:
+        left, right = shape.left, shape.right
+        low, high, first = 1, 1, 2
         if features.is_real:
-            low, high, free = left.leaves, right.leaves, min(part.leaves, size)
-        arrays = (
-            below[left][0],
-            below[right][0],
-            tests_of(features, 0).table,
-            _merges(1 << most.bit_length()),
-        )
-        binding = _sums.parts(*arrays, left is right, low, high, counts, free + 1)
-        result = counts, max(binding, free)
-        _kept_parts.put(key(part), result, counts.size)
-        return result
-
-    return from_below(shape, lambda part: _kept_parts.get(key(part)), compute)
+            low, high, first = left.leaves, right.leaves, shape.leaves + 1
+        tests, merges = tests_of(features, 0).table, _merges(1 << most.bit_length())
+        sides, equal = (below[left], below[right]), left is right
+        _sums.parts(*sides, tests, merges, equal, low, high, counts, first)
+    _kept_parts.put((shape, most, features, size), counts, counts.size)
+    return counts
 
 
 @lru_cache(maxsize=16)

@@ -531,14 +531,14 @@ def parts(
     const Number[:, ::1] left, const Number[:, ::1] right, const double[:, ::1] tests,
     const double[:, :, ::1] merges, bint equal, int low, int high, Number[:, ::1] out, int first,
 ):
-    """Lower row ``c`` of ``out`` to the sum over part sizes for ``pi^c``; the last size not lowered.
+    """Lower row ``c`` of ``out`` to the sum over part sizes for ``pi^c``.
 
     Entry ``[a, b, c]`` of ``merges`` is ``K(a, b, c)``.
     """
     cdef Node here
     cdef Way same = [0, 0, 0]
     cdef Number each
-    cdef int a, b, c, m, size = out.shape[1], last_cut = 0
+    cdef int a, b, c, m, size = out.shape[1]
     cdef int64_t power
     cdef double[:, ::1] block = np.empty((4, size + 1))
     cdef Number[::1] totals = np.empty(out.shape[0], NUMBER)
@@ -559,11 +559,9 @@ def parts(
                     for c in range(max(2, a, b), min(a + b + 1, <int> out.shape[0])):
                         add(&totals[c], each, merges[a, b, c])
             for c in range(2, out.shape[0]):
-                if less(out[c, m], totals[c]):
-                    last_cut = m
-                elif m != c:
+                # One partition has as many parts as examples.
+                if m > c and less(totals[c], out[c, m]):
                     out[c, m] = totals[c]
-    return last_cut
 
 
 def weighted(const Number[:, ::1] rows, const Number[::1] weights, Number[::1] out):

@@ -37,7 +37,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,18 +57,6 @@ _MILD = 1e8
 _kept: SizedCache[Numbers] = SizedCache(1 << 22)
 
 
-class Pairs(NamedTuple):
-    """(test, direction) pairs of one node: ``A`` of real features, ``B`` of categorical ones."""
-
-    real: int
-    categorical: int
-
-
-def pairs_of(features: Features, m: int) -> Pairs:
-    """``A`` and ``B`` at ``m`` examples."""
-    return Pairs(2 * features.real, 2 * categorical_tests(features, m))
-
-
 def log_all_labellings(m: int, n_classes: int) -> float:
     """``m ln n``, not rounded below."""
     return m * log(n_classes) * (1.0 + 4.0 * ROUNDING)
@@ -88,8 +75,7 @@ def _is_constant(m: int, features: Features) -> bool:
 
 def _factors(m: int, n_classes: int, features: Features, labels: int) -> tuple[float, float]:
     """``alpha = labels A`` and ``beta = n B`` of the factor ``alpha X + beta`` of a node."""
-    pairs = pairs_of(features, m)
-    return float(labels * pairs.real), float(n_classes * pairs.categorical)
+    return float(2 * labels * features.real), float(2 * n_classes * categorical_tests(features, m))
 
 
 def log_closed_growth(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
@@ -131,7 +117,7 @@ def log_closed_growth_leaves(
     shapes = zeros(len(leaves))
     _sums.catalans(leaves - 1, shapes)
     values = _log_sums(leaves, m, n_classes, features, n_classes, _sums.powers_at, shapes)
-    if not _is_constant(m, features) and pairs_of(features, m).categorical == 0:
+    if not _is_constant(m, features) and features.is_real:
         values[leaves > m] = log_all_labellings(m, n_classes)
     return values
 

@@ -179,25 +179,11 @@ def node_budget(m: int, features: Features) -> int:
     return splits if splits.bit_length() < m else (1 << (m - 1)) - 1
 
 
+@lru_cache(maxsize=1024)
 def categorical_tests(features: Features, m: int) -> int:
     """``sum_i (min(O_i, m) - 1) + sum_i R(N_i)``: tests on categorical features."""
-    tests, undeclared, most = _summary(features)
-    if m < most:
-        tests = _declared_tests(features, m)
-    return tests + undeclared * m
-
-
-@lru_cache(maxsize=1024)
-def _summary(features: Features) -> tuple[int, int, int]:
-    """Declared tests, undeclared columns, and from how many examples on all categories show."""
-    declared = [n for n in features.nominal if n < UNBOUNDED]
-    most = max([*features.ordinal, *declared], default=0)
-    return _declared_tests(features, most), len(features.nominal) - len(declared), most
-
-
-def _declared_tests(features: Features, m: int) -> int:
-    nominal = sum(nominal_splits(n, m) for n in features.nominal if n < UNBOUNDED)
-    return sum(min(o, m) - 1 for o in features.ordinal) + nominal
+    ordinal = sum(min(o, m) - 1 for o in features.ordinal)
+    return ordinal + sum(nominal_splits(n, m) for n in features.nominal)
 
 
 def node_budget_table(features: Features, m: FloatArray | IntArray) -> FloatArray:

@@ -512,7 +512,8 @@ def node(
                         &left_side, &right_side, kind & BY_CHAINS, &chain, m,
                     )
                     partition = least(partition, other)
-            if partition.power > 53:
+            # Products of whole numbers are exact below 2**53.
+            if partition.power > 53 or not kind & WITHIN_FEATURES:
                 times(&partition, above)
             partition = least(partition, out[m])
             if m == most:
@@ -559,18 +560,22 @@ def parts(
                     for c in range(max(2, a, b), min(a + b + 1, <int> out.shape[0])):
                         add(&totals[c], each, merges[a, b, c])
             for c in range(2, out.shape[0]):
+                if totals[c].power > 53:
+                    times(&totals[c], 1.0 + (16.0 * m + 64.0) * ROUNDING)
                 # One partition has as many parts as examples.
                 if m > c and less(totals[c], out[c, m]):
                     out[c, m] = totals[c]
 
 
 def weighted(const Number[:, ::1] rows, const Number[::1] weights, Number[::1] out):
-    """The sum of functions times their weights."""
+    """The sum of functions times their weights, raised above its rounding errors."""
     cdef Py_ssize_t r, m
     for m in range(rows.shape[1]):
         out[m] = scaled(0.0, 0)
         for r in range(rows.shape[0]):
             add(&out[m], product_less(rows[r, m], weights[r], 0.0))
+        if out[m].power > 53:
+            times(&out[m], 1.0 + (rows.shape[0] + 4.0) * ROUNDING)
 
 
 def labellings(double n, double factor, double more, Number[::1] out):

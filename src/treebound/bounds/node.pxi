@@ -451,6 +451,18 @@ cdef Number by_feature(
     return with_one_sided(node, real, all_every, all_inner, m)
 
 
+cdef Node set_up(
+    const double[:, ::1] tests, double[:, ::1] block, double n, bint equal, int low, int high,
+) noexcept:
+    """A node whose children are not known yet; the first four rows of ``block`` are for sizes."""
+    cdef Node node
+    node.plain_left = node.plain_right = NULL
+    node.tests, node.n_tests = <const Test*> &tests[0, 0], tests.shape[0]
+    node.n, node.share, node.low, node.high = n, 0.5 if equal else 1.0, low, high
+    node.sizes, node.spare = <Size*> &block[0, 0], <Size*> &block[2, 0]
+    return node
+
+
 def node(
     const Number[:, ::1] left, const Number[:, ::1] right, const double[:, ::1] tests,
     const int[:, ::1] ways, double n, bint equal, int low, int high, int kind, int most,
@@ -463,7 +475,6 @@ def node(
     those of the features, and an even number; CHAINS, the chain lemma. ``by_chains`` marks where the
     last is the least.
     """
-    cdef Node here
     cdef Side left_side, right_side
     cdef Number partition, chain, other, at_most = endless()
     cdef double real = 0.0, above, splits
@@ -471,11 +482,8 @@ def node(
     cdef bint is_real
     cdef double[:, ::1] block = np.empty((18, size))
     cdef double[:, ::1] doubles = np.empty((2, left.shape[0] * left.shape[1]))
+    cdef Node here = set_up(tests, block, n, equal, low, high)
     here.left, here.right, here.width = &left[0, 0], &right[0, 0], left.shape[1]
-    here.plain_left = here.plain_right = NULL
-    here.tests, here.n_tests = <const Test*> &tests[0, 0], tests.shape[0]
-    here.n, here.share, here.low, here.high = n, 0.5 if equal else 1.0, low, high
-    here.sizes, here.spare = <Size*> &block[0, 0], <Size*> &block[2, 0]
     left_side.value, left_side.fall = <Number*> &block[4, 0], <Number*> &block[6, 0]
     right_side.value, right_side.fall = <Number*> &block[8, 0], <Number*> &block[10, 0]
     left_side.sums, right_side.sums = &block[12, 0], &block[13, 0]
@@ -521,7 +529,7 @@ def node(
             elif m > most:
                 partition = at_most
             times(&chain, above)
-            if kind & WITHIN_FEATURES and m < 53:
+            if kind & BY_CHAINS and kind & WITHIN_FEATURES and m < 53:
                 # A class has as many labellings as opposite ones.
                 chain = scaled(2.0 * floor(0.5 * plain(least(chain, out[m]))), 0)
             by_chains[m] = less(chain, partition)
@@ -536,17 +544,14 @@ def parts(
 
     Entry ``[a, b, c]`` of ``merges`` is ``K(a, b, c)``.
     """
-    cdef Node here
     cdef Way same = [0, 0, 0]
     cdef Number each
     cdef int a, b, c, m, size = out.shape[1]
     cdef int64_t power
     cdef double[:, ::1] block = np.empty((4, size + 1))
     cdef Number[::1] totals = np.empty(out.shape[0], NUMBER)
-    here.width, here.n, here.low, here.high = left.shape[1], 0.0, low, high
-    here.plain_left = here.plain_right = NULL
-    here.tests, here.n_tests = <const Test*> &tests[0, 0], tests.shape[0]
-    here.sizes, here.spare = <Size*> &block[0, 0], <Size*> &block[2, 0]
+    cdef Node here = set_up(tests, block, 0.0, equal, low, high)
+    here.width = left.shape[1]
     with nogil:
         for m in range(first, size):
             make_room(&here, m)
@@ -556,7 +561,7 @@ def parts(
                 for b in range(1, right.shape[0]):
                     here.left, here.right = &left[a, 0], &right[b, 0]
                     power = weigh(&here, &same, 1, m)
-                    each = scaled(plain_sum(here.sizes, 1, m // 2 + 1) * (0.5 if equal else 1.0), power)
+                    each = scaled(plain_sum(here.sizes, 1, m // 2 + 1) * here.share, power)
                     for c in range(max(2, a, b), min(a + b + 1, <int> out.shape[0])):
                         add(&totals[c], each, merges[a, b, c])
             for c in range(2, out.shape[0]):

@@ -5,7 +5,7 @@ chosen from a sample of the values. A smooth column is mapped by a table of cell
 column of repeated values by the same table and two comparisons, any other by binary search.
 
 Coding has no branches. A smooth column takes 1 to 2 ns per value: its cell is computed and looked
-up in the table. Four such columns that lie side by side in memory are coded together, row by row.
+up in the table. Such columns that lie side by side in memory are read together, row by row.
 """
 
 cdef enum:
@@ -47,12 +47,12 @@ cdef extern from "_loops.h":
         const double* values, Py_ssize_t n, double low, double rate, double top, int32_t* cells
     ) noexcept nogil
     void cells_of_doubles(
-        const char* first, Py_ssize_t stride, Py_ssize_t n, const double* low, const double* rate,
-        const double* top, int32_t* cells,
+        const char* first, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t width, const double* low,
+        const double* rate, const double* top, int32_t* cells,
     ) noexcept nogil
     void cells_of_floats(
-        const char* first, Py_ssize_t stride, Py_ssize_t n, const double* low, const double* rate,
-        const double* top, int32_t* cells,
+        const char* first, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t width, const double* low,
+        const double* rate, const double* top, int32_t* cells,
     ) noexcept nogil
 
 cdef enum:
@@ -63,7 +63,8 @@ cdef enum:
     FEW_VALUES = 255     # so few values get a bin each, even beyond the limit of bins
     MOST_SAMPLED = 65535
     CHUNK = 512          # values coded together
-    BLOCK = 512          # rows coded at a time: a C-ordered matrix is read once, not once a column
+    BLOCK = 512          # rows coded at a time, and
+    BESIDE = 32          # columns: a C-ordered matrix is read once, and as it lies in memory
 
 ctypedef fused code_t:
     uint8_t
@@ -454,64 +455,48 @@ cdef Py_ssize_t bin_of(const Coder* coder, double value) noexcept nogil:
     return bin
 
 
-cdef bint side_by_side(const Coder** coders, const Source** sources) noexcept nogil:
-    """Whether four columns are neighbours in a matrix and are all coded by cells."""
-    cdef Py_ssize_t size = sizeof(double) if sources[0].type == FLOAT64 else sizeof(float)
-    cdef int lane
-    for lane in range(LANES):
-        if (
-            coders[lane].way != BY_CELL
-            or sources[lane].type > FLOAT32
-            or sources[lane].type != sources[0].type
-            or sources[lane].stride != sources[0].stride
-            or sources[lane].first != sources[0].first + lane * size
-        ):
-            return False
-    return True
+cdef bint stands_beside(
+    const Coder* coder, const Source* source, const Source* first, Py_ssize_t place
+) noexcept nogil:
+    """Whether a column is so many places after another in a matrix and is coded by cells."""
+    cdef Py_ssize_t size = sizeof(double) if first.type == FLOAT64 else sizeof(float)
+    return (
+        coder.way == BY_CELL
+        and source.type <= FLOAT32
+        and source.type == first.type
+        and source.stride == first.stride
+        and source.first == first.first + place * size
+    )
 
 
 cdef inline void find_four(
-    const Coder** coders, const Source** sources, Py_ssize_t start, Py_ssize_t stop,
-    code_t* codes, Extent** extents,
+    const Coder** coders, const Source** sources, Py_ssize_t start, Py_ssize_t n,
+    const int32_t* cells, Py_ssize_t stride, code_t* codes, Extent** extents,
 ) noexcept nogil:
-    """Code the rows of four columns that are `side_by_side`; ``codes`` begins with row 0."""
-    cdef int32_t[CHUNK] places
-    cdef double[LANES] low, rate, top
+    """Code ``n`` rows of four columns from their cells; ``codes`` begins with row 0."""
     cdef const uint16_t* a = coders[0].cells
     cdef const uint16_t* b = coders[1].cells
     cdef const uint16_t* c = coders[2].cells
     cdef const uint16_t* d = coders[3].cells
-    cdef const Source* source = sources[0]
-    cdef Py_ssize_t i, size
+    cdef Py_ssize_t i
     cdef uint16_t[LANES] four
-    cdef const char* first
     cdef int lane
-    for lane in range(LANES):
-        low[lane] = coders[lane].low
-        rate[lane] = coders[lane].rate
-        top[lane] = <double>(coders[lane].n_cells - 1)
-    while start < stop:
-        size = min(<Py_ssize_t>(CHUNK // LANES), stop - start)
-        first = source.first + start * source.stride
-        if source.type == FLOAT64:
-            cells_of_doubles(first, source.stride, size, low, rate, top, places)
-        else:
-            cells_of_floats(first, source.stride, size, low, rate, top, places)
-        for i in range(size):
-            four[0] = a[places[LANES * i]]
-            four[1] = b[places[LANES * i + 1]]
-            four[2] = c[places[LANES * i + 2]]
-            four[3] = d[places[LANES * i + 3]]
-            if (four[0] | four[1] | four[2] | four[3]) & BEYOND:
-                for lane in range(LANES):
-                    if four[lane] & BEYOND:
-                        four[lane] = look_beyond(
-                            coders[lane], four[lane], value_at(sources[lane], start + i),
-                            extents[lane],
-                        )
+    codes += LANES * start
+    for i in range(n):
+        four[0] = a[cells[0]]
+        four[1] = b[cells[1]]
+        four[2] = c[cells[2]]
+        four[3] = d[cells[3]]
+        if (four[0] | four[1] | four[2] | four[3]) & BEYOND:
             for lane in range(LANES):
-                codes[LANES * (start + i) + lane] = <code_t>four[lane]
-        start += size
+                if four[lane] & BEYOND:
+                    four[lane] = look_beyond(
+                        coders[lane], four[lane], value_at(sources[lane], start + i), extents[lane]
+                    )
+        for lane in range(LANES):
+            codes[lane] = <code_t>four[lane]
+        codes += LANES
+        cells += stride
 
 
 # -- bins of a table that is never in memory at once ------------------------------------------

@@ -631,7 +631,7 @@ def code_shard(Bins bins, columns, Py_ssize_t n_rows, Pool pool=None):
     # The least and the greatest value of every column, of these rows and the sample; whether
     # values are missing; which bins hold one value only.
     cdef CodedBins coded = CodedBins(bins, 1, False)
-    codes = np.empty(n_rows * coded.data.row_bytes, dtype=np.uint8)
+    codes = np.zeros(n_rows * coded.data.row_bytes, dtype=np.uint8)
     cdef Py_ssize_t j
     cdef list single = [bins.single(j) for j in range(bins.n_columns)]
     cdef Binned* data = coded.of(codes, single)

@@ -519,6 +519,47 @@ cdef Source source_of(values, int kind):
     return source
 
 
+cdef struct Copying:
+    Source source
+    char* target
+
+
+def take_rows(columns, const uint32_t[::1] rows, list targets, Py_ssize_t first):
+    """Copy some rows of columns to other columns of the same types, from a place on."""
+    cdef Py_ssize_t n = rows.shape[0], start = 0, j, n_columns = len(columns)
+    cdef Copying* copies = <Copying*>allocate(n_columns, sizeof(Copying))
+    for j in range(n_columns):
+        copies[j].source = source_of(columns[j], 0)
+        copies[j].target = <char*><size_t>targets[j][first:].ctypes.data
+    with nogil:
+        while start < n:  # block by block: a C-ordered matrix is read once, not once a column
+            for j in range(n_columns):
+                copy_block(&copies[j], &rows[0], start, min(start + TILE, n))
+            start += TILE
+    free(copies)
+
+
+cdef void copy_block(
+    const Copying* copy, const uint32_t* rows, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    if copy.source.type == FLOAT64:
+        copy_as(copy, rows, start, stop, <double*>copy.target)
+    elif copy.source.type == FLOAT32 or copy.source.type == INT32:
+        copy_as(copy, rows, start, stop, <int32_t*>copy.target)
+    elif copy.source.type == INT16:
+        copy_as(copy, rows, start, stop, <int16_t*>copy.target)
+    else:
+        copy_as(copy, rows, start, stop, <int8_t*>copy.target)
+
+
+cdef inline void copy_as(
+    const Copying* copy, const uint32_t* rows, Py_ssize_t start, Py_ssize_t stop, value_t* target
+) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(start, stop):
+        target[i] = (<const value_t*>(copy.source.first + rows[i] * copy.source.stride))[0]
+
+
 def keys_of(const double[::1] values):
     """The bits of floats as integers in the same order; missing is the greatest."""
     cdef uint64_t[::1] keys = np.empty(len(values), dtype=np.uint64)

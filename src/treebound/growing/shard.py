@@ -6,6 +6,7 @@ question. So an engine may run it anywhere, and again if a result was lost.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -29,13 +30,13 @@ from treebound.growing._kernels import (
     grow_arrays,
     keys_of,
     look_into_shard,
+    take_rows,
 )
 from treebound.growing.questions import Answer, Question, ShardSplit, answer_of
 from treebound.tree.model import Tree
 from treebound.tree.naming import Names, last_names, names_of_part
 from treebound.tree.node_sums import WeightTotals, class_sums
 
-_BLOCK = 4096  # rows read together
 # Parts of fewer rows are put together.
 _FEW_ROWS = 1 << 15
 
@@ -296,27 +297,44 @@ class Piece(NamedTuple):
 
 def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
     """The values of the rows of some nodes, as the in-memory growth takes them."""
-    by_slot: list[list[Piece]] = [[] for _ in slots]
+    pieces = [Piece([], *_labels_of(bundle, slot)) for slot in slots]
+    filled = [0] * len(slots)
     for shard, rows in zip(bundle.shards, bundle.rows, strict=True):
         columns = shard.columns(bundle.bins)
-        for pieces, slot in zip(by_slot, slots, strict=True):
-            ids = rows.of(slot)
-            units = None if shard.units is None else shard.units[ids]
-            labels = shard.labels[ids].astype(np.int32)
-            # all rows, in their order, are not copied
-            taken = columns if len(ids) == len(shard.labels) else _take_rows(columns, ids)
-            pieces.append(Piece(taken, labels, units))
-    return [_joined(pieces) for pieces in by_slot]
+        for at, slot in enumerate(slots):
+            ids, n = rows.of(slot), len(pieces[at].labels)
+            if len(ids) == n == len(shard.labels):  # all rows, in their order, are not copied
+                pieces[at] = pieces[at]._replace(columns=columns)
+                continue
+            held = _fitting(pieces[at].columns, columns, n)
+            same = [v.astype(own.dtype, copy=False) for v, own in zip(columns, held, strict=True)]
+            take_rows(same, ids, held, filled[at])
+            pieces[at] = pieces[at]._replace(columns=held)
+            filled[at] += len(ids)
+    return pieces
 
 
-def _take_rows(columns: list[NDArray[Any]], ids: NDArray[np.uint32]) -> list[NDArray[Any]]:
-    """Some rows of columns, block by block: a C-ordered matrix is read once, not once a column."""
-    taken = [np.empty(len(ids), dtype=values.dtype) for values in columns]
-    for start in range(0, len(ids), _BLOCK):
-        block = ids[start : start + _BLOCK].astype(np.intp)
-        for values, target in zip(columns, taken, strict=True):
-            target[start : start + _BLOCK] = values[block]  # ``take`` copies a whole column first
-    return taken
+def _labels_of(bundle: Bundle, slot: int) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
+    """The classes and weights of the rows of a node."""
+    each = [(s, rows.of(slot)) for s, rows in zip(bundle.shards, bundle.rows, strict=True)]
+    units = [shard.units[ids] for shard, ids in each if shard.units is not None]
+    labels = np.concatenate([shard.labels[ids] for shard, ids in each]).astype(np.int32)
+    return labels, np.concatenate(units) if units else None
+
+
+def _fitting(
+    held: list[NDArray[Any]], columns: Sequence[NDArray[Any]], n: int
+) -> list[NDArray[Any]]:
+    """Room for n rows of columns; a float64 among float32 makes all of a column float64."""
+    if held:
+        return [
+            own.astype(np.result_type(own, values), copy=False)
+            for own, values in zip(held, columns, strict=True)
+        ]
+    # columns of a type in one array: large ones take less time to get
+    types = Counter(values.dtype for values in columns)
+    rooms = {dtype: iter(np.empty((size, n), dtype)) for dtype, size in types.items()}
+    return [next(rooms[values.dtype]) for values in columns]
 
 
 def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:

@@ -65,6 +65,7 @@ cdef enum:
     CHUNK = 512          # values coded together
     BLOCK = 512          # rows coded at a time, and
     BESIDE = 32          # columns: a C-ordered matrix is read once, and as it lies in memory
+    TAKEN = 1024         # rows taken at a time, for the same reason
 
 ctypedef fused code_t:
     uint8_t
@@ -455,50 +456,6 @@ cdef Py_ssize_t bin_of(const Coder* coder, double value) noexcept nogil:
     return bin
 
 
-cdef bint stands_beside(
-    const Coder* coder, const Source* source, const Source* first, Py_ssize_t place
-) noexcept nogil:
-    """Whether a column is so many places after another in a matrix and is coded by cells."""
-    cdef Py_ssize_t size = sizeof(double) if first.type == FLOAT64 else sizeof(float)
-    return (
-        coder.way == BY_CELL
-        and source.type <= FLOAT32
-        and source.type == first.type
-        and source.stride == first.stride
-        and source.first == first.first + place * size
-    )
-
-
-cdef inline void find_four(
-    const Coder** coders, const Source** sources, Py_ssize_t start, Py_ssize_t n,
-    const int32_t* cells, Py_ssize_t stride, code_t* codes, Extent** extents,
-) noexcept nogil:
-    """Code ``n`` rows of four columns from their cells; ``codes`` begins with row 0."""
-    cdef const uint16_t* a = coders[0].cells
-    cdef const uint16_t* b = coders[1].cells
-    cdef const uint16_t* c = coders[2].cells
-    cdef const uint16_t* d = coders[3].cells
-    cdef Py_ssize_t i
-    cdef uint16_t[LANES] four
-    cdef int lane
-    codes += LANES * start
-    for i in range(n):
-        four[0] = a[cells[0]]
-        four[1] = b[cells[1]]
-        four[2] = c[cells[2]]
-        four[3] = d[cells[3]]
-        if (four[0] | four[1] | four[2] | four[3]) & BEYOND:
-            for lane in range(LANES):
-                if four[lane] & BEYOND:
-                    four[lane] = look_beyond(
-                        coders[lane], four[lane], value_at(sources[lane], start + i), extents[lane]
-                    )
-        for lane in range(LANES):
-            codes[lane] = <code_t>four[lane]
-        codes += LANES
-        cells += stride
-
-
 # -- bins of a table that is never in memory at once ------------------------------------------
 
 cdef Source source_of(values, int kind):
@@ -519,45 +476,25 @@ cdef Source source_of(values, int kind):
     return source
 
 
-cdef struct Copying:
-    Source source
-    char* target
-
-
-def take_rows(columns, const uint32_t[::1] rows, list targets, Py_ssize_t first):
+def take_rows(columns, const uint32_t[::1] rows, targets, Py_ssize_t first):
     """Copy some rows of columns to other columns of the same types, from a place on."""
-    cdef Py_ssize_t n = rows.shape[0], start = 0, j, n_columns = len(columns)
-    cdef Copying* copies = <Copying*>allocate(n_columns, sizeof(Copying))
-    for j in range(n_columns):
-        copies[j].source = source_of(columns[j], 0)
-        copies[j].target = <char*><size_t>targets[j][first:].ctypes.data
-    with nogil:
-        while start < n:  # block by block: a C-ordered matrix is read once, not once a column
-            for j in range(n_columns):
-                copy_block(&copies[j], &rows[0], start, min(start + TILE, n))
-            start += TILE
-    free(copies)
-
-
-cdef void copy_block(
-    const Copying* copy, const uint32_t* rows, Py_ssize_t start, Py_ssize_t stop
-) noexcept nogil:
-    if copy.source.type == FLOAT64:
-        copy_as(copy, rows, start, stop, <double*>copy.target)
-    elif copy.source.type == FLOAT32 or copy.source.type == INT32:
-        copy_as(copy, rows, start, stop, <int32_t*>copy.target)
-    elif copy.source.type == INT16:
-        copy_as(copy, rows, start, stop, <int16_t*>copy.target)
-    else:
-        copy_as(copy, rows, start, stop, <int8_t*>copy.target)
-
-
-cdef inline void copy_as(
-    const Copying* copy, const uint32_t* rows, Py_ssize_t start, Py_ssize_t stop, value_t* target
-) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(start, stop):
-        target[i] = (<const value_t*>(copy.source.first + rows[i] * copy.source.stride))[0]
+    cdef Py_ssize_t n = rows.shape[0], start, i, size
+    cdef const char* place
+    cdef Source source
+    cdef char* to
+    for start in range(0, n, TAKEN):
+        for values, target in zip(columns, targets):
+            source, size = source_of(values, 0), values.itemsize
+            to = <char*><size_t>target.ctypes.data + (first + start) * size
+            for i in range(start, min(start + TAKEN, n)):
+                place = source.first + rows[i] * source.stride
+                if size == 8:
+                    (<uint64_t*>to)[0] = (<const uint64_t*>place)[0]
+                elif size == 4:
+                    (<uint32_t*>to)[0] = (<const uint32_t*>place)[0]
+                else:
+                    memcpy(to, place, size)
+                to += size
 
 
 def keys_of(const double[::1] values):

@@ -172,45 +172,70 @@ cdef Py_ssize_t code_panels(
         cells,
     )
     for i in range(beside):
-        code_four(data, &data.panels[p + i], start, stop, cells + LANES * i, width, extents)
+        panel = &data.panels[p + i]
+        if panel.width == 1:
+            find_four(
+                data, panel, start, stop - start, cells + LANES * i, width, extents,
+                <uint8_t*>panel.codes,
+            )
+        else:
+            find_four(
+                data, panel, start, stop - start, cells + LANES * i, width, extents,
+                <uint16_t*>panel.codes,
+            )
     return beside
 
 
 cdef Py_ssize_t panels_beside(const Binned* data, Py_ssize_t p) noexcept nogil:
-    """How many panels from this one on have columns that stand side by side."""
+    """How many panels from this one on have columns side by side in a matrix, coded by cells."""
     cdef const Source* first = &data.sources[data.panels[p].columns[0]]
-    cdef Py_ssize_t i, j
-    cdef const Panel* panel
-    for i in range(min(<Py_ssize_t>BESIDE, LANES * (data.n_panels - p))):
-        panel = &data.panels[p + i // LANES]
-        j = panel.columns[i % LANES]
-        if panel.n_columns < LANES or not stands_beside(
-            &data.columns[j].coder, &data.sources[j], first, i
+    cdef const Source* source
+    cdef Py_ssize_t size = sizeof(double) if first.type == FLOAT64 else sizeof(float), i, j
+    cdef Py_ssize_t most = min(<Py_ssize_t>BESIDE, LANES * (data.n_panels - p))
+    for i in range(most if first.type <= FLOAT32 else 0):
+        j = data.panels[p + i // LANES].columns[i % LANES]
+        source = &data.sources[j]
+        if (
+            data.panels[p + i // LANES].n_columns < LANES
+            or data.columns[j].coder.way != BY_CELL
+            or source.type != first.type
+            or source.stride != first.stride
+            or source.first != first.first + i * size
         ):
             return i // LANES
-    return min(<Py_ssize_t>(BESIDE // LANES), data.n_panels - p)
+    return most // LANES if first.type <= FLOAT32 else 0
 
 
-cdef void code_four(
-    Binned* data, const Panel* panel, Py_ssize_t start, Py_ssize_t stop, const int32_t* cells,
-    Py_ssize_t stride, Extent* all_extents,
+cdef inline void find_four(
+    Binned* data, const Panel* panel, Py_ssize_t start, Py_ssize_t n, const int32_t* cells,
+    Py_ssize_t stride, Extent* extents, code_t* codes,
 ) noexcept nogil:
-    cdef const Coder* coders[LANES]
-    cdef const Source* sources[LANES]
-    cdef Extent* extents[LANES]
+    """Code ``n`` rows of a panel from their cells; ``codes`` begins with row 0."""
+    cdef const uint16_t* a = data.columns[panel.columns[0]].coder.cells
+    cdef const uint16_t* b = data.columns[panel.columns[1]].coder.cells
+    cdef const uint16_t* c = data.columns[panel.columns[2]].coder.cells
+    cdef const uint16_t* d = data.columns[panel.columns[3]].coder.cells
+    cdef uint16_t[LANES] four
+    cdef Py_ssize_t i, j
     cdef int lane
-    for lane in range(LANES):
-        coders[lane] = &data.columns[panel.columns[lane]].coder
-        sources[lane] = &data.sources[panel.columns[lane]]
-        extents[lane] = &all_extents[panel.columns[lane]]
-    if panel.width == 1:
-        find_four(
-            coders, sources, start, stop - start, cells, stride, <uint8_t*>panel.codes, extents
-        )
-    else:
-        find_four(
-            coders, sources, start, stop - start, cells, stride, <uint16_t*>panel.codes, extents
-        )
+    codes += LANES * start
+    for i in range(n):
+        four[0] = a[cells[0]]
+        four[1] = b[cells[1]]
+        four[2] = c[cells[2]]
+        four[3] = d[cells[3]]
+        if (four[0] | four[1] | four[2] | four[3]) & BEYOND:
+            for lane in range(LANES):
+                j = panel.columns[lane]
+                if four[lane] & BEYOND:
+                    four[lane] = look_beyond(
+                        &data.columns[j].coder, four[lane], value_at(&data.sources[j], start + i),
+                        &extents[j],
+                    )
+        for lane in range(LANES):
+            codes[lane] = <code_t>four[lane]
+        codes += LANES
+        cells += stride
 
 
 cdef void join_extents(Binned* data, int n_threads) noexcept nogil:
@@ -318,10 +343,7 @@ cdef Py_ssize_t part_binned(
     parting.stop = stop
     parting.size = (n + n_blocks - 1) // n_blocks
     parting.n_left = n_left
-    if n_blocks == 1:
-        part_block(&parting, 0, 0)
-    else:
-        pool.run(&part_block, &parting, n_blocks)
+    pool.run(&part_block, &parting, n_blocks)
     for block in range(n_blocks):
         i = start + block * parting.size
         if block:

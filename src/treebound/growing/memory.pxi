@@ -424,8 +424,8 @@ cdef class Grower(Driver):
             count_classes(labels, &self.problem, rows, n_left, left)
         else:
             count_classes(labels, &self.problem, rows + n_left, node.stop - middle, left)
-            for k in range(self.tree.n_classes):
-                left[k] = self.tree.counts_of(index)[k] - left[k]
+        for k in range(0 if left_is_small else self.tree.n_classes):
+            left[k] = self.tree.counts_of(index)[k] - left[k]
         if not self.set_children(index, middle, keep):
             keep[0] = keep[1] = False
         if left_is_small:

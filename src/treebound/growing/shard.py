@@ -239,7 +239,15 @@ def count_rows(bundle: Bundle, slots: NDArray[np.int32], wide: bool) -> NDArray[
     table = np.zeros((len(slots), size), dtype=np.int64 if weighted else np.uint32)
     for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
         count_shard(
-            bins, shard.codes, shard.labels, shard.units, rows, starts, slots, n_classes, table
+            bins,
+            shard.codes,
+            shard.labels,
+            shard.units,
+            rows,
+            starts,
+            slots,
+            n_classes,
+            table,
         )
     return table.astype(np.int64) if wide else table
 
@@ -297,44 +305,40 @@ class Piece(NamedTuple):
 
 def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
     """The values of the rows of some nodes, as the in-memory growth takes them."""
-    pieces = [Piece([], *_labels_of(bundle, slot)) for slot in slots]
-    filled = [0] * len(slots)
-    for shard, rows in zip(bundle.shards, bundle.rows, strict=True):
-        columns = shard.columns(bundle.bins)
-        for at, slot in enumerate(slots):
-            ids, n = rows.of(slot), len(pieces[at].labels)
-            if len(ids) == n == len(shard.labels):  # all rows, in their order, are not copied
-                pieces[at] = pieces[at]._replace(columns=columns)
-                continue
-            held = _fitting(pieces[at].columns, columns, n)
-            same = [v.astype(own.dtype, copy=False) for v, own in zip(columns, held, strict=True)]
-            take_rows(same, ids, held, filled[at])
-            pieces[at] = pieces[at]._replace(columns=held)
-            filled[at] += len(ids)
-    return pieces
+    by_slot: list[list[Piece]] = [[] for _ in slots]
+    columns: list[list[NDArray[Any]]] = [[] for _ in slots]
+    ids = [[rows.of(slot) for rows in bundle.rows] for slot in slots]
+    for at, shard in enumerate(bundle.shards):
+        values = shard.columns(bundle.bins)
+        for pieces, held, own in zip(by_slot, columns, ids, strict=True):
+            units = None if shard.units is None else shard.units[own[at]]
+            pieces.append(Piece([], shard.labels[own[at]].astype(np.int32), units))
+            if len(shard.labels) == sum(map(len, own)) == len(own[at]):
+                held[:] = values  # all rows, in their order, are not copied
+            else:
+                _add_rows(held, values, own, at)
+    return [
+        _joined(pieces)._replace(columns=held)
+        for pieces, held in zip(by_slot, columns, strict=True)
+    ]
 
 
-def _labels_of(bundle: Bundle, slot: int) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
-    """The classes and weights of the rows of a node."""
-    each = [(s, rows.of(slot)) for s, rows in zip(bundle.shards, bundle.rows, strict=True)]
-    units = [shard.units[ids] for shard, ids in each if shard.units is not None]
-    labels = np.concatenate([shard.labels[ids] for shard, ids in each]).astype(np.int32)
-    return labels, np.concatenate(units) if units else None
-
-
-def _fitting(
-    held: list[NDArray[Any]], columns: Sequence[NDArray[Any]], n: int
-) -> list[NDArray[Any]]:
-    """Room for n rows of columns; a float64 among float32 makes all of a column float64."""
-    if held:
-        return [
-            own.astype(np.result_type(own, values), copy=False)
-            for own, values in zip(held, columns, strict=True)
-        ]
-    # columns of a type in one array: large ones take less time to get
-    types = Counter(values.dtype for values in columns)
-    rooms = {dtype: iter(np.empty((size, n), dtype)) for dtype, size in types.items()}
-    return [next(rooms[values.dtype]) for values in columns]
+def _add_rows(
+    held: list[NDArray[Any]],
+    values: list[NDArray[Any]],
+    ids: list[NDArray[Any]],
+    at: int,
+) -> None:
+    """Add the rows of a shard to those of a node; float64 among float32 makes all float64."""
+    if not held:  # columns of a type in one array: a large one takes less time to get
+        types = Counter(column.dtype for column in values)
+        n = sum(map(len, ids))
+        rooms = {dtype: iter(np.empty((size, n), dtype)) for dtype, size in types.items()}
+        held += [next(rooms[column.dtype]) for column in values]
+    for j, column in enumerate(values):
+        held[j] = held[j].astype(np.result_type(held[j], column), copy=False)
+    same = [column.astype(own.dtype, copy=False) for column, own in zip(values, held, strict=True)]
+    take_rows(same, ids[at], held, sum(map(len, ids[:at])))
 
 
 def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:

@@ -189,7 +189,8 @@ class FastGrowth:
     def __init__(self, objective: Objective, height: int) -> None:
         self._log_classes = log(objective.n_classes)
         self._prices = fast_prices(objective, height)
-        self._depths, self.values = [*range(height + 1)], [self._log_classes] * (height + 1)
+        self._depths = list(range(height + 1))
+        self.values: list[float] = [self._log_classes] * (height + 1)
         self._numbers: dict[tuple[int, int], int] = {}
 
     def join(self, left: int, right: int) -> int:
@@ -204,7 +205,8 @@ class FastGrowth:
 
     def _value(self, left: int, right: int) -> float:
         both = self.values[left] + self.values[right]
-        value = both + self._prices[self._depths[left] - 1] - (log(2.0) if left == right else 0.0)
+        price = self._prices[self._depths[left] - 1]
+        value = both + price - (log(2.0) if left == right else 0.0)
         near = self._log_classes + 40.0  # beyond it the corrections vanish
         if both < near:
             share = exp(self._log_classes - both)

@@ -36,6 +36,7 @@ from treebound.pruning import Pruner, PruningPath, PruningResult
 from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
+from treebound.tree.split import check_unknown
 
 _UNSEEN = Assumption(
     "no figure of the held-out rows was seen before the edits ended, the certificate of the fitted "
@@ -116,6 +117,9 @@ class Model:
     swapped: tuple[int, ...] = ()
     referral: Referral | None = None
     promised: Promised = field(default_factory=Promised)
+
+    def __post_init__(self) -> None:
+        check_unknown(self.unknown, caller="Model")
 
     def __getstate__(self) -> dict[str, Any]:
         state = {own.name: getattr(self, own.name) for own in fields(self)}

@@ -94,7 +94,7 @@ def nearest(region: Any, old: Any) -> tuple[int, float] | None:
 def cheapest(tree: Tree, row: dict[str, Any], own: Any, unknown: str) -> tuple[int, float] | None:
     """The least cost over all ends with another answer, one rule after the other."""
     best = None
-    for rule in to_rules(tree, unknown=unknown):
+    for rule in to_rules(Model(tree, unknown=unknown)):
         if rule.label == own:
             continue
         order = sorted(rule.regions, key=lambda region: tree.columns.index(region.column))

@@ -71,7 +71,7 @@ def categories() -> Tree:
 )
 def test_words_stay_inside_their_boxes_and_boxes_apart(load, leaves: int) -> None:
     tree = grown(load, leaves)
-    display = TreeDisplay(tree).plot()
+    display = TreeDisplay.from_estimator(tree)
     assert_readable(display)
     assert len(display.places_) == tree.n_nodes
 
@@ -79,7 +79,7 @@ def test_words_stay_inside_their_boxes_and_boxes_apart(load, leaves: int) -> Non
 @pytest.mark.filterwarnings("ignore:Glyph")
 @pytest.mark.parametrize("seed", range(4))
 def test_difficult_names_are_readable_too(seed: int) -> None:
-    assert_readable(TreeDisplay(random_tree(seed, 25)).plot())
+    assert_readable(TreeDisplay.from_estimator(random_tree(seed, 25)))
 
 
 def assert_readable(display: TreeDisplay) -> None:
@@ -99,7 +99,7 @@ def assert_readable(display: TreeDisplay) -> None:
 
 def test_a_depth_limit_says_how_many_nodes_it_hides() -> None:
     tree = grown(load_digits, 60)
-    display = TreeDisplay(tree, max_depth=3).plot()
+    display = TreeDisplay.from_estimator(tree, max_depth=3)
     assert_readable(display)
     hidden = [int(t.get_text().split()[1]) for t in display.ax_.texts if "more" in t.get_text()]
     assert len(display.places_) + sum(hidden) == tree.n_nodes
@@ -108,17 +108,19 @@ def test_a_depth_limit_says_how_many_nodes_it_hides() -> None:
 
 def test_thresholds_are_those_of_the_tree() -> None:
     tree = grown(load_breast_cancer, 20)
-    words = " ".join(text.get_text() for text in TreeDisplay(tree).plot().ax_.texts).split()
+    words = " ".join(text.get_text() for text in TreeDisplay.from_estimator(tree).ax_.texts).split()
     shown = [float(number) for sign, number in pairwise(words) if sign == "≤"]
     assert sorted(shown) == sorted(tree.threshold[~tree.is_leaf])
-    rounded = " ".join(text.get_text() for text in TreeDisplay(tree, digits=2).plot().ax_.texts)
+    rounded = " ".join(
+        text.get_text() for text in TreeDisplay.from_estimator(tree, digits=2).ax_.texts
+    )
     assert "≈" in rounded
 
 
 def test_a_figure_fits_the_axes_it_is_given() -> None:
     _, axes = plt.subplots(1, 2, figsize=(10, 4))
     tree = grown(load_iris, 5)
-    display = TreeDisplay(tree).plot(axes[0])
+    display = TreeDisplay.from_estimator(tree, ax=axes[0])
     assert display.ax_ is axes[0]
     assert_readable(display)
 
@@ -126,7 +128,7 @@ def test_a_figure_fits_the_axes_it_is_given() -> None:
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_a_very_deep_tree_can_be_drawn() -> None:
     tree = random_tree(3, 1200, chain=True)
-    display = TreeDisplay(tree, max_depth=40).plot()
+    display = TreeDisplay.from_estimator(tree, max_depth=40)
     assert len(display.places_) == 81
 
 
@@ -163,17 +165,17 @@ def test_the_displays_of_a_fitted_classifier() -> None:
 
 
 def picture_categories():
-    return TreeDisplay(categories()).plot().figure_
+    return TreeDisplay.from_estimator(categories()).figure_
 
 
 def picture_iris():
     tree = grown(load_iris, 5)
-    return TreeDisplay(tree).plot().figure_
+    return TreeDisplay.from_estimator(tree).figure_
 
 
 def picture_depth_limit():
     tree = grown(load_digits, 30)
-    return TreeDisplay(tree, max_depth=2).plot().figure_
+    return TreeDisplay.from_estimator(tree, max_depth=2).figure_
 
 
 def picture_path():

@@ -27,32 +27,22 @@ from treebound._choices import Unknown
 from treebound._extras import require
 from treebound._validation import invalid
 from treebound.data import Column
-from treebound.model_methods import takes_model
+from treebound.model_methods import as_model
 from treebound.tree import Tree
-from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, check_unknown, splits_of
+from treebound.tree.split import Split, splits_of
 
 _ML = "ai.onnx.ml"
 _LEFT, _RIGHT = 0.0, 1.0  # how the sides of a split of categories are encoded
 
 
-@takes_model
-def to_onnx(
-    tree: Tree,
-    *,
-    unknown: Unknown = "other",
-    smoothing: Smoothing | None = "shrinkage",
-    missing_text: str = "",
-) -> Any:
+def to_onnx(source: Any, *, missing_text: str = "") -> Any:
     """Export the tree as an ONNX model with the same predictions.
 
     Parameters
     ----------
-    tree
-        See :func:`treebound.exchange.to_python`.
-    unknown, smoothing
-        See :func:`treebound.exchange.to_python`. A graph cannot raise errors, so ``"error"`` is
-        not possible.
+    source
+        See :func:`treebound.exchange.to_python`. A graph cannot raise errors, so
+        ``unknown="error"`` is not possible.
     missing_text : str
         The text that marks a missing value in a string column.
 
@@ -67,16 +57,16 @@ def to_onnx(
     Raises
     ------
     ValueError
-        If ``unknown`` is ``"error"``.
+        If the model's ``unknown`` is ``"error"``.
     """
     onnx = require("onnx", extra="onnx", why="Writing an ONNX model")
-    check_unknown(unknown, caller="to_onnx")
-    if unknown == "error":
+    model = as_model(source, "to_onnx")
+    tree, weights = model.tree, model.node_probabilities
+    if model.unknown == "error":
         hint = "an ONNX graph cannot raise errors; choose another policy."
-        raise invalid("unknown", "to_onnx", "another policy than 'error'", unknown, hint)
+        raise invalid("unknown", "to_onnx", "another policy than 'error'", model.unknown, hint)
     graph = _Graph(onnx, tree, missing_text)
-    weights = probabilities(tree, smoothing)
-    entries = _entries(tree, graph, unknown)
+    entries = _entries(tree, graph, model.unknown)
     graph.close_inputs()
     votes = graph.probabilities
     graph.add_ensemble(entries, weights, votes)

@@ -15,11 +15,10 @@ from treebound._choices import Unknown
 from treebound._extras import require
 from treebound.data import Column
 from treebound.data.raw import is_missing
-from treebound.model_methods import takes_model
+from treebound.model_methods import as_model
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
-from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, check_unknown, plain, splits_of
+from treebound.tree.split import Split, plain, splits_of
 
 _WORDS = frozenset(
     ("if", "and", "or", "then", "in", "not", "is", "missing", "present", "true", "false", "inf")
@@ -228,22 +227,15 @@ class Rules(Sequence[Rule]):
         return pandas.DataFrame(table)
 
 
-@takes_model
-def to_rules(
-    tree: Tree, *, smoothing: Smoothing | None = "shrinkage", unknown: Unknown = "other"
-) -> Rules:
+def to_rules(source: Any) -> Rules:
     """The tree as if-then rules, one for each leaf, with the same predictions.
 
     Parameters
     ----------
-    tree : Tree or BoundTreeClassifier
-        For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
-    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
-        How counts become probabilities; a number is the strength of shrinkage.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories. With ``"stop"`` there is one more rule for each node
-        where rows may stop; with ``"error"`` no rule matches a row with an unknown category in a
-        column that the tree splits on.
+    source : BoundTreeClassifier, Model or Tree
+        With ``unknown="stop"`` there is one more rule for each node where rows may stop; with
+        ``"error"`` no rule matches a row with an unknown category in a column that the tree splits
+        on.
 
     Returns
     -------
@@ -259,8 +251,8 @@ def to_rules(
     >>> print(to_rules(clf)[0].premise)
     "petal length (cm)" <= 2
     """
-    check_unknown(unknown, caller="to_rules")
-    chances = probabilities(tree, smoothing).tolist()
+    model = as_model(source, "to_rules")
+    tree, chances = model.tree, model.node_probabilities.tolist()
     counts, answers = tree.counts.tolist(), tree.label.tolist()
     labels = [plain(label) for label in tree.classes.tolist()]
     return Rules(
@@ -273,7 +265,7 @@ def to_rules(
             rows=int(tree.rows[node]),
             counts=dict(zip(labels, counts[node], strict=True)),
         )
-        for node, regions in _ways(tree, unknown)
+        for node, regions in _ways(tree, model.unknown)
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from treebound._choices import Unknown
-from treebound.model_methods import takes_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.show.colours import class_colours
 from treebound.show.words import answer, class_and_counts, node_lines, tree_in_words, typeset
 from treebound.tree import Tree
@@ -17,31 +18,19 @@ _FRAME = "font-family:monospace;font-size:12px;line-height:1.5;overflow-x:auto;m
 _BAR = "display:inline-flex;width:60px;height:9px;vertical-align:middle;margin-right:6px"
 
 
-@takes_model
-def to_text(
-    tree: Tree,
-    *,
-    max_depth: int | None = None,
-    digits: int | None = None,
-    unknown: Unknown = "other",
-    swapped: Collection[int] = (),
-) -> str:
+def to_text(source: Any, *, max_depth: int | None = None, digits: int | None = None) -> str:
     """The tree as indented text, one line for each side of a split.
 
     Parameters
     ----------
-    tree : Tree or BoundTreeClassifier
-        For a fitted classifier, its tree and ``unknown`` are used.
+    source : BoundTreeClassifier, Model or Tree
+        With ``unknown="error"`` a split on two declared categories reads ``= male`` instead of
+        ``≠ female``.
     max_depth : int, optional
         Deeper nodes are omitted and counted.
     digits : int, optional
         Significant digits of thresholds; rounded ones are marked with ``≈``. By default they are
         exact.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories; with ``"error"`` a split on two declared categories
-        reads ``= male`` instead of ``≠ female``.
-    swapped : collection of int
-        Nodes whose right branch is written first.
 
     Returns
     -------
@@ -61,35 +50,35 @@ def to_text(
     |   petal width (cm) <= 1.75: versicolor (49 / 54)
     |   petal width (cm) > 1.75: virginica (45 / 46)
     """
+    model = as_model(source, "to_text")
+    tree = model.tree
     if tree.n_nodes == 1:
         return class_and_counts(tree, 0)
     lines = []
     limit = None if max_depth is None else max(max_depth, 1)
-    for node, words, inner in printed(tree, unknown, swapped, limit, digits):
+    for node, words, inner in _printed(model, limit, digits):
         line = f"{_indent(int(tree.node_depth[node]) - 1)}{words}"
         lines.append(line if inner else f"{line}: {' '.join(node_lines(tree, node, None))}")
     return "\n".join(lines[1:])  # without the root, which has no condition
 
 
-def printed(
-    tree: Tree,
-    unknown: Unknown,
-    swapped: Collection[int],
+def _printed(
+    model: Model,
     max_depth: int | None,
     digits: int | None = None,
     style: Callable[[str], str] = str,
 ) -> Iterator[tuple[int, str, bool]]:
     """The nodes in the order of printing, how they are reached, and whether others follow below."""
-    stack = [(0, "")]
+    tree, stack = model.tree, [(0, "")]
     while stack:
         node, words = stack.pop()
         deep = max_depth is not None and int(tree.node_depth[node]) >= max_depth
         inner = bool(tree.left[node] >= 0) and not deep
         yield node, words, inner
         if inner:
-            split = split_of(tree, node, unknown=unknown)
+            split = split_of(tree, node, unknown=model.unknown)
             sides = [(False, tree.right[node]), (True, tree.left[node])]
-            for left, child in sides[::-1] if node in swapped else sides:
+            for left, child in sides[::-1] if node in model.swapped else sides:
                 side = style(answer(split, left=left, digits=digits))
                 stack.append((int(child), f"{one_line(split.column.name)} {side}"))
 
@@ -99,20 +88,13 @@ def _indent(depth: int) -> str:
     return "|   " * depth if depth <= _DEEP else "|   " * _DEEP + f"... depth {depth}: "
 
 
-@takes_model
-def to_notebook(
-    tree: Tree,
-    *,
-    max_depth: int = 4,
-    max_lines: int = 40,
-    unknown: Unknown = "other",
-    target: str | None = None,
-    swapped: Collection[int] = (),
-) -> str:
+def to_notebook(source: Any, *, max_depth: int = 4, max_lines: int = 40) -> str:
     """The tree as lines of HTML, one for each node, with a bar of class proportions."""
+    model = as_model(source, "to_notebook")
+    tree, target = model.tree, model.target
     lines: list[str] = []
     left = tree.n_nodes
-    for node, words, inner in printed(tree, unknown, swapped, max_depth, style=typeset):
+    for node, words, inner in _printed(model, max_depth, style=typeset):
         if len(lines) >= max_lines:
             break
         lines.append(_line(tree, node, words, inner))

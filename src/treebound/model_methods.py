@@ -47,8 +47,9 @@ def learned(name: str, description: str) -> Any:
     return property(attribute, doc=description)
 
 
-# The first parameter of a function, in its description.
-_FIRST = re.compile(r"(\nParameters\n-+\n)\w+(?: : .*)?\n(?:    .*\n)*")
+# The first parameter of a function, in its description, and the heading if it is the only one.
+_FIRST = re.compile(r"(\nParameters\n-+\n)\w+(?: : .*)?\n(?:    .*\n)*(?=\S)")
+_ONLY = re.compile(r"\nParameters\n-+\n\w+(?: : .*)?\n(?:    .*\n)*\n")
 
 
 def as_method(
@@ -66,7 +67,7 @@ def as_method(
     text = cleandoc(function.__doc__ or "")
     if listed:
         text, _, _ = text.partition("\n\nExamples\n")
-    summary, *others = _FIRST.sub(r"\1", text, count=1).split("\n\n")
+    summary, *others = _FIRST.sub(r"\1", _ONLY.sub("\n", text), count=1).split("\n\n")
     if listed:
         name = f"{function.__module__.rpartition('.')[0]}.{function.__name__}"
         others.append(f"See Also\n--------\n{name} : The same as a function, also of a tree.")

@@ -230,12 +230,13 @@ class Rules(Sequence[Rule]):
 def to_rules(source: Any) -> Rules:
     """The tree as if-then rules, one for each leaf, with the same predictions.
 
+    With ``unknown="stop"`` there is one more rule for each node where rows may stop; with
+    ``"error"`` no rule matches a row with an unknown category in a column that the tree splits on.
+
     Parameters
     ----------
-    source : BoundTreeClassifier, Model or Tree
-        With ``unknown="stop"`` there is one more rule for each node where rows may stop; with
-        ``"error"`` no rule matches a row with an unknown category in a column that the tree splits
-        on.
+    source
+        See :func:`treebound.show.to_text`.
 
     Returns
     -------

@@ -24,8 +24,8 @@ def to_text(source: Any, *, max_depth: int | None = None, digits: int | None = N
     Parameters
     ----------
     source : BoundTreeClassifier, Model or Tree
-        With ``unknown="error"`` a split on two declared categories reads ``= male`` instead of
-        ``≠ female``.
+        Unknown categories and probabilities are as it has them; ``Model(tree, unknown="stop")``
+        chooses them for a tree.
     max_depth : int, optional
         Deeper nodes are omitted and counted.
     digits : int, optional

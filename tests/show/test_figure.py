@@ -20,6 +20,7 @@ from matplotlib.testing.compare import compare_images  # noqa: E402
 import treebound as tb  # noqa: E402
 from treebound.data import Column, Sample  # noqa: E402
 from treebound.growing import GrowOptions, grow  # noqa: E402
+from treebound.pruning.path import ListedPath  # noqa: E402
 from treebound.show import CertificateDisplay, PruningPathDisplay, TreeDisplay  # noqa: E402
 from treebound.tree import Tree  # noqa: E402
 
@@ -139,20 +140,24 @@ def test_displays_take_a_tree_and_a_model() -> None:
             PruningPathDisplay.from_estimator(source)
 
 
+def path_of(scores, errors, leaves, chosen: int) -> ListedPath:
+    tree = categories()
+    curves = np.array(errors), np.array(scores)
+    path = ListedPath(tree, [tree] * len(scores), *curves, chosen=chosen)
+    path.leaves = np.array(leaves)
+    return path
+
+
 def test_the_path_display_marks_the_chosen_step() -> None:
-    display = PruningPathDisplay([9, 7.5, 8], [0, 1, 4], [9, 4, 1], chosen=1).plot()
+    display = PruningPathDisplay(path_of([9, 7.5, 8], [0, 1, 4], [9, 4, 1], 1)).plot()
     for ax, value in zip(display.axes_, (7.5, 1, 4), strict=True):
         assert [line.get_xydata().tolist() for line in ax.lines][-1] == [[1.0, value]]
-    _, axes = plt.subplots(1, 2)
-    inside = PruningPathDisplay([9, 7.5, 8], [0, 1, 4], [9, 4, 1], chosen=1).plot(axes[1])
-    assert inside.figure_ is axes[1].figure
 
 
 def test_the_displays_of_a_fitted_classifier() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     clf = tb.BoundTreeClassifier().fit(X, y)
-    path = PruningPathDisplay.from_estimator(clf)
-    assert path.scores.tolist() == clf.pruning_path_.scores.tolist()
+    assert PruningPathDisplay.from_estimator(clf).path is clf.pruning_path_
     drawn = CertificateDisplay.from_estimator(clf)
     assert drawn.leaves[drawn.chosen] == clf.n_leaves_
     assert drawn.bounds[drawn.chosen] == pytest.approx(clf.certificate_.risk)
@@ -181,7 +186,7 @@ def picture_depth_limit():
 def picture_path():
     steps = np.arange(30)
     scores = 40 - steps + 0.05 * steps**2
-    return PruningPathDisplay(scores, steps**1.5, 60 - 2 * steps, chosen=10).plot().figure_
+    return PruningPathDisplay(path_of(scores, steps**1.5, 60 - 2 * steps, 10)).plot().figure_
 
 
 def picture_certificate():

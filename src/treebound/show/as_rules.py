@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -159,7 +159,7 @@ class Rule:
         )
 
 
-class Rules(Sequence[Rule]):
+class Rules(tuple[Rule, ...]):
     """The rules of a tree, in the order of its leaves; exactly one matches each row.
 
     As text (``str``), a rule is ``if CONDITIONS then LABEL  # rows, probability, counts``.
@@ -177,28 +177,10 @@ class Rules(Sequence[Rule]):
 
     joined by ``and``, or the word ``true``. Names that are not one plain word, and categories and
     labels, are JSON: ``"petal length (cm)" <= 2.45``.
-
-    Parameters
-    ----------
-    rules : iterable of Rule
-        One for each leaf.
     """
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self._rules = tuple(rules)
-
-    @overload
-    def __getitem__(self, place: int) -> Rule: ...
-    @overload
-    def __getitem__(self, place: slice) -> Rules: ...
-    def __getitem__(self, place: int | slice) -> Rule | Rules:
-        return Rules(self._rules[place]) if isinstance(place, slice) else self._rules[place]
-
-    def __len__(self) -> int:
-        return len(self._rules)
-
     def __str__(self) -> str:
-        return "\n".join(map(str, self._rules))
+        return "\n".join(map(str, self))
 
     def __repr__(self) -> str:
         return f"<{len(self)} rules>\n{self}"
@@ -213,16 +195,11 @@ class Rules(Sequence[Rule]):
             each class.
         """
         pandas = require("pandas", extra="study", why="A data frame of rules")
-        labels = list(self._rules[0].counts) if self._rules else []
-        table = {
-            "node": [rule.node for rule in self],
-            "rule": [rule.premise for rule in self],
-            "label": [rule.label for rule in self],
-            "probability": [rule.probability for rule in self],
-            "rows": [rule.rows for rule in self],
-            "weight": [rule.weight for rule in self],
+        names = {"node": "node", "premise": "rule"} | {
+            name: name for name in ("label", "probability", "rows", "weight")
         }
-        for label in labels:
+        table = {word: [getattr(rule, name) for rule in self] for name, word in names.items()}
+        for label in self[0].counts:
             table[f"count {label}"] = [rule.counts[label] for rule in self]
         return pandas.DataFrame(table)
 

@@ -6,7 +6,7 @@ import html
 import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from treebound.show.words import answer, count, number
 from treebound.tree import Tree
 from treebound.tree.route import path_to
 from treebound.tree.split import Split, one_line, plain, split_of
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _FRAME = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:60em"
 _HEADINGS = ("because", "this row", "training rows that went this way")
@@ -235,22 +232,6 @@ class Explanation:
             parts.append(f'<table style="{style}">{body}</table>')
         parts += [f"<div>{html.escape(typeset_in(line))}</div>" for line in self._sentences]
         return f'<div class="treebound-explanation" style="{_FRAME}">{"".join(parts)}</div>'
-
-    def __rich__(self) -> RenderableType:
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
-        heading = Text.assemble((self._heading, "bold"), f" ({self._support(self.answer)})")
-        parts: list[RenderableType] = [heading]
-        if self.path:
-            table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-            for name in _HEADINGS:
-                table.add_column(name, overflow="fold")
-            for line in self._table:
-                table.add_row(*map(Text, line))
-            parts.append(table)
-        return Group(*parts, *map(Text, self._sentences))
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for JSON."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -22,9 +21,7 @@ from treebound.tree import Tree
 from treebound.tree.route import path_to
 from treebound.tree.split import Split, one_line, plain, split_of
 
-_FRAME = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:60em"
 _HEADINGS = ("because", "this row", "training rows that went this way")
-_CELL = "text-align:left;padding:1px 14px 1px 0;white-space:nowrap"
 
 
 @dataclass(frozen=True)
@@ -174,11 +171,6 @@ class Explanation:
 
     # -- in words --------------------------------------------------------------------------
 
-    @property
-    def _heading(self) -> str:
-        name = one_line(self.answer)
-        return name if self.target is None else f"{one_line(self.target)} = {name}"
-
     def _support(self, label: Any) -> str:
         weight = sum(self.counts.values())
         return (
@@ -186,10 +178,16 @@ class Explanation:
             f"{count(weight)} training examples here"
         )
 
-    @property
-    def _sentences(self) -> list[str]:
-        """The lines below the path."""
-        lines = []
+    def __str__(self) -> str:
+        target = "" if self.target is None else f"{one_line(self.target)} = "
+        lines = [f"{target}{one_line(self.answer)} ({self._support(self.answer)})"]
+        if self.path:
+            table = [_HEADINGS] + [
+                (step.condition, step.shown_value, f"{count(step.rows)} of {count(step.of)}")
+                for step in self.path
+            ]
+            wide = [max(len(line[k]) for line in table) for k in (0, 1)]
+            lines += [f"  {a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in table]
         if not self.path and not self.stopped:
             lines.append("The tree has no splits: every row gets this answer.")
         if self.stopped:
@@ -200,38 +198,9 @@ class Explanation:
             lines.append(f"It would be {self.counterfactual}")
         elif self.path:
             lines.append("No change of known values gives another answer.")
-        return lines
+        return "\n".join(lines)
 
-    @property
-    def _table(self) -> list[tuple[str, str, str]]:
-        return [
-            (step.condition, step.shown_value, f"{count(step.rows)} of {count(step.of)}")
-            for step in self.path
-        ]
-
-    def __str__(self) -> str:
-        lines = [f"{self._heading} ({self._support(self.answer)})"]
-        if self.path:
-            table = [_HEADINGS, *self._table]
-            wide = [max(len(line[k]) for line in table) for k in (0, 1)]
-            lines += [f"  {a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in table]
-        return "\n".join(lines + self._sentences)
-
-    def _repr_html_(self) -> str:
-        def cells(texts: tuple[str, str, str], tag: str) -> str:
-            row = (f'<{tag} style="{_CELL}">{html.escape(typeset_in(t))}</{tag}>' for t in texts)
-            return f"<tr>{''.join(row)}</tr>"
-
-        parts = [
-            f"<div><b>{html.escape(self._heading)}</b> "
-            f"({html.escape(self._support(self.answer))})</div>"
-        ]
-        if self.path:
-            body = cells(_HEADINGS, "th") + "".join(cells(line, "td") for line in self._table)
-            style = "border-collapse:collapse;font-size:inherit"
-            parts.append(f'<table style="{style}">{body}</table>')
-        parts += [f"<div>{html.escape(typeset_in(line))}</div>" for line in self._sentences]
-        return f'<div class="treebound-explanation" style="{_FRAME}">{"".join(parts)}</div>'
+    __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for JSON."""
@@ -260,11 +229,6 @@ def value_in_words(value: Any) -> str:
     if value is None:
         return "missing"
     return number(value) if isinstance(value, float) and math.isfinite(value) else one_line(value)
-
-
-def typeset_in(text: str) -> str:
-    """Words with ``≤`` instead of ``<=``."""
-    return text.replace(" <= ", " ≤ ")
 
 
 def explain(source: Any, row: Any) -> Explanation:

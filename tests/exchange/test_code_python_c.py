@@ -252,21 +252,9 @@ def test_whole_numbers_above_two_to_the_53_stay_apart(tmp_path) -> None:
 # -- what is refused -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"output": "leaf"}, "The 'output' parameter of to_python must be"),
-        ({"name": "two words"}, "The 'name' parameter of to_python must be"),
-        ({"name": "class"}, "The 'name' parameter of to_python must be"),
-        ({"name": "_number"}, "The 'name' parameter of to_python must be"),
-        ({"name": "CLASSES"}, "The 'name' parameter of to_python must be"),
-        ({"name": "bool"}, "The 'name' parameter of to_python must be"),
-        ({"name": "ValueError"}, "The 'name' parameter of to_python must be"),
-    ],
-)
-def test_options_are_checked(options: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        to_python(random_tree(0, 2), **options)
+def test_options_are_checked() -> None:
+    with pytest.raises(ValueError, match="The 'output' parameter of to_python must be"):
+        to_python(random_tree(0, 2), output="leaf")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["two words", "x_age", "x", "é", "", "1st", "_row"])

@@ -243,11 +243,11 @@ def to_rules(source: Any) -> Rules:
             rows=int(tree.rows[node]),
             counts=dict(zip(labels, counts[node], strict=True)),
         )
-        for node, regions in _ways(tree, model.unknown)
+        for node, regions in ends(tree, model.unknown)
     )
 
 
-def _ways(tree: Tree, unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]]]:
+def ends(tree: Tree, unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]]]:
     """Every end of the tree with its regions, without recursion."""
     splits = splits_of(tree, unknown=unknown)
     # with "error", an unknown category is refused in every column that the tree asks

@@ -84,8 +84,8 @@ class ColumnDocument(_Object):
 class MonotoneDocument(_Object):
     """Columns in which probabilities only rise or fall: their signs, and classes low to high."""
 
-    signs: list[Annotated[int, Meta(ge=-1, le=1)]]
-    order: list[Whole]
+    signs: tuple[Annotated[int, Meta(ge=-1, le=1)], ...]
+    order: tuple[Whole, ...]
 
 
 class NodesDocument(_Object):
@@ -113,12 +113,12 @@ class ChoiceDocument(_Object):
     rule: Size | None = None
     reason: str = ""
     unit: str = "error"
-    weights: list[Weight] = field(default_factory=list)
-    losses: list[Weight] = field(default_factory=list)
-    leaves: list[Annotated[int, Meta(ge=1, le=2**31 - 1)]] = field(default_factory=list)
+    weights: tuple[Weight, ...] = ()
+    losses: tuple[Weight, ...] = ()
+    leaves: tuple[Annotated[int, Meta(ge=1, le=2**31 - 1)], ...] = ()
     standard_error: Weight | None = None
     constant: Weight | None = None
-    strengths: list[Positive] = field(default_factory=list)
+    strengths: tuple[Positive, ...] = ()
 
 
 class PathDocument(_Object):
@@ -224,8 +224,8 @@ class ModelDocument(_Object):
     parameters: dict[str, Any] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
     no_certificate: str = ""
-    edits: list[str] = field(default_factory=list)
-    swapped: list[int] = field(default_factory=list)
+    edits: tuple[str, ...] = ()
+    swapped: tuple[int, ...] = ()
     pruning: PathDocument | None = None
     held_out: HeldOutDocument | None = None
     proof: ProofDocument | None = None
@@ -233,7 +233,7 @@ class ModelDocument(_Object):
     referral: ReferralDocument | None = None
     row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
-    promised: list[PromiseDocument] = field(default_factory=list)
+    promised: tuple[PromiseDocument, ...] = ()
 
 
 def json_schema() -> dict[str, Any]:

@@ -157,7 +157,7 @@ def loads(text: str | bytes) -> Model:
         promised=_promised(document.promised),
         parameters=parameters.values() if document.parameters else {},
         no_certificate=document.no_certificate,
-        edits=tuple(document.edits),
+        edits=document.edits,
         swapped=_swapped(document.swapped, tree),
     )
 
@@ -167,11 +167,11 @@ def _optional(convert: Callable[..., R], value: Any, *others: Any) -> R | None:
     return None if value is None else convert(value, *others)
 
 
-def _swapped(nodes: list[int], tree: Tree) -> tuple[int, ...]:
+def _swapped(nodes: tuple[int, ...], tree: Tree) -> tuple[int, ...]:
     for at, node in enumerate(nodes):
         if not (0 <= node < tree.n_nodes and tree.left[node] >= 0):
             raise FormatError(f"swapped[{at}]", f"{node!r:.40} is not an inner node")
-    return tuple(nodes)
+    return nodes
 
 
 def _document(model: Model, row_record: bool) -> doc.ModelDocument:
@@ -251,13 +251,9 @@ def _choice(document: doc.ChoiceDocument) -> WeightChoice:
             same_size(values, len(document.weights), f"pruning.choice.{name}")
     if document.rule is not None and document.weight not in document.weights:
         raise FormatError("pruning.choice.weight", "must be one of the weights")
-    fields = msgspec.structs.asdict(document)
-    for name, value in fields.items():
-        if isinstance(value, list):
-            fields[name] = tuple(value)
-        elif value is None and name != "rule":
-            fields[name] = math.nan
-    return WeightChoice(**fields)
+    given = msgspec.structs.asdict(document)
+    none = [name for name in ("standard_error", "constant") if given[name] is None]
+    return WeightChoice(**{**given, **dict.fromkeys(none, math.nan)})
 
 
 # -- parameters, held-out rows, certificate, record of rows ---------------------------------------
@@ -278,18 +274,21 @@ def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitPar
     return fitted
 
 
+def _counts(rows: list[list[int]], where: str, tree: Tree) -> NDArray[np.int64]:
+    """Rows of each class at each node of a tree."""
+    return table_of(rows, where, (tree.n_nodes, tree.n_classes), np.int64)
+
+
 def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
-    shape = (grown.n_nodes, grown.n_classes)
-    counts = table_of(document.counts, "held_out.counts", shape, np.int64)
+    counts = _counts(document.counts, "held_out.counts", grown)
     if counts[0].sum() != document.m or document.errors > document.m:
         raise FormatError("held_out", "must have m rows at the root, and no more errors")
     return HeldOut(**{**msgspec.structs.asdict(document), "counts": counts}, shown_before=True)
 
 
 def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
-    shape = (tree.n_nodes, tree.n_classes)
-    counts_a = table_of(document.counts_a, f"{where}.counts_a", shape, np.int64)
-    counts_b = table_of(document.counts_b, f"{where}.counts_b", shape, np.int64)
+    counts_a = _counts(document.counts_a, f"{where}.counts_a", tree)
+    counts_b = _counts(document.counts_b, f"{where}.counts_b", tree)
     if ((counts_a + counts_b).sum(axis=1) != tree.rows).any():
         raise FormatError(where, "must have counts that add up to the rows of each node")
     prices = (document.log_splits, document.log_stops)
@@ -344,7 +343,7 @@ def _step(document: doc.ModelDocument) -> int | None:
 
 
 def _row_counts(counts: list[list[int]], grown: Tree) -> NDArray[np.int64]:
-    table = table_of(counts, "row_counts", (grown.n_nodes, grown.n_classes), np.int64)
+    table = _counts(counts, "row_counts", grown)
     if (table.sum(axis=1) != grown.rows).any():
         raise FormatError("row_counts", "must add up to the rows of each node")
     return table
@@ -355,7 +354,7 @@ def _sketch_document(sketch: RowSketch) -> doc.SketchDocument:
     return doc.SketchDocument(hashes, sketch.counts.tolist(), sketch.rows)
 
 
-def _promised(documents: list[doc.PromiseDocument]) -> Promised:
+def _promised(documents: tuple[doc.PromiseDocument, ...]) -> Promised:
     return Promised(
         Promise(
             _optional(_sketch, each.rows, f"promised[{at}].rows"),

@@ -140,9 +140,7 @@ def nodes_of(tree: Tree) -> NodesDocument:
         tree,
         threshold=threshold,
         counts=_short(tree.counts).tolist(),
-        monotone=None
-        if order is None
-        else doc.MonotoneDocument(list(order.signs), list(order.order)),
+        monotone=None if order is None else document_of(doc.MonotoneDocument, order),
     )
 
 
@@ -193,7 +191,7 @@ def tree_of(
             counts=counts,
             columns=columns,
             classes=classes,
-            monotone=None if order is None else Monotone(tuple(order.signs), tuple(order.order)),
+            monotone=None if order is None else Monotone(order.signs, order.order),
         )
     except ValueError as error:
         raise FormatError(where, f"is not a tree: {error}".rstrip(".")) from None

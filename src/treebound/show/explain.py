@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -214,9 +215,8 @@ class Explanation:
             "counts": [[label, weight] for label, weight in self.counts.items()],
             "path": [step.to_dict() for step in self.path],
             "next_best": self.next_best,
-            "counterfactual": None
-            if changed is None
-            else {
+            "counterfactual": changed
+            and {
                 "answer": changed.answer,
                 "node": changed.node,
                 "changes": [vars(change) for change in changed.changes],
@@ -299,26 +299,14 @@ def _value(raw: RawColumn, column: Column) -> Any:
 
 def _steps(
     tree: Tree, node: int, cells: list[Cell], values: list[Any], unknown: Unknown
-) -> list[Step]:
-    way = path_to(tree, node)
-    steps = []
-    for here, child in pairwise(way):
+) -> Iterator[Step]:
+    """The splits above a node."""
+    for here, child in pairwise(path_to(tree, node)):
         split = split_of(tree, here, unknown=unknown)
-        at = split.feature
-        value, cell = values[at], cells[at]
+        value, cell = values[split.feature], cells[split.feature]
         known = split.is_real or value is None or cell not in (MISSING, UNKNOWN)
-        steps.append(
-            Step(
-                node=here,
-                split=split,
-                left=bool(tree.left[here] == child),
-                value=value,
-                known=known,
-                rows=int(tree.rows[child]),
-                of=int(tree.rows[here]),
-            )
-        )
-    return steps
+        rows, of = int(tree.rows[child]), int(tree.rows[here])
+        yield Step(here, split, bool(tree.left[here] == child), value, known, rows, of)
 
 
 def _grids(tree: Tree, table: Table, row: Any) -> list[Grid]:

@@ -29,9 +29,9 @@ from treebound.certificate.training import certify_tree, reason_against
 from treebound.data import Matrix, Sample
 from treebound.data.streams import is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
-from treebound.growing import GrowOptions
-from treebound.model_rows import RowReader, Tested
-from treebound.pruning import PruningPath, PruningResult
+from treebound.growing import GrowOptions, grow
+from treebound.model_rows import RowReader, Tested, new_missing
+from treebound.pruning import Pruner, PruningPath, PruningResult
 from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
@@ -232,6 +232,37 @@ class Model(RowReader):
         kept: dict[str, Any] = {**dict.fromkeys(names), **changes}
         return replace(self, tree=tree, **kept)
 
+    def prune(
+        self,
+        pruner: Pruner,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        validation: tuple[Any, ...] | None = None,
+    ) -> Model:
+        """The model with its grown tree pruned again, see :func:`treebound.prune`."""
+        sample = None if X is None else self.read_sample(X, y, sample_weight)
+        unseen = None if validation is None else self.read_sample(*validation)
+        tree = self.grown if sample is None else self.grown.recounted(sample)
+        result = pruner.prune(
+            tree, sample, validation=unseen, grow=partial(grow, options=self.options)
+        )
+        rows = self.rows
+        if rows is not None and sample is not None:
+            rows = rows.with_rows("training", self.hashes(X, y))
+        if rows is not None and validation is not None:
+            rows = rows.with_rows("validation", self.hashes(*validation[:2]))
+        reason = "" if sample is None else new_missing(result.path.first, sample.columns)
+        return self.with_tree(
+            result.tree,
+            pruning=result,
+            smoothing=smoothing_after(result, self.parameters.get("smoothing", self.smoothing)),
+            row_counts=row_counts(result.path.first, sample),
+            rows=rows,
+            no_certificate=reason or self.no_certificate * (sample is None),
+        )
+
     # -- certificates ----------------------------------------------------------------------
 
     @cached_property
@@ -272,6 +303,29 @@ class Model(RowReader):
         raised = "The held-out rows were counted on the grown tree; this tree has raised subtrees."
         return None if self.certificate is not None else self._reason or raised
 
+    def certify(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        kind: CertificateKind | None = None,
+        delta: float | None = None,
+    ) -> Certificate:
+        """Bound the risk of the tree on new examples, see :func:`treebound.certify`."""
+        level = self.delta if delta is None else delta
+        if X is None or self.referral is not None:
+            return self._own(kind, level)
+        if kind in (None, "held-out"):
+            return self.certify_tested(self.tested(X, y), kind, delta=delta)
+        if is_stream(X):
+            raise invalid("kind", "certify", "None or 'held-out' for rows in batches", kind)
+        if kind == "prior":
+            return self._from_prior(X, y, level)
+        if kind != "training":
+            must = "'training', 'prior' or 'held-out' for rows that are given"
+            raise invalid("kind", "certify", must, kind)
+        return self._from_training(X, y, level)
+
     def certify_tested(
         self,
         tested: Tested,
@@ -279,7 +333,7 @@ class Model(RowReader):
         *,
         delta: float | None = None,
     ) -> Certificate:
-        """Bound the risk from rows that were counted, see :func:`treebound.certify`."""
+        """Bound the risk from rows that were counted, see :meth:`certify`."""
         level, seen = self.delta if delta is None else delta, tested.seen
         if kind is None:
             if self.rows is None:
@@ -291,7 +345,7 @@ class Model(RowReader):
             if seen.some:
                 raise ValueError(seen.refusal)
             if seen.all:
-                return self.certify_own(None, level)
+                return self._own(None, level)
         wrong = self.tree.label[:, None] != np.arange(len(self.classes))
         rows, errors = tested.counts.sum(axis=0), (tested.counts * wrong).sum(axis=0)
         m = int(rows.sum())
@@ -303,7 +357,7 @@ class Model(RowReader):
             self.tree, partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
         )
 
-    def certify_own(self, kind: str | None, delta: float) -> Certificate:
+    def _own(self, kind: str | None, delta: float) -> Certificate:
         """The certificate from the rows of fit; a tree that refers has a promise instead."""
         own: CertificateKind = "training" if self.held_out is None else self.held_out.kind
         own = own if self.proof is None else "prior"
@@ -319,6 +373,12 @@ class Model(RowReader):
             raise ValueError(f"There is no certificate for this tree. {self.certificate_reason}")
         return certificate
 
+    def _from_prior(self, X: Any, y: Any, delta: float) -> Certificate:
+        """The certificate of any tree from all training rows, in the order of ``fit``."""
+        sample = replace(self.read_sample(X, y, whole=True), factors=None)
+        proof = self.prior(sample).certify(self.tree, delta).proof
+        return certify_proof(self.tree, proof, delta, self.unknown)
+
     def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
         """The rows that fit held out, at each node, and how many trees share their delta."""
         if self.held_out is None:
@@ -330,6 +390,18 @@ class Model(RowReader):
         """The prior of fit again, from its rows in their order."""
         options = PriorOptions.of(self.options.thresholds, self.options.max_depth)
         return Prior(sample, self.parameters.get("random_state", 0), options)
+
+    def _from_training(self, X: Any, y: Any, delta: float) -> Certificate:
+        """The certificate from training rows that are given, each counted once."""
+        sample = self.read_test(X, y)
+        reason = new_missing(self.tree, sample.columns)
+        if reason:
+            raise ValueError(f"There is no certificate for this tree. {reason}")
+        counted = replace(self.tree.recounted(sample), label=self.tree.label)
+        if _same_counts(counted, self.tree):
+            counted = self.tree  # its own training rows: which of them name its splits is known
+        errors, _ = self.errors_on(X, y)
+        return certify_tree(counted, errors=errors, delta=delta, unknown=self.unknown)
 
 
 def smoothing_after(result: PruningResult | None, smoothing: Smoothing | None) -> Smoothing | None:
@@ -345,3 +417,8 @@ def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:
         return None
     counts, _ = tree.counts_on(replace(sample, weight=None))
     return counts.astype(np.int64)
+
+
+def _same_counts(counted: Tree, tree: Tree) -> bool:
+    same = tree.counted and (counted.weighted, counted.columns) == (tree.weighted, tree.columns)
+    return same and np.array_equal(counted.counts, tree.counts)

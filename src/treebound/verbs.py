@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from treebound._choices import CertificateKind
 from treebound._validation import invalid
 from treebound.certificate.certificate import Certificate
-from treebound.certificate.frontier import certify_proof
-from treebound.certificate.training import certify_tree
 from treebound.data import Sample
-from treebound.data.streams import in_database, is_stream
+from treebound.data.streams import in_database
 from treebound.exchange.sklearn_tree import SklearnTree, structure_of, to_sklearn
-from treebound.growing import grow
-from treebound.model import Model, row_counts, smoothing_after
+from treebound.model import Model
 from treebound.model_methods import as_model
-from treebound.model_rows import Tested, new_missing
 from treebound.pruning import Pruner, make_pruner
 from treebound.pruning.weight import default_weight
 from treebound.tree.model import Tree
@@ -89,7 +83,9 @@ def prune(
     if _is_sklearn_tree(model):
         return cast(M, _prune_sklearn(model, X, y, sample_weight, validation, chosen))
     source: Any = model
-    pruned: Any = _prune_model(as_model(source, "prune"), chosen, X, y, sample_weight, validation)
+    pruned: Any = as_model(source, "prune").prune(
+        chosen, X, y, sample_weight, validation=validation
+    )
     if isinstance(source, Tree):
         pruned = pruned.tree
     elif not isinstance(source, Model):
@@ -105,32 +101,6 @@ def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:
     if chosen is None:
         raise invalid("pruner", "", "a pruner or its name", None)
     return chosen
-
-
-def _prune_model(
-    model: Model, pruner: Pruner, X: Any, y: Any, sample_weight: Any, validation: Rows | None
-) -> Model:
-    """The model with its grown tree pruned again."""
-    sample = None if X is None else model.read_sample(X, y, sample_weight)
-    unseen = None if validation is None else model.read_sample(*validation)
-    tree = model.grown if sample is None else model.grown.recounted(sample)
-    result = pruner.prune(
-        tree, sample, validation=unseen, grow=partial(grow, options=model.options)
-    )
-    rows = model.rows
-    if rows is not None and sample is not None:
-        rows = rows.with_rows("training", model.hashes(X, y))
-    if rows is not None and validation is not None:
-        rows = rows.with_rows("validation", model.hashes(*validation[:2]))
-    reason = "" if sample is None else new_missing(result.path.first, sample.columns)
-    return model.with_tree(
-        result.tree,
-        pruning=result,
-        smoothing=smoothing_after(result, model.parameters.get("smoothing", model.smoothing)),
-        row_counts=row_counts(result.path.first, sample),
-        rows=rows,
-        no_certificate=reason or model.no_certificate * (sample is None),
-    )
 
 
 # -- scikit-learn's trees ------------------------------------------------------------------------
@@ -225,42 +195,10 @@ def certify(
     if _is_sklearn_tree(model):
         model = SklearnTree(model).certifiable(X, y, kind)
     own = as_model(model, "certify")
-    level = own.delta if delta is None else delta
-    if X is None or own.referral is not None:
-        return own.certify_own(kind, level)
-    if kind in (None, "held-out"):
-        return own.certify_tested(_tested(own, X, y), kind, delta=delta)
-    if is_stream(X) or in_database(X):
-        must = "None or 'held-out' for rows that are not in memory"
-        raise invalid("kind", "certify", must, kind)
-    if kind == "prior":  # all training rows, in the order of fit
-        sample = replace(own.read_sample(X, y, whole=True), factors=None)
-        proof = own.prior(sample).certify(own.tree, level).proof
-        return certify_proof(own.tree, proof, level, own.unknown)
-    if kind != "training":
-        must = "'training', 'prior' or 'held-out' for rows that are given"
-        raise invalid("kind", "certify", must, kind)
-    return _from_training(own, X, y, level)
+    if in_database(X):
+        from treebound.sql import tested
 
-
-def _tested(model: Model, X: Any, y: Any) -> Tested:
-    """Labelled rows, counted where they are."""
-    if not in_database(X):
-        return model.tested(X, y)
-    from treebound.sql import tested
-
-    return tested(model, X, y)
-
-
-def _from_training(model: Model, X: Any, y: Any, delta: float) -> Certificate:
-    """The certificate from training rows that are given, each counted once."""
-    tree, sample = model.tree, model.read_test(X, y)
-    reason = new_missing(tree, sample.columns)
-    if reason:
-        raise ValueError(f"There is no certificate for this tree. {reason}")
-    counted = replace(tree.recounted(sample), label=tree.label)
-    same = (counted.weighted, counted.columns) == (tree.weighted, tree.columns)
-    if tree.counted and same and np.array_equal(counted.counts, tree.counts):
-        counted = tree  # its own training rows: which of them name its splits is known
-    errors, _ = model.errors_on(X, y)
-    return certify_tree(counted, errors=errors, delta=delta, unknown=model.unknown)
+        if kind not in (None, "held-out"):
+            raise invalid("kind", "certify", "None or 'held-out' for rows of a database", kind)
+        return own.certify_tested(tested(own, X, y), kind and "held-out", delta=delta)
+    return own.certify(X, y, kind=kind, delta=delta)

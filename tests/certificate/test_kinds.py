@@ -79,9 +79,9 @@ def test_prior_certifies_the_chosen_tree_and_every_tree_of_the_frontier(cancer, 
 
 
 def test_any_tree_is_certified_by_the_prior_of_the_training_rows(cancer, by_prior):
-    assert tb.certify(by_prior, *cancer, kind="prior").risk == by_prior.certificate_.risk
+    assert by_prior.model_.certify(*cancer, kind="prior").risk == by_prior.certificate_.risk
     other = tb.BoundTreeClassifier(max_leaves=4).fit(*cancer)
-    limit = tb.certify(other, *cancer, kind="prior")
+    limit = other.model_.certify(*cancer, kind="prior")
     assert limit.kind == "prior"
     assert limit.risk < 1.0
 

@@ -82,7 +82,7 @@ def test_rows_that_fit_or_prune_used_otherwise_are_known_too(rows):
         clf = tb.prune(grown, pruner="reduced-error", validation=(X[500:900], y[500:900]))
         with pytest.raises(ValueError, match="and validation rows of prune, the others are not"):
             tb.certify(clf, X[400:], y[400:])
-    assert tb.certify(clf.model_, X[:900], y[:900]).m <= 900
+    assert clf.model_.certify(X[:900], y[:900]).m <= 900
     for some in (slice(0, 900), slice(500, 900)):
         assert tb.certify(clf, X[some], y[some]) == clf.certificate_
     assert tb.certify(clf, X[900:], y[900:]).kind == "held-out"

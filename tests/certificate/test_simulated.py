@@ -120,8 +120,8 @@ def beside(kind, own, X, y, others):
     if kind == "training":
         risk = own.world.risk(own.answers(model))
         if set(others[1]) <= set(y):  # a class that the tree does not know is refused
-            yield "other rows", risk > tb.certify(model, *others, kind="held-out").risk
-        yield "any tree by a prior", risk > tb.certify(model, X, y, kind="prior").risk
+            yield "other rows", risk > model.certify(*others, kind="held-out").risk
+        yield "any tree by a prior", risk > model.certify(X, y, kind="prior").risk
 
 
 def violations(name, kind, draws):

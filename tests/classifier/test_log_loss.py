@@ -72,9 +72,9 @@ def test_a_smoothing_that_was_asked_for_stays(smoothing):
 
 def test_pruning_again_has_its_own_smoothing(fitted):
     X, y = table()
-    usual = tb.prune(fitted.model_, pruner=BoundPruner(weight=0.6))
+    usual = fitted.model_.prune(BoundPruner(weight=0.6))
     assert usual.smoothing == "shrinkage"
-    assert tb.prune(usual, X, y, pruner=PRUNER).smoothing == fitted.model_.smoothing
+    assert usual.prune(PRUNER, X, y).smoothing == fitted.model_.smoothing
     smaller = fitted.model_.prune_to(2)
     assert smaller.smoothing == fitted.model_.smoothing
 

@@ -397,7 +397,7 @@ def test_a_file_without_the_pruning_path_has_the_tree_and_its_certificate(certif
 def test_the_record_of_rows_is_kept_or_left_out():
     clf, frame, y = fitted()
     again = loads(dumps(clf.model_))
-    assert tb.certify(again, frame, y).kind == "training"
+    assert again.certify(frame, y).kind == "training"
     for role, sketch in clf.model_.rows.sketches.items():
         read = again.rows.sketches[role]
         assert (read.hashes.tolist(), read.counts.tolist(), read.rows) == (

@@ -157,7 +157,7 @@ def test_other_rows_certify_by_their_counts(connection, most):
         assert certify(model, mine, "label") == model.certificate_
         return
     assert "not checked: the rows were counted" in certify(model, mine, "label").explain()
-    with pytest.raises(ValueError, match="None or 'held-out' for rows that are not in memory"):
+    with pytest.raises(ValueError, match="None or 'held-out' for rows of a database"):
         certify(model, mine, "label", kind="training")
 
 

@@ -125,7 +125,6 @@ def certify(
     from treebound.cli.models import labelled_rows, loaded_model, one_leaf, tested_rows
     from treebound.cli.weighting import by_class
     from treebound.promises import certify_cost
-    from treebound.verbs import certify as certify_model
 
     loaded = loaded_model(model, data)
     if loaded.referral is not None:
@@ -141,7 +140,7 @@ def certify(
         print_json(asdict(limit)) if json else print_result(str(limit))
         return
     if data is None or rows:
-        certificate = certify_model(loaded, *rows, kind=kind if rows else None, delta=delta)
+        certificate = loaded.certify(*rows, kind=kind if rows else None, delta=delta)
     else:
         tested = tested_rows(loaded, [data], options, target)
         certificate = loaded.certify_tested(tested, kind and "held-out", delta=delta)

@@ -81,7 +81,7 @@ def test_what_batches_do_not_have_is_named(tmp_path):
         clf.score(stream, "lable")
     with pytest.raises(ValueError, match="'sample_weight' parameter of score must be None"):
         clf.score(stream, "label", np.ones(400))
-    with pytest.raises(ValueError, match=r"'kind' parameter of certify .* not in memory"):
+    with pytest.raises(ValueError, match=r"'kind' parameter of certify .* rows in batches"):
         tb.certify(clf, stream, "label", kind="training")
     with pytest.raises(TypeError, match="X must be a table in memory"):
         clf.decision_path(stream)

@@ -30,6 +30,7 @@ from treebound.data import Matrix, Sample
 from treebound.data.streams import is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.growing import GrowOptions, grow
+from treebound.landscape import Landscape
 from treebound.model_rows import RowReader, Tested, new_missing
 from treebound.pruning import Pruner, PruningPath, PruningResult
 from treebound.tree.impurity import importances
@@ -280,9 +281,11 @@ class Model(RowReader):
             return certificate
         return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
 
-    def _by_training(self, delta: float) -> Certificate:
-        counts = self.rows_at_nodes
-        return certify_tree(self.tree, row_counts=counts, delta=delta, unknown=self.unknown)
+    def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
+        return certify_tree(
+            self.tree, row_counts=self.rows_at_nodes, landscape=landscape, delta=delta,
+            unknown=self.unknown,
+        )  # fmt: skip
 
     @property
     def rows_at_nodes(self) -> NDArray[np.int64] | None:
@@ -309,28 +312,30 @@ class Model(RowReader):
         y: Any = None,
         *,
         kind: CertificateKind | None = None,
+        landscape: Landscape | None = None,
         delta: float | None = None,
     ) -> Certificate:
         """Bound the risk of the tree on new examples, see :func:`treebound.certify`."""
-        level = self.delta if delta is None else delta
         if X is None or self.referral is not None:
-            return self._own(kind, level)
+            return self._own(kind, landscape, self.delta if delta is None else delta)
         if kind in (None, "held-out"):
-            return self.certify_tested(self.tested(X, y), kind, delta=delta)
+            return self.certify_tested(self.tested(X, y), kind, landscape=landscape, delta=delta)
         if is_stream(X):
             raise invalid("kind", "certify", "None or 'held-out' for rows in batches", kind)
+        level = self.delta if delta is None else delta
         if kind == "prior":
             return self._from_prior(X, y, level)
         if kind != "training":
             must = "'training', 'prior' or 'held-out' for rows that are given"
             raise invalid("kind", "certify", must, kind)
-        return self._from_training(X, y, level)
+        return self._from_training(X, y, landscape, level)
 
     def certify_tested(
         self,
         tested: Tested,
         kind: Literal["held-out"] | None = None,
         *,
+        landscape: Landscape | None = None,
         delta: float | None = None,
     ) -> Certificate:
         """Bound the risk from rows that were counted, see :meth:`certify`."""
@@ -345,7 +350,7 @@ class Model(RowReader):
             if seen.some:
                 raise ValueError(seen.refusal)
             if seen.all:
-                return self._own(None, level)
+                return self._own(None, landscape, level)
         wrong = self.tree.label[:, None] != np.arange(len(self.classes))
         rows, errors = tested.counts.sum(axis=0), (tested.counts * wrong).sum(axis=0)
         m = int(rows.sum())
@@ -357,14 +362,14 @@ class Model(RowReader):
             self.tree, partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
         )
 
-    def _own(self, kind: str | None, delta: float) -> Certificate:
+    def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
         """The certificate from the rows of fit; a tree that refers has a promise instead."""
         own: CertificateKind = "training" if self.held_out is None else self.held_out.kind
         own = own if self.proof is None else "prior"
-        if kind == "training" and own != kind:
+        if landscape is not None or (kind == "training" and own != kind):
             if self._reason:
                 raise ValueError(f"There is no certificate for this tree. {self._reason}")
-            return self._by_training(delta)
+            return self._by_training(delta, landscape)
         if kind is not None and kind != own:
             must = f"{own!r}, the kind of the rows that fit had, or None"
             raise invalid("kind", "certify", must, kind, "give such rows as X and y.")
@@ -391,7 +396,9 @@ class Model(RowReader):
         options = PriorOptions.of(self.options.thresholds, self.options.max_depth)
         return Prior(sample, self.parameters.get("random_state", 0), options)
 
-    def _from_training(self, X: Any, y: Any, delta: float) -> Certificate:
+    def _from_training(
+        self, X: Any, y: Any, landscape: Landscape | None, delta: float
+    ) -> Certificate:
         """The certificate from training rows that are given, each counted once."""
         sample = self.read_test(X, y)
         reason = new_missing(self.tree, sample.columns)
@@ -401,7 +408,9 @@ class Model(RowReader):
         if _same_counts(counted, self.tree):
             counted = self.tree  # its own training rows: which of them name its splits is known
         errors, _ = self.errors_on(X, y)
-        return certify_tree(counted, errors=errors, delta=delta, unknown=self.unknown)
+        return certify_tree(
+            counted, errors=errors, landscape=landscape, delta=delta, unknown=self.unknown
+        )
 
 
 def smoothing_after(result: PruningResult | None, smoothing: Smoothing | None) -> Smoothing | None:

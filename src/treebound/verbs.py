@@ -13,6 +13,7 @@ from treebound.certificate.certificate import Certificate
 from treebound.data import Sample
 from treebound.data.streams import in_database
 from treebound.exchange.sklearn_tree import SklearnTree, structure_of, to_sklearn
+from treebound.landscape import Landscape
 from treebound.model import Model
 from treebound.model_methods import as_model
 from treebound.pruning import Pruner, make_pruner
@@ -146,6 +147,7 @@ def certify(
     y: Any = None,
     *,
     kind: CertificateKind | None = None,
+    landscape: Landscape | None = None,
     delta: float | None = None,
 ) -> Certificate:
     """Bound the risk of a tree on new examples.
@@ -162,6 +164,9 @@ def certify(
         trees. By default the record of ``fit`` tells: unknown rows are held-out rows,
         known ones the training rows, and some of both are refused. A tree without a record (of
         scikit-learn, a bare ``Tree``, an imported one) has no default.
+    landscape : Landscape, optional
+        The features to split on, for a certificate from training rows; by default those of the
+        columns, where undeclared categories count as unbounded.
     delta : float, optional
         Probability that the bound fails; by default that of the model, or 0.05.
 
@@ -201,4 +206,4 @@ def certify(
         if kind not in (None, "held-out"):
             raise invalid("kind", "certify", "None or 'held-out' for rows of a database", kind)
         return own.certify_tested(tested(own, X, y), kind and "held-out", delta=delta)
-    return own.certify(X, y, kind=kind, delta=delta)
+    return own.certify(X, y, kind=kind, landscape=landscape, delta=delta)

@@ -179,7 +179,7 @@ def test_parts_add_up_to_the_bound():
     assert found.log_price == log_growth - log_prior
     assert found.errors == 250
     assert certify_tree(tree, errors=300).risk > found.risk
-    assert certify_tree(tree, landscape=tb.Landscape(real=100)).risk > found.risk
+    assert certify(tree, landscape=tb.Landscape(real=100)).risk > found.risk
     assert certify(tree, delta=0.01).risk > found.risk
 
 
@@ -217,7 +217,7 @@ def test_the_least_of_two_kinds_shares_delta():
     assert inversion.method == "tail inversion"
     assert found.risk < inversion.risk
     # A landscape of one's own says nothing of the rows: all of delta is the tail inversion's.
-    own = certify_tree(tree, landscape=tree.landscape, delta=0.05)
+    own = certify(tree, landscape=tree.landscape, delta=0.05)
     assert own.risk == inversion.risk
 
 

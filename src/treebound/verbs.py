@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from treebound._choices import CertificateKind
 from treebound._validation import invalid
-from treebound.certificate.certificate import Certificate
+from treebound.certificate.certificate import Certificate, certify_counts
 from treebound.data import Sample
+from treebound.data.sample import same_length
 from treebound.data.streams import in_database
 from treebound.exchange.sklearn_tree import SklearnTree, structure_of, to_sklearn
 from treebound.landscape import Landscape
@@ -154,8 +156,9 @@ def certify(
 
     Parameters
     ----------
-    model : BoundTreeClassifier, Model, Tree or DecisionTreeClassifier
+    model : BoundTreeClassifier, Model, Tree, DecisionTreeClassifier, or any classifier
         A fitted classifier of this package, its model or its tree, or a fitted scikit-learn tree.
+        With ``kind="held-out"``, anything with a ``predict``.
     X, y : table and labels, optional
         Rows to certify from; without them those of ``fit``. Every row counts once. The labels of a
         table that is not in memory are named; the rows of a relation are counted in its database.
@@ -177,7 +180,7 @@ def certify(
 
     See Also
     --------
-    treebound.bounds.binomial_upper : The limit of any classifier, from its errors on held-out rows.
+    treebound.bounds.binomial_upper : The limit from the counts of held-out rows alone.
 
     Examples
     --------
@@ -199,6 +202,8 @@ def certify(
         )
     if _is_sklearn_tree(model):
         model = SklearnTree(model).certifiable(X, y, kind)
+    elif not isinstance(model, Model | Tree) and "model_" not in vars(model):
+        return _certify_any(model, X, y, kind, delta)
     own = as_model(model, "certify")
     if in_database(X):
         from treebound.sql import tested
@@ -207,3 +212,17 @@ def certify(
             raise invalid("kind", "certify", "None or 'held-out' for rows of a database", kind)
         return own.certify_tested(tested(own, X, y), kind and "held-out", delta=delta)
     return own.certify(X, y, kind=kind, landscape=landscape, delta=delta)
+
+
+def _certify_any(model: Any, X: Any, y: Any, kind: str | None, delta: float | None) -> Certificate:
+    """The certificate of any classifier, from held-out rows."""
+    if not hasattr(model, "predict"):
+        as_model(model, "certify")
+    if X is None or kind != "held-out":
+        hint = "give rows that had no part in fitting as X and y."
+        must = "'held-out' for a classifier that is no tree"
+        raise invalid("kind", "certify", must, kind, hint)
+    predicted, labels = np.asarray(model.predict(X)), np.asarray(y)
+    same_length(len(predicted), len(labels))
+    errors = int((predicted != labels).sum())
+    return certify_counts(errors, len(labels), 0.05 if delta is None else delta)

@@ -115,3 +115,14 @@ def test_a_model_without_a_record_has_no_default():
             tb.certify(other, X, y)
         assert tb.certify(other, X, y, kind="held-out").kind == "held-out"
     assert not RowRecord().recognise(np.zeros(3, dtype=np.uint64)).checked
+
+
+def test_any_classifier_is_certified_by_held_out_rows():
+    from sklearn.dummy import DummyClassifier
+
+    X, y = table(300)
+    always = DummyClassifier().fit(X, y)
+    found = tb.certify(always, X, y, kind="held-out", delta=0.1)
+    assert (found.errors, found.delta) == (int((always.predict(X) != y).sum()), 0.1)
+    with pytest.raises(ValueError, match="'held-out' for a classifier that is no tree"):
+        tb.certify(always, X, y)

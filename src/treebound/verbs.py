@@ -30,7 +30,7 @@ def prune(
     model: M,
     X: Any = None,
     y: Any = None,
-    *,
+    *unnamed: Any,
     validation: Rows | None = None,
     pruner: Any = "bound",
     sample_weight: ArrayLike | None = None,
@@ -82,6 +82,11 @@ def prune(
     >>> print(type(pruned).__name__, grown.get_n_leaves(), pruned.get_n_leaves())
     DecisionTreeClassifier 22 9
     """
+    if unnamed:
+        raise TypeError(
+            f"prune takes a model, X and y, all else by name. Got {unnamed[0]!r:.60} as fourth. "
+            "Hint: prune(model, X, y, pruner=...)."
+        )
     chosen = _pruner(pruner, options)
     if _is_sklearn_tree(model):
         return cast(M, _prune_sklearn(model, X, y, sample_weight, validation, chosen))

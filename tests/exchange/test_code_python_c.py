@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -219,6 +221,26 @@ def test_names_of_columns_never_meet_names_of_the_code(kind, output, tmp_path) -
 
 
 @needs_cc
+@pytest.mark.parametrize("flags", [["-std=c99", "-pedantic"], ["-std=gnu17"]])
+def test_a_name_that_the_headers_use_compiles_or_is_refused(flags, tmp_path) -> None:
+    source = tmp_path / "trees.c"
+    source.write_text("".join(f"#include <{name}.h>\n" for name in ("math", "stddef", "string")))
+    used = ""
+    for option in ("-P", "-dM"):
+        command = ["cc", *flags, "-E", option, str(source)]
+        used += subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    texts = []
+    for name in sorted(set(re.findall(r"\b[A-Za-z]\w*", used))):
+        with suppress(ValueError):
+            texts.append(to_c(named_tree("find_text", "nominal"), name=name))
+    assert len(texts) > 10
+    source.write_text("\n".join(texts), encoding="ascii")
+    command = ["cc", *flags, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", str(source)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+@needs_cc
 def test_what_predict_refuses_is_refused(tmp_path) -> None:
     tree = next(t for t in (random_tree(s, 8) for s in range(99)) if (t.category < 0).all())
     compiled = Compiled(tree, str(tmp_path), "other")
@@ -252,12 +274,32 @@ def test_whole_numbers_above_two_to_the_53_stay_apart(tmp_path) -> None:
 # -- what is refused -------------------------------------------------------------------------
 
 
-def test_options_are_checked() -> None:
-    with pytest.raises(ValueError, match="The 'output' parameter of to_python must be"):
-        to_python(random_tree(0, 2), output="leaf")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"output": "leaf"}, "The 'output' parameter of to_python must be"),
+        ({"name": "two words"}, "The 'name' parameter of to_python must be"),
+        ({"name": "class"}, "The 'name' parameter of to_python must be"),
+        ({"name": "_number"}, "The 'name' parameter of to_python must be"),
+        ({"name": "CLASSES"}, "The 'name' parameter of to_python must be"),
+        ({"name": "bool"}, "The 'name' parameter of to_python must be"),
+        ({"name": "ValueError"}, "The 'name' parameter of to_python must be"),
+    ],
+)
+def test_options_are_checked(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        to_python(random_tree(0, 2), **options)
 
 
-@pytest.mark.parametrize("name", ["two words", "x_age", "x", "é", "", "1st", "_row"])
+def test_a_column_may_be_called_as_the_function() -> None:
+    module: dict = {}
+    exec(to_python(named_tree("answer", "real"), name="answer"), module)
+    assert module["answer"]({"answer": 0.2, "other": 1}) == "no"
+
+
+@pytest.mark.parametrize(
+    "name", ["two words", "asm", "x_age", "x", "é", "", "1st", "NAN", "exp", "strlen", "_row"]
+)
 def test_the_name_of_a_c_function_is_checked(name: str) -> None:
     with pytest.raises(ValueError, match="The 'name' parameter of to_c must be a C identifier"):
         to_c(random_tree(0, 2), name=name)

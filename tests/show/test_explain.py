@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -264,7 +266,7 @@ def test_a_large_tree_is_searched_quickly_enough_to_finish() -> None:
 # -- displays ------------------------------------------------------------------------------------
 
 
-def test_an_explanation_is_shown_as_its_text() -> None:
+def test_an_explanation_is_shown_as_its_text_and_escaped_in_notebooks() -> None:
     tree = Tree(
         feature=[0, -1, -1], threshold=[np.nan] * 3, category=[0, -1, -1],
         missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1],
@@ -274,6 +276,11 @@ def test_an_explanation_is_shown_as_its_text() -> None:
     found = explain(tree, {"<i>": "<b>"})
     assert repr(found) == str(found)
     assert str(found).startswith("<script> (probability")
+    page = found._repr_html_()
+    tags = {"div", "b", "table", "tr", "td"}
+    assert {tag.strip("/").split()[0] for tag in re.findall(r"<([^>]*)>", page)} == tags
+    shown = html.unescape(re.sub("<[^>]*>", " ", page)).split()
+    assert shown == str(found).split()
 
 
 def test_an_explanation_is_plain_values_for_json(passengers) -> None:

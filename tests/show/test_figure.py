@@ -21,7 +21,12 @@ import treebound as tb  # noqa: E402
 from treebound.data import Column, Sample  # noqa: E402
 from treebound.growing import GrowOptions, grow  # noqa: E402
 from treebound.pruning.path import ListedPath  # noqa: E402
-from treebound.show import CertificateDisplay, PruningPathDisplay, TreeDisplay  # noqa: E402
+from treebound.show import (  # noqa: E402
+    CertificateDisplay,
+    PruningPathDisplay,
+    TreeDisplay,
+    WeightChoiceDisplay,
+)
 from treebound.tree import Tree  # noqa: E402
 
 IMAGES = Path(__file__).parent / "images"
@@ -152,6 +157,20 @@ def test_the_path_display_marks_the_chosen_step() -> None:
     display = PruningPathDisplay(path_of([9, 7.5, 8], [0, 1, 4], [9, 4, 1], 1)).plot()
     for ax, value in zip(display.axes_, (7.5, 1, 4), strict=True):
         assert [line.get_xydata().tolist() for line in ax.lines][-1] == [[1.0, value]]
+
+
+def test_the_display_of_a_weight_has_errors_with_their_standard_errors() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier(size="balanced").fit(X, y)
+    choice = clf.pruning_result_.choice
+    ax = WeightChoiceDisplay.from_estimator(clf).ax_
+    drawn, _, (bars,) = ax.containers[0].lines
+    assert drawn.get_xdata().tolist() == list(choice.leaves)
+    assert drawn.get_ydata() == pytest.approx(100 * np.array(choice.losses))
+    low, high = bars.get_segments()[0][:, 1]
+    assert high - low == pytest.approx(200 * choice.standard_error)
+    with pytest.raises(ValueError, match="weight that was chosen by validation.*size='balanced'"):
+        WeightChoiceDisplay.from_estimator(tb.BoundTreeClassifier().fit(X, y))
 
 
 def test_the_displays_of_a_fitted_classifier() -> None:

@@ -12,6 +12,31 @@ from treebound.model import Model
 from treebound.model_methods import as_model
 from treebound.tree.split import Split, plain
 
+_KEYWORDS = """
+    alignas alignof asm auto bool break case char const constexpr continue default do double else
+    enum extern false float for goto if inline int long main nullptr register restrict return short
+    signed sizeof static static_assert struct switch thread_local true typedef typeof union unsigned
+    void volatile while
+"""
+# Names that math.h, stddef.h and string.h declare; those that begin with a prefix are reserved.
+_PREFIXES = ("_", "x_", "mem", "str", "stp", "is", "M_", "FP_", "MATH_", "HUGE_", "LONG_LONG_")
+_DECLARED = """
+    x NAN INFINITY NULL bcmp bcopy bzero explicit_bzero ffs ffsl ffsll index rindex swab linux unix
+    locale_t max_align_t offsetof ptrdiff_t signgam size_t wchar_t double_t float_t fpclassify
+    math_errhandling signbit
+"""
+_MATH = """
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp2 expm1
+    fabs fdim finite floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp lgamma lgamma_r
+    llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward
+    pow remainder remquo rint round scalb scalbln scalbn significand sin sinh sqrt tan tanh tgamma
+    trunc y0 y1 yn
+"""
+_RESERVED = frozenset(
+    [*_KEYWORDS.split(), *_DECLARED.split()]
+    + [name + suffix for name in _MATH.split() for suffix in ("", "f", "l", "f_r", "l_r")]
+)
+
 _SIGNS = code.Signs(missing="isnan({})", present="!isnan({})", negated="!({})")
 
 _NOTE = """\
@@ -87,8 +112,7 @@ def to_c(source: Any, *, name: str = "predict", output: code.Output = "label") -
     source
         See :func:`treebound.exchange.to_python`.
     name : str
-        Name of the function, and prefix of all other names; it must not begin with ``_`` or
-        ``x_``. Names of C and its library are refused by the compiler.
+        Name of the function, and prefix of all other names; it must not begin with ``x_``.
     output : {"label", "proba"}
         With ``"label"`` the function returns the index of the class in ``predict_classes``.
         With ``"proba"`` it is ``int predict(row, double *out)`` and also writes the probability
@@ -106,9 +130,10 @@ def to_c(source: Any, *, name: str = "predict", output: code.Output = "label") -
     >>> print(to_c(clf).splitlines()[-5])
         if (x_x0 > 0x1.0000000000000p-1) { /* 0.5 */
     """
-    if not re.fullmatch(r"(?!x_|x$)[A-Za-z]\w*", name, re.ASCII):
-        must = "a C identifier that is not 'x' and does not begin with '_' or 'x_'"
-        raise invalid("name", "to_c", must, name)
+    identifier = re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII)
+    if identifier is None or name in _RESERVED or name.startswith(_PREFIXES):
+        must = "a C identifier that is no keyword, no name of the C library and not 'x', and that "
+        raise invalid("name", "to_c", must + "does not begin with '_' or 'x_'", name)
     model = as_model(source, "to_c")
     values = code.answers(model, output, "to_c")
     writer, steps = _Writer(model, name), list(code.branches(model.tree, model.unknown))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import math
 from typing import Any
 
+from treebound._validation import invalid
 from treebound.data import Column
 from treebound.exchange import code
 from treebound.model_methods import as_model
@@ -13,7 +15,8 @@ from treebound.tree import Tree
 from treebound.tree.split import Split, plain
 
 # Our names begin with an underscore, those of columns never do; these are the exceptions.
-_RESERVED = frozenset({"predict", "row", "float", *keyword.kwlist})
+_RESERVED = frozenset({"row", "float", *keyword.kwlist})
+_TAKEN = frozenset({"CLASSES", *keyword.kwlist, *dir(builtins)})
 
 _SIGNS = code.Signs(missing="{0} != {0}", present="{0} == {0}", negated="not {}")
 # The columns that the function reads, and the names of their variables.
@@ -44,8 +47,8 @@ def _category(value, known):
 '''
 
 
-def to_python(source: Any, *, output: code.Output = "label") -> str:
-    """The tree as a Python module with a function ``predict``, with the same predictions.
+def to_python(source: Any, *, name: str = "predict", output: code.Output = "label") -> str:
+    """The tree as the source of a Python module with one function, with the same predictions.
 
     The function takes one row, a mapping from column names to values (categories, not codes;
     None, NaN or pandas.NA if missing). It imports nothing. Like ``predict`` it raises ValueError
@@ -56,8 +59,15 @@ def to_python(source: Any, *, output: code.Output = "label") -> str:
     source : BoundTreeClassifier, Model or Tree
         Unknown categories and probabilities are as it has them; ``Model(tree, unknown="stop")``
         chooses them for a tree.
+    name : str
+        Name of the function; it must not begin with an underscore.
     output : {"label", "proba"}
         Whether it returns the class, or a list of probabilities in the order of ``CLASSES``.
+
+    Raises
+    ------
+    ValueError
+        If ``name`` is not such a name.
 
     Examples
     --------
@@ -69,9 +79,13 @@ def to_python(source: Any, *, output: code.Output = "label") -> str:
     >>> module["predict"]({"petal length (cm)": 1.4, "petal width (cm)": 0.3})
     0
     """
+    if not name.isidentifier() or name[0] == "_" or name in _TAKEN:
+        must = "a Python identifier that is no keyword, no built-in name and not 'CLASSES', and "
+        must += "does not begin with an underscore"
+        raise invalid("name", "to_python", must, name)
     model = as_model(source, "to_python")
     tree, values = model.tree, code.answers(model, output, "to_python")
-    names = code.identifiers(tree.columns, _RESERVED)
+    names = code.identifiers(tree.columns, _RESERVED | {name})
     asked = [(tree.columns[j], names[j]) for j in code.columns_used(tree)]
     body = []
     for step in code.branches(tree, model.unknown):
@@ -83,7 +97,7 @@ def to_python(source: Any, *, output: code.Output = "label") -> str:
     checks = _checks(asked) if model.unknown == "error" else []
     what = "The probabilities of CLASSES" if output == "proba" else "The class"
     doc = f'    """{what} of a row, a mapping from column names to values."""'
-    head = ["def predict(row):", doc, *_reads(asked), *checks]
+    head = [f"def {name}(row):", doc, *_reads(asked), *checks]
     return "\n".join([*_preamble(tree, asked), "", *head, *body, ""])
 
 

@@ -9,7 +9,7 @@ from treebound.show.as_text import to_notebook, to_text
 from treebound.show.compare import Comparison, Disagreement, compare
 from treebound.show.explain import Change, Counterfactual, Explanation, Step, explain
 from treebound.show.figure import TreeDisplay
-from treebound.show.path_display import CertificateDisplay, PruningPathDisplay
+from treebound.show.path_display import CertificateDisplay, PruningPathDisplay, WeightChoiceDisplay
 from treebound.show.theory import FerrersDisplay, GrowthDisplay
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "to_notebook",
     "to_rules",
     "to_text",
+    "WeightChoiceDisplay",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from treebound.tree.route import path_to
 from treebound.tree.split import Split, one_line, plain, split_of
 
 _HEADINGS = ("because", "this row", "training rows that went this way")
+_CELL = '<td style="text-align:left">'
 
 
 @dataclass(frozen=True)
@@ -179,16 +181,16 @@ class Explanation:
             f"{count(weight)} training examples here"
         )
 
-    def __str__(self) -> str:
+    @property
+    def _parts(self) -> tuple[str, list[tuple[str, str, str]], list[str]]:
+        """The answer, a table of the path, and the lines below it."""
         target = "" if self.target is None else f"{one_line(self.target)} = "
-        lines = [f"{target}{one_line(self.answer)} ({self._support(self.answer)})"]
-        if self.path:
-            table = [_HEADINGS] + [
-                (step.condition, step.shown_value, f"{count(step.rows)} of {count(step.of)}")
-                for step in self.path
-            ]
-            wide = [max(len(line[k]) for line in table) for k in (0, 1)]
-            lines += [f"  {a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in table]
+        heading = f"{target}{one_line(self.answer)} ({self._support(self.answer)})"
+        table = [
+            (step.condition, step.shown_value, f"{count(step.rows)} of {count(step.of)}")
+            for step in self.path
+        ]
+        lines = []
         if not self.path and not self.stopped:
             lines.append("The tree has no splits: every row gets this answer.")
         if self.stopped:
@@ -199,9 +201,22 @@ class Explanation:
             lines.append(f"It would be {self.counterfactual}")
         elif self.path:
             lines.append("No change of known values gives another answer.")
-        return "\n".join(lines)
+        return heading, [_HEADINGS, *table] if table else [], lines
+
+    def __str__(self) -> str:
+        heading, table, lines = self._parts
+        wide = [max(len(row[k]) for row in table) for k in (0, 1)] if table else []
+        rows = [f"  {a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in table]
+        return "\n".join([heading, *rows, *lines])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        heading, table, lines = self._parts
+        rows = ["".join(f"{_CELL}{html.escape(cell)}</td>" for cell in row) for row in table]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        below = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
+        return f"<div><b>{html.escape(heading)}</b></div><table>{body}</table>{below}"
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for JSON."""

@@ -169,7 +169,7 @@ def test_the_display_of_a_weight_has_errors_with_their_standard_errors() -> None
     assert drawn.get_ydata() == pytest.approx(100 * np.array(choice.losses))
     low, high = bars.get_segments()[0][:, 1]
     assert high - low == pytest.approx(200 * choice.standard_error)
-    with pytest.raises(ValueError, match="weight that was chosen by validation.*size='balanced'"):
+    with pytest.raises(ValueError, match=r"weight that was chosen by validation.*size='balanced'"):
         WeightChoiceDisplay.from_estimator(tb.BoundTreeClassifier().fit(X, y))
 
 

@@ -26,7 +26,7 @@ from treebound.certificate.prior import Prior, PriorOptions, PriorProof
 from treebound.certificate.referral import Promised, Referral
 from treebound.certificate.row_record import RowRecord
 from treebound.certificate.training import certify_tree, reason_against
-from treebound.data import Column, Matrix, Sample
+from treebound.data import Matrix, Sample
 from treebound.data.streams import is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.growing import GrowOptions, grow
@@ -36,6 +36,7 @@ from treebound.pruning import Pruner, PruningPath, PruningResult
 from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
+from treebound.tree.split import check_unknown
 
 _UNSEEN = Assumption(
     "no figure of the held-out rows was seen before the edits ended, the certificate of the fitted "
@@ -44,7 +45,7 @@ _UNSEEN = Assumption(
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(RowReader):
     """A fitted tree, its pruning path, and how it reads rows and answers; immutable.
 
     ``BoundTreeClassifier`` holds one as ``model_``; model files hold one. ``Model(tree)`` makes one
@@ -117,6 +118,9 @@ class Model:
     referral: Referral | None = None
     promised: Promised = field(default_factory=Promised)
 
+    def __post_init__(self) -> None:
+        check_unknown(self.unknown, caller="Model")
+
     def __getstate__(self) -> dict[str, Any]:
         state = {own.name: getattr(self, own.name) for own in fields(self)}
         if self.held_out is not None:
@@ -139,49 +143,9 @@ class Model:
         return self.tree if self.path is None else self.path.first
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the training table."""
-        return self.tree.columns
-
-    @property
-    def classes(self) -> NDArray[Any]:
-        """The class labels, sorted."""
-        return self.tree.classes
-
-    @property
     def importances(self) -> NDArray[np.float64]:
         """Share of each column in the total decrease of impurity."""
         return importances(self.tree, self.options.criterion)
-
-    # -- reading rows ----------------------------------------------------------------------
-
-    @cached_property
-    def reader(self) -> RowReader:
-        """How rows are read."""
-        return RowReader(self.columns, self.classes, self.named, self.unknown, self.tree.factors)
-
-    @property
-    def has_names(self) -> bool:
-        """Whether the training table had column names; those of a bare tree are x0, x1, ..."""
-        return self.reader.has_names
-
-    def read(self, X: Any, *, whole: bool = False) -> Matrix:
-        """Read rows for prediction: the columns that the tree asks, or the whole table."""
-        return self.reader.read(X, None if whole else self.tree)
-
-    def read_sample(
-        self, X: Any, y: Any, sample_weight: Any = None, *, whole: bool = False
-    ) -> Sample:
-        """Read labelled rows: the columns that the grown tree asks, or the whole table."""
-        return self.reader.read_sample(X, y, sample_weight, None if whole else self.grown)
-
-    def read_test(self, X: Any, y: Any) -> Sample:
-        """Read labelled rows that each count once, without class weights."""
-        return replace(self.read_sample(X, y), factors=None)
-
-    def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
-        """A hash of each labelled row; None if the table lacks columns of the training table."""
-        return self.reader.hashes(X, y)
 
     # -- answers ---------------------------------------------------------------------------
 
@@ -201,7 +165,7 @@ class Model:
         if batches is None:
             yield X, self.apply(X, n_jobs)
             return
-        for batch, table in self.reader.batches(batches, self.tree, whole=whole):
+        for batch, table in self.batches(batches, whole=whole):
             yield batch, self.apply(table, n_jobs)
 
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
@@ -216,16 +180,6 @@ class Model:
     def node_probabilities(self) -> NDArray[np.float64]:
         """The probability of each class at each node."""
         return probabilities(self.tree, self.smoothing)
-
-    def errors_on(self, X: Any, y: Any) -> tuple[int, int]:
-        """Number of rows that are misclassified, and of rows; ``y`` names the labels of batches."""
-        counts = self.reader.counted(X, y, self.tree, None).counts
-        right = int(counts[np.arange(len(counts)), self.tree.label].sum())
-        return int(counts.sum()) - right, int(counts.sum())
-
-    def tested(self, X: Any, y: Any) -> Tested:
-        """Count labelled rows, and compare them with those of ``fit``."""
-        return self.reader.counted(X, y, self.tree, self.rows or RowRecord())
 
     # -- other trees -----------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import wraps
-from inspect import cleandoc, signature
+from inspect import cleandoc
 from operator import attrgetter
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -37,30 +37,6 @@ def as_model(source: Any, caller: str) -> Model:
     )
 
 
-def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """Let a function of a tree also take a model or classifier, with its way to answer.
-
-    The function gets the tree and, by default, ``unknown``, ``smoothing``, the target's name and
-    the nodes whose right branch is shown first.
-    """
-    parameters = signature(function).parameters
-
-    @wraps(function)
-    def either(tree: Any, *args: P.args, **options: P.kwargs) -> R:
-        if not isinstance(tree, Tree):
-            model = as_model(tree, function.__name__)
-            answers = {
-                "unknown": model.unknown, "smoothing": model.smoothing, "target": model.target,
-                "swapped": model.swapped,
-            }  # fmt: skip
-            for name in answers.keys() & parameters.keys():
-                options.setdefault(name, answers[name])
-            tree = model.tree
-        return function(tree, *args, **options)
-
-    return either  # type: ignore[return-value]  # the tree may be given by name, too
-
-
 def learned(name: str, description: str) -> Any:
     """What a model has, as an attribute of the classifier; there is none before ``fit``."""
     of_model = attrgetter(name)
@@ -71,8 +47,9 @@ def learned(name: str, description: str) -> Any:
     return property(attribute, doc=description)
 
 
-# The first parameter of a function, in its description.
-_FIRST = re.compile(r"(\nParameters\n-+\n)\w+(?: : .*)?\n(?:    .*\n)*")
+# The first parameter of a function, in its description, and the heading if it is the only one.
+_FIRST = re.compile(r"(\nParameters\n-+\n)\w+(?: : .*)?\n(?:    .*\n)*(?=\S)")
+_ONLY = re.compile(r"\nParameters\n-+\n\w+(?: : .*)?\n(?:    .*\n)*\n")
 
 
 def as_method(
@@ -87,14 +64,10 @@ def as_method(
     def method(self: Any, /, *args: P.args, **options: P.kwargs) -> R:
         return function(self, *args, **options)
 
-    parameters = signature(function).parameters
-    own = [f"``{name}``" for name in ("unknown", "smoothing") if name in parameters]
     text = cleandoc(function.__doc__ or "")
     if listed:
         text, _, _ = text.partition("\n\nExamples\n")
-    summary, *others = _FIRST.sub(r"\1", text, count=1).split("\n\n")
-    if own:
-        others.insert(0, f"By default taken from the classifier: {', '.join(own)}.")
+    summary, *others = _FIRST.sub(r"\1", _ONLY.sub("\n", text), count=1).split("\n\n")
     if listed:
         name = f"{function.__module__.rpartition('.')[0]}.{function.__name__}"
         others.append(f"See Also\n--------\n{name} : The same as a function, also of a tree.")

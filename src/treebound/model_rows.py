@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import compress
+from dataclasses import replace
+from itertools import compress, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,19 +35,28 @@ class Tested(NamedTuple):
     sketch: RowSketch = _NO_ROWS
 
 
-@dataclass(frozen=True)
 class RowReader:
-    """Columns by name where fit had names, unknown categories and class weights as fitted.
+    """How a model reads rows: columns by name where fit had names, unknown categories as fitted."""
 
-    ``named`` None: by name if a table has these names, else by position. Methods read the columns
-    that a tree asks, or all of them where it is None.
-    """
-
-    columns: tuple[Column, ...]
-    classes: NDArray[Any]
+    tree: Tree
     named: bool | None
     unknown: Unknown
-    factors: NDArray[np.float64] | None
+    rows: RowRecord | None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the training table."""
+        return self.tree.columns
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The class labels, sorted."""
+        return self.tree.classes
+
+    @property
+    def grown(self) -> Tree:
+        """The tree before pruning."""
+        return self.tree
 
     @property
     def has_names(self) -> bool:
@@ -56,13 +65,15 @@ class RowReader:
             return self.named
         return any(column.name != f"x{at}" for at, column in enumerate(self.columns))
 
-    def read(self, X: Any, tree: Tree | None) -> Matrix:
-        """The rows of a table."""
+    def read(self, X: Any, *, whole: bool = False) -> Matrix:
+        """Read rows for prediction: the columns that the tree asks, or the whole table."""
         table = read_table(X)
-        return read_matrix(table, self.columns, **self._options(table, tree))
+        return read_matrix(table, self.columns, **self._options(table, self.tree, whole))
 
-    def read_sample(self, X: Any, y: Any, sample_weight: Any, tree: Tree | None) -> Sample:
-        """Labelled rows, with the class weights of the model."""
+    def read_sample(
+        self, X: Any, y: Any, sample_weight: Any = None, *, whole: bool = False
+    ) -> Sample:
+        """Read labelled rows: the columns that the grown tree asks, or the whole table."""
         table = read_table(X)
         return Sample.read(
             table,
@@ -70,50 +81,53 @@ class RowReader:
             sample_weight,
             columns=self.columns,
             classes=self.classes,
-            factors=self.factors,
-            **self._options(table, tree),
+            factors=self.tree.factors,
+            **self._options(table, self.grown, whole),
         )
 
-    def _options(self, table: Table, tree: Tree | None) -> dict[str, Any]:
+    def read_test(self, X: Any, y: Any) -> Sample:
+        """Read labelled rows that each count once, without class weights."""
+        return replace(self.read_sample(X, y), factors=None)
+
+    def _options(self, table: Table, tree: Tree, whole: bool) -> dict[str, Any]:
         """How the columns of a table are found, and which are needed."""
-        needed = None
-        if tree is not None:
+        named, needed = self.has_names, None
+        if not whole:
             needed = np.zeros(len(self.columns), dtype=bool)
             needed[tree.feature[tree.feature >= 0]] = True
-        named = self.has_names
         if self.named is None and not named and table.names is not None:
-            asked = (needed is None or needed[at] for at in range(len(self.columns)))
-            named = {c.name for c in compress(self.columns, asked)} <= {*table.names}
+            asked = compress(self.columns, repeat(True) if needed is None else needed)
+            named = {column.name for column in asked} <= {*table.names}
         return {"named": named, "needed": needed, "unknown": self.unknown}
 
-    def batches(self, X: Batches, tree: Tree, *, whole: bool) -> Iterator[tuple[Any, Any]]:
+    def batches(self, X: Batches, *, whole: bool) -> Iterator[tuple[Any, Any]]:
         """Batches with the rows to read in them; ``whole``: batches have all columns."""
-        names = self._names_in(X, None, tree)
+        names = self._names_in(X, None, whole=False)
         for batch in X.read(None if whole else names):
             table = X.split(batch, names, None, None)[0]
             if table is not None:
                 yield batch, table
 
-    def labelled(self, X: Any, y: Any, tree: Tree | None) -> Iterator[tuple[Any, Any]]:
+    def _labelled(self, X: Any, y: Any, *, whole: bool) -> Iterator[tuple[Any, Any]]:
         """Tables with their labels: one, or each of many batches, whose labels ``y`` names."""
         batches = open_stream(X)
         if batches is None:
             yield X, y
             return
         check_names("", batches.names, "a table that is streamed", y=y)
-        names = self._names_in(batches, y, tree)
+        names = self._names_in(batches, y, whole=whole)
         for batch in batches.read([*names, y]):
             table, labels, _ = batches.split(batch, names, y, None)
             if table is not None:
                 yield table, labels
 
-    def _names_in(self, batches: Batches, target: str | None, tree: Tree | None) -> list[str]:
+    def _names_in(self, batches: Batches, target: str | None, *, whole: bool) -> list[str]:
         """The columns of a table in batches that are read."""
         others = [name for name in batches.names if name != target]
         if not self.has_names:
             return others
-        asked = range(len(self.columns)) if tree is None else tree.feature[tree.feature >= 0]
-        own = {self.columns[at].name for at in asked}
+        asked = {*self.tree.feature.tolist()}
+        own = {column.name for at, column in enumerate(self.columns) if whole or at in asked}
         return [name for name in others if name in own] or others[:1]
 
     def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
@@ -129,15 +143,22 @@ class RowReader:
         same_length(table.shape[0], len(codes))
         return row_hashes(table, self.classes, codes, names=names if self.has_names else None)
 
-    def counted(self, X: Any, y: Any, tree: Tree, record: RowRecord | None) -> Tested:
-        """Count labelled rows at the nodes of a tree, and look them up in the record of ``fit``."""
-        return until_settled(lambda: self._counted(X, y, tree, record))
+    def errors_on(self, X: Any, y: Any) -> tuple[int, int]:
+        """Number of rows that are misclassified, and of rows; ``y`` names the labels of batches."""
+        counts = until_settled(lambda: self._counted(X, y, None)).counts
+        right = int(counts[np.arange(len(counts)), self.tree.label].sum())
+        return int(counts.sum()) - right, int(counts.sum())
 
-    def _counted(self, X: Any, y: Any, tree: Tree, record: RowRecord | None) -> Tested:
+    def tested(self, X: Any, y: Any) -> Tested:
+        """Count labelled rows, and compare them with those of ``fit``."""
+        return until_settled(lambda: self._counted(X, y, self.rows or RowRecord()))
+
+    def _counted(self, X: Any, y: Any, record: RowRecord | None) -> Tested:
+        """Count labelled rows at the nodes of the tree, and look them up in the record."""
         n, hashes, sketch = len(self.classes), [], _NO_ROWS
-        counts = np.zeros(tree.n_nodes * n, dtype=np.int64)
-        for table, labels in self.labelled(X, y, tree if record is None else None):
-            reached = tree.apply(self.read(table, tree))
+        counts = np.zeros(self.tree.n_nodes * n, dtype=np.int64)
+        for table, labels in self._labelled(X, y, whole=record is not None):
+            reached = self.tree.apply(self.read(table))
             codes = read_classes(labels, self.classes)
             same_length(len(reached), len(codes))
             counts += np.bincount(reached.astype(np.int64) * n + codes, minlength=len(counts))

@@ -67,7 +67,7 @@ def test_functions_take_a_classifier_as_well_as_a_tree(function, method, fruit):
 def test_methods_are_described_as_methods(form):
     text = inspect.getdoc(getattr(BoundTreeClassifier, form))
     own = set(inspect.signature(getattr(BoundTreeClassifier(), form)).parameters)
-    block = text.split("Parameters\n----------\n")[1].split("\n\n")[0]
+    block = text.partition("Parameters\n----------\n")[2].split("\n\n")[0]
     named = [line.split(" :")[0] for line in block.splitlines() if line[0] != " "]
     assert {name for names in named for name in names.split(", ")} == own
     assert ">>>" not in text  # an example would call the function

@@ -20,6 +20,7 @@ from random_trees import decoded as decoded_rows
 from treebound.data import Column
 from treebound.exchange import to_c, to_python
 from treebound.exchange.code import columns_used, identifiers
+from treebound.model import Model
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
@@ -27,9 +28,9 @@ POLICIES = ["other", "majority", "stop", "missing"]
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
 
-def python_function(tree: Tree, **options):
+def python_function(tree: Tree, output: str = "label", **options):
     module: dict = {}
-    exec(to_python(tree, **options), module)
+    exec(to_python(Model(tree, **options), output=output), module)
     return module["predict"]
 
 
@@ -95,7 +96,7 @@ class Compiled:
 
     def __init__(self, tree: Tree, folder: str, unknown: str, output: str = "label") -> None:
         source = Path(folder, "tree.c")
-        source.write_text(to_c(tree, unknown=unknown, output=output), encoding="ascii")
+        source.write_text(to_c(Model(tree, unknown=unknown), output=output), encoding="ascii")
         library = Path(folder, "tree.so")
         flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0"]
         command = ["cc", *flags, "-shared", "-fPIC", "-o", str(library), str(source), "-lm"]
@@ -206,9 +207,9 @@ def test_names_of_columns_never_meet_names_of_the_code(kind, output, tmp_path) -
     texts = []
     for place, name in enumerate(NAMES):
         tree = named_tree(name, kind)
-        texts.append(to_c(tree, name=f"tree{place}", output=output, unknown="error"))
+        texts.append(to_c(Model(tree, unknown="error"), name=f"tree{place}", output=output))
         module: dict = {}
-        exec(to_python(tree, output=output, smoothing="m-estimate"), module)
+        exec(to_python(Model(tree, smoothing="m-estimate"), output=output), module)
         row = {name: 0.2 if kind == "real" else "a", "other": 1}
         assert module["predict"](row) == ("no" if output == "label" else [5 / 7, 2 / 7])
     source = tmp_path / "trees.c"
@@ -277,7 +278,6 @@ def test_whole_numbers_above_two_to_the_53_stay_apart(tmp_path) -> None:
     ("options", "message"),
     [
         ({"output": "leaf"}, "The 'output' parameter of to_python must be"),
-        ({"unknown": "guess"}, "The 'unknown' parameter of to_python must be"),
         ({"name": "two words"}, "The 'name' parameter of to_python must be"),
         ({"name": "class"}, "The 'name' parameter of to_python must be"),
         ({"name": "_number"}, "The 'name' parameter of to_python must be"),
@@ -289,6 +289,12 @@ def test_whole_numbers_above_two_to_the_53_stay_apart(tmp_path) -> None:
 def test_options_are_checked(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         to_python(random_tree(0, 2), **options)
+
+
+def test_a_column_may_be_called_as_the_function() -> None:
+    module: dict = {}
+    exec(to_python(named_tree("answer", "real"), name="answer"), module)
+    assert module["answer"]({"answer": 0.2, "other": 1}) == "no"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from random_trees import Case, asked_categories, cases, decoded, random_rows, ra
 from treebound.data import Column
 from treebound.exchange import to_sql
 from treebound.exchange.sql_code import _Writer
+from treebound.model import Model
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
@@ -153,7 +154,7 @@ def test_sql_answers_as_the_tree(database: Database, unknown: str) -> None:
         database.fill(case.tree, case.rows)
         labels = case.labels(route(case.tree, case.X, unknown))
         for dialect in database.dialects:
-            answers = database.answers(to_sql(case.tree, unknown=unknown, dialect=dialect))
+            answers = database.answers(to_sql(Model(case.tree, unknown=unknown), dialect=dialect))
             assert [label for (label,) in answers] == labels
 
     check()
@@ -164,7 +165,7 @@ def test_sql_gives_the_very_probabilities(database: Database) -> None:
     @settings(max_examples=15)
     def check(case: Case) -> None:
         database.fill(case.tree, case.rows)
-        found = database.answers(to_sql(case.tree, output="proba", smoothing="laplace"))
+        found = database.answers(to_sql(Model(case.tree, smoothing="laplace"), output="proba"))
         wanted = probabilities(case.tree, "laplace")[route(case.tree, case.X)]
         assert np.array(found).tolist() == wanted.tolist()
 
@@ -178,7 +179,7 @@ def test_sql_is_null_for_a_category_never_seen_that_is_an_error(database: Databa
         kinds = asked_categories(case.tree)
         unseen = (case.X[:, kinds] == -1).any(axis=1)
         database.fill(case.tree, case.rows)
-        found = database.answers(to_sql(case.tree, unknown="error"))
+        found = database.answers(to_sql(Model(case.tree, unknown="error")))
         labels = case.labels(route(case.tree, case.X))
         wanted = [None if gone else label for gone, label in zip(unseen, labels, strict=True)]
         assert [label for (label,) in found] == wanted
@@ -256,7 +257,7 @@ def test_nan_and_null_take_the_same_way(
         X -= 0.5
     labels = tree.classes[tree.label[route(tree, X, "other" if unknown == "error" else unknown)]]
     for dialect in database.dialects:
-        answers = database.answers(to_sql(tree, unknown=unknown, dialect=dialect))
+        answers = database.answers(to_sql(Model(tree, unknown=unknown), dialect=dialect))
         assert [label for (label,) in answers] == labels.tolist()
 
 
@@ -337,7 +338,7 @@ def test_other_dialects_parse_to_the_same_values_and_names(dialect: str) -> None
     )  # fmt: skip
     shares = to_sql(tree, output="proba", dialect=dialect)
     assert len(sqlglot.parse_one(f"SELECT {shares}", read=dialect).expressions) == 3
-    text = to_sql(tree, table="data", unknown="error", dialect=dialect)
+    text = to_sql(Model(tree, unknown="error"), table="data", dialect=dialect)
     parsed = sqlglot.parse_one(text, read=dialect)
     expressions = sqlglot.expressions
     literals = {node.this for node in parsed.find_all(expressions.Literal) if node.is_string}

@@ -20,7 +20,13 @@ from matplotlib.testing.compare import compare_images  # noqa: E402
 import treebound as tb  # noqa: E402
 from treebound.data import Column, Sample  # noqa: E402
 from treebound.growing import GrowOptions, grow  # noqa: E402
-from treebound.show import CertificateDisplay, PruningPathDisplay, TreeDisplay  # noqa: E402
+from treebound.pruning.path import ListedPath  # noqa: E402
+from treebound.show import (  # noqa: E402
+    CertificateDisplay,
+    PruningPathDisplay,
+    TreeDisplay,
+    WeightChoiceDisplay,
+)
 from treebound.tree import Tree  # noqa: E402
 
 IMAGES = Path(__file__).parent / "images"
@@ -71,7 +77,7 @@ def categories() -> Tree:
 )
 def test_words_stay_inside_their_boxes_and_boxes_apart(load, leaves: int) -> None:
     tree = grown(load, leaves)
-    display = TreeDisplay(tree).plot()
+    display = TreeDisplay.from_estimator(tree)
     assert_readable(display)
     assert len(display.places_) == tree.n_nodes
 
@@ -79,7 +85,7 @@ def test_words_stay_inside_their_boxes_and_boxes_apart(load, leaves: int) -> Non
 @pytest.mark.filterwarnings("ignore:Glyph")
 @pytest.mark.parametrize("seed", range(4))
 def test_difficult_names_are_readable_too(seed: int) -> None:
-    assert_readable(TreeDisplay(random_tree(seed, 25)).plot())
+    assert_readable(TreeDisplay.from_estimator(random_tree(seed, 25)))
 
 
 def assert_readable(display: TreeDisplay) -> None:
@@ -99,7 +105,7 @@ def assert_readable(display: TreeDisplay) -> None:
 
 def test_a_depth_limit_says_how_many_nodes_it_hides() -> None:
     tree = grown(load_digits, 60)
-    display = TreeDisplay(tree, max_depth=3).plot()
+    display = TreeDisplay.from_estimator(tree, max_depth=3)
     assert_readable(display)
     hidden = [int(t.get_text().split()[1]) for t in display.ax_.texts if "more" in t.get_text()]
     assert len(display.places_) + sum(hidden) == tree.n_nodes
@@ -108,17 +114,19 @@ def test_a_depth_limit_says_how_many_nodes_it_hides() -> None:
 
 def test_thresholds_are_those_of_the_tree() -> None:
     tree = grown(load_breast_cancer, 20)
-    words = " ".join(text.get_text() for text in TreeDisplay(tree).plot().ax_.texts).split()
+    words = " ".join(text.get_text() for text in TreeDisplay.from_estimator(tree).ax_.texts).split()
     shown = [float(number) for sign, number in pairwise(words) if sign == "≤"]
     assert sorted(shown) == sorted(tree.threshold[~tree.is_leaf])
-    rounded = " ".join(text.get_text() for text in TreeDisplay(tree, digits=2).plot().ax_.texts)
+    rounded = " ".join(
+        text.get_text() for text in TreeDisplay.from_estimator(tree, digits=2).ax_.texts
+    )
     assert "≈" in rounded
 
 
 def test_a_figure_fits_the_axes_it_is_given() -> None:
     _, axes = plt.subplots(1, 2, figsize=(10, 4))
     tree = grown(load_iris, 5)
-    display = TreeDisplay(tree).plot(axes[0])
+    display = TreeDisplay.from_estimator(tree, ax=axes[0])
     assert display.ax_ is axes[0]
     assert_readable(display)
 
@@ -126,7 +134,7 @@ def test_a_figure_fits_the_axes_it_is_given() -> None:
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_a_very_deep_tree_can_be_drawn() -> None:
     tree = random_tree(3, 1200, chain=True)
-    display = TreeDisplay(tree, max_depth=40).plot()
+    display = TreeDisplay.from_estimator(tree, max_depth=40)
     assert len(display.places_) == 81
 
 
@@ -137,20 +145,38 @@ def test_displays_take_a_tree_and_a_model() -> None:
             PruningPathDisplay.from_estimator(source)
 
 
+def path_of(scores, errors, leaves, chosen: int) -> ListedPath:
+    tree = categories()
+    curves = np.array(errors), np.array(scores)
+    path = ListedPath(tree, [tree] * len(scores), *curves, chosen=chosen)
+    path.leaves = np.array(leaves)
+    return path
+
+
 def test_the_path_display_marks_the_chosen_step() -> None:
-    display = PruningPathDisplay([9, 7.5, 8], [0, 1, 4], [9, 4, 1], chosen=1).plot()
+    display = PruningPathDisplay(path_of([9, 7.5, 8], [0, 1, 4], [9, 4, 1], 1)).plot()
     for ax, value in zip(display.axes_, (7.5, 1, 4), strict=True):
         assert [line.get_xydata().tolist() for line in ax.lines][-1] == [[1.0, value]]
-    _, axes = plt.subplots(1, 2)
-    inside = PruningPathDisplay([9, 7.5, 8], [0, 1, 4], [9, 4, 1], chosen=1).plot(axes[1])
-    assert inside.figure_ is axes[1].figure
+
+
+def test_the_display_of_a_weight_has_errors_with_their_standard_errors() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier(size="balanced").fit(X, y)
+    choice = clf.pruning_result_.choice
+    ax = WeightChoiceDisplay.from_estimator(clf).ax_
+    drawn, _, (bars,) = ax.containers[0].lines
+    assert drawn.get_xdata().tolist() == list(choice.leaves)
+    assert drawn.get_ydata() == pytest.approx(100 * np.array(choice.losses))
+    low, high = bars.get_segments()[0][:, 1]
+    assert high - low == pytest.approx(200 * choice.standard_error)
+    with pytest.raises(ValueError, match=r"weight that was chosen by validation.*size='balanced'"):
+        WeightChoiceDisplay.from_estimator(tb.BoundTreeClassifier().fit(X, y))
 
 
 def test_the_displays_of_a_fitted_classifier() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     clf = tb.BoundTreeClassifier().fit(X, y)
-    path = PruningPathDisplay.from_estimator(clf)
-    assert path.scores.tolist() == clf.pruning_path_.scores.tolist()
+    assert PruningPathDisplay.from_estimator(clf).path is clf.pruning_path_
     drawn = CertificateDisplay.from_estimator(clf)
     assert drawn.leaves[drawn.chosen] == clf.n_leaves_
     assert drawn.bounds[drawn.chosen] == pytest.approx(clf.certificate_.risk)
@@ -163,23 +189,23 @@ def test_the_displays_of_a_fitted_classifier() -> None:
 
 
 def picture_categories():
-    return TreeDisplay(categories()).plot().figure_
+    return TreeDisplay.from_estimator(categories()).figure_
 
 
 def picture_iris():
     tree = grown(load_iris, 5)
-    return TreeDisplay(tree).plot().figure_
+    return TreeDisplay.from_estimator(tree).figure_
 
 
 def picture_depth_limit():
     tree = grown(load_digits, 30)
-    return TreeDisplay(tree, max_depth=2).plot().figure_
+    return TreeDisplay.from_estimator(tree, max_depth=2).figure_
 
 
 def picture_path():
     steps = np.arange(30)
     scores = 40 - steps + 0.05 * steps**2
-    return PruningPathDisplay(scores, steps**1.5, 60 - 2 * steps, chosen=10).plot().figure_
+    return PruningPathDisplay(path_of(scores, steps**1.5, 60 - 2 * steps, 10)).plot().figure_
 
 
 def picture_certificate():

@@ -160,7 +160,4 @@ def _print(row: int, explanation: Explanation, *, json: bool, spaced: bool) -> N
     if spaced:
         console.print()
     console.print(f"Row {row}", style="dim", highlight=False)
-    if console.is_terminal:
-        console.print(explanation, highlight=False)
-    else:
-        print_result(str(explanation))
+    print_result(str(explanation))

@@ -1,6 +1,5 @@
 """Model files, code, ONNX, and trees of other libraries."""
 
-from treebound.exchange import c_code, onnx_model, python_code, sql_code
 from treebound.exchange.answers import write_predictions
 from treebound.exchange.c_code import to_c
 from treebound.exchange.document import FormatError, json_schema
@@ -38,7 +37,7 @@ __all__ = [
 class Exports:
     """The exports as methods of a fitted classifier; also the list of the command line."""
 
-    to_python = as_method(python_code.to_python)
-    to_c = as_method(c_code.to_c)
-    to_sql = as_method(sql_code.to_sql)
-    to_onnx = as_method(onnx_model.to_onnx)
+    to_python = as_method(to_python)
+    to_c = as_method(to_c)
+    to_sql = as_method(to_sql)
+    to_onnx = as_method(to_onnx)

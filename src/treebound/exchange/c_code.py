@@ -6,12 +6,10 @@ import math
 import re
 from typing import Any
 
-from treebound._choices import Unknown
 from treebound._validation import invalid
 from treebound.exchange import code
-from treebound.model_methods import takes_model
-from treebound.tree import Tree
-from treebound.tree.smoothing import Smoothing, probabilities
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.tree.split import Split, plain
 
 _KEYWORDS = """
@@ -99,26 +97,19 @@ _FINDERS: dict[type, dict[str, str]] = {
 }  # fmt: skip
 
 
-@takes_model
-def to_c(
-    tree: Tree,
-    *,
-    name: str = "predict",
-    output: code.Output = "label",
-    unknown: Unknown = "other",
-    smoothing: Smoothing | None = "shrinkage",
-) -> str:
+def to_c(source: Any, *, name: str = "predict", output: code.Output = "label") -> str:
     """The tree as C source, ``int predict(const struct predict_row *row)``, with the same results.
 
     Thresholds are hexadecimal floats, so they are exact. The struct has one field for each column
     that the tree splits on, ``x_`` and its name: ``double`` for a real one (``NAN`` if missing),
     ``const char *`` in UTF-8 for text categories, ``const long long *`` for integer and boolean
     ones (both ``NULL`` if missing), ``double`` for float categories. The function returns -1
-    where ``predict`` raises: for an infinite number.
+    where ``predict`` raises: for an infinite number and, with ``unknown="error"``, for an unknown
+    category.
 
     Parameters
     ----------
-    tree
+    source
         See :func:`treebound.exchange.to_python`.
     name : str
         Name of the function, and prefix of all other names; it must not begin with ``x_``.
@@ -126,8 +117,6 @@ def to_c(
         With ``"label"`` the function returns the index of the class in ``predict_classes``.
         With ``"proba"`` it is ``int predict(row, double *out)`` and also writes the probability
         of each class to ``out``.
-    unknown, smoothing
-        See :func:`treebound.exchange.to_python`; with ``unknown="error"`` the function returns -1.
 
     Raises
     ------
@@ -141,15 +130,18 @@ def to_c(
     >>> print(to_c(clf).splitlines()[-5])
         if (x_x0 > 0x1.0000000000000p-1) { /* 0.5 */
     """
-    code.check_options(output, unknown, caller="to_c")
     identifier = re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII)
     if identifier is None or name in _RESERVED or name.startswith(_PREFIXES):
         must = "a C identifier that is no keyword, no name of the C library and not 'x', and that "
         raise invalid("name", "to_c", must + "does not begin with '_' or 'x_'", name)
-    writer = _Writer(tree, name, unknown)
-    lines = [*writer.preamble(), *writer.answers(output, smoothing), *writer.head(output)]
-    opened = 0
-    for step in code.branches(tree, unknown=unknown):
+    model = as_model(source, "to_c")
+    values = code.answers(model, output, "to_c")
+    writer, steps = _Writer(model, name), list(code.branches(model.tree, model.unknown))
+    lines, opened = writer.preamble(), 0
+    if output == "proba":
+        lines += writer.answers(steps, values)
+    lines += writer.head()
+    for step in steps:
         while opened > step.level:
             lines.append("    " * opened + "}")
             opened -= 1
@@ -168,11 +160,10 @@ class _Writer:
     # Our names begin with the name of the function, those of columns with x_, so that they cannot
     # collide with keywords, macros or each other.
 
-    def __init__(self, tree: Tree, name: str, unknown: Unknown) -> None:
-        self.tree = tree
-        self.name = name
-        self.unknown = unknown
-        self.upper = name.upper()
+    def __init__(self, model: Model, name: str) -> None:
+        self.tree = tree = model.tree
+        self.name, self.upper = name, name.upper()
+        self.refuses = model.unknown == "error"
         self.names = [f"x_{text}" for text in code.identifiers(tree.columns, frozenset())]
         self.used = code.columns_used(tree)
         of_categories = [(j, tree.columns[j]) for j in self.used if tree.columns[j].kind != "real"]
@@ -181,7 +172,7 @@ class _Writer:
 
     def preamble(self) -> list[str]:
         """The struct of a row, the categories, and the functions that look them up."""
-        refused = ", an unknown category" if self.unknown == "error" else ""
+        refused = ", an unknown category" if self.refuses else ""
         text = _NOTE.format(upper=self.upper, classes=self.tree.n_classes, refused=refused)
         labels = ", ".join(_text(str(plain(label))) for label in self.tree.classes)
         text += f"\nconst char *const {self.name}_classes[{self.upper}_CLASSES] = {{{labels}}};\n"
@@ -200,20 +191,16 @@ class _Writer:
             text += _FIND.format(name=self.name, upper=self.upper, **finder)
         return text.splitlines()
 
-    def answers(self, output: code.Output, smoothing: Smoothing | None) -> list[str]:
-        """The probabilities of every node where rows can end, if requested."""
-        if output == "label":
-            return []
-        steps = code.branches(self.tree, unknown=self.unknown)
+    def answers(self, steps: list[Any], shares: list[list[float]]) -> list[str]:
+        """The probabilities of every node where rows can end."""
         nodes = dict.fromkeys(step.node for step in steps if isinstance(step, code.Answer))
         self.places = {node: place for place, node in enumerate(nodes)}
-        table = probabilities(self.tree, smoothing).tolist()
-        rows = "\n".join(f"    {{{', '.join(map(_real, table[node]))}}}," for node in nodes)
+        rows = "\n".join(f"    {{{', '.join(map(_real, shares[node]))}}}," for node in nodes)
         return _ANSWERS.format(name=self.name, size=f"{self.upper}_CLASSES", rows=rows).splitlines()
 
-    def head(self, output: code.Output) -> list[str]:
+    def head(self) -> list[str]:
         """The beginning of the function: local variables, and checks for invalid values."""
-        out = ", double *out" if output == "proba" else ""
+        out = ", double *out" if self.places else ""
         lines = ["", f"int {self.name}(const struct {self.name}_row *row{out})", "{"]
         refused = []
         for j in self.used:
@@ -227,7 +214,7 @@ class _Writer:
             lines.append(
                 f"    const int {local} = {find}(row->{local}, {self.name}_{local}, {count});"
             )
-            if self.unknown == "error":
+            if self.refuses:
                 refused.append(f"{local} == {self.upper}_UNKNOWN")
         for condition in refused:
             lines += [f"    if ({condition})", "        return -1;"]

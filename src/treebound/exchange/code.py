@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -18,15 +17,14 @@ import numpy as np
 from treebound._choices import Unknown
 from treebound._validation import OneOf, check
 from treebound.data import Column
+from treebound.model import Model
 from treebound.tree import Tree
-from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, check_unknown, plain, splits_of
+from treebound.tree.split import Split, plain, splits_of
 
 Output = Literal["label", "proba"]
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(NamedTuple):
     """``if``: the deeper lines that follow hold for values on this side of a split.
 
     ``side`` is "left", "right", or "stop" for an unknown category that ends at this node.
@@ -37,15 +35,14 @@ class Branch:
     side: Literal["left", "right", "stop"]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """``return``: the prediction of a node."""
 
     level: int
     node: int
 
 
-def branches(tree: Tree, *, unknown: Unknown) -> Iterator[Branch | Answer]:
+def branches(tree: Tree, unknown: Unknown) -> Iterator[Branch | Answer]:
     """The tree as branches and answers in writing order, without recursion."""
     splits = splits_of(tree, unknown=unknown)
     lefts, rights, sizes = tree.left.tolist(), tree.right.tolist(), tree.size.tolist()
@@ -92,18 +89,12 @@ def columns_used(tree: Tree) -> list[int]:
     return [int(j) for j in np.unique(tree.feature[tree.feature >= 0])]
 
 
-def answers(tree: Tree, *, output: Output, smoothing: Smoothing | None) -> list[Any]:
+def answers(model: Model, output: Output, caller: str = "") -> list[Any]:
     """The prediction of each node: its label, or its class probabilities."""
-    if output == "proba":
-        shares: list[list[float]] = probabilities(tree, smoothing).tolist()
-        return shares
-    return [plain(tree.classes[label]) for label in tree.label.tolist()]
-
-
-def check_options(output: str, unknown: str, *, caller: str) -> None:
-    """Raise if an option of a code writer is invalid."""
-    check_unknown(unknown, caller=caller)
     check(caller, {"output": output}, {"output": OneOf(get_args(Output))})
+    if output == "proba":
+        return list(model.node_probabilities.tolist())
+    return [plain(label) for label in model.classes[model.tree.label]]
 
 
 def literal_type(values: Sequence[Any], *, what: str) -> type:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, ValidationError, convert, field
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
 from msgspec.json import schema
 
 from treebound._choices import Size, Unknown
@@ -40,49 +41,34 @@ class _Object(Struct, forbid_unknown_fields=True):
 
 
 class Strings(_Object, tag_field="type", tag="string"):
-    """Values that are texts."""
+    """Categories or classes that are texts; classes have a type of numpy."""
 
     values: list[str]
+    dtype: ClassType | UnsetType = UNSET
 
 
 class Integers(_Object, tag_field="type", tag="integer"):
-    """Values that are integers of 64 bits."""
+    """Integers of 64 bits."""
 
     values: list[int]
+    dtype: ClassType | UnsetType = UNSET
 
 
 class Numbers(_Object, tag_field="type", tag="number"):
-    """Values that are finite doubles."""
+    """Finite doubles."""
 
     values: list[Finite]
+    dtype: ClassType | UnsetType = UNSET
 
 
 class Booleans(_Object, tag_field="type", tag="boolean"):
-    """Values that are true or false."""
+    """True or false."""
 
     values: list[bool]
+    dtype: ClassType | UnsetType = UNSET
 
 
-Categories = Strings | Integers | Numbers | Booleans
-
-
-class _StringClasses(Strings, tag="string"):
-    dtype: ClassType = "object"
-
-
-class _IntegerClasses(Integers, tag="integer"):
-    dtype: ClassType = "object"
-
-
-class _NumberClasses(Numbers, tag="number"):
-    dtype: ClassType = "object"
-
-
-class _BooleanClasses(Booleans, tag="boolean"):
-    dtype: ClassType = "object"
-
-
-Classes = _StringClasses | _IntegerClasses | _NumberClasses | _BooleanClasses
+Values = Strings | Integers | Numbers | Booleans
 
 
 class ColumnDocument(_Object):
@@ -92,14 +78,14 @@ class ColumnDocument(_Object):
     kind: Kind
     declared: bool
     missing: bool
-    categories: Categories | Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    categories: Values | Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
 
 
 class MonotoneDocument(_Object):
     """Columns in which probabilities only rise or fall: their signs, and classes low to high."""
 
-    signs: list[Annotated[int, Meta(ge=-1, le=1)]]
-    order: list[Whole]
+    signs: tuple[Annotated[int, Meta(ge=-1, le=1)], ...]
+    order: tuple[Whole, ...]
 
 
 class NodesDocument(_Object):
@@ -127,12 +113,12 @@ class ChoiceDocument(_Object):
     rule: Size | None = None
     reason: str = ""
     unit: str = "error"
-    weights: list[Weight] = field(default_factory=list)
-    losses: list[Weight] = field(default_factory=list)
-    leaves: list[Annotated[int, Meta(ge=1, le=2**31 - 1)]] = field(default_factory=list)
+    weights: tuple[Weight, ...] = ()
+    losses: tuple[Weight, ...] = ()
+    leaves: tuple[Annotated[int, Meta(ge=1, le=2**31 - 1)], ...] = ()
     standard_error: Weight | None = None
     constant: Weight | None = None
-    strengths: list[Positive] = field(default_factory=list)
+    strengths: tuple[Positive, ...] = ()
 
 
 class PathDocument(_Object):
@@ -202,7 +188,7 @@ class ReferralDocument(_Object):
     errors: Whole
     answered: Whole
     m: Whole
-    classes: Classes
+    classes: Values
     nodes: NodesDocument
 
 
@@ -229,7 +215,7 @@ class ModelDocument(_Object):
     format: Literal["treebound-model"]
     version: Literal[1]
     columns: list[ColumnDocument]
-    classes: Classes
+    classes: Values
     nodes: NodesDocument
     made_by: str = ""
     target: str | None = None
@@ -238,8 +224,8 @@ class ModelDocument(_Object):
     parameters: dict[str, Any] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
     no_certificate: str = ""
-    edits: list[str] = field(default_factory=list)
-    swapped: list[int] = field(default_factory=list)
+    edits: tuple[str, ...] = ()
+    swapped: tuple[int, ...] = ()
     pruning: PathDocument | None = None
     held_out: HeldOutDocument | None = None
     proof: ProofDocument | None = None
@@ -247,7 +233,7 @@ class ModelDocument(_Object):
     referral: ReferralDocument | None = None
     row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
-    promised: list[PromiseDocument] = field(default_factory=list)
+    promised: tuple[PromiseDocument, ...] = ()
 
 
 def json_schema() -> dict[str, Any]:
@@ -313,10 +299,9 @@ def _format_error(message: str) -> FormatError:
     return FormatError(place, problem if problem.startswith("must") else f"is wrong: {problem}")
 
 
-def first_repeated(names: list[str]) -> str:
-    """The first name that occurs before."""
-    seen: set[str] = set()
-    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+def first_repeated(names: list[str]) -> str | None:
+    """The first name that occurs more than once."""
+    return next((name for name, times in Counter(names).items() if times > 1), None)
 
 
 def _json(text: str | bytes) -> Any:
@@ -326,10 +311,10 @@ def _json(text: str | bytes) -> Any:
         raise FormatError("", f"contains {name}, which is not JSON")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        fields = dict(pairs)
-        if len(fields) != len(pairs):
-            raise FormatError(first_repeated([name for name, _ in pairs]), "is given twice")
-        return fields
+        twice = first_repeated([name for name, _ in pairs])
+        if twice is not None:
+            raise FormatError(twice, "is given twice")
+        return dict(pairs)
 
     try:
         raw = text.encode("utf-8") if isinstance(text, str) else text
@@ -339,16 +324,7 @@ def _json(text: str | bytes) -> Any:
         return value
     except FormatError:
         raise
-    except UnicodeEncodeError as error:
-        half = error.object[error.start]
-        raise FormatError("", f"contains {half!r}, a lone surrogate") from None
-    except json.JSONDecodeError as error:
-        raise FormatError(
-            "", f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise FormatError("", f"is not UTF-8 text, at byte {error.start}") from None
     except RecursionError:
         raise FormatError("", "is nested too deeply") from None
-    except ValueError as error:  # an integer with thousands of digits
-        raise FormatError("", f"cannot be read: {error}") from None
+    except ValueError as error:  # of JSON, of UTF-8, or of an integer with thousands of digits
+        raise FormatError("", f"is not JSON in UTF-8: {error}") from None

@@ -58,17 +58,11 @@ def from_lightgbm(
     sample_weight : array-like, optional
         The weight of each row.
     """
-    own = model.booster_ if hasattr(model, "booster_") else model  # not a bare booster
-    booster = _booster(own, "dump_model", "LightGBM")
-    document = booster.dump_model()
-    root = _tree_of(document["tree_info"], tree_index)["tree_structure"]
-    return _counted(_nodes(root, _read_lightgbm), read_table(X), y, sample_weight)
-
-
-def _booster(model: Any, method: str, library: str) -> Any:
-    if not hasattr(model, method):
-        raise TypeError(invalid("model", "", f"a fitted {library} model or booster", model))
-    return model
+    booster = getattr(model, "booster_", model)  # a bare booster has none
+    if not hasattr(booster, "dump_model"):
+        raise TypeError(invalid("model", "", "a fitted LightGBM model or booster", model))
+    root = _tree_of(booster.dump_model()["tree_info"], tree_index)["tree_structure"]
+    return _imported(root, _read_lightgbm, read_table(X), y, sample_weight)
 
 
 def _read_lightgbm(source: dict[str, Any]) -> tuple[_Node, tuple[Any, ...]]:
@@ -129,8 +123,9 @@ def from_xgboost(
     missing = None
     if hasattr(model, "get_booster"):  # not a bare booster
         model, missing = model.get_booster(), model.missing
-    booster = _booster(model, "save_raw", "XGBoost")
-    kept = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
+    if not hasattr(model, "save_raw"):
+        raise TypeError(invalid("model", "", "a fitted XGBoost model or booster", model))
+    kept = json.loads(bytes(model.save_raw("json")))["learner"]["gradient_booster"]
     kept = kept.get("gbtree", kept)  # a dart model is a weighted gbtree model
     if "trees" not in kept["model"]:
         other = InWords(f"one of {kept.get('name', 'another kind')!r}")
@@ -145,15 +140,16 @@ def from_xgboost(
     condition = np.array(tree["split_conditions"], dtype=np.float32)
     # float32(x) < condition is float32(x) <= the next lower float32
     below = np.nextafter(condition, np.float32(-np.inf)).astype(np.float64)
-    nodes = {
-        "left": np.array(tree["left_children"]),
-        "right": np.array(tree["right_children"]),
-        "feature": np.array(tree["split_indices"]),
-        "threshold": float64_threshold(below),
-        "category": np.full(len(below), np.nan),
-        "missing_left": np.array(tree["default_left"]) != 0,
-    }
-    return _counted(nodes, _without(read_table(X), missing), y, sample_weight)
+    threshold = float64_threshold(below).tolist()
+
+    def read(at: int) -> tuple[_Node, tuple[int, ...]]:
+        children = tree["left_children"][at], tree["right_children"][at]
+        if children[0] < 0:
+            return _Node(), ()
+        missing_left = tree["default_left"][at] != 0
+        return _Node(tree["split_indices"][at], threshold[at], missing_left=missing_left), children
+
+    return _imported(0, read, _without(read_table(X), missing), y, sample_weight)
 
 
 def _without(table: Table, value: Any) -> Table:
@@ -177,8 +173,7 @@ def from_spark(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Tree
     sample_weight : array-like, optional
         The weight of each row.
     """
-    root = model._java_obj.rootNode()
-    return _counted(_nodes(root, _read_spark), read_table(X), y, sample_weight)
+    return _imported(model._java_obj.rootNode(), _read_spark, read_table(X), y, sample_weight)
 
 
 def _read_spark(source: Any) -> tuple[_Node, tuple[Any, ...]]:
@@ -266,22 +261,15 @@ def _tree_of(trees: list[Any], index: int) -> Any:
     return trees[index]
 
 
-def _nodes(root: Any, read: _Read) -> dict[str, np.ndarray]:
-    """The nodes below a root."""
+def _imported(root: Any, read: _Read, table: Table, y: Any, sample_weight: Any) -> Tree:
+    """The tree below a root, with the counts of the examples."""
     sources, nodes, links = [root], [], []
     for source in sources:  # which grows meanwhile
         node, children = read(source)
         nodes.append(node)
         links.append((len(sources), len(sources) + 1) if children else (-1, -1))
         sources += children
-    left, right = np.array(links).T
-    columns = zip(_Node._fields, zip(*nodes, strict=True), strict=True)
-    return {"left": left, "right": right, **{name: np.array(own) for name, own in columns}}
-
-
-def _counted(nodes: dict[str, np.ndarray], table: Table, y: Any, sample_weight: Any) -> Tree:
-    """The tree of some nodes, with the counts of the examples."""
-    feature, nominal = nodes["feature"], nodes["category"]
+    feature, threshold, nominal, missing_left = map(np.array, zip(*nodes, strict=True))
     columns, category = [], np.full(len(feature), -1)
     for at, label in enumerate(table.labels):
         asking = (feature == at) & ~np.isnan(nominal)
@@ -289,7 +277,17 @@ def _counted(nodes: dict[str, np.ndarray], table: Table, y: Any, sample_weight: 
         if asking.any():
             category[asking] = np.searchsorted(columns[-1].categories or (), nominal[asking])
     classes, _ = learn_classes(y)
-    tree = bare_tree(**{**nodes, "category": category}, columns=tuple(columns), classes=classes)
+    left, right = np.array(links).T
+    tree = bare_tree(
+        left,
+        right,
+        tuple(columns),
+        classes,
+        feature=feature,
+        threshold=threshold,
+        category=category,
+        missing_left=missing_left,
+    )
     return tree.recounted(
         Sample.read(table, y, sample_weight, columns=columns, classes=classes, named=False)
     )

@@ -157,7 +157,7 @@ def loads(text: str | bytes) -> Model:
         promised=_promised(document.promised),
         parameters=parameters.values() if document.parameters else {},
         no_certificate=document.no_certificate,
-        edits=tuple(document.edits),
+        edits=document.edits,
         swapped=_swapped(document.swapped, tree),
     )
 
@@ -167,11 +167,11 @@ def _optional(convert: Callable[..., R], value: Any, *others: Any) -> R | None:
     return None if value is None else convert(value, *others)
 
 
-def _swapped(nodes: list[int], tree: Tree) -> tuple[int, ...]:
+def _swapped(nodes: tuple[int, ...], tree: Tree) -> tuple[int, ...]:
     for at, node in enumerate(nodes):
         if not (0 <= node < tree.n_nodes and tree.left[node] >= 0):
             raise FormatError(f"swapped[{at}]", f"{node!r:.40} is not an inner node")
-    return tuple(nodes)
+    return nodes
 
 
 def _document(model: Model, row_record: bool) -> doc.ModelDocument:
@@ -181,11 +181,12 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
     parameters = {name: value for name, value in model.parameters.items() if name != "unknown"}
     if parameters.get("smoothing") == model.smoothing:
         parameters.pop("smoothing", None)
-    return doc.ModelDocument(
+    return document_of(
+        doc.ModelDocument,
+        model,
         format="treebound-model",
         version=1,
         made_by=f"treebound {__version__}",
-        target=model.target,
         named=model.has_names,
         columns=[column_document(column, at in asked) for at, column in enumerate(tree.columns)],
         classes=classes_document(tree.classes),
@@ -193,21 +194,16 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         prediction=doc.Prediction(model.unknown, model.smoothing),
         parameters=_representable(parameters),
         certificate=_optional(_representable, model.certificate and asdict(model.certificate)),
-        no_certificate=model.no_certificate,
-        edits=list(model.edits),
-        swapped=list(model.swapped),
         pruning=_pruning(model),
         held_out=_optional(partial(document_of, doc.HeldOutDocument), model.held_out),
         proof=_optional(partial(document_of, doc.ProofDocument), model.proof),
         frontier=_optional(_frontier_document, model.frontier, model.step),
         referral=_optional(_referral_document, model.referral),
-        row_counts=_optional(np.ndarray.tolist, model.row_counts),
         rows=None if model.rows is None or not row_record else {
             role: _sketch_document(sketch) for role, sketch in model.rows.sketches.items()
         },
         promised=[
-            doc.PromiseDocument(each.max_risk, each.delta, each.step,
-                                _optional(_sketch_document, each.rows))
+            document_of(doc.PromiseDocument, each, rows=_optional(_sketch_document, each.rows))
             for each in model.promised.promises
             if row_record or each.rows is None
         ],
@@ -249,18 +245,15 @@ def _result(path: PruningPath, document: doc.PathDocument | None) -> PruningResu
 
 
 def _choice(document: doc.ChoiceDocument) -> WeightChoice:
-    same_size(document.losses, len(document.weights), "pruning.choice.losses")
-    same_size(document.leaves, len(document.weights), "pruning.choice.leaves")
-    if document.strengths:
-        same_size(document.strengths, len(document.weights), "pruning.choice.strengths")
+    for name in ("losses", "leaves", "strengths"):
+        values = getattr(document, name)
+        if values or name != "strengths":
+            same_size(values, len(document.weights), f"pruning.choice.{name}")
     if document.rule is not None and document.weight not in document.weights:
         raise FormatError("pruning.choice.weight", "must be one of the weights")
-    error, constant = document.standard_error, document.constant
-    return WeightChoice(
-        document.weight, document.rule, document.reason, document.unit, tuple(document.weights),
-        tuple(document.losses), tuple(document.leaves), math.nan if error is None else error,
-        math.nan if constant is None else constant, tuple(document.strengths),
-    )  # fmt: skip
+    given = msgspec.structs.asdict(document)
+    none = [name for name in ("standard_error", "constant") if given[name] is None]
+    return WeightChoice(**{**given, **dict.fromkeys(none, math.nan)})
 
 
 # -- parameters, held-out rows, certificate, record of rows ---------------------------------------
@@ -281,20 +274,21 @@ def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitPar
     return fitted
 
 
+def _counts(rows: list[list[int]], where: str, tree: Tree) -> NDArray[np.int64]:
+    """Rows of each class at each node of a tree."""
+    return table_of(rows, where, (tree.n_nodes, tree.n_classes), np.int64)
+
+
 def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
-    shape = (grown.n_nodes, grown.n_classes)
-    counts = table_of(document.counts, "held_out.counts", shape, np.int64)
+    counts = _counts(document.counts, "held_out.counts", grown)
     if counts[0].sum() != document.m or document.errors > document.m:
         raise FormatError("held_out", "must have m rows at the root, and no more errors")
-    return HeldOut(
-        document.m, document.errors, counts, document.folds, document.choices, shown_before=True
-    )
+    return HeldOut(**{**msgspec.structs.asdict(document), "counts": counts}, shown_before=True)
 
 
 def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
-    shape = (tree.n_nodes, tree.n_classes)
-    counts_a = table_of(document.counts_a, f"{where}.counts_a", shape, np.int64)
-    counts_b = table_of(document.counts_b, f"{where}.counts_b", shape, np.int64)
+    counts_a = _counts(document.counts_a, f"{where}.counts_a", tree)
+    counts_b = _counts(document.counts_b, f"{where}.counts_b", tree)
     if ((counts_a + counts_b).sum(axis=1) != tree.rows).any():
         raise FormatError(where, "must have counts that add up to the rows of each node")
     prices = (document.log_splits, document.log_stops)
@@ -337,10 +331,9 @@ def _referral(document: doc.ReferralDocument, columns: tuple[Column, ...]) -> Re
     same_size(document.answers, tree.n_nodes, "referral.answers")
     if not document.errors <= document.answered <= document.m:
         raise FormatError("referral", "must have errors <= answered <= m")
-    return Referral(
-        tree, np.array(document.answers), document.max_risk, document.delta, document.errors,
-        document.answered, document.m, document.label,
-    )  # fmt: skip
+    answers, own = np.array(document.answers), msgspec.structs.asdict(document)
+    promise = {name: own[name] for name in ("max_risk", "delta", "errors", "answered", "m")}
+    return Referral(tree, answers, **promise, label=document.label)
 
 
 def _step(document: doc.ModelDocument) -> int | None:
@@ -350,7 +343,7 @@ def _step(document: doc.ModelDocument) -> int | None:
 
 
 def _row_counts(counts: list[list[int]], grown: Tree) -> NDArray[np.int64]:
-    table = table_of(counts, "row_counts", (grown.n_nodes, grown.n_classes), np.int64)
+    table = _counts(counts, "row_counts", grown)
     if (table.sum(axis=1) != grown.rows).any():
         raise FormatError("row_counts", "must add up to the rows of each node")
     return table
@@ -361,7 +354,7 @@ def _sketch_document(sketch: RowSketch) -> doc.SketchDocument:
     return doc.SketchDocument(hashes, sketch.counts.tolist(), sketch.rows)
 
 
-def _promised(documents: list[doc.PromiseDocument]) -> Promised:
+def _promised(documents: tuple[doc.PromiseDocument, ...]) -> Promised:
     return Promised(
         Promise(
             _optional(_sketch, each.rows, f"promised[{at}].rows"),

@@ -17,9 +17,8 @@ The graph predicts exactly as ``predict`` does because
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,32 +26,22 @@ from treebound._choices import Unknown
 from treebound._extras import require
 from treebound._validation import invalid
 from treebound.data import Column
-from treebound.model_methods import takes_model
+from treebound.model_methods import as_model
 from treebound.tree import Tree
-from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, check_unknown, splits_of
+from treebound.tree.split import splits_of
 
 _ML = "ai.onnx.ml"
 _LEFT, _RIGHT = 0.0, 1.0  # how the sides of a split of categories are encoded
 
 
-@takes_model
-def to_onnx(
-    tree: Tree,
-    *,
-    unknown: Unknown = "other",
-    smoothing: Smoothing | None = "shrinkage",
-    missing_text: str = "",
-) -> Any:
+def to_onnx(source: Any, *, missing_text: str = "") -> Any:
     """Export the tree as an ONNX model with the same predictions.
 
     Parameters
     ----------
-    tree
-        See :func:`treebound.exchange.to_python`.
-    unknown, smoothing
-        See :func:`treebound.exchange.to_python`. A graph cannot raise errors, so ``"error"`` is
-        not possible.
+    source
+        See :func:`treebound.exchange.to_python`. A graph cannot raise errors, so
+        ``unknown="error"`` is not possible.
     missing_text : str
         The text that marks a missing value in a string column.
 
@@ -67,16 +56,16 @@ def to_onnx(
     Raises
     ------
     ValueError
-        If ``unknown`` is ``"error"``.
+        If the model's ``unknown`` is ``"error"``.
     """
     onnx = require("onnx", extra="onnx", why="Writing an ONNX model")
-    check_unknown(unknown, caller="to_onnx")
-    if unknown == "error":
+    model = as_model(source, "to_onnx")
+    tree, weights = model.tree, model.node_probabilities
+    if model.unknown == "error":
         hint = "an ONNX graph cannot raise errors; choose another policy."
-        raise invalid("unknown", "to_onnx", "another policy than 'error'", unknown, hint)
+        raise invalid("unknown", "to_onnx", "another policy than 'error'", model.unknown, hint)
     graph = _Graph(onnx, tree, missing_text)
-    weights = probabilities(tree, smoothing)
-    entries = _entries(tree, graph, unknown)
+    entries = _entries(tree, graph, model.unknown)
     graph.close_inputs()
     votes = graph.probabilities
     graph.add_ensemble(entries, weights, votes)
@@ -89,8 +78,7 @@ def to_onnx(
     return graph.model(votes)
 
 
-@dataclass
-class _Entry:
+class _Entry(NamedTuple):
     """A node of the operator; ``source`` is the tree's node whose weights a leaf has."""
 
     source: int
@@ -103,36 +91,33 @@ class _Entry:
 
 
 def _entries(tree: Tree, graph: _Graph, unknown: Unknown) -> list[_Entry]:
-    """Translate the nodes: one entry per node, three per split with unknown="stop"."""
+    """Translate the nodes: one entry per node, three per split where categories may stop."""
+    splits = splits_of(tree, unknown=unknown)
+    stops = [unknown == "stop" and split is not None and not split.is_real for split in splits]
+    first = np.cumsum([0, *(3 if stop else 1 for stop in stops)]).tolist()  # of each node
     entries: list[_Entry] = []
-    first = np.zeros(tree.n_nodes, dtype=np.int64)  # first entry of each node
-    branches: list[tuple[int, _Entry]] = []
-    for node, split in enumerate(splits_of(tree, unknown=unknown)):
-        first[node] = len(entries)
+    for node, split in enumerate(splits):
         if split is None:
             entries.append(_Entry(node))
             continue
-        if not split.is_real and unknown == "stop":
-            code = graph.encoded(split.feature, split.column.categories or (), _RIGHT, _RIGHT)
-            stop = _Entry(node, "BRANCH_LEQ", code, 0.5, true=len(entries) + 1)
-            stop.false = stop.true + 1
-            entries += [stop, _Entry(node)]
-        entries.append(_entry(graph, split))
-        branches.append((node, entries[-1]))
-    for node, entry in branches:
-        entry.true, entry.false = int(first[tree.left[node]]), int(first[tree.right[node]])
+        at, value, missing_true = split.feature, 0.5, False
+        if stops[node]:
+            code = graph.column(at, tuple(split.column.categories or ()), _RIGHT, _RIGHT)
+            here = first[node]
+            entries += [
+                _Entry(node, "BRANCH_LEQ", code, value, missing_true, here + 1, here + 2),
+                _Entry(node),
+            ]
+        if split.is_real:
+            code, value, missing_true = graph.column(at), split.bound, split.missing_left
+        else:
+            # listed are the categories of the side that unknown ones do not take
+            side = _RIGHT if split.unknown_left else _LEFT
+            listed = tuple(split.values(left=side == _LEFT))
+            code = graph.column(at, listed, side, _LEFT if split.missing_left else _RIGHT)
+        children = first[tree.left[node]], first[tree.right[node]]
+        entries.append(_Entry(node, "BRANCH_LEQ", code, value, missing_true, *children))
     return entries
-
-
-def _entry(graph: _Graph, split: Split) -> _Entry:
-    at, node = split.feature, split.node
-    if split.is_real:
-        return _Entry(node, "BRANCH_LEQ", graph.real(at), split.bound, split.missing_left)
-    # listed are the categories of the side that unknown ones do not take
-    side = _RIGHT if split.unknown_left else _LEFT
-    listed = split.values(left=side == _LEFT)
-    missing = _LEFT if split.missing_left else _RIGHT
-    return _Entry(node, "BRANCH_LEQ", graph.encoded(at, listed, side, missing), 0.5)
 
 
 class _Graph:
@@ -160,19 +145,14 @@ class _Graph:
         """An internal name that differs from all column names."""
         return self.prefix + name
 
-    def real(self, at: int) -> int:
-        """Index of a real column in the matrix."""
-        return at if self.all_real else self._index(at, lambda: self.inputs[at])
-
-    def encoded(self, at: int, listed: Sequence[Any], side: float, missing: float) -> int:
-        """Index of a column in the matrix: the side of some categories, the other for the rest."""
-        key = (at, tuple(listed), side, missing)
-        return self._index(key, lambda: self._encode(at, listed, side, missing))
-
-    def _index(self, key: Any, add: Callable[[], str]) -> int:
+    def column(self, at: int, *encoding: Any) -> int:
+        """Index of a column in the matrix: a real one as it is, or encoded by ``_encode``."""
+        if self.all_real:
+            return at
+        key = (at, *encoding)
         if key not in self.versions:
             self.versions[key] = len(self.parts)
-            self.parts.append(add())
+            self.parts.append(self._encode(at, *encoding) if encoding else self.inputs[at])
         return self.versions[key]
 
     def close_inputs(self) -> None:
@@ -199,7 +179,7 @@ class _Graph:
         ]
 
     def _encode(self, at: int, listed: Sequence[Any], side: float, missing: float) -> str:
-        """Add the encoding of a column; return the name of its (rows, 1) double tensor."""
+        """Encode a column as (rows, 1) doubles: the side of some categories, or the other one."""
         column = self.tree.columns[at]
         categories: Sequence[Any] = column.categories or ()
         absent: Any = math.nan
@@ -237,7 +217,7 @@ class _Graph:
         leaves = [at for at, entry in enumerate(entries) if entry.mode == "LEAF"]
         leaf_weights = weights[[entries[at].source for at in leaves]].ravel()
         classes = range(self.tree.n_classes)
-        values = np.array([entry.value for entry in entries])
+        _, modes, features, values, missing, true, false = zip(*entries, strict=True)
         self.nodes.append(
             self.helper.make_node(
                 "TreeEnsembleClassifier",
@@ -246,12 +226,12 @@ class _Graph:
                 domain=_ML,
                 nodes_treeids=[0] * len(entries),
                 nodes_nodeids=list(range(len(entries))),
-                nodes_featureids=[entry.feature for entry in entries],
-                nodes_modes=[entry.mode for entry in entries],
-                nodes_values_as_tensor=self._tensor(values, "nodes_values"),
-                nodes_truenodeids=[entry.true for entry in entries],
-                nodes_falsenodeids=[entry.false for entry in entries],
-                nodes_missing_value_tracks_true=[int(entry.missing_true) for entry in entries],
+                nodes_featureids=features,
+                nodes_modes=modes,
+                nodes_values_as_tensor=self._tensor(np.array(values), "nodes_values"),
+                nodes_truenodeids=true,
+                nodes_falsenodeids=false,
+                nodes_missing_value_tracks_true=list(map(int, missing)),
                 class_treeids=[0] * leaf_weights.size,
                 class_nodeids=[at for at in leaves for _ in classes],
                 class_ids=[at for _ in leaves for at in classes],

@@ -7,13 +7,11 @@ import keyword
 import math
 from typing import Any
 
-from treebound._choices import Unknown
 from treebound._validation import invalid
 from treebound.data import Column
 from treebound.exchange import code
-from treebound.model_methods import takes_model
+from treebound.model_methods import as_model
 from treebound.tree import Tree
-from treebound.tree.smoothing import Smoothing
 from treebound.tree.split import Split, plain
 
 # Our names begin with an underscore, those of columns never do; these are the exceptions.
@@ -49,33 +47,22 @@ def _category(value, known):
 '''
 
 
-@takes_model
-def to_python(
-    tree: Tree,
-    *,
-    name: str = "predict",
-    output: code.Output = "label",
-    unknown: Unknown = "other",
-    smoothing: Smoothing | None = "shrinkage",
-) -> str:
+def to_python(source: Any, *, name: str = "predict", output: code.Output = "label") -> str:
     """The tree as the source of a Python module with one function, with the same predictions.
 
     The function takes one row, a mapping from column names to values (categories, not codes;
     None, NaN or pandas.NA if missing). It imports nothing. Like ``predict`` it raises ValueError
-    for an infinite number.
+    for an infinite number and, with ``unknown="error"``, for an unknown category.
 
     Parameters
     ----------
-    tree : Tree or BoundTreeClassifier
-        For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
+    source : BoundTreeClassifier, Model or Tree
+        Unknown categories and probabilities are as it has them; ``Model(tree, unknown="stop")``
+        chooses them for a tree.
     name : str
         Name of the function; it must not begin with an underscore.
     output : {"label", "proba"}
         Whether it returns the class, or a list of probabilities in the order of ``CLASSES``.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories; with ``"error"`` the function raises ValueError.
-    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
-        How counts become probabilities; a number is the strength of shrinkage.
 
     Raises
     ------
@@ -92,22 +79,22 @@ def to_python(
     >>> module["predict"]({"petal length (cm)": 1.4, "petal width (cm)": 0.3})
     0
     """
-    code.check_options(output, unknown, caller="to_python")
     if not name.isidentifier() or name[0] == "_" or name in _TAKEN:
         must = "a Python identifier that is no keyword, no built-in name and not 'CLASSES', and "
         must += "does not begin with an underscore"
         raise invalid("name", "to_python", must, name)
+    model = as_model(source, "to_python")
+    tree, values = model.tree, code.answers(model, output, "to_python")
     names = code.identifiers(tree.columns, _RESERVED | {name})
     asked = [(tree.columns[j], names[j]) for j in code.columns_used(tree)]
-    values = code.answers(tree, output=output, smoothing=smoothing)
     body = []
-    for step in code.branches(tree, unknown=unknown):
+    for step in code.branches(tree, model.unknown):
         indent = "    " * (step.level + 1)
         if isinstance(step, code.Answer):
             body.append(f"{indent}return {_literal(values[step.node])}")
         else:
             body.append(f"{indent}if {_condition(step, names[step.split.feature])}:")
-    checks = _checks(asked) if unknown == "error" else []
+    checks = _checks(asked) if model.unknown == "error" else []
     what = "The probabilities of CLASSES" if output == "proba" else "The class"
     doc = f'    """{what} of a row, a mapping from column names to values."""'
     head = [f"def {name}(row):", doc, *_reads(asked), *checks]

@@ -14,9 +14,8 @@ from treebound._extras import require
 from treebound._validation import OneOf, check
 from treebound.data import Column
 from treebound.exchange import code
-from treebound.model_methods import takes_model
+from treebound.model_methods import as_model
 from treebound.tree import Tree
-from treebound.tree.smoothing import Smoothing
 from treebound.tree.split import Split, plain
 
 _NATIVE = frozenset(("sqlite", "duckdb", "postgres"))  # written here, the others by sqlglot
@@ -26,15 +25,12 @@ _EXACT_DECIMALS = frozenset(("duckdb", "postgres"))
 _REMARK = "/* x - x = 0 is true for every number, but not for NaN */"
 
 
-@takes_model
 def to_sql(
-    tree: Tree,
+    source: Any,
     *,
     table: str | None = None,
     name: str = "prediction",
     output: code.Output = "label",
-    unknown: Unknown = "other",
-    smoothing: Smoothing | None = "shrinkage",
     dialect: str | None = None,
 ) -> str:
     """The tree as an SQL ``CASE`` expression with the same predictions.
@@ -42,11 +38,12 @@ def to_sql(
     Columns have the names and values of the training table; ``NULL``, and ``NaN`` if the database
     has it, are missing. There is one ``WHEN`` for each leaf, the smaller child first, so the length
     of a condition grows with the logarithm of the number of leaves, and nesting does not grow with
-    the depth of the tree.
+    the depth of the tree. With ``unknown="error"`` the result for an unknown category is ``NULL``,
+    as SQL has no portable way to raise errors.
 
     Parameters
     ----------
-    tree
+    source
         See :func:`treebound.exchange.to_python`.
     table : str, optional
         If given, write a whole query, ``SELECT table.*, CASE ... AS prediction FROM table``.
@@ -54,9 +51,6 @@ def to_sql(
         Name of the result; probabilities are named after it and the class.
     output : {"label", "proba"}
         Write the class, or the probability of each class, separated by commas.
-    unknown, smoothing
-        See :func:`treebound.exchange.to_python`; with ``unknown="error"`` the result is ``NULL``,
-        as SQL has no portable way to raise errors.
     dialect : str, optional
         The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``, ``"tsql"``,
         ``"bigquery"``, ``"snowflake"`` or ``"spark"``; all but the first three need sqlglot (the
@@ -80,10 +74,11 @@ def to_sql(
         ELSE 1
     END
     """
-    code.check_options(output, unknown, caller="to_sql")
-    code.literal_type(tree.classes.tolist(), what="The classes")
-    values = code.answers(tree, output=output, smoothing=smoothing)
-    return _translated(_Writer(dialect).query(tree, table, name, unknown, values), dialect)
+    model = as_model(source, "to_sql")
+    values = code.answers(model, output, "to_sql")
+    code.literal_type(model.classes.tolist(), what="The classes")
+    writer = _Writer(dialect)
+    return _translated(writer.query(model.tree, table, name, model.unknown, values), dialect)
 
 
 def case_of(
@@ -168,7 +163,7 @@ class _Writer:
                 if tree.columns[j].kind != "real":
                     yield self.is_unknown(tree.columns[j]), None
         taken: list[str] = []
-        for step in code.branches(tree, unknown=unknown):
+        for step in code.branches(tree, unknown):
             del taken[step.level :]
             if isinstance(step, code.Answer):
                 yield " AND ".join(taken), step.node

@@ -57,26 +57,30 @@ def columns_of(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
         if isinstance(categories, int):
             column = replace(column, categories=(), unlisted=categories)
         elif categories is not None:
+            if categories.dtype is not msgspec.UNSET:
+                raise FormatError(f"{where}.dtype", "is only for classes")
             column = replace(column, categories=tuple(_distinct(categories, where)))
         read.append(column)
     names = [column.name for column in read]
-    if len(set(names)) != len(names):
-        twice = doc.first_repeated(names)
+    twice = doc.first_repeated(names)
+    if twice is not None:
         at = len(names) - 1 - names[::-1].index(twice)
         raise FormatError(f"columns[{at}].name", f"{twice!r:.60} is given twice")
     return tuple(read)
 
 
-def classes_document(classes: NDArray[Any]) -> doc.Classes:
+def classes_document(classes: NDArray[Any]) -> doc.Values:
     """The classes: the values, and the numpy type that the labels had."""
-    values = msgspec.to_builtins(_values(classes.tolist(), "classes"))
-    dtype = _DTYPES.get(classes.dtype.kind, classes.dtype.name)
-    return msgspec.convert({**values, "dtype": dtype}, doc.Classes)  # type: ignore[no-any-return]
+    document = _values(classes.tolist(), "classes")
+    document.dtype = msgspec.convert(
+        _DTYPES.get(classes.dtype.kind, classes.dtype.name), doc.ClassType
+    )
+    return document
 
 
-def classes_of(classes: Any) -> NDArray[Any]:
+def classes_of(classes: doc.Values) -> NDArray[Any]:
     """The classes of a document, in the type that the labels had."""
-    values, dtype = _distinct(classes, "classes"), classes.dtype
+    values, dtype = _distinct(classes, "classes"), classes.dtype or "object"
     if not values:
         raise FormatError("classes.values", "must have at least one class")
     longest = max(map(len, values)) if isinstance(classes, doc.Strings) else 0
@@ -92,7 +96,7 @@ def classes_of(classes: Any) -> NDArray[Any]:
     return typed
 
 
-def _values(values: list[Any], where: str) -> doc.Categories:
+def _values(values: list[Any], where: str) -> doc.Values:
     """Categories or labels with their JSON type, to distinguish 1, 1.0, "1" and true."""
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     kinds = {type(value) for value in plain} or {str}
@@ -105,11 +109,11 @@ def _values(values: list[Any], where: str) -> doc.Categories:
         )
     if kind is doc.Numbers and not all(map(math.isfinite, plain)):
         raise ValueError(f"A model file cannot hold NaN or infinity in {where}.")
-    document: doc.Categories = kind(plain)
+    document: doc.Values = kind(plain)
     return document
 
 
-def _distinct(values: Any, where: str) -> list[Any]:
+def _distinct(values: doc.Values, where: str) -> list[Any]:
     """The values, which must differ; integers of 64 bits."""
     listed: list[Any] = values.values
     if isinstance(values, doc.Integers):
@@ -136,9 +140,7 @@ def nodes_of(tree: Tree) -> NodesDocument:
         tree,
         threshold=threshold,
         counts=_short(tree.counts).tolist(),
-        monotone=None
-        if order is None
-        else doc.MonotoneDocument(list(order.signs), list(order.order)),
+        monotone=None if order is None else document_of(doc.MonotoneDocument, order),
     )
 
 
@@ -189,7 +191,7 @@ def tree_of(
             counts=counts,
             columns=columns,
             classes=classes,
-            monotone=None if order is None else Monotone(tuple(order.signs), tuple(order.order)),
+            monotone=None if order is None else Monotone(order.signs, order.order),
         )
     except ValueError as error:
         raise FormatError(where, f"is not a tree: {error}".rstrip(".")) from None

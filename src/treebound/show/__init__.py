@@ -1,7 +1,6 @@
 """Text, rules, figures and pages of trees."""
 
 from treebound.model_methods import as_method
-from treebound.show import as_dot, as_html, as_latex, as_rules, as_text
 from treebound.show.as_dot import to_dot
 from treebound.show.as_html import to_html
 from treebound.show.as_latex import to_latex
@@ -44,8 +43,8 @@ __all__ = [
 class Forms:
     """The forms as methods of a fitted classifier; also the list of the command line."""
 
-    to_text = as_method(as_text.to_text)
-    to_rules = as_method(as_rules.to_rules)
-    to_dot = as_method(as_dot.to_dot)
-    to_latex = as_method(as_latex.to_latex)
-    to_html = as_method(as_html.to_html)
+    to_text = as_method(to_text)
+    to_rules = as_method(to_rules)
+    to_dot = as_method(to_dot)
+    to_latex = as_method(to_latex)
+    to_html = as_method(to_html)

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from treebound._choices import Unknown
-from treebound.model_methods import takes_model
+from typing import Any
+
+from treebound.model_methods import as_model
 from treebound.show.colours import fill_of
 from treebound.show.layout import visible
 from treebound.show.words import answer, node_lines
-from treebound.tree import Tree
 from treebound.tree.split import splits_of
 
 
-@takes_model
-def to_dot(
-    tree: Tree,
-    *,
-    max_depth: int | None = None,
-    digits: int | None = None,
-    unknown: Unknown = "other",
-) -> str:
+def to_dot(source: Any, *, max_depth: int | None = None, digits: int | None = None) -> str:
     r"""The tree in the DOT language, for ``dot -Tsvg``.
 
     Parameters
     ----------
-    tree
+    source
         See :func:`treebound.show.to_text`.
     max_depth : int, optional
         Subtrees below this depth are drawn as one node with the number of omitted nodes.
-    digits, unknown
+    digits
         See :func:`treebound.show.to_text`.
 
     Examples
@@ -45,13 +38,15 @@ def to_dot(
         0 -> 2 [label="> 0.5"];
     }
     """
+    model = as_model(source, "to_dot")
+    tree = model.tree
     lines = [
         "digraph tree {",
         '    node [shape=box, style="rounded,filled", fontname="Helvetica", fillcolor="#FFFFFF"];',
         '    edge [fontname="Helvetica", fontsize=10];',
     ]
     edges = []
-    splits = splits_of(tree, unknown=unknown)
+    splits = splits_of(tree, unknown=model.unknown)
     nodes, left, right = visible(tree, max_depth)
     for place, node in enumerate(nodes):
         split = splits[node] if left[place] >= 0 else None

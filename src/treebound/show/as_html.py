@@ -14,6 +14,8 @@ from treebound.model_methods import as_model
 from treebound.show.report_data import report_data
 from treebound.tree.split import one_line
 
+_MOST_STEPS = 150  # of a longer path, about
+
 
 def to_html(
     source: Any,
@@ -22,7 +24,6 @@ def to_html(
     test: tuple[Any, Any] | None = None,
     title: str | None = None,
     facts: Mapping[str, str] | None = None,
-    max_steps: int = 150,
 ) -> str:
     """A report on one HTML page: the tree, its size, and its certificate.
 
@@ -44,8 +45,6 @@ def to_html(
         The heading of the page; by default it names the target.
     facts : mapping of str to str, optional
         More facts for the head of the page, such as the file that the rows came from.
-    max_steps : int
-        Approximate number of steps to show of a longer path.
 
     Returns
     -------
@@ -80,7 +79,7 @@ def to_html(
     page = assembled(
         static / "report.html",
         title=title,
-        data={**report_data(model, max_steps, sample), "facts": list((facts or {}).items())},
+        data={**report_data(model, _MOST_STEPS, sample), "facts": list((facts or {}).items())},
         styles=[static / "report.css"],
         scripts=[static / name for name in scripts],
         parts={"TOP": static / "top.html", "TREE": static / "tree.html"},

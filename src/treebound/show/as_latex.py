@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 import numpy as np
 
-from treebound._choices import Unknown
-from treebound.model_methods import takes_model
+from treebound.model_methods import as_model
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
 from treebound.show.words import answer, node_lines, typeset
@@ -67,14 +67,12 @@ _GREEK = (
 )
 
 
-@takes_model
 def to_latex(
-    tree: Tree,
+    source: Any,
     *,
     document: bool = False,
     max_depth: int | None = None,
     digits: int | None = None,
-    unknown: Unknown = "other",
 ) -> str:
     r"""The tree as a ``tikzpicture`` for pdflatex.
 
@@ -83,11 +81,11 @@ def to_latex(
 
     Parameters
     ----------
-    tree
+    source
         See :func:`treebound.show.to_text`.
     document : bool
         Whether to write a whole document, cropped to the tree, instead of the picture alone.
-    max_depth, digits, unknown
+    max_depth, digits
         See :func:`treebound.show.to_dot`.
 
     Notes
@@ -101,7 +99,9 @@ def to_latex(
     >>> print(to_latex(clf).splitlines()[10])
     \node[box, fill=fill0] (n0) at (50.2,0) {x0\\6 rows};
     """
-    splits = splits_of(tree, unknown=unknown)
+    model = as_model(source, "to_latex")
+    tree = model.tree
+    splits = splits_of(tree, unknown=model.unknown)
     nodes, left, right = visible(tree, max_depth)
     answers = [""] * len(nodes)  # the label of the edge to each node
     labels, fills = [], []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,10 @@ from treebound._choices import Unknown
 from treebound._extras import require
 from treebound.data import Column
 from treebound.data.raw import is_missing
-from treebound.model_methods import takes_model
+from treebound.model_methods import as_model
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
-from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, check_unknown, plain, splits_of
+from treebound.tree.split import Split, plain, splits_of
 
 _WORDS = frozenset(
     ("if", "and", "or", "then", "in", "not", "is", "missing", "present", "true", "false", "inf")
@@ -160,7 +159,7 @@ class Rule:
         )
 
 
-class Rules(Sequence[Rule]):
+class Rules(tuple[Rule, ...]):
     """The rules of a tree, in the order of its leaves; exactly one matches each row.
 
     As text (``str``), a rule is ``if CONDITIONS then LABEL  # rows, probability, counts``.
@@ -178,28 +177,10 @@ class Rules(Sequence[Rule]):
 
     joined by ``and``, or the word ``true``. Names that are not one plain word, and categories and
     labels, are JSON: ``"petal length (cm)" <= 2.45``.
-
-    Parameters
-    ----------
-    rules : iterable of Rule
-        One for each leaf.
     """
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self._rules = tuple(rules)
-
-    @overload
-    def __getitem__(self, place: int) -> Rule: ...
-    @overload
-    def __getitem__(self, place: slice) -> Rules: ...
-    def __getitem__(self, place: int | slice) -> Rule | Rules:
-        return Rules(self._rules[place]) if isinstance(place, slice) else self._rules[place]
-
-    def __len__(self) -> int:
-        return len(self._rules)
-
     def __str__(self) -> str:
-        return "\n".join(map(str, self._rules))
+        return "\n".join(map(str, self))
 
     def __repr__(self) -> str:
         return f"<{len(self)} rules>\n{self}"
@@ -214,36 +195,25 @@ class Rules(Sequence[Rule]):
             each class.
         """
         pandas = require("pandas", extra="study", why="A data frame of rules")
-        labels = list(self._rules[0].counts) if self._rules else []
-        table = {
-            "node": [rule.node for rule in self],
-            "rule": [rule.premise for rule in self],
-            "label": [rule.label for rule in self],
-            "probability": [rule.probability for rule in self],
-            "rows": [rule.rows for rule in self],
-            "weight": [rule.weight for rule in self],
+        names = {"node": "node", "premise": "rule"} | {
+            name: name for name in ("label", "probability", "rows", "weight")
         }
-        for label in labels:
+        table = {word: [getattr(rule, name) for rule in self] for name, word in names.items()}
+        for label in self[0].counts:
             table[f"count {label}"] = [rule.counts[label] for rule in self]
         return pandas.DataFrame(table)
 
 
-@takes_model
-def to_rules(
-    tree: Tree, *, smoothing: Smoothing | None = "shrinkage", unknown: Unknown = "other"
-) -> Rules:
+def to_rules(source: Any) -> Rules:
     """The tree as if-then rules, one for each leaf, with the same predictions.
+
+    With ``unknown="stop"`` there is one more rule for each node where rows may stop; with
+    ``"error"`` no rule matches a row with an unknown category in a column that the tree splits on.
 
     Parameters
     ----------
-    tree : Tree or BoundTreeClassifier
-        For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
-    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
-        How counts become probabilities; a number is the strength of shrinkage.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories. With ``"stop"`` there is one more rule for each node
-        where rows may stop; with ``"error"`` no rule matches a row with an unknown category in a
-        column that the tree splits on.
+    source
+        See :func:`treebound.show.to_text`.
 
     Returns
     -------
@@ -259,8 +229,8 @@ def to_rules(
     >>> print(to_rules(clf)[0].premise)
     "petal length (cm)" <= 2
     """
-    check_unknown(unknown, caller="to_rules")
-    chances = probabilities(tree, smoothing).tolist()
+    model = as_model(source, "to_rules")
+    tree, chances = model.tree, model.node_probabilities.tolist()
     counts, answers = tree.counts.tolist(), tree.label.tolist()
     labels = [plain(label) for label in tree.classes.tolist()]
     return Rules(
@@ -273,11 +243,11 @@ def to_rules(
             rows=int(tree.rows[node]),
             counts=dict(zip(labels, counts[node], strict=True)),
         )
-        for node, regions in _ways(tree, unknown)
+        for node, regions in ends(tree, model.unknown)
     )
 
 
-def _ways(tree: Tree, unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]]]:
+def ends(tree: Tree, unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]]]:
     """Every end of the tree with its regions, without recursion."""
     splits = splits_of(tree, unknown=unknown)
     # with "error", an unknown category is refused in every column that the tree asks

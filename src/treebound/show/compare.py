@@ -126,25 +126,15 @@ class Comparison:
         columns = [*Disagreement.__dataclass_fields__]
         return pandas.DataFrame([asdict(region) for region in self.regions], columns=columns)
 
-    def plot(self, *, max_depth: int | None = None) -> Figure:
-        """Draw the two trees side by side.
-
-        Parameters
-        ----------
-        max_depth : int, optional
-            Deeper nodes are omitted and counted.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
+    def plot(self) -> Figure:
+        """Draw the two trees side by side."""
         pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a tree")
         leaves = [self.a.tree.n_leaves, self.b.tree.n_leaves]
         depth = max(self.a.tree.depth, self.b.tree.depth)
         size = (max(8.0, min(1.3 * sum(leaves), 40.0)), max(3.0, min(1.2 * (depth + 1), 20.0)))
         figure, axes = pyplot.subplots(1, 2, figsize=size, width_ratios=leaves)
         for name, model, ax in zip("ab", (self.a, self.b), axes, strict=True):
-            TreeDisplay.from_estimator(replace(model, target=None), max_depth=max_depth, ax=ax)
+            TreeDisplay.from_estimator(replace(model, target=None), ax=ax)
             errors = self.errors_a if name == "a" else self.errors_b
             ax.set_title(f"{name}: {counted(errors, 'error')} on {counted(self.rows, 'row')}")
         return figure  # type: ignore[no-any-return]

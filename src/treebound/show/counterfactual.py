@@ -11,9 +11,8 @@ import numpy as np
 
 from treebound._choices import Unknown
 from treebound.data.raw import MISSING, UNKNOWN
-from treebound.show.as_rules import Region, part_of, whole_region
+from treebound.show.as_rules import Region, ends
 from treebound.tree import Tree
-from treebound.tree.split import splits_of
 
 # An encoded value: a number, NaN if missing; or a code, -1 if missing, -2 if unknown.
 Cell = float | int
@@ -41,43 +40,25 @@ def least_change(
 ) -> tuple[int, dict[int, Move]] | None:
     """The end and the moves of the smallest change after which another class is predicted."""
     # Smallest: the fewest columns, then the smallest sum of sizes, then the node of most rows.
-    # An end is a box of values, so each column moves on its own to the nearest value inside. Boxes
-    # shrink and cost more further down: subtrees that cost more than the best end are skipped.
-    splits = splits_of(tree, unknown=unknown)
-    best: tuple[int, float, int, int] = (len(row) + 1, 0.0, 0, 0)
-    nearest = None
-    stack: list[tuple[int, dict[int, Move]]] = [(0, {})]
-    while stack:
-        node, moves = stack.pop()
-        price = _price(moves)
-        if price > best[:2]:
+    # An end is a box of values, so each column moves on its own to the nearest value inside.
+    places = {column.name: at for at, column in enumerate(tree.columns)}
+    best, nearest = None, None
+    for node, regions in ends(tree, unknown):
+        if tree.label[node] == label:
             continue
-        split = splits[node]
-        here = None
-        if split is not None:
-            here = moves[split.feature].region if split.feature in moves else None
-            here = here or whole_region(split.column)
-            # an unknown category may stop at this node
-            stays = unknown == "stop" and row[split.feature] == UNKNOWN and here.unknown
-        if split is None or stays:
-            key = (*price, -int(tree.rows[node]), node)
-            if tree.label[node] != label and key < best:
-                changed = {at: moves[at] for at in sorted(moves) if moves[at].changed}
-                best, nearest = key, (node, changed)
-        if split is None or here is None:
+        boxes = {places[region.column.name]: region for region in regions}
+        moves = {
+            at: moved_into(boxes[at], row[at], "double" if grids is None else grids[at])
+            for at in sorted(boxes)
+        }
+        if None in moves.values():
             continue
-        for child, left in ((tree.right[node], False), (tree.left[node], True)):
-            grid = "double" if grids is None else grids[split.feature]
-            move = moved_into(part_of(here, split, left=left), row[split.feature], grid)
-            if move is not None:
-                stack.append((int(child), {**moves, split.feature: move}))
+        changed = {at: move for at, move in moves.items() if move is not None and move.changed}
+        size = sum(move.size for move in changed.values())
+        key = (len(changed), size, -int(tree.rows[node]), node)
+        if best is None or key < best:
+            best, nearest = key, (node, changed)
     return nearest
-
-
-def _price(moves: dict[int, Move]) -> tuple[int, float]:
-    """Number and size of the changes, summed in a fixed order so that the price is monotone."""
-    changed = [moves[at] for at in sorted(moves) if moves[at].changed]
-    return len(changed), sum(move.size for move in changed)
 
 
 def moved_into(region: Region, value: Cell, grid: Grid = "double") -> Move | None:

@@ -87,10 +87,8 @@ def _numbers(split: Split, values: NDArray[Any], counted: Counted) -> Distributi
         cut = min(max(round(_BINS * share), 1), _BINS - 1)
         below = np.linspace(low, split.threshold, cut + 1)
         edges = np.concatenate([below, np.linspace(split.threshold, high, _BINS - cut + 1)[1:]])
-    bars = np.zeros(len(numbers), dtype=np.int8)
-    for edge in edges[1:-1]:  # few edges: faster than a search
-        bars += numbers > edge  # bins include their upper edge, as values at the threshold go left
-    counts = counted(bars, len(edges) - 1)
+    # bins include their upper edge, as values at the threshold go left
+    counts = counted(np.searchsorted(edges[1:-1], numbers), len(edges) - 1)
     return Distribution(counts, cut, (), (_short(low), _short(high)), tuple(edges.tolist()))
 
 

@@ -138,13 +138,17 @@ class Page:
             if box.plot is not None:
                 self._plot(ax, box, box.plot)
         if self.title is not None:
-            ax.text(
-                (self.left + self.right) / 2, self.high - 0.8 * self.size, self.title,
-                ha="center", va="center", fontsize=1.15 * self.size * self.scale, weight="bold",
-                parse_math=False,
-            )  # fmt: skip
+            middle, top = (self.left + self.right) / 2, self.high - 0.8 * self.size
+            self._text(ax, middle, top, self.title, 1.15, weight="bold")
         for place, row in enumerate(self.rows):
             self._legend(ax, place, row)
+
+    def _text(
+        self, ax: Axes, x: float, y: float, words: str, size: float = 1.0, **style: Any
+    ) -> None:
+        """Words around a point, of a size relative to that of the page."""
+        style = {"ha": "center", "va": "center", "parse_math": False, **style}
+        ax.text(x, y, words, fontsize=size * self.size * self.scale, **style)
 
     def _edges(self, ax: Axes, left: list[int], right: list[int]) -> None:
         from matplotlib.collections import LineCollection
@@ -160,18 +164,14 @@ class Page:
                 start, end = y - box.height / 2, y2 + below.height / 2
                 lines.append([(x, start), (x2, end)])
                 if place == 0:
-                    self._yes_no(ax, (x + x2) / 2, (start + end) / 2, side)
+                    frame = {"facecolor": ax.get_facecolor(), "edgecolor": "none"}
+                    self._text(
+                        ax, (x + x2) / 2, (start + end) / 2, ("yes", "no")[side], 0.9, alpha=0.7,
+                        zorder=1.5, bbox={**frame, "pad": self.scale},
+                    )  # fmt: skip
         ax.add_collection(
             LineCollection(lines, colors="#888888", linewidths=0.9 * self.scale, zorder=1)
         )
-
-    def _yes_no(self, ax: Axes, x: float, y: float, side: int) -> None:
-        """The words yes and no at the root."""
-        ax.text(
-            x, y, ("yes", "no")[side], ha="center", va="center", alpha=0.7, zorder=1.5,
-            fontsize=0.9 * self.size * self.scale,
-            bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": self.scale},
-        )  # fmt: skip
 
     def _box(self, ax: Axes, box: Box) -> None:
         from matplotlib.patches import FancyBboxPatch
@@ -219,12 +219,10 @@ class Page:
         top = y + box.height / 2 - PAD * line
         for place, words in enumerate(box.lines):
             plain = words.startswith(("n = ", "... "))
-            ax.text(
-                x, top - (place + 0.5) * line, words, ha="center", va="center",
-                fontsize=self.size * self.scale, parse_math=False,
-                weight="bold" if box.bold and not plain else "normal",
-                color="#444444" if plain else "#000000", zorder=4,
-            )  # fmt: skip
+            weight = "bold" if box.bold and not plain else "normal"
+            colour = "#444444" if plain else "#000000"
+            y = top - (place + 0.5) * line
+            self._text(ax, x, y, words, weight=weight, color=colour, zorder=4)
 
     def _plot(self, ax: Axes, box: Box, plot: Distribution) -> None:
         """The histogram of a node: stacked bars, and a line where the split is."""
@@ -255,21 +253,17 @@ class Page:
         self, ax: Axes, plot: Distribution, begin: float, step: float, base: float
     ) -> None:
         """Label the ends of the axis below a histogram, or its categories if they fit."""
-        style: dict[str, Any] = {
-            "fontsize": 0.75 * self.size * self.scale, "color": "#444444", "va": "top",
-            "parse_math": False, "zorder": 4,
-        }  # fmt: skip
+        style: dict[str, Any] = {"size": 0.75, "color": "#444444", "va": "top", "zorder": 4}
         below = base - 0.15 * self.size
         if not plot.left:
-            ax.text(begin, below, plot.ends[0], ha="left", **style)
-            ax.text(begin + step * len(plot.counts), below, plot.ends[-1], ha="right", **style)
+            end = begin + step * len(plot.counts)
+            self._text(ax, begin, below, plot.ends[0], ha="left", **style)
+            self._text(ax, end, below, plot.ends[-1], ha="right", **style)
             return
-        for place, name in enumerate(plot.ends):
-            small = 0.75 * self.size
-            shown = name
-            while shown and text_width(shown, small) > 0.96 * step:
+        for place, shown in enumerate(plot.ends):
+            while shown and text_width(shown, 0.75 * self.size) > 0.96 * step:
                 shown = shown.rstrip("…")[:-1] + "…" if len(shown) > 2 else ""
-            ax.text(begin + (place + 0.5) * step, below, shown, ha="center", **style)
+            self._text(ax, begin + (place + 0.5) * step, below, shown, **style)
 
     def _legend(self, ax: Axes, place: int, row: list[tuple[int, float, float]]) -> None:
         wide = row[-1][1] + row[-1][2]
@@ -277,8 +271,5 @@ class Page:
         y = self.high - (place + 0.5 + (1.2 if self.title else 0.0)) * 1.6 * self.size
         self._fill(ax, [(begin + at, y - 0.5 * side, side, side, k) for k, at, _ in row])
         for k, at, _ in row:
-            ax.text(
-                begin + at + 1.2 * self.size, y, wrapped(self.labels[k], 26, most=1)[0],
-                ha="left", va="center", fontsize=self.size * self.scale,
-                parse_math=False,
-            )  # fmt: skip
+            label = wrapped(self.labels[k], 26, most=1)[0]
+            self._text(ax, begin + at + 1.2 * self.size, y, label, ha="left")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +23,8 @@ from treebound.tree import Tree
 from treebound.tree.route import path_to
 from treebound.tree.split import Split, one_line, plain, split_of
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-_FRAME = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:60em"
 _HEADINGS = ("because", "this row", "training rows that went this way")
-_CELL = "text-align:left;padding:1px 14px 1px 0;white-space:nowrap"
+_CELL = '<td style="text-align:left">'
 
 
 @dataclass(frozen=True)
@@ -177,11 +174,6 @@ class Explanation:
 
     # -- in words --------------------------------------------------------------------------
 
-    @property
-    def _heading(self) -> str:
-        name = one_line(self.answer)
-        return name if self.target is None else f"{one_line(self.target)} = {name}"
-
     def _support(self, label: Any) -> str:
         weight = sum(self.counts.values())
         return (
@@ -190,8 +182,14 @@ class Explanation:
         )
 
     @property
-    def _sentences(self) -> list[str]:
-        """The lines below the path."""
+    def _parts(self) -> tuple[str, list[tuple[str, str, str]], list[str]]:
+        """The answer, a table of the path, and the lines below it."""
+        target = "" if self.target is None else f"{one_line(self.target)} = "
+        heading = f"{target}{one_line(self.answer)} ({self._support(self.answer)})"
+        table = [
+            (step.condition, step.shown_value, f"{count(step.rows)} of {count(step.of)}")
+            for step in self.path
+        ]
         lines = []
         if not self.path and not self.stopped:
             lines.append("The tree has no splits: every row gets this answer.")
@@ -203,54 +201,22 @@ class Explanation:
             lines.append(f"It would be {self.counterfactual}")
         elif self.path:
             lines.append("No change of known values gives another answer.")
-        return lines
-
-    @property
-    def _table(self) -> list[tuple[str, str, str]]:
-        return [
-            (step.condition, step.shown_value, f"{count(step.rows)} of {count(step.of)}")
-            for step in self.path
-        ]
+        return heading, [_HEADINGS, *table] if table else [], lines
 
     def __str__(self) -> str:
-        lines = [f"{self._heading} ({self._support(self.answer)})"]
-        if self.path:
-            table = [_HEADINGS, *self._table]
-            wide = [max(len(line[k]) for line in table) for k in (0, 1)]
-            lines += [f"  {a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in table]
-        return "\n".join(lines + self._sentences)
+        heading, table, lines = self._parts
+        wide = [max(len(row[k]) for row in table) for k in (0, 1)] if table else []
+        rows = [f"  {a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in table]
+        return "\n".join([heading, *rows, *lines])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        def cells(texts: tuple[str, str, str], tag: str) -> str:
-            row = (f'<{tag} style="{_CELL}">{html.escape(typeset_in(t))}</{tag}>' for t in texts)
-            return f"<tr>{''.join(row)}</tr>"
-
-        parts = [
-            f"<div><b>{html.escape(self._heading)}</b> "
-            f"({html.escape(self._support(self.answer))})</div>"
-        ]
-        if self.path:
-            body = cells(_HEADINGS, "th") + "".join(cells(line, "td") for line in self._table)
-            style = "border-collapse:collapse;font-size:inherit"
-            parts.append(f'<table style="{style}">{body}</table>')
-        parts += [f"<div>{html.escape(typeset_in(line))}</div>" for line in self._sentences]
-        return f'<div class="treebound-explanation" style="{_FRAME}">{"".join(parts)}</div>'
-
-    def __rich__(self) -> RenderableType:
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
-        heading = Text.assemble((self._heading, "bold"), f" ({self._support(self.answer)})")
-        parts: list[RenderableType] = [heading]
-        if self.path:
-            table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-            for name in _HEADINGS:
-                table.add_column(name, overflow="fold")
-            for line in self._table:
-                table.add_row(*map(Text, line))
-            parts.append(table)
-        return Group(*parts, *map(Text, self._sentences))
+        heading, table, lines = self._parts
+        rows = ["".join(f"{_CELL}{html.escape(cell)}</td>" for cell in row) for row in table]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        below = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
+        return f"<div><b>{html.escape(heading)}</b></div><table>{body}</table>{below}"
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for JSON."""
@@ -264,9 +230,8 @@ class Explanation:
             "counts": [[label, weight] for label, weight in self.counts.items()],
             "path": [step.to_dict() for step in self.path],
             "next_best": self.next_best,
-            "counterfactual": None
-            if changed is None
-            else {
+            "counterfactual": changed
+            and {
                 "answer": changed.answer,
                 "node": changed.node,
                 "changes": [vars(change) for change in changed.changes],
@@ -279,11 +244,6 @@ def value_in_words(value: Any) -> str:
     if value is None:
         return "missing"
     return number(value) if isinstance(value, float) and math.isfinite(value) else one_line(value)
-
-
-def typeset_in(text: str) -> str:
-    """Words with ``≤`` instead of ``<=``."""
-    return text.replace(" <= ", " ≤ ")
 
 
 def explain(source: Any, row: Any) -> Explanation:
@@ -354,26 +314,14 @@ def _value(raw: RawColumn, column: Column) -> Any:
 
 def _steps(
     tree: Tree, node: int, cells: list[Cell], values: list[Any], unknown: Unknown
-) -> list[Step]:
-    way = path_to(tree, node)
-    steps = []
-    for here, child in pairwise(way):
+) -> Iterator[Step]:
+    """The splits above a node."""
+    for here, child in pairwise(path_to(tree, node)):
         split = split_of(tree, here, unknown=unknown)
-        at = split.feature
-        value, cell = values[at], cells[at]
+        value, cell = values[split.feature], cells[split.feature]
         known = split.is_real or value is None or cell not in (MISSING, UNKNOWN)
-        steps.append(
-            Step(
-                node=here,
-                split=split,
-                left=bool(tree.left[here] == child),
-                value=value,
-                known=known,
-                rows=int(tree.rows[child]),
-                of=int(tree.rows[here]),
-            )
-        )
-    return steps
+        rows, of = int(tree.rows[child]), int(tree.rows[here])
+        yield Step(here, split, bool(tree.left[here] == child), value, known, rows, of)
 
 
 def _grids(tree: Tree, table: Table, row: Any) -> list[Grid]:

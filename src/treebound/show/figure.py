@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._choices import Unknown
 from treebound._extras import require
 from treebound._validation import Whole, check
 from treebound.data import Sample
+from treebound.model import Model
 from treebound.model_methods import as_model
 from treebound.show.distributions import Distribution, distributions
 from treebound.show.drawing import BAR, LINE, PAD, PLOT, PLOT_WIDTH, Box, Page, text_width, wrapped
@@ -36,16 +35,12 @@ class TreeDisplay:
 
     Parameters
     ----------
-    tree : Tree
-        The tree to draw.
-    max_depth, digits, unknown
-        See :func:`treebound.show.to_text`.
-    target : str, optional
-        The name of the target, as a title.
+    model : Model
+        The model to draw; its target is the title.
     sample : Sample, optional
         Rows for histograms in the nodes, by class, of the column that the node splits on.
-    swapped : collection of int
-        Nodes whose right branch is drawn on the left, under the opposite condition.
+    max_depth, digits
+        See :func:`treebound.show.to_text`.
 
     Attributes
     ----------
@@ -66,14 +61,11 @@ class TreeDisplay:
     5
     """
 
-    tree: Tree
+    model: Model
+    sample: Sample | None = None
     _: KW_ONLY
     max_depth: int | None = None
     digits: int | None = None
-    unknown: Unknown = "other"
-    target: str | None = None
-    sample: Sample | None = None
-    swapped: Collection[int] = ()
     ax_: Axes = field(init=False)
     figure_: Figure = field(init=False)
     places_: dict[int, tuple[float, float]] = field(init=False)
@@ -115,15 +107,8 @@ class TreeDisplay:
         model = as_model(estimator, "TreeDisplay.from_estimator")
         if (X is None) != (y is None):
             raise ValueError("Histograms in the nodes need both 'X' and 'y'. Got one of them.")
-        display = cls(
-            model.tree,
-            max_depth=max_depth,
-            digits=digits,
-            unknown=model.unknown,
-            target=model.target,
-            sample=None if X is None else model.read_test(X, y),
-            swapped=model.swapped,
-        )
+        sample = None if X is None else model.read_test(X, y)
+        display = cls(model, sample, max_depth=max_depth, digits=digits)
         return display.plot(ax=ax, fontsize=fontsize)
 
     def plot(self, ax: Axes | None = None, *, fontsize: float | None = None) -> TreeDisplay:
@@ -138,17 +123,18 @@ class TreeDisplay:
             the tree, the text is shrunk.
         """
         require("matplotlib", extra="plot", why="Drawing a tree")
-        nodes, left, right = visible(self.tree, self.max_depth, self.swapped)
+        tree = self.model.tree
+        nodes, left, right = visible(tree, self.max_depth, self.model.swapped)
         leaves = left.count(-1)
         size = fontsize or (9.0 if leaves <= 16 else 8.0 if leaves <= 32 else 7.0)
         boxes = self._boxes(nodes, left, size)
         across = tidy(left, right, width=[box.width for box in boxes], gap=0.9 * size)
-        down = _levels(self.tree, boxes, size)
+        down = _levels(tree, boxes, size)
         self.places_ = {
-            box.node: (float(x), -float(down[self.tree.node_depth[box.node]]))
+            box.node: (float(x), -float(down[tree.node_depth[box.node]]))
             for box, x in zip(boxes, across, strict=True)
         }
-        page = Page(self.tree, boxes, self.places_, size, self.target)
+        page = Page(tree, boxes, self.places_, size, self.model.target)
         self.ax_ = page.axes(ax)
         self.figure_ = self.ax_.figure  # type: ignore[assignment]
         page.draw(self.ax_, left, right)
@@ -156,9 +142,9 @@ class TreeDisplay:
 
     def _boxes(self, nodes: list[int], left: list[int], size: float) -> list[Box]:
         """The content and size of each drawn node."""
-        tree, leaves = self.tree, left.count(-1)
+        tree, leaves = self.model.tree, left.count(-1)
         columns = 26 if leaves <= 16 else 18 if leaves <= 32 else 13
-        splits = splits_of(tree, unknown=self.unknown)
+        splits = splits_of(tree, unknown=self.model.unknown)
         plots: dict[int, Distribution] = {}
         if self.sample is not None:
             plots = distributions(tree, splits, self.sample)
@@ -170,7 +156,8 @@ class TreeDisplay:
             if split is None:
                 words = wrapped(one_line(tree.classes[tree.label[node]]), columns)
             else:
-                words = _split_lines(split, self.digits, columns, left=node not in self.swapped)
+                left_first = node not in self.model.swapped
+                words = _split_lines(split, self.digits, columns, left=left_first)
             rows = count(int(tree.rows[node]))
             lines = (*words, f"n = {rows}", *([f"... {hidden} more"] if hidden else ()))
             bold = split is None

@@ -6,10 +6,9 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from treebound._extras import require
-from treebound._validation import InWords, invalid
 from treebound.model import Model
 from treebound.model_methods import as_model
 from treebound.pruning import PruningPath, WeightChoice
@@ -20,103 +19,74 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_MOST_CERTIFIED = 60  # trees of a path
+
 
 @dataclass(eq=False, repr=False)
-class PruningPathDisplay(Display):
+class PruningPathDisplay:
     """Score, errors and leaves along a pruning path, with the chosen step.
 
     Parameters
     ----------
-    scores, errors, leaves : array-like
-        One value for each step.
-    chosen : int
-        The chosen step.
-    unit : str
-        What ``errors`` counts.
+    path : PruningPath
+        The path.
 
     Attributes
     ----------
     axes_ : list of three matplotlib Axes
         For score, errors and leaves.
-    ax_ : matplotlib Axes
-        The first of them.
     figure_ : matplotlib Figure
         Their figure.
 
     Examples
     --------
+    >>> import treebound as tb
+    >>> from sklearn.datasets import load_iris
     >>> from treebound.show import PruningPathDisplay
-    >>> display = PruningPathDisplay([9.0, 7.5, 8.0], [0, 1, 4], [9, 4, 1], chosen=1).plot()
-    >>> [ax.get_ylabel() for ax in display.axes_]
+    >>> clf = tb.BoundTreeClassifier().fit(*load_iris(return_X_y=True))
+    >>> [ax.get_ylabel() for ax in PruningPathDisplay.from_estimator(clf).axes_]
     ['score', 'errors', 'leaves']
     """
 
-    scores: ArrayLike
-    errors: ArrayLike
-    leaves: ArrayLike
-    _: KW_ONLY
-    chosen: int
-    unit: str = "errors"
+    path: PruningPath
     axes_: list[Axes] = field(init=False)
+    figure_: Figure = field(init=False)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> PruningPathDisplay:
+    def from_estimator(cls, estimator: Any) -> PruningPathDisplay:
         """Draw the path along which a fitted classifier was pruned.
 
         Parameters
         ----------
         estimator : BoundTreeClassifier or Model
             Fitted with pruning.
-        ax
-            See :meth:`plot`.
         """
-        path = _path_of(estimator, "PruningPathDisplay")[1]
-        display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=path.counted)
-        return display.plot(ax=ax)
+        return cls(_path_of(estimator, "PruningPathDisplay")[1]).plot()
 
-    def plot(self, ax: Axes | None = None) -> PruningPathDisplay:
-        """Draw the three curves, one above the other.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Its place is taken by three axes; by default a new figure.
-        """
+    def plot(self) -> PruningPathDisplay:
+        """Draw the three curves, one above the other, in a new figure."""
         pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a pruning path")
-        if ax is None:
-            figure, axes = pyplot.subplots(3, 1, sharex=True, figsize=(6.4, 5.6))
-            figure.subplots_adjust(left=0.14, right=0.97, top=0.93, bottom=0.09, hspace=0.12)
-        else:
-            figure, axes = _split(ax)
-        curves = {"score": self.scores, self.unit: self.errors, "leaves": self.leaves}
-        for place, (label, values) in zip(axes, curves.items(), strict=True):
-            self._curve(place, np.asarray(values))
-            place.set_ylabel(label)
-        many = float(np.max(self.leaves)) > 50 * max(float(np.min(self.leaves)), 1.0)
-        axes[2].set_yscale("log" if many else "linear")
+        self.figure_, axes = pyplot.subplots(3, 1, sharex=True, figsize=(6.4, 5.6))
+        self.figure_.subplots_adjust(left=0.14, right=0.97, top=0.93, bottom=0.09, hspace=0.12)
+        self.axes_, path = list(axes), self.path
+        curves = {"score": path.scores, path.counted: path.errors, "leaves": path.leaves}
+        marker = "." if len(path) <= 60 else ""
+        for ax, (label, values) in zip(self.axes_, curves.items(), strict=True):
+            ax.plot(np.arange(len(values)), values, color=LINE, marker=marker, linewidth=1.2)
+            ax.axvline(path.chosen, color=CHOSEN, linewidth=0.8, linestyle=":")
+            ax.plot([path.chosen], [values[path.chosen]], "o", color=CHOSEN, markersize=6, zorder=3)
+            ax.grid(alpha=0.25)
+            ax.set_ylabel(label)
+        axes[2].set_yscale("log" if path.leaves.max() > 50 * path.leaves.min() else "linear")
         axes[2].set_xlabel("step")
         axes[2].xaxis.get_major_locator().set_params(integer=True)
-        for place in axes[:2]:
-            place.tick_params(labelbottom=False)
-        axes[0].set_title(self._words(), fontsize="medium")
-        self.axes_, self.ax_, self.figure_ = list(axes), axes[0], figure
+        for ax in axes[:2]:
+            ax.tick_params(labelbottom=False)
+        score, errors, leaves = (float(values[path.chosen]) for values in curves.values())
+        unit = path.counted.removesuffix("s") if errors == 1 else path.counted
+        words = f"{counted(leaves, 'leaf')}, {count(errors)} {unit}, score {score:.4g}"
+        axes[0].set_title(f"chosen: step {path.chosen}, {words}", fontsize="medium")
         return self
-
-    def _curve(self, ax: Axes, values: NDArray[Any]) -> None:
-        marker = "." if len(values) <= 60 else ""
-        ax.plot(np.arange(len(values)), values, color=LINE, marker=marker, linewidth=1.2)
-        ax.axvline(self.chosen, color=CHOSEN, linewidth=0.8, linestyle=":")
-        ax.plot([self.chosen], [values[self.chosen]], "o", color=CHOSEN, markersize=6, zorder=3)
-        ax.grid(alpha=0.25)
-
-    def _words(self) -> str:
-        curves = (self.leaves, self.errors, self.scores)
-        leaves, errors, score = (float(np.asarray(each)[self.chosen]) for each in curves)
-        unit = self.unit.removesuffix("s") if errors == 1 else self.unit
-        return (
-            f"chosen: step {self.chosen}, {counted(leaves, 'leaf')}, {count(errors)} {unit}, "
-            f"score {score:.4g}"
-        )
 
 
 @dataclass(eq=False, repr=False)
@@ -157,22 +127,18 @@ class CertificateDisplay(Display):
     delta: float | None = None
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, max_points: int = 60, ax: Axes | None = None
-    ) -> CertificateDisplay:
-        """Draw the certificates of the trees on the path of a fitted classifier.
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> CertificateDisplay:
+        """Draw the certificates of trees on the path of a fitted classifier, at most about 60.
 
         Parameters
         ----------
         estimator : BoundTreeClassifier or Model
             Fitted with pruning.
-        max_points : int
-            Maximum number of trees to certify, spread over the sizes.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
         """
         model, path = _path_of(estimator, "CertificateDisplay")
-        steps = spread(path, max_points)
+        steps = spread(path, _MOST_CERTIFIED)
         models = [model.prune_to(step=step) for step in steps]
         risks = [step.tree.errors / float(step.tree.weight[0]) for step in models]
         leaves, chosen = path.leaves[steps], steps.index(path.chosen)
@@ -299,12 +265,3 @@ def _path_of(estimator: Any, caller: str) -> tuple[Model, PruningPath]:
             f"Got {estimator!r:.80} instead. Hint: fit it with pruning='bound'."
         )
     return model, model.path
-
-
-def _split(ax: Axes) -> tuple[Figure, list[Axes]]:
-    """Replace one axes by three stacked ones."""
-    place = ax.get_subplotspec()
-    if place is None:
-        raise invalid("ax", "", "axes made by subplots", InWords("free axes"))
-    ax.set_axis_off()
-    return ax.figure, place.subgridspec(3, 1, hspace=0.12).subplots(sharex=True)  # type: ignore[return-value]

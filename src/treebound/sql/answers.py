@@ -35,9 +35,9 @@ def with_answers(model: Model, X: Any, output: Literal["label", "proba", "node"]
     store, tree = store_of(frame), model.tree
     values: dict[str, Any] = {_NAME: list(range(tree.n_nodes))}
     if output == "label":
-        values = {_NAME: answers(tree, output="label", smoothing=model.smoothing)}
+        values = {_NAME: answers(model, "label")}
     elif output == "proba":
-        shares = zip(*answers(tree, output="proba", smoothing=model.smoothing), strict=True)
+        shares = zip(*answers(model, "proba"), strict=True)
         labels = model.classes.tolist()
         values = {f"{_NAME} {plain(k)}": own for k, own in zip(labels, shares, strict=True)}
     types = {bool: "boolean", int: "int64", float: "float64"}

@@ -137,7 +137,7 @@ class RayTable:
     """A dataset of Ray on actors; one of its columns is the target, one may be the weight."""
 
     def __init__(self, dataset: Any, target: Any, weight: Any, columns: Any) -> None:
-        self._ray = require("ray", extra="ray", why="A dataset of Ray")
+        self._ray, self.target = require("ray", extra="ray", why="A dataset of Ray"), target
         names, whose = dataset.columns(), "the dataset"
         if names is None:
             raise ValueError("The dataset of Ray has no rows, nor names of columns.")
@@ -171,10 +171,11 @@ class RayTable:
             for k, actor in enumerate(self._actors)
         ]
 
-    def learn(self, *, class_weight: Any, held_out: LeftOut | None, **kinds: Any) -> LearnedSchema:
+    def learn(self, *, held_out: LeftOut | None, **options: Any) -> LearnedSchema:
         """What the dataset is without the rows held out."""
+        class_weight = options.pop("class_weight")
         rows = max(256, _SAMPLE_ROWS // len(self._blocks))
-        learn = partial(learn_part, sample_rows=rows, held_out=held_out, **kinds)
+        learn = partial(learn_part, sample_rows=rows, held_out=held_out, **options)
         facts = fetch(self._ray, self._send("read", learn))
         numbered = [replace(part, number=k) for k, part in enumerate(facts)]
         return put_together(numbered, class_weight=class_weight)
@@ -184,7 +185,9 @@ class RayTable:
         for part in self._send("read", reader.read):
             yield fetch(self._ray, part)
 
-    def engine(self, reader: PartReader, bins: Bins, gather_rows: int) -> RayEngine:
+    def engine(
+        self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int
+    ) -> RayEngine:
         """An engine on the actors, once they have coded their blocks."""
         schema = reader.schema
         reader = replace(reader, schema=replace(schema, sample=()))

@@ -1,8 +1,7 @@
-"""DaskBoundTreeClassifier: the model of BoundTreeClassifier, whatever the partitions."""
+"""Dask collections give the model of memory, whatever the partitions."""
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 from itertools import pairwise
@@ -12,7 +11,6 @@ import pandas as pd
 import pyarrow.dataset
 import pytest
 from random_samples import ARRAYS
-from sklearn.base import clone
 
 from treebound import BoundTreeClassifier
 from treebound.data import streams
@@ -22,8 +20,6 @@ dd = pytest.importorskip("dask.dataframe")
 pytest.importorskip("distributed")
 
 from dask import delayed  # noqa: E402
-
-from treebound.dask import DaskBoundTreeClassifier  # noqa: E402
 
 
 def frame(n=1200, seed=0):
@@ -72,15 +68,16 @@ OPTIONS = [
         (OPTIONS[1], False, "weight"),
     ],
 )
-def test_frames_give_the_model_of_memory(request, options, with_client, weight):
-    client = request.getfixturevalue("client") if with_client else None
+def test_frames_give_the_model_of_memory(client, monkeypatch, options, with_client, weight):
+    if not with_client:
+        monkeypatch.setattr("treebound.dask.table.current_client", lambda: None)
     table = frame()
     rows = table.drop(columns=["label", "weight"])
     weights = None if weight is None else table[weight]
     expected = BoundTreeClassifier(**options).fit(rows, table["label"], weights)
     lazy = dd.from_pandas(table, npartitions=5, sort=False)
     lazy = lazy if weight else lazy.drop(columns=["weight"])
-    model = DaskBoundTreeClassifier(client=client, **options).fit(lazy, "label", weight)
+    model = BoundTreeClassifier(**options).fit(lazy, "label", weight)
     assert_same(model, expected)
     assert model.target_name_ == "label"
     assert model.feature_names_in_.tolist() == rows.columns.tolist()
@@ -90,7 +87,7 @@ def test_probabilities_learned_on_dask_keep_their_order(client):
     table = frame()
     rules = {"monotonic_cst": {"a": -1}, "forbidden": ["weight"], "pruning": None}
     lazy = dd.from_pandas(table, npartitions=5, sort=False)
-    model = DaskBoundTreeClassifier(client=client, **rules).fit(lazy, "label")
+    model = BoundTreeClassifier(**rules).fit(lazy, "label")
     rows, steps = table.drop(columns="label"), np.linspace(-3.0, 3.0, 25)
     for at in range(0, len(rows), 60):
         same = rows.iloc[[at] * len(steps)].assign(a=steps)
@@ -104,7 +101,7 @@ def test_arrays_give_the_model_of_memory(client):
     y = (X[:, 0] > X[:, 1]).astype(int) + (X[:, 2] > 1)
     expected = BoundTreeClassifier().fit(X, y)
     lazy = da.from_array(X, chunks=(250, 2)), da.from_array(y, chunks=250)
-    model = DaskBoundTreeClassifier().fit(*lazy)
+    model = BoundTreeClassifier().fit(*lazy)
     assert_same(model, expected)
     for method in ("predict", "predict_proba", "predict_log_proba", "apply"):
         answers = getattr(model, method)(lazy[0])
@@ -136,7 +133,7 @@ def test_many_small_partitions(client, tmp_path, form):
     rows, labels, weights = table.drop(columns=["label", "weight"]), table["label"], table["weight"]
     expected = BoundTreeClassifier(**options).fit(rows, labels, weights)
     lazy = MANY[form](table, tmp_path / "rows")
-    assert_same(DaskBoundTreeClassifier(**options).fit(lazy, "label", "weight"), expected)
+    assert_same(BoundTreeClassifier(**options).fit(lazy, "label", "weight"), expected)
 
 
 def test_many_small_partitions_take_few_tasks(client):
@@ -154,11 +151,10 @@ def test_answers_for_frames_are_lazy_and_keep_the_index(client):
     table = frame()
     rows = table.drop(columns=["label", "weight"])
     lazy = dd.from_pandas(rows, npartitions=3)
-    model = DaskBoundTreeClassifier(max_leaves=6).fit(
+    model = BoundTreeClassifier(max_leaves=6).fit(
         lazy, dd.from_pandas(table["label"], npartitions=3)
     )
-    local = model.to_local()
-    assert type(local) is BoundTreeClassifier
+    local = BoundTreeClassifier(max_leaves=6).fit(rows, table["label"])
     predicted = model.predict(lazy)
     assert isinstance(predicted, dd.Series)
     pd.testing.assert_series_equal(
@@ -194,7 +190,7 @@ def test_uneven_weights_and_unused_categories_are_the_same_everywhere(client, mo
     dataset = pyarrow.dataset.dataset(pyarrow.Table.from_pandas(table))
     streamed = BoundTreeClassifier(**options).fit(dataset, "label", "weight")
     lazy = dd.from_pandas(table, npartitions=5, sort=False)
-    model = DaskBoundTreeClassifier(client=client, **options).fit(lazy, "label", "weight")
+    model = BoundTreeClassifier(**options).fit(lazy, "label", "weight")
     for found in (streamed, model):
         assert_same(found, expected)
         assert found.columns_ == expected.columns_
@@ -210,7 +206,7 @@ def test_odd_partitions(client):
     parts[3]["count"] = parts[3]["count"].astype(float)
     meta = table.iloc[:0]
     lazy = dd.from_delayed([delayed(part) for part in parts], meta=meta, verify_meta=False)
-    model = DaskBoundTreeClassifier().fit(lazy, "label")
+    model = BoundTreeClassifier().fit(lazy, "label")
     expected = BoundTreeClassifier().fit(table.drop(columns="label"), table["label"])
     assert_same(model, expected)
     assert len(model.predict(lazy.drop(columns="label")).compute()) == 600
@@ -221,7 +217,7 @@ def test_categories_that_are_not_known_beforehand(client):
     table = frame(400)[["a", "colour", "label"]]
     lazy = dd.from_pandas(table.sort_values("colour"), npartitions=4, sort=False)
     lazy = lazy.map_partitions(lambda part: part.astype({"colour": "category"}))
-    model = DaskBoundTreeClassifier().fit(lazy, "label")
+    model = BoundTreeClassifier().fit(lazy, "label")
     expected = BoundTreeClassifier().fit(
         table.sort_values("colour").drop(columns="label"), table.sort_values("colour")["label"]
     )
@@ -232,7 +228,7 @@ def test_arrow_columns(client):
     pytest.importorskip("pyarrow")
     table = frame(400)[["a", "count", "colour", "flag", "label"]]
     arrow = table.convert_dtypes(dtype_backend="pyarrow")
-    model = DaskBoundTreeClassifier().fit(dd.from_pandas(arrow, npartitions=3), "label")
+    model = BoundTreeClassifier().fit(dd.from_pandas(arrow, npartitions=3), "label")
     assert_same(model, BoundTreeClassifier().fit(table.drop(columns="label"), table["label"]))
 
 
@@ -247,7 +243,7 @@ def test_labels_that_are_read_apart(client, tmp_path):
     options = {"pruning": None, "max_leaves": 12}
     expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
     for labels in (y["label"], dd.from_pandas(table["label"], npartitions=4)):
-        model = DaskBoundTreeClassifier(**options).fit(X, labels)
+        model = BoundTreeClassifier(**options).fit(X, labels)
         assert_same(model, expected)
         assert model.score(X, labels) == expected.score(table.drop(columns="label"), table["label"])
 
@@ -267,7 +263,7 @@ def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
     assert len(partitions(None, X[X["count"] > 3], y[X["count"] > 3], None)._parts[0].keys) == 2
     options = {"pruning": None, "max_leaves": 12}
     expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
-    assert_same(DaskBoundTreeClassifier(**options).fit(X, y), expected)
+    assert_same(BoundTreeClassifier(**options).fit(X, y), expected)
 
 
 def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
@@ -276,13 +272,13 @@ def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
     rows = table.drop(columns=["label", "weight"])
     expected = BoundTreeClassifier().fit(rows, table["label"], table["weight"])
     lazy = dd.from_pandas(table, npartitions=3)
-    model = DaskBoundTreeClassifier().fit(lazy, "label", "weight")
+    model = BoundTreeClassifier().fit(lazy, "label", "weight")
     assert_same(model, expected)
     assert model.pruning_result_.choice == expected.pruning_result_.choice
     assert model.grown_tree_.rows[0] < (table["weight"] > 0).sum()
     for name in ("reduced-error", "cost-complexity", "kearns-mansour"):
         with pytest.raises(ValueError, match=r"'bound'.*'pessimistic', 'mdl', None"):
-            DaskBoundTreeClassifier(pruning=name).fit(lazy, "label")
+            BoundTreeClassifier(pruning=name).fit(lazy, "label")
 
 
 @pytest.mark.parametrize("here", [False, True])
@@ -291,7 +287,7 @@ def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
 def test_certificates_from_rows_that_are_left_out(client, monkeypatch, certify, weight, here):
     """In a large table (held-out) and a small one (folds), on a cluster and without one."""
     if here:
-        monkeypatch.setattr(DaskBoundTreeClassifier, "_client", lambda self: None)
+        monkeypatch.setattr("treebound.dask.table.current_client", lambda: None)
     if certify == "held-out":
         monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
     table = frame(2000)
@@ -302,7 +298,7 @@ def test_certificates_from_rows_that_are_left_out(client, monkeypatch, certify, 
     weights = table["weight"] if weight else None
     expected = BoundTreeClassifier(**options).fit(rows, table["label"], weights)
     lazy = dd.from_pandas(table, npartitions=3)
-    model = DaskBoundTreeClassifier(**options).fit(lazy, "label", weight)
+    model = BoundTreeClassifier(**options).fit(lazy, "label", weight)
     assert_same(model, expected)
     own, other = model.model_.held_out, expected.model_.held_out
     assert (own.m, own.errors, own.choices, own.folds) == (
@@ -315,9 +311,12 @@ def test_certificates_from_rows_that_are_left_out(client, monkeypatch, certify, 
 def test_partitions_must_fit(client):
     X, y = da.zeros((8, 2), chunks=(4, 2)), da.zeros(8, chunks=3)
     with pytest.raises(ValueError, match="same partitions"):
-        DaskBoundTreeClassifier().fit(X, y)
-    with pytest.raises(ValueError, match=r"'X'.*Dask"):
-        DaskBoundTreeClassifier().fit(np.zeros((8, 2)), y)
+        BoundTreeClassifier().fit(X, y)
+    for labels in (np.zeros(8), None):
+        with pytest.raises(ValueError, match=r"'y'.*Dask"):
+            BoundTreeClassifier().fit(X, labels)
+    with pytest.raises(ValueError, match="'groups'"):
+        BoundTreeClassifier().fit(X, y, groups=y)
 
 
 def test_a_column_of_two_types_is_refused_with_its_partition(client):
@@ -327,24 +326,7 @@ def test_a_column_of_two_types_is_refused_with_its_partition(client):
     ]
     lazy = dd.from_delayed([delayed(p) for p in parts], meta=parts[0], verify_meta=False)
     with pytest.raises(ValueError, match=r"Partition 1: Column 'x' changed its type"):
-        DaskBoundTreeClassifier().fit(lazy, "y")
-
-
-def test_it_is_an_estimator(client, tmp_path):
-    table = frame(300)
-    lazy = dd.from_pandas(table.drop(columns="weight"), npartitions=2)
-    model = DaskBoundTreeClassifier(client=client, max_leaves=5)
-    assert clone(model.set_params(client=None)).get_params() == model.get_params()
-    assert set(model.get_params()) == {*BoundTreeClassifier().get_params(), "client"}
-    assert repr(model) == "DaskBoundTreeClassifier(max_leaves=5)"
-    model.set_params(client=client).fit(lazy, "label")
-    rows = table.drop(columns=["label", "weight"])
-    kept = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(kept.predict(rows), model.predict(rows))
-    model.save(tmp_path / "model.json")
-    again = BoundTreeClassifier.load(tmp_path / "model.json")
-    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
-    assert model.prune_to(2).n_leaves_ == 2
+        BoundTreeClassifier().fit(lazy, "y")
 
 
 def test_parquet_files_whose_columns_dask_reads_in_other_partitions(client, tmp_path):
@@ -355,12 +337,12 @@ def test_parquet_files_whose_columns_dask_reads_in_other_partitions(client, tmp_
         part.to_parquet(tmp_path / f"{k}.parquet", row_group_size=250)
     lazy = dd.read_parquet(tmp_path, split_row_groups=True)
     rows, label, weight = lazy.drop(columns=["label", "weight"]), lazy["label"], lazy["weight"]
-    model = DaskBoundTreeClassifier().fit(rows, label, weight)
+    model = BoundTreeClassifier().fit(rows, label, weight)
     X = table.drop(columns=["label", "weight"])
     assert_same(model, BoundTreeClassifier().fit(X, table["label"], table["weight"]))
     assert model.target_name_ == "label"
     assert model.score(rows, label, weight) == pytest.approx(
-        model.to_local().score(X, table["label"], table["weight"]), rel=1e-12
+        model.score(X, table["label"], table["weight"]), rel=1e-12
     )
 
 
@@ -378,7 +360,7 @@ def test_progress_and_checkpoints(client, tmp_path, capsys):
     rows, options = table.drop(columns="label"), {"pruning": None, "max_leaves": 9}
     expected = BoundTreeClassifier(**options).fit(rows, table["label"])
     lazy, path, states = dd.from_pandas(table, npartitions=3), tmp_path / "tree", []
-    model = DaskBoundTreeClassifier(**options)
+    model = BoundTreeClassifier(**options)
     model.fit(lazy, "label", verbose=1, callback=states.append, checkpoint=path)
     assert_same(model, expected)
     assert states[-1].phase == "growing"

@@ -17,6 +17,7 @@ from treebound._validation import invalid
 from treebound.dask.waiting import PartitionError, gathered, waited
 from treebound.data.learned import PartFacts, nothing_but_rows, some_numbers
 from treebound.data.parts import PartRows, learn_part
+from treebound.data.streams import is_on_dask
 
 # Tasks for each thread of the cluster, about.
 _TASKS = 4
@@ -274,7 +275,7 @@ def in_words(group: Sequence[int]) -> str:
 
 
 def _dask(module: str) -> Any:
-    return require(f"dask.{module}", extra="dask", why="DaskBoundTreeClassifier")
+    return require(f"dask.{module}", extra="dask", why="A table on Dask")
 
 
 # -- of collections ------------------------------------------------------------------------------
@@ -282,17 +283,12 @@ def _dask(module: str) -> Any:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a Dask DataFrame."""
-    return _is_lazy(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
+    return is_on_dask(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
 
 
 def is_array(X: Any) -> bool:
     """Whether X is a Dask Array."""
-    return _is_lazy(X) and hasattr(X, "rechunk")
-
-
-def _is_lazy(X: Any) -> bool:
-    """Whether X is a Dask collection."""
-    return hasattr(type(X), "dask")  # that of X itself would be made of all its tasks
+    return is_on_dask(X) and hasattr(X, "rechunk")
 
 
 def partitions(client: Any, X: Any, y: Any, weight: Any) -> Partitions:
@@ -303,7 +299,8 @@ def partitions(client: Any, X: Any, y: Any, weight: Any) -> Partitions:
         if isinstance(argument, str) and not (is_frame(X) and argument in X.columns):
             must = f"one of the columns {list(getattr(X, 'columns', []))[:10]} or a Dask collection"
             raise invalid(parameter, "fit", must, argument)
-        if not isinstance(argument, str) and argument is not None and not _is_lazy(argument):
+        needed = argument is not None or parameter == "y"
+        if needed and not isinstance(argument, str) and not is_on_dask(argument):
             raise invalid(parameter, "fit", "a Dask collection", type(argument).__name__)
     joint = _joint(X, y, weight)
     if joint is not None:

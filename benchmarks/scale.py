@@ -199,7 +199,7 @@ def fit_on_dask(side: str, folder: str, leaves: int, options: dict[str, Any], cl
     if side.startswith("dask"):
         import treebound as tb
 
-        return fingerprint(tb.BoundTreeClassifier(**options).fit(X, y).tree_)
+        return fingerprint(tb.BoundTreeClassifier(**options).fit(frame, "y").tree_)
     if side == "lightgbm.dask":
         from lightgbm import DaskLGBMClassifier
 

@@ -151,9 +151,8 @@ def test_answers_for_frames_are_lazy_and_keep_the_index(client):
     table = frame()
     rows = table.drop(columns=["label", "weight"])
     lazy = dd.from_pandas(rows, npartitions=3)
-    model = BoundTreeClassifier(max_leaves=6).fit(
-        lazy, dd.from_pandas(table["label"], npartitions=3)
-    )
+    labelled = dd.from_pandas(table, npartitions=3)
+    model = BoundTreeClassifier(max_leaves=6).fit(labelled, "label", columns=list(rows))
     local = BoundTreeClassifier(max_leaves=6).fit(rows, table["label"])
     predicted = model.predict(lazy)
     assert isinstance(predicted, dd.Series)
@@ -166,9 +165,7 @@ def test_answers_for_frames_are_lazy_and_keep_the_index(client):
     np.testing.assert_array_equal(model.apply(lazy).compute(), local.apply(rows))
     np.testing.assert_array_equal(model.predict(rows), local.predict(rows))
     expected = local.score(rows, table["label"], table["weight"])
-    weight = dd.from_pandas(table["weight"], npartitions=3)
-    label = dd.from_pandas(table["label"], npartitions=3)
-    assert model.score(lazy, label, weight) == pytest.approx(expected, rel=1e-12)
+    assert model.score(labelled, "label", "weight") == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -232,40 +229,6 @@ def test_arrow_columns(client):
     assert_same(model, BoundTreeClassifier().fit(table.drop(columns="label"), table["label"]))
 
 
-def test_labels_that_are_read_apart(client, tmp_path):
-    table = frame(400).drop(columns=["weight", "size"])
-    for k in range(4):  # every file counts its rows from zero
-        part = table.iloc[100 * k : 100 * k + 100].reset_index(drop=True)
-        for name, columns in (("X", part.drop(columns="label")), ("y", part[["label"]])):
-            (tmp_path / name).mkdir(exist_ok=True)
-            columns.to_parquet(tmp_path / name / f"{k}.parquet")
-    X, y = (dd.read_parquet(tmp_path / name) for name in "Xy")
-    options = {"pruning": None, "max_leaves": 12}
-    expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
-    for labels in (y["label"], dd.from_pandas(table["label"], npartitions=4)):
-        model = BoundTreeClassifier(**options).fit(X, labels)
-        assert_same(model, expected)
-        assert model.score(X, labels) == expected.score(table.drop(columns="label"), table["label"])
-
-
-def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
-    """Where the divisions are not known too; rows that were chosen apart go by their place."""
-    from treebound.dask.partitions import partitions
-
-    table = frame(400).drop(columns=["weight", "size"])
-    for k in range(4):
-        part = table.iloc[100 * k : 100 * k + 100].reset_index(drop=True)
-        part.to_parquet(tmp_path / f"{k}.parquet")
-    lazy = dd.read_parquet(tmp_path)
-    X, y = lazy.drop(columns="label"), lazy["label"]
-    assert not X.known_divisions
-    assert len(partitions(None, X, y, None)._parts[0].keys) == 1
-    assert len(partitions(None, X[X["count"] > 3], y[X["count"] > 3], None)._parts[0].keys) == 2
-    options = {"pruning": None, "max_leaves": 12}
-    expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
-    assert_same(BoundTreeClassifier(**options).fit(X, y), expected)
-
-
 def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
     table = frame(2000)
@@ -315,6 +278,12 @@ def test_partitions_must_fit(client):
     for labels in (np.zeros(8), None):
         with pytest.raises(ValueError, match=r"'y'.*Dask"):
             BoundTreeClassifier().fit(X, labels)
+    lazy = dd.from_pandas(frame(20), npartitions=2)
+    for labels in (lazy["label"], "none", None):
+        with pytest.raises(ValueError, match="'y' parameter of fit must be the name of a column"):
+            BoundTreeClassifier().fit(lazy, labels)
+    with pytest.raises(ValueError, match="'columns'"):
+        BoundTreeClassifier().fit(lazy, "label", columns=["none"])
     with pytest.raises(ValueError, match="'groups'"):
         BoundTreeClassifier().fit(X, y, groups=y)
 
@@ -336,12 +305,11 @@ def test_parquet_files_whose_columns_dask_reads_in_other_partitions(client, tmp_
         part = table.iloc[500 * k : 500 * k + 500]
         part.to_parquet(tmp_path / f"{k}.parquet", row_group_size=250)
     lazy = dd.read_parquet(tmp_path, split_row_groups=True)
-    rows, label, weight = lazy.drop(columns=["label", "weight"]), lazy["label"], lazy["weight"]
-    model = BoundTreeClassifier().fit(rows, label, weight)
+    model = BoundTreeClassifier().fit(lazy, "label", "weight")
     X = table.drop(columns=["label", "weight"])
     assert_same(model, BoundTreeClassifier().fit(X, table["label"], table["weight"]))
     assert model.target_name_ == "label"
-    assert model.score(rows, label, weight) == pytest.approx(
+    assert model.score(lazy, "label", "weight") == pytest.approx(
         model.score(X, table["label"], table["weight"]), rel=1e-12
     )
 

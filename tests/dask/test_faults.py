@@ -192,7 +192,7 @@ def test_a_wrong_partition_of_a_frame_is_named(client, n_partitions, wrong):
     frame.loc[25, "x"] = np.inf
     lazy = dd.from_pandas(frame, npartitions=n_partitions)
     with pytest.raises(ValueError, match=f"^Partition {wrong}: Input X contains infinity"):
-        BoundTreeClassifier().fit(lazy[["x"]], lazy["y"])
+        BoundTreeClassifier().fit(lazy, "y")
 
 
 def fails_in_the_middle(part):
@@ -210,7 +210,7 @@ def test_a_partition_that_cannot_be_computed_is_named(client, monkeypatch, on_cl
     lazy = dd.from_pandas(frame, npartitions=4)
     broken = lazy.map_partitions(fails_in_the_middle, meta=frame.head(0))
     with pytest.raises(RuntimeError, match=r"^Partition 2 failed with ZeroDivisionError: nothing"):
-        BoundTreeClassifier().fit(broken[["x"]], broken["y"])
+        BoundTreeClassifier().fit(broken, "y")
 
 
 def spilled(dask_worker=None):

@@ -17,6 +17,7 @@ from treebound._validation import invalid
 from treebound.dask.waiting import PartitionError, gathered, waited
 from treebound.data.learned import PartFacts, nothing_but_rows, some_numbers
 from treebound.data.parts import PartRows, learn_part
+from treebound.data.raw import check_names
 from treebound.data.streams import is_on_dask
 
 # Tasks for each thread of the cluster, about.
@@ -292,28 +293,22 @@ def is_array(X: Any) -> bool:
 
 
 def partitions(client: Any, X: Any, y: Any, weight: Any) -> Partitions:
-    """The partitions of a table, its labels and its weights, which may be names of columns."""
-    if not (is_frame(X) or is_array(X)):
-        raise invalid("X", "fit", "a Dask DataFrame or a Dask Array", type(X).__name__)
-    for parameter, argument in (("y", y), ("sample_weight", weight)):
-        if isinstance(argument, str) and not (is_frame(X) and argument in X.columns):
-            must = f"one of the columns {list(getattr(X, 'columns', []))[:10]} or a Dask collection"
-            raise invalid(parameter, "fit", must, argument)
-        needed = argument is not None or parameter == "y"
-        if needed and not isinstance(argument, str) and not is_on_dask(argument):
-            raise invalid(parameter, "fit", "a Dask collection", type(argument).__name__)
-    joint = _joint(X, y, weight)
-    if joint is not None:
-        frame, (label, weights) = joint
-        split = partial(_apart, label=label, weight=weights)
-        return Partitions(client, [(part,) for part in frame.to_delayed()], split)
-    parts = [_delayed(collection) for collection in (X, y, weight) if collection is not None]
-    sizes = [len(part) for part in parts]
-    if len(set(sizes)) > 1:
+    """The partitions of a frame with labels and weights as columns, or of arrays side by side."""
+    if is_frame(X):
+        check_names("fit", list(X.columns), "the frame", y=y, sample_weight=weight)
+        split = partial(_apart, label=y, weight=weight)
+        return Partitions(client, [(part,) for part in X.to_delayed()], split)
+    arrays = {"X": X, "y": y} | ({} if weight is None else {"sample_weight": weight})
+    for parameter, array in arrays.items():
+        if not is_array(array):
+            must = "a Dask Array, or the name of a column of a Dask DataFrame"
+            raise invalid(parameter, "fit", must, type(array).__name__)
+    parts = [_delayed(array) for array in arrays.values()]
+    if len({len(part) for part in parts}) > 1:
         raise ValueError(
             "X, y and sample_weight must have the same partitions. Got "
-            f"{', '.join(map(str, sizes))} partitions instead. Hint: make them from one DataFrame, "
-            "or rechunk them alike."
+            f"{', '.join(str(len(part)) for part in parts)} partitions instead. "
+            "Hint: rechunk them alike."
         )
     return Partitions(client, list(zip(*parts, strict=True)))
 
@@ -330,53 +325,14 @@ def plain_numbers(X: Any) -> list[str]:
     ]
 
 
-def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | None:
-    """One DataFrame with labels and weights as columns, so that each partition is read once.
-
-    None where Dask does not know which index each partition has, and they are not columns of one
-    DataFrame: then rows go by their place.
-    """
-    names: list[str | None] = []
-    root = _root(X)
-    for argument, name in ((y, _LABEL), (weight, _WEIGHT)):
-        if argument is None or isinstance(argument, str):
-            names.append(argument)
-            continue
-        known = is_frame(X) and X.known_divisions and getattr(argument, "known_divisions", False)
-        if not known and (root is None or _root(argument) != root):
-            return None
-        try:
-            X = X.assign(**{name: argument})
-        except (ValueError, TypeError, AssertionError, NotImplementedError):
-            return None
-        names.append(name)
-    label, weights = names
-    assert label is not None
-    return X, (label, weights)
-
-
-def _root(collection: Any) -> Any:
-    """What a collection is columns of, by its name; None if that cannot be told."""
-    expression: Any = getattr(collection, "expr", None)
-    while type(expression).__name__ in ("Projection", "Drop"):
-        expression = expression.frame
-    return getattr(expression, "_name", None)
-
-
-# Names that no table has.
-_LABEL, _WEIGHT = "\0treebound label", "\0treebound weight"
-
-
 def _apart(frame: Any, label: str, weight: str | None) -> tuple[Any, Any, Any]:
     """The columns of a partition, its labels and its weights."""
     rows = frame.drop(columns=[name for name in (label, weight) if name is not None])
     return rows, frame[label], None if weight is None else frame[weight]
 
 
-def _delayed(collection: Any) -> list[Any]:
+def _delayed(array: Any) -> list[Any]:
     """A delayed object for every partition, none of them put together."""
-    if is_array(collection) and collection.ndim == 2:
-        return list(collection.rechunk({1: collection.shape[1]}).to_delayed()[:, 0])
-    if is_array(collection):
-        return list(collection.to_delayed())
-    return list(collection.to_delayed(optimize_graph=False))
+    if array.ndim == 2:
+        return list(array.rechunk({1: array.shape[1]}).to_delayed()[:, 0])
+    return list(array.to_delayed())

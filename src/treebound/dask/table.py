@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from treebound._extras import require
 from treebound.dask.partitions import (
     Partitions,
-    is_array,
     is_frame,
     learn,
     numbers,
@@ -27,6 +26,7 @@ from treebound.dask.waiting import PartitionError
 from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, put_together, with_numbers
 from treebound.data.parts import PartReader, PartRows
+from treebound.data.raw import check_names, columns_to_learn
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.model import Model
@@ -46,7 +46,7 @@ def current_client() -> Any:
 
 
 class DaskTable:
-    """A table on Dask, with its labels and weights: collections, or names of its columns.
+    """A frame on Dask, whose labels and weights are columns of it; or arrays.
 
     Workers read the partitions and keep them as codes, one or two bytes for each value; only counts
     are sent here. Without a cluster, partitions are read here one after the other.
@@ -54,13 +54,14 @@ class DaskTable:
 
     def __init__(self, X: Any, y: Any, weight: Any, columns: Any) -> None:
         self._own = y, weight
-        named = [name for name in self._own if isinstance(name, str)]
-        self._X = X if columns is None else X[[*columns, *named]]
-        self._partitions = partitions(current_client(), self._X, y, weight)
-        self._names = [name for name in getattr(self._X, "columns", ()) if name not in named]
-        # that of an array is of its graph
-        name = y if isinstance(y, str) else None if is_array(y) else y.name
-        self.target: str | None = name if isinstance(name, str) and name else None
+        self.target: str | None = y if isinstance(y, str) else None
+        self._names: list[str] = []
+        if is_frame(X):
+            names, whose = list(X.columns), "the frame"
+            check_names("fit", names, whose, y=y, sample_weight=weight)
+            self._names = columns_to_learn(names, whose, columns, y, weight)
+            X = X[[*self._names, *(name for name in self._own if name is not None)]]
+        self._X, self._partitions = X, partitions(current_client(), X, y, weight)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:

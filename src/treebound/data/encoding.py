@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treebound._choices import Unknown
 from treebound._validation import invalid
-from treebound.data.columns import Column, Kind
+from treebound.data.columns import Column, Kind, place_of
 from treebound.data.frames import Table, read_table
 from treebound.data.matrix import Matrix
 from treebound.data.raw import (
@@ -107,18 +107,7 @@ def _chosen(choice: Any, labels: tuple[str, ...], parameter: str) -> set[int]:
         return {i for i, column in enumerate(chosen) if column}
     if not all(isinstance(column, str | int) and not isinstance(column, bool) for column in chosen):
         raise wrong
-    return {_position(column, labels, parameter) for column in chosen}
-
-
-def _position(column: str | int, labels: tuple[str, ...], parameter: str) -> int:
-    if isinstance(column, str) and column in labels:
-        return labels.index(column)
-    if isinstance(column, int) and 0 <= column < len(labels):
-        return column
-    raise ValueError(
-        f"The {parameter!r} parameter names a column that is not in the table: {column!r}. "
-        f"Hint: the {len(labels)} columns are {some_names(labels)}."
-    )
+    return {place_of(column, labels, parameter) for column in chosen}
 
 
 def _declared(choice: Any, labels: tuple[str, ...]) -> dict[int, tuple[Any, ...] | None]:
@@ -135,7 +124,7 @@ def _declared(choice: Any, labels: tuple[str, ...]) -> dict[int, tuple[Any, ...]
                 "The 'ordinal_features' parameter must map a column to its categories in order, "
                 f"each once. Got {categories!r} for {column!r} instead."
             )
-        declared[_position(column, labels, "ordinal_features")] = listed
+        declared[place_of(column, labels, "ordinal_features")] = listed
     return declared
 
 

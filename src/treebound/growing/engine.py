@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
-from operator import add
+from operator import add, attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -207,12 +207,12 @@ class ShardEngine(Engine):
     def start_bundles(self, facts: Facts, bundles: list[Any]) -> None:
         """Take bundles of all rows, of which these are the facts."""
         self._facts, self._bundles = facts, bundles
-        self._counts: NDArray[np.int64] = self.reduce(sum_of, self.map(_counts_of))
+        self._counts: NDArray[np.int64] = self.reduce(sum_of, self.map(attrgetter("counts")))
 
     def recode(self, bins: Bins) -> None:
         self.bins = bins
         self.keep(self.map(recode, bins))
-        facts = self.reduce(_add_facts, self.map(_facts_of))
+        facts = self.reduce(partial(reduce, add), self.map(attrgetter("facts")))
         self._facts = replace(facts, total=self._facts.total, aside=self._facts.aside)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
@@ -263,18 +263,6 @@ def sum_of(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """The sum of arrays; none of them is changed."""
     total: NDArray[Any] = reduce(np.add, tables)
     return total
-
-
-def _counts_of(bundle: Any) -> Any:
-    return bundle.counts
-
-
-def _facts_of(bundle: Any) -> Any:
-    return bundle.facts
-
-
-def _add_facts(many: Sequence[Facts]) -> Facts:
-    return reduce(add, many)
 
 
 # -- in this process -------------------------------------------------------------------------------

@@ -204,7 +204,7 @@ def _places(
 def _read_column(raw: RawColumn, column: Column, unknown: Unknown) -> NDArray[Any]:
     if column.kind != "real":
         return _codes(raw, column, unknown=unknown, hint=_CHOOSE_UNKNOWN)
-    if raw.family not in ("number", "empty") or (raw.categories and raw.family != "empty"):
+    if raw.categories:
         raise ValueError(_changed(column, "numbers", raw.family))
     values = raw.floats()
     _check_finite(values, column.name)

@@ -14,7 +14,7 @@ from treebound.data.folds import LeftOut
 from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema, PartFacts
 from treebound.data.matrix import Matrix, type_of
-from treebound.data.raw import RawColumn, family_of
+from treebound.data.raw import RawColumn
 from treebound.data.sample import Rows, Sample
 
 
@@ -118,9 +118,8 @@ def as_table(sample: Sample, schema: LearnedSchema) -> Table:
     """The rows of a sample as if they were read in memory; its columns can be learned again."""
     columns = []
     for column, values in zip(sample.columns, sample.X.values, strict=True):
-        family = "number" if column.kind == "real" else family_of(column.categories or ())
         ordered = column.kind == "ordinal"
-        columns.append(RawColumn(family, values, column.categories, ordered, column.declared))
+        columns.append(RawColumn(values, column.categories, ordered, column.declared))
     return Table(schema.names, (sample.n_rows, len(columns)), raw=tuple(columns))
 
 

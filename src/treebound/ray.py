@@ -19,7 +19,7 @@ from treebound.data.raw import check_names, columns_to_learn
 from treebound.data.streams import split_frame
 from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import Bins
-from treebound.growing.engine import ShardEngine
+from treebound.growing.engine import Engine
 from treebound.growing.questions import Subtree
 from treebound.growing.shard import (
     Coded,
@@ -77,7 +77,7 @@ class Holder:
         return [grow_subtree(parts, subtree.kernel) for *parts, subtree in by_node]
 
 
-class RayEngine(ShardEngine):
+class RayEngine(Engine):
     """Bundles on the actors of Ray; answers are put together there too."""
 
     def __init__(self, ray: Any, bins: Bins, n_classes: int, gather_rows: int) -> None:

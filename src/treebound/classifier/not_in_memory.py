@@ -40,7 +40,7 @@ from treebound.data.streams import (
 from treebound.growing import Limits, Progress, grow_on_engine, make_bins
 from treebound.growing._kernels import Bins
 from treebound.growing.checkpoint import check_checkpoint
-from treebound.growing.engine import Engine, ShardEngine, stream_engine
+from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.grow import FINE_BINS
 from treebound.model import Model
 from treebound.parameters import FitParameters
@@ -239,7 +239,7 @@ def _rows_to_gather(parameters: FitParameters, n_rows: int) -> int:
     Few of its leaves are kept where the limit of leaves makes them large.
     """
     rows = n_rows // (4 * (parameters.checked()[1].max_leaves or MOST_GROWN_LEAVES))
-    most = ShardEngine.gather_rows
+    most = Engine.gather_rows
     return min(rows, most) if rows >= _FEW_ROWS else most
 
 

@@ -28,7 +28,7 @@ from treebound.dask.worker import FitState, Plan, Request, ask, finish, folder_o
 from treebound.data.parts import PartRows
 from treebound.data.spill import SpillFile, ValuesLost
 from treebound.growing._kernels import Bins
-from treebound.growing.engine import ShardEngine
+from treebound.growing.engine import Engine
 from treebound.growing.questions import ShardSplit, Subtree
 from treebound.growing.shard import (
     Bundle,
@@ -73,7 +73,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-class DaskEngine(ShardEngine):
+class DaskEngine(Engine):
     """Bundles of shards as futures of a cluster.
 
     ``read`` makes ``PartRows`` of the rows, labels and weights of a partition, on a worker.
@@ -89,7 +89,7 @@ class DaskEngine(ShardEngine):
         *,
         n_rows: int = 0,
         first: Sequence[int] | None = None,
-        gather_rows: int = ShardEngine.gather_rows,
+        gather_rows: int = Engine.gather_rows,
     ) -> None:
         super().__init__(bins, n_classes)
         self.gather_rows = gather_rows

@@ -8,13 +8,11 @@ from functools import partial
 from itertools import accumulate
 from typing import Any, Self
 
-import numpy as np
-
 from treebound._extras import require
 from treebound._validation import said_of
 from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, put_together
-from treebound.data.parts import PartReader, PartRows, learn_part
+from treebound.data.parts import PartReader, PartRows, count_rows, learn_part
 from treebound.data.raw import check_names, columns_to_learn
 from treebound.data.streams import split_frame
 from treebound.data.weights import WeightTotal
@@ -155,7 +153,7 @@ class RayTable:
         self._first = [0] * len(self._blocks)
 
     def __enter__(self) -> Self:
-        self._first = [0, *accumulate(fetch(self._ray, self._send("read", _size)))][:-1]
+        self._first = [0, *accumulate(fetch(self._ray, self._send("read", count_rows)))][:-1]
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -176,9 +174,7 @@ class RayTable:
         class_weight = options.pop("class_weight")
         rows = max(256, _SAMPLE_ROWS // len(self._blocks))
         learn = partial(learn_part, sample_rows=rows, held_out=held_out, **options)
-        facts = fetch(self._ray, self._send("read", learn))
-        numbered = [replace(part, number=k) for k, part in enumerate(facts)]
-        return put_together(numbered, class_weight=class_weight)
+        return put_together(fetch(self._ray, self._send("read", learn)), class_weight=class_weight)
 
     def rows(self, reader: PartReader) -> Iterator[PartRows]:
         """The rows, block by block, here."""
@@ -198,11 +194,6 @@ class RayTable:
         engine = RayEngine(self._ray, bins, len(schema.classes), gather_rows)
         engine.start(self._actors, facts, list(numbers.values()))
         return engine
-
-
-def _size(_: Any, labels: Any, weight: Any, first: int) -> int:
-    """How many rows have a weight above zero."""
-    return len(labels) if weight is None else int((np.asarray(weight) > 0).sum())
 
 
 def fetch(ray: Any, answers: Any) -> Any:

@@ -91,11 +91,6 @@ def numbers(X: Any, _: Any, weight: Any, names: list[str]) -> dict[str, Any]:
     return some_numbers(X[names], weight, names)
 
 
-def size(_: Any, y: Any, weight: Any) -> int:
-    """How many rows have a weight above zero."""
-    return len(y) if weight is None else int((np.asarray(weight) > 0).sum())
-
-
 # -- by the client -------------------------------------------------------------------------------
 
 

@@ -20,12 +20,11 @@ from treebound.dask.partitions import (
     numbers,
     partitions,
     plain_numbers,
-    size,
 )
 from treebound.dask.waiting import PartitionError
 from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, put_together, with_numbers
-from treebound.data.parts import PartReader, PartRows
+from treebound.data.parts import PartReader, PartRows, count_rows
 from treebound.data.raw import check_names, columns_to_learn
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
@@ -127,14 +126,13 @@ def _put_together(
         partial(learn, sample_rows=sample_rows, held_out=held_out, **kinds),
         first=None if held_out is None else _first_rows(rows),
     )
-    numbered = [replace(part, number=k) for k, part in enumerate(facts)]
-    return put_together(numbered, class_weight=class_weight)
+    return put_together(facts, class_weight=class_weight)
 
 
 def _first_rows(rows: Partitions, schema: LearnedSchema | None = None) -> list[int]:
     """The number of the first row of every partition, where columns were not learned in these."""
     learned = schema is not None and not schema.held_out and len(schema.part_rows) == len(rows)
-    sizes = schema.part_rows if schema and learned else rows.each(size)
+    sizes = schema.part_rows if schema and learned else rows.each(count_rows)
     return [0, *accumulate(sizes)][:-1]
 
 

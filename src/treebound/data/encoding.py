@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -187,16 +188,12 @@ def _places(
             f"Hint: give exactly these, in this order: {some_names(c.name for c in columns)}."
         )
     at = {name: place for place, name in enumerate(table.names)}
-    lacking = [
-        column.name
-        for column, want in zip(columns, needed, strict=True)
-        if want and column.name not in at
-    ]
+    wanted = [column.name for column in compress(columns, needed)]
+    lacking = [name for name in wanted if name not in at]
     if lacking:
         raise ValueError(
             f"X has no column {lacking[0]!r}, which the tree needs. "
-            f"Hint: give these, in any order: "
-            f"{some_names(c.name for c, want in zip(columns, needed, strict=True) if want)}."
+            f"Hint: give these, in any order: {some_names(wanted)}."
         )
     return [at.get(column.name) for column in columns]
 

@@ -27,8 +27,7 @@ _SAMPLE_ROWS = 65536  # to choose bins by
 class PartFacts:
     """What is learned from one part of the rows, those of weight zero left out."""
 
-    number: int  # the number of the part, for errors
-    n_rows: int
+    n_rows: int = 0
     names: tuple[str, ...] | None = None  # the names of the columns, where the table has them
     columns: tuple[Column, ...] = ()  # as far as this part tells
     classes: NDArray[Any] = field(default_factory=partial(np.empty, 0))  # labels that occur
@@ -60,24 +59,24 @@ class LearnedSchema:
 
 def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> LearnedSchema:
     """What all parts are."""
-    full = [part for part in parts if part.n_rows]
+    numbers = [number for number, part in enumerate(parts) if part.n_rows]
+    full = [parts[number] for number in numbers]
     if not full:
         raise ValueError(
             f"Found no rows of a weight above zero in {len(parts)} parts while a minimum of 1 is "
             "required."
         )
     first = full[0]
-    for part in full[1:]:
-        if [c.name for c in part.columns] != [c.name for c in first.columns]:
+    names = [[column.name for column in part.columns] for part in full]
+    for number, own in zip(numbers, names, strict=True):
+        if own != names[0]:
             raise ValueError(
-                f"Every part must have the same columns in the same order. Part {first.number} has "
-                f"{[c.name for c in first.columns]}, part {part.number} has "
-                f"{[c.name for c in part.columns]}."
+                f"Every part must have the same columns in the same order. Part {numbers[0]} has "
+                f"{names[0]}, part {number} has {own}."
             )
     columns, classes, totals = first.columns, first.classes, first.totals
     if len(parts) > 1 or first.held_out:
         each = zip(*(part.columns for part in full), strict=True)
-        numbers = [part.number for part in full]
         columns = tuple(_one_column(list(zip(numbers, same, strict=True))) for same in each)
         classes = _all_classes(parts)
         totals = _totals(classes, full)

@@ -240,7 +240,7 @@ class Rows(NamedTuple):
         groups = None if self.groups is None else self.groups[keep]
         return Rows(self.table.rows(keep), classes, codes, weight, groups)
 
-    def facts(self, matrix: Matrix, number: int = 0, sample_rows: int = 0) -> PartFacts:
+    def facts(self, matrix: Matrix, sample_rows: int = 0) -> PartFacts:
         """What the rows tell, with values of some of them."""
         n = len(self.codes)
         sample: tuple[NDArray[Any], ...] = ()
@@ -252,7 +252,7 @@ class Rows(NamedTuple):
             )
         totals = tuple(class_totals(self.codes, self.weight, len(self.classes)))
         names, whole = self.table.names, is_whole(self.weight)
-        return PartFacts(number, n, names, matrix.columns, self.classes, totals, whole, sample)
+        return PartFacts(n, names, matrix.columns, self.classes, totals, whole, sample)
 
     def sample(self, matrix: Matrix, schema: LearnedSchema) -> Sample:
         """The rows with the columns, classes and weights of all parts."""

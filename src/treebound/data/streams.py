@@ -181,9 +181,7 @@ class TableStream:
             with said_of(f"Batch {number} of the table"):
                 table, labels, weights = self._batches.split(frame, rest, self.target, self.weight)
                 rows = nothing_but_rows(len(labels)) if table is None else table
-                part = learn_part(
-                    rows, labels, weights, number=number, held_out=held_out, first=first, **kinds
-                )
+                part = learn_part(rows, labels, weights, held_out=held_out, first=first, **kinds)
             facts.append(part)
             first += part.n_rows + part.held_out
         schema = put_together(facts, class_weight=class_weight)

@@ -304,7 +304,6 @@ def stream_engine(
     n_rows: int,
     *,
     n_threads: int = 1,
-    folder: str | None = None,
 ) -> LocalEngine:
     """An engine for rows that are read in batches: codes in memory, values in a temporary file."""
     files: list[ColumnFile] = []
@@ -312,7 +311,7 @@ def stream_engine(
         for kept, aside, _ in parts:
             batches = [kept] if aside is None else [kept, aside]
             if not files:
-                files = [ColumnFile(batch, n_rows, folder) for batch in batches]
+                files = [ColumnFile(batch, n_rows) for batch in batches]
                 for file in files:
                     stack.callback(file.close)
             for file, batch in zip(files, batches, strict=True):

@@ -13,7 +13,7 @@ from treebound._validation import said_of
 from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, put_together
 from treebound.data.parts import PartReader, PartRows, count_rows, learn_part
-from treebound.data.raw import check_names, columns_to_learn
+from treebound.data.raw import columns_to_learn
 from treebound.data.streams import split_frame
 from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import Bins
@@ -136,11 +136,10 @@ class RayTable:
 
     def __init__(self, dataset: Any, target: Any, weight: Any, columns: Any) -> None:
         self._ray, self.target = require("ray", extra="ray", why="A dataset of Ray"), target
-        names, whose = dataset.columns(), "the dataset"
+        names = dataset.columns()
         if names is None:
             raise ValueError("The dataset of Ray has no rows, nor names of columns.")
-        check_names("fit", names, whose, y=target, sample_weight=weight)
-        own = columns_to_learn(names, whose, columns, target, weight)
+        own = columns_to_learn(names, "the dataset", columns, target, weight)
         wanted = [*own, *(name for name in (target, weight) if name is not None)]
         if len(wanted) < len(names):
             dataset = dataset.select_columns(wanted)

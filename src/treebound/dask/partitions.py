@@ -101,22 +101,11 @@ class Partitions:
         self, client: Any, pieces: Sequence[Sequence[Any]], split: Callable[..., Any] = _as_they_are
     ) -> None:
         self.client = client  # None: the local scheduler
-        self._parts = self._lazy = _subgraphs(pieces)
+        self._parts = _subgraphs(pieces)
         self._split = split
 
     def __len__(self) -> int:
         return len(self._parts)
-
-    def keep(self, numbers: Sequence[int]) -> None:
-        """Keep some partitions on the workers until they are released; they are read once."""
-        self._parts = list(self._lazy)
-        for k in numbers if self.client is not None else ():
-            pieces = self.client.persist(_pieces(self._lazy[k]))
-            self._parts[k] = _own_graph(pieces, _merged(pieces))
-
-    def release(self) -> None:
-        """Keep nothing any more."""
-        self._parts = self._lazy
 
     def groups(self, numbers: Sequence[int], least: int = 1) -> list[list[int]]:
         """Partitions that one task is to compute: of one worker, if they are on workers."""

@@ -25,7 +25,7 @@ from treebound.dask.waiting import PartitionError
 from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, put_together, with_numbers
 from treebound.data.parts import PartReader, PartRows, count_rows
-from treebound.data.raw import check_names, columns_to_learn
+from treebound.data.raw import columns_to_learn
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.model import Model
@@ -56,9 +56,7 @@ class DaskTable:
         self.target: str | None = y if isinstance(y, str) else None
         self._names: list[str] = []
         if is_frame(X):
-            names, whose = list(X.columns), "the frame"
-            check_names("fit", names, whose, y=y, sample_weight=weight)
-            self._names = columns_to_learn(names, whose, columns, y, weight)
+            self._names = columns_to_learn(list(X.columns), "the frame", columns, y, weight)
             X = X[[*self._names, *(name for name in self._own if name is not None)]]
         self._X, self._partitions = X, partitions(current_client(), X, y, weight)
         self._stack = ExitStack()
@@ -72,8 +70,8 @@ class DaskTable:
     def learn(self, *, held_out: LeftOut | None, **options: Any) -> LearnedSchema:
         """What columns and classes are, without the rows held out.
 
-        Columns of plain numbers are looked at in a few partitions only, which are kept until they
-        are coded. Where that fails, all are read for an error with the number of the partition.
+        Columns of plain numbers are looked at in a few partitions only. Where that fails, all are
+        read for an error with the number of the partition.
         """
         rows, X = self._partitions, self._X
         plain = [name for name in plain_numbers(X) if name in self._names]
@@ -85,7 +83,6 @@ class DaskTable:
                 others = X[[name for name in X.columns if name not in plain]]  # read without these
                 parts = partitions(rows.client, others, *self._own)
                 schema = _put_together(parts, held_out, **options)
-                rows.keep(some)
                 samples = rows.each(partial(numbers, names=plain), some)
                 return with_numbers(schema, self._names, samples)
         return _put_together(rows, held_out, **options)
@@ -113,7 +110,6 @@ class DaskTable:
             gather_rows=gather_rows,
         )
         self._stack.callback(engine.close)
-        rows.release()
         return engine
 
 

@@ -260,14 +260,15 @@ def check_names(owner: str, names: Sequence[str], whose: str, **parameters: Any)
 
 
 def columns_to_learn(
-    names: Sequence[str], whose: str, columns: Any, target: Any, *others: Any
+    names: Sequence[str], whose: str, columns: Any, target: Any, weight: Any, *others: Any
 ) -> list[str]:
-    """Those that are chosen, or all, without the target and others."""
+    """Those that are chosen, or all, without others; target and weight must be among them."""
+    check_names("fit", names, whose, y=target, sample_weight=weight)
     chosen = names if columns is None else list(columns)
     for name in chosen:
         if name not in names:
             raise invalid("columns", "fit", f"columns of {whose}, {some_names(names)}", name)
-    left = [name for name in chosen if name not in (target, *others)]
+    left = [name for name in chosen if name not in (target, weight, *others)]
     if not left:
         raise ValueError(f"There is no column beside {target!r} in {whose}.")
     return left

@@ -22,7 +22,7 @@ from treebound.data.learned import (
     with_numbers,
 )
 from treebound.data.parts import PartReader, PartRows, learn_part
-from treebound.data.raw import check_names, columns_to_learn
+from treebound.data.raw import columns_to_learn
 
 T = TypeVar("T")
 # Columns (None without rows), labels and weights of some rows.
@@ -157,9 +157,8 @@ class TableStream:
     ) -> None:
         self._batches = batches
         self._tell = tell or (lambda *_: None)  # with "learning" or "coding", and the rows so far
-        whose = "a table that is streamed"
-        check_names("fit", batches.names, whose, y=target, sample_weight=weight)
         self.target, self.weight = target, weight
+        whose = "a table that is streamed"
         self.columns = columns_to_learn(batches.names, whose, columns, target, weight)
 
     def learn(

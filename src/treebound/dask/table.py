@@ -25,7 +25,7 @@ from treebound.dask.waiting import PartitionError
 from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, put_together, with_numbers
 from treebound.data.parts import PartReader, PartRows, count_rows
-from treebound.data.raw import columns_to_learn
+from treebound.data.raw import columns_to_learn, spread
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.model import Model
@@ -77,8 +77,7 @@ class DaskTable:
         plain = [name for name in plain_numbers(X) if name in self._names]
         by_type = isinstance(options["categorical_features"], str)
         if plain and by_type and options["ordinal_features"] is None:
-            at = np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLED)).astype(int)
-            some = np.unique(at).tolist()
+            some = spread(len(rows), _SAMPLED).tolist()
             with suppress(ValueError, TypeError, PartitionError):
                 others = X[[name for name in X.columns if name not in plain]]  # read without these
                 parts = partitions(rows.client, others, *self._own)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from treebound.data.columns import Column
 from treebound.data.frames import Table, read_columns
-from treebound.data.raw import family_of
+from treebound.data.raw import family_of, spread
 from treebound.data.targets import learn_classes
 from treebound.data.weights import check_total, class_factors
 
@@ -152,8 +152,7 @@ def _samples(parts: Sequence[PartFacts], n_rows: int) -> tuple[NDArray[Any], ...
     chosen = []
     for part in parts:
         share = int(np.ceil(_SAMPLE_ROWS * (part.n_rows / n_rows)))
-        at = [np.linspace(0, len(own) - 1, min(share, len(own))).astype(int) for own in part.sample]
-        chosen.append([values[rows] for values, rows in zip(part.sample, at, strict=True)])
+        chosen.append([values[spread(len(values), share)] for values in part.sample])
     return tuple(np.concatenate(values) for values in zip(*chosen, strict=True))
 
 
@@ -182,7 +181,7 @@ def some_numbers(
         return {name: np.empty(0) for name in names}
     table = read_columns(X)
     kept = np.arange(len(X)) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
-    rows = kept[np.linspace(0, len(kept) - 1, min(most, len(kept))).astype(np.int64)]
+    rows = kept[spread(len(kept), most)]
     return {name: table.column(j).floats()[rows].astype(np.float64) for j, name in enumerate(names)}
 
 

@@ -108,6 +108,11 @@ def distinct_values(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.inte
     return np.unique(values, return_inverse=True)
 
 
+def spread(n: int, most: int) -> NDArray[np.int64]:
+    """The places of at most so many of n things, from the first to the last."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
 def as_float(value: Any) -> float:
     """A number as a float; infinite if it is an integer past the floats."""
     try:

@@ -16,6 +16,7 @@ from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.learned import LearnedSchema, PartFacts, put_together
 from treebound.data.matrix import Matrix
+from treebound.data.raw import spread
 from treebound.data.targets import Labels, learn_classes, read_classes, used_labels
 from treebound.data.weights import (
     class_totals,
@@ -245,7 +246,7 @@ class Rows(NamedTuple):
         n = len(self.codes)
         sample: tuple[NDArray[Any], ...] = ()
         if sample_rows:
-            some = np.unique(np.linspace(0, n - 1, min(n, sample_rows)).astype(np.int64))
+            some = spread(n, sample_rows)
             sample = tuple(
                 values[some].astype(np.float64) if column.kind == "real" else np.empty(0)
                 for column, values in zip(matrix.columns, matrix.values, strict=True)

@@ -227,10 +227,11 @@ def _fit_joined(parameters: FitParameters, schema: LearnedSchema, table: PartedT
     if apart:  # columns are learned again, without some rows
         labels = sample.classes[sample.y]
         model = fit_table(parameters, as_table(sample, schema), labels, sample.weight)
-        return replace(model, target=table.target, named=named)
-    record = RowRecord.of(sample, named)
-    warn_of_findings(sample, record.sketches["training"], stacklevel=6)
-    return fit_sample(parameters, sample, target=table.target, named=named, rows=record)
+    else:
+        record = RowRecord.of(sample, named)
+        warn_of_findings(sample, record.sketches["training"], stacklevel=6)
+        model = fit_sample(parameters, sample, rows=record)
+    return replace(model, target=table.target, named=named)
 
 
 def _rows_to_gather(parameters: FitParameters, n_rows: int) -> int:

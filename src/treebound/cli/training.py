@@ -272,7 +272,8 @@ class Training:
                 model = fit_table(parameters, X, labels, row_weights)
                 return replace(model, target=name), parameters, sample
             rows = RowRecord.of(sample, named=True)
-            return fit_sample(parameters, sample, target=name, rows=rows), parameters, sample
+            model = fit_sample(parameters, sample, rows=rows)
+            return replace(model, target=name, named=True), parameters, sample
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""

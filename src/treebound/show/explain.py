@@ -309,11 +309,11 @@ def explain(source: Any, row: Any) -> Explanation:
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(X, y)
     >>> print(clf.explain(X.iloc[77]))
-    target = 1 (probability 0.85, 49 of 54 training examples here)
+    target = 1 (probability 0.858, 49 of 54 training examples here)
       because                   this row  training rows that went this way
       petal length (cm) > 2     5         100 of 150
       petal width (cm) <= 1.75  1.7       54 of 100
-    Next best: 2 (probability 0.123, 5 of 54 training examples here)
+    Next best: 2 (probability 0.118, 5 of 54 training examples here)
     It would be 2 with petal width (cm) > 1.75 instead of 1.7
     """
     model = as_model(source, "explain")

@@ -22,7 +22,7 @@ ALLOWED = OneOf(SMOOTHINGS, Number(0.0, open=True))
 # The m of the m-estimate: the weight of the uniform prior, in examples.
 _WORTH = 4.0
 # Shrinkage: how many examples speak for the parent, and one example spread over the classes.
-SHRINKAGE = 10.0
+SHRINKAGE = 2.0
 _SPREAD = 1.0
 _LEAST = 1e-6
 
@@ -40,10 +40,10 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
         A tree with its counts.
     smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
         ``"shrinkage"``: each node is pulled towards its parent (hierarchical shrinkage, Agarwal et
-        al. 2022), as far as 10 examples of the parent would do it. A number, the strength: as far
-        as so many examples would against those that tell the two children apart, which are few
-        where one child has few. ``"m-estimate"``: four extra examples, spread evenly over the K
-        classes, ``(n_k + 4 / K) / (n + 4)``. ``"laplace"``: one extra example of each class,
+        al. 2022), as far as two examples would do it against those that tell the two children
+        apart, which are few where one child has few. A number: as far as so many examples would.
+        ``"m-estimate"``: four extra examples, spread evenly over the K classes,
+        ``(n_k + 4 / K) / (n + 4)``. ``"laplace"``: one extra example of each class,
         ``(n_k + 1) / (n + K)``. None: the plain frequencies.
 
     Returns
@@ -57,17 +57,14 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
 
     Notes
     -----
-    A child with frequencies f differs from its parent by ``(f - f_parent) n / (n + 10)``, n the
-    examples of the parent; one example is spread over the classes first. On the paper's 25 data
-    sets (8 splits of 85/15, weight 0.6) the log-loss is 0.445, that of the m-estimate 0.457: lower
-    by 0.012 with a standard error of 0.005, on 18 of the sets; by 0.055 with seven classes and
-    more, by 0.002 with two. Both constants were chosen on these sets (``benchmarks/smoothing.py``).
-
-    With a strength in place of the 10, n is ``l r / (l + r)`` of children with l and r examples:
-    the difference of their frequencies is as uncertain as that of so many examples. Two rows that
-    a split sets apart from hundreds hardly move away from them, and even splits stay as they are.
-    Pruning for log-loss chooses 0.3 to 100; on the 25 data sets, pruned for errors, the log-loss of
-    the strength 2 is 0.443, lower than that of ``"shrinkage"`` by 0.0024 ± 0.0010.
+    A child with frequencies f differs from its parent by ``(f - f_parent) n / (n + 2)``, where n is
+    ``l r / (l + r)`` for children with l and r examples: the difference of their frequencies is as
+    uncertain as that of so many examples. One example is spread over the classes first. Two rows
+    that a split sets apart from hundreds hardly move away from them, and even splits stay as they
+    are. On the paper's 25 data sets (20 splits of 85/15, weight 0.6) the log-loss is 0.439, that of
+    the m-estimate 0.453: lower by 0.014 with a standard error of 0.005, on 20 of the sets. The
+    constants were chosen on these sets (``benchmarks/smoothing.py``). Pruning for log-loss chooses
+    0.3 to 100 in place of the 2.
 
     Examples
     --------
@@ -75,7 +72,7 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
     >>> from sklearn.datasets import load_iris
     >>> tree = tb.BoundTreeClassifier(max_leaves=3).fit(*load_iris(return_X_y=True)).tree_
     >>> tb.tree.smoothing.probabilities(tree)[tree.leaves].round(3).tolist()
-    [[0.946, 0.027, 0.027], [0.026, 0.85, 0.123], [0.027, 0.061, 0.912]]
+    [[0.95, 0.025, 0.025], [0.025, 0.858, 0.118], [0.025, 0.054, 0.92]]
     """
     check("", {"smoothing": smoothing}, {"smoothing": ALLOWED})
     masses = snapped(tree.masses) if tree.weighted else tree.masses
@@ -83,7 +80,8 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
         extra = {"m-estimate": _WORTH / masses.shape[1], "laplace": 1.0, None: 0.0}[smoothing]
         shares = _shares(masses + extra)
     else:
-        shares = _shrunk(tree, masses, smoothing)
+        strength = SHRINKAGE if smoothing == "shrinkage" else float(smoothing)
+        shares = _shrunk(tree, masses, strength)
     if tree.monotone is None:
         return shares
     return tree.monotone.within(tree, _kept_labels(tree.monotone.own(tree), shares))
@@ -94,29 +92,20 @@ def _shares(masses: Floats) -> Floats:
     return masses / total
 
 
-def _shrunk(tree: Tree, masses: Floats, smoothing: Smoothing) -> Floats:
+def _shrunk(tree: Tree, masses: Floats, strength: float) -> Floats:
     """The telescoping sum of hierarchical shrinkage, from the root down."""
     own = _shares(masses + _SPREAD / tree.n_classes)
     shrunk = own.copy()
-    inner = ~tree.is_leaf
-    if smoothing == "shrinkage":
-        examples, strength = tree.mass, SHRINKAGE
-    else:
-        examples, strength = _telling_apart(tree, inner), float(smoothing)
-    part = (examples / (examples + strength))[:, None]  # of a step away from the parent
     for depth in range(tree.depth):
-        parents = np.flatnonzero(inner & (tree.node_depth == depth))
-        for children in (tree.left[parents], tree.right[parents]):
-            shrunk[children] = shrunk[parents] + part[parents] * (own[children] - own[parents])
+        parents = np.flatnonzero(~tree.is_leaf & (tree.node_depth == depth))
+        sides = tree.left[parents], tree.right[parents]
+        left, right = (tree.mass[side] for side in sides)
+        # as many examples tell the children apart; few if one child has few
+        examples = left * right / np.maximum(left + right, _LEAST)
+        part = (examples / (examples + strength))[:, None]  # of a step away from the parent
+        for children in sides:
+            shrunk[children] = shrunk[parents] + part * (own[children] - own[parents])
     return _kept_labels(own, _shares(np.maximum(shrunk, _LEAST)))
-
-
-def _telling_apart(tree: Tree, inner: NDArray[np.bool_]) -> Floats:
-    """How many examples tell the children of each inner node apart; few if one child has few."""
-    examples = np.zeros(tree.n_nodes)
-    left, right = tree.mass[tree.left[inner]], tree.mass[tree.right[inner]]
-    examples[inner] = left * right / np.maximum(left + right, _LEAST)
-    return examples
 
 
 def _kept_labels(own: Floats, shrunk: Floats) -> Floats:

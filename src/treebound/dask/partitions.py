@@ -63,7 +63,7 @@ def _on_group(
     def each() -> Iterator[Any]:
         for (number, part, more), own in zip(work, needs, strict=True):
             values = {
-                key: (partial(_same, value),) for key, value in zip(part.needs, own, strict=True)
+                key: (partial(same, value),) for key, value in zip(part.needs, own, strict=True)
             }
             pieces = in_partition(number, get_sync, part.graph | values, part.keys)
             yield in_partition(number, function, *split(*pieces), **more)
@@ -75,7 +75,8 @@ def _as_they_are(X: Any, y: Any = None, weight: Any = None) -> tuple[Any, Any, A
     return X, y, weight
 
 
-def _same(value: Any) -> Any:
+def same(value: Any) -> Any:
+    """The value, as the result of a task."""
     return value
 
 

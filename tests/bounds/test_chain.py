@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from theory_support import balanced, case, chain, landscapes, samples, shapes, vectors
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import _by_size
-from treebound.bounds._scaled import Scaled
+from treebound.bounds import _sums
+from treebound.bounds._scaled import of_integers
 from treebound.bounds.enumerate import realizable_growth, realizable_partitions
 from treebound.bounds.splits import features_of
 
@@ -283,17 +283,22 @@ def test_chain_counts_in_floats_are_those_in_fractions(some, others, features, n
     one = as_growth(some, n)
     other = one if equal else as_growth(others, n)
     last = len(one) - 1
-    scaled = [Scaled.of_integers(growth) for growth in (one, other)]
-    none = np.zeros(last + 1)
-    found = _by_size.chain_sums(*scaled, equal, n, features, none, 2, last)
+    children = [of_integers(growth)[None] for growth in (one, other)]
+    tests, ways = np.array([[0.0, math.inf, features]]), np.zeros((1, 3), dtype=np.int32)
+    found = of_integers([n**k for k in range(last + 1)])
+    by_chains = np.zeros(last + 1, dtype=np.bool_)
+    arrays = (*children, tests, ways)
+    _sums.node(*arrays, n, equal, 1, 1, _sums.CHAINS, last, found, by_chains, 2, last)
     for m in range(2, last + 1):
         unions = []
         for low, high in ((one, other), (other, one)):
             a = [Fraction(low[k], n**k) for k in range(m + 1)] + [Fraction(0)]
             b = [Fraction(high[m - k], n ** (m - k)) for k in range(m + 1)]
             unions.append(n**m * union_of_chains(a, b, n, m, features * (1 if equal else 2)))
-        value = Fraction(float(found.mantissa[m])) * Fraction(2) ** int(found.power[m])
-        assert min(unions) <= value <= min(unions) * (1 + Fraction(1, 10**9))
+        mantissa, power = found[m]
+        value = Fraction(float(mantissa)) * Fraction(2) ** int(power)
+        least = min(*unions, n**m)
+        assert least <= value <= least * (1 + Fraction(1, 10**9))
 
 
 def chain_sum(shape: TreeShape, m: int, n: int, landscape: Landscape) -> Fraction:

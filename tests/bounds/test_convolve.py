@@ -1,6 +1,9 @@
-"""Kernels over part sizes: numbers of any magnitude, and tables against formulas."""
+"""Kernels over part sizes: numbers of any magnitude, and sums against their formula."""
 
 from __future__ import annotations
+
+from fractions import Fraction
+from math import comb, inf
 
 import numpy as np
 import pytest
@@ -8,64 +11,79 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treebound.bounds import _sums
-from treebound.bounds._scaled import Scaled
-from treebound.bounds.splits import feature_split_table
+from treebound.bounds._scaled import Numbers, of_integers, zeros
+from treebound.bounds.splits import nominal_splits, nominal_splits_of_size
 
 LAST = 40
+N = 3
+# Two features of four categories; the landscapes that a test leaves are the last two rows.
+NOMINAL = np.array([[1.0, 4.0, 2.0]])
+WAYS = np.array([[0, 1, 2], [0, 2, 1]], dtype=np.int32)
+REAL = np.array([[0.0, inf, 1.0]])
+SAME = np.array([[0, 0, 0]], dtype=np.int32)
 
 
-def functions(seed: int, rows: int, shift: int = 0) -> Scaled:
+def functions(seed: int, rows: int, shift: int = 0) -> list[list[int]]:
     """Rising functions of the sample size, times ``2**shift``."""
     rises = np.random.default_rng(seed).integers(0, 50, size=(rows, LAST + 1))
-    found = Scaled.of(2.0 + rises.cumsum(axis=1))
-    return Scaled(found.mantissa, found.power + shift)
+    return [[value << shift for value in row] for row in (N + rises.cumsum(axis=1)).tolist()]
 
 
-def values(found: Scaled, shift: int = 0) -> list[float]:
-    return np.ldexp(found.mantissa, found.power - shift).tolist()
+def numbers(rows: list[list[int]]) -> Numbers:
+    return np.array([of_integers(row) for row in rows])
 
 
-def by_feature(left: Scaled, right: Scaled, small: list[int], large: list[int]) -> list[Scaled]:
-    found = [Scaled.zeros(LAST + 1), Scaled.zeros(LAST + 1)]
-    _sums.by_size(
-        *left.arrays,
-        *right.arrays,
-        np.array(list(zip(small, large, strict=True)), dtype=np.int32),
-        *feature_split_table("nominal", 4, LAST),
-        0.0,
-        1,
-        1,
-        *found[0].arrays,
-        *found[1].arrays,
-        2,
-    )
+def node(left, right, tests, ways, kind: int) -> Numbers:
+    """The bound of a node that nothing else limits."""
+    found = zeros(LAST + 1)
+    found["power"], found["mantissa"] = 1 << 20, 0.5
+    by_chains = np.zeros(LAST + 1, dtype=np.bool_)
+    tables = numbers(left), numbers(right), tests, ways
+    _sums.node(*tables, float(N), False, 1, 1, kind, LAST, found, by_chains, 2, LAST)
     return found
 
 
-@given(st.integers(0, 10**6))
-def test_splits_of_a_feature_weigh_the_same_past_the_range_of_a_double(seed):
-    right, ways = functions(seed + 1, 3), ([0, 1, 2], [2, 1, 1])
-    plain = by_feature(functions(seed, 3), right, *ways)
-    large = by_feature(functions(seed, 3, shift=600), right, *ways)
-    for one, other in zip(plain, large, strict=True):
-        assert values(other, 600) == pytest.approx(values(one), rel=1e-12)
+def exact(number: np.void) -> Fraction:
+    return Fraction(float(number["mantissa"])) * Fraction(2) ** int(number["power"])
 
 
-@given(st.integers(0, 10**6))
-def test_splits_of_a_feature_are_the_heaviest_within_its_budget(seed):
-    left, right = functions(seed, 2), functions(seed + 1, 2)
-    every, inner = by_feature(left, right, [0, 1], [1, 0])
-    rooms, budgets = feature_split_table("nominal", 4, LAST)
-    (a, b), (c, d) = (np.ldexp(one.mantissa, one.power) for one in (left, right))
+def heaviest(pairs: list[tuple[int, int]], budget: int) -> int:
+    total = 0
+    for weight, room in sorted(pairs, reverse=True):
+        total += weight * min(room, budget)
+        budget -= min(room, budget)
+    return total
+
+
+@pytest.mark.parametrize("shift", [0, 200, 600], ids="shifted by {}".format)
+@given(seed=st.integers(0, 10**6))
+def test_sum_over_sizes_is_its_formula(shift, seed):
+    (left,), (right,) = functions(seed, 1, shift), functions(seed + 1, 1, shift)
+    found = node([left], [right], REAL, SAME, _sums.SIZES)
     for m in (2, 3, 7, 12, LAST):
+        splits = ((k, min(2, comb(m, k))) for k in range(1, m))
+        value = N + sum(each * (left[k] * right[m - k] - N) for k, each in splits)
+        assert float(exact(found[m]) / value) == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("shift", [0, 600], ids="shifted by {}".format)
+@given(seed=st.integers(0, 10**6))
+def test_splits_of_a_feature_are_the_heaviest_within_its_budget(shift, seed):
+    left, right = functions(seed, 3, shift), functions(seed + 1, 3, shift)
+    found = node(left, right, NOMINAL, WAYS, _sums.BUDGET | _sums.FEATURES)
+    for m in (3, 7, 12, LAST):
         weights = [
-            max(x[k] * w[m - k] + y[m - k] * z[k] for x, y, z, w in ((a, b, c, d), (b, a, d, c)))
+            max(
+                left[x][k] * right[y][m - k] + left[y][m - k] * right[x][k] - 2 * N
+                for x, y in ((1, 2), (2, 1))
+            )
             for k in range(1, m // 2 + 1)
         ]
-        for first, found in ((0, every), (1, inner)):
-            total, budget = 0.0, budgets[m - 2]
-            pairs = zip(weights[first:], rooms[m - 2, 1 + first :].tolist(), strict=False)
-            for weight, room in sorted(pairs, reverse=True):
-                total += weight * min(room, budget)
-                budget -= min(room, budget)
-            assert np.ldexp(found.mantissa[m], found.power[m]) == pytest.approx(total, rel=1e-12)
+        rooms = [nominal_splits_of_size(4, m, k) for k in range(1, m // 2 + 1)]
+        pairs = list(zip(weights, rooms, strict=True))
+        budget = nominal_splits(4, m)
+        alone = left[0][1] * right[0][m - 1] + left[0][m - 1] * right[0][1] - 2 * N
+        total = max(2 * heaviest(pairs, budget), alone + 2 * heaviest(pairs[1:], budget))
+        each = left[0][m - 1] * right[0][m - 1] - N
+        total = min(total, 2 * min(2 * budget, 2 ** (m - 1) - 1) * each)
+        assert float(exact(found[m]) / (N + total)) == pytest.approx(1.0, abs=1e-12)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from theory_support import balanced, chain
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import _by_size, counting, risk, splits, stumps
+from treebound.bounds import _tables, counting, risk, splits, stumps
 from treebound.bounds._cache import SizedCache
 from treebound.bounds.splits import UNBOUNDED
 
@@ -130,7 +130,7 @@ class TestTablesAreKept:
         ]
 
         def values(order):
-            _by_size._kept.clear()
+            _tables._kept.clear()
             found = {}
             for shape, m, n in order:
                 found[shape, m] = bounds.log_growth(shape, m, n, landscape, form=form)
@@ -139,15 +139,15 @@ class TestTablesAreKept:
         assert values(calls) == values(calls[::-1]) == values(calls + calls)
 
     def test_a_related_shape_computes_its_new_subtrees_only(self, monkeypatch):
-        _by_size._kept.clear()
+        _tables._kept.clear()
         made = []
-        extended = _by_size._Tables.extended
+        extended = _tables.Tables.extended
 
         def counted(self, shape, *arguments):
             made.append(shape)
             return extended(self, shape, *arguments)
 
-        monkeypatch.setattr(_by_size._Tables, "extended", counted)
+        monkeypatch.setattr(_tables.Tables, "extended", counted)
         bounds.log_growth(balanced(3), 80, 2, MIXED, form="best")
         assert made == [balanced(1), balanced(2), balanced(3)]
         made.clear()

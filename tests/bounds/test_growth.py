@@ -21,17 +21,10 @@ from theory_support import (
 )
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import _by_size
+from treebound.bounds import _tables
 from treebound.bounds import enumerate as oracle
 from treebound.bounds._fast import log_fast_growth
-from treebound.bounds.splits import (
-    cut,
-    features_of,
-    node_budget,
-    node_budget_table,
-    node_split_table,
-    node_splits_of_size,
-)
+from treebound.bounds.splits import cut, features_of, node_budget, node_budget_table
 
 FORMS = ("best", "tight", "chain-sum", "fast", "closed", "chain")
 MIXED = Landscape(5, (3, 5), (2, 4, 10))
@@ -135,16 +128,11 @@ def test_every_form_holds_on_any_sample(sample, shape, n):
 
 
 @given(st.integers(2, 40), landscapes(real=4, columns=3, categories=9, undeclared=True))
-def test_table_of_splits_is_the_number_of_splits(m, landscape):
+def test_table_of_budgets_is_the_number_of_splits(m, landscape):
     features = features_of(landscape)
-    rooms = node_split_table(features, 2, m)
     budgets = node_budget_table(features, np.arange(2, m + 1))
     for size in range(2, m + 1):
-        shown = cut(features, size)
-        assert budgets[size - 2] == node_budget(size, shown)
-        for k in range(1, size // 2 + 1):
-            both = node_splits_of_size(size, k, shown)
-            assert rooms[size - 2, k] == (both // 2 if 2 * k == size else both)
+        assert budgets[size - 2] == node_budget(size, cut(features, size))
 
 
 def test_cost_does_not_grow_with_a_thousand_classes():
@@ -182,19 +170,9 @@ def test_tight_sums_past_the_range_of_a_double():
 @pytest.fixture
 def own_tables():
     """No table of other tests is used, and none that is made here is left to them."""
-    _by_size._kept.clear()
+    _tables._kept.clear()
     yield
-    _by_size._kept.clear()
-
-
-@pytest.mark.usefixtures("own_tables")
-def test_blocks_of_sample_sizes_give_what_one_block_gives(monkeypatch):
-    shape, features = chain(9), features_of(MIXED)
-    whole = _by_size.growth_by_size(shape, 120, 3, features, "best")
-    monkeypatch.setattr(_by_size, "_TABLE", 500)
-    _by_size._kept.clear()
-    found = _by_size.growth_by_size(shape, 120, 3, features, "best")
-    assert found == pytest.approx(whole, rel=1e-13)
+    _tables._kept.clear()
 
 
 def test_two_classes_need_no_separate_parts():
@@ -209,8 +187,8 @@ def test_two_classes_need_no_separate_parts():
 def test_many_parts_are_capped_together(monkeypatch):
     shape = balanced(3)
     apart = bounds.log_growth(shape, 80, 8, MIXED, form="tight")
-    monkeypatch.setattr("treebound.bounds._by_size._PARTS_WORK", 0)
-    _by_size._kept.clear()
+    monkeypatch.setattr("treebound.bounds._tables._PARTS_WORK", 0)
+    _tables._kept.clear()
     together = bounds.log_growth(shape, 80, 8, MIXED, form="tight")
     assert apart < together < apart + 1e-2
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
-from functools import cache
 from itertools import combinations, product
 
 import numpy as np
@@ -16,11 +15,10 @@ from support import VECTORS
 from theory_support import balanced, case, chain, landscapes, shapes, vectors
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import _vc_growth, counting, stumps, worst_case
+from treebound.bounds import _sums, _tables, counting, stumps, worst_case
 from treebound.bounds import enumerate as oracle
 from treebound.bounds._category_clusters import stump_shatters
-from treebound.bounds._scaled import Scaled
-from treebound.bounds._vc_growth import EXACT, Node, growth_of
+from treebound.bounds._tables import EXACT, KINDS, growth_of_two_classes
 from treebound.bounds.splits import features_of
 
 STUMP = TreeShape.parse("(..)")
@@ -117,10 +115,14 @@ def test_the_gap_is_what_the_docs_say():
 def without_chains(shape, features, size):
     """The growth function with the partition theorems alone at every node."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_vc_growth, "_growth", cache(_vc_growth.Growth))
-        patch.setattr(Node, "by_chains", lambda node: Scaled.stack([node.cap] * len(node.left)))
-        patch.setattr(_vc_growth, "EXACT", {})
-        return growth_of(shape, features, size)
+        patch.setattr(_tables, "KINDS", {"without": KINDS["vc"] & ~_sums.CHAINS})
+        patch.setattr(_tables, "EXACT", {})
+        return growth_of_two_classes(shape, features, size, kind="without")
+
+
+def plain(table: _tables.Table, m: int) -> float:
+    mantissa, power = table.growth[m]
+    return math.ldexp(mantissa, int(power))
 
 
 @settings(max_examples=60)
@@ -129,12 +131,12 @@ def test_growth_in_floats_is_the_exact_growth(shape, landscape):
     if not landscape.informative.n_features:
         return
     features = features_of(landscape)
-    growth, _ = without_chains(shape, features, 10)
-    chains, _ = growth_of(shape, features, 10)
+    growth = without_chains(shape, features, 10)
+    chains = growth_of_two_classes(shape, features, 10)
     for m in range(2, 10):
         exact = 2 + 2 * bounds.partitions(shape, 2, m, landscape)
-        assert math.ldexp(growth.mantissa[m], int(growth.power[m])) == exact
-        assert math.ldexp(chains.mantissa[m], int(chains.power[m])) <= exact
+        assert plain(growth, m) == exact
+        assert plain(chains, m) <= exact
 
 
 @settings(max_examples=60)
@@ -176,8 +178,8 @@ class TestChainLemma:
         most = [m] * landscape.real + [*landscape.ordinal, *landscape.nominal]
         row = st.tuples(*(st.integers(0, count - 1) for count in most))
         X = np.array(data.draw(st.lists(row, min_size=m, max_size=m)), dtype=float)
-        growth, _ = growth_of(shape, features_of(landscape), m)
-        bound = math.ldexp(growth.mantissa[m], int(growth.power[m]))
+        growth = growth_of_two_classes(shape, features_of(landscape), m)
+        bound = plain(growth, m)
         informative = [k for k, count in enumerate(most) if count > 1]
         assert (
             oracle.realizable_growth(X[:, informative], kinds_of(landscape, most), shape, 2)
@@ -188,10 +190,10 @@ class TestChainLemma:
     @pytest.mark.parametrize(("real", "most"), [(1, 7), (2, 6), (3, 5)])
     def test_no_sample_of_all_has_more_labellings(self, text, real, most):
         shape = TreeShape.parse(text)
-        growth, _ = growth_of(shape, features_of(Landscape(real=real)), most)
+        growth = growth_of_two_classes(shape, features_of(Landscape(real=real)), most)
         for m in range(2, most + 1):
             worst = worst_case.worst_growth(shape, m, 2, Landscape(real=real), max_samples=300)
-            assert worst.count <= math.ldexp(growth.mantissa[m], int(growth.power[m]))
+            assert worst.count <= plain(growth, m)
 
 
 def labellings(X: np.ndarray, shape: TreeShape) -> set[tuple[int, ...]]:

@@ -25,8 +25,9 @@ from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from treebound.bounds.enumerate import column_tests
 from treebound.bounds.splits import Features, shares
 from treebound.bounds.stumps import real_stump_partitions
 from treebound.bounds.witnesses import shattering_ranks
@@ -214,18 +215,16 @@ def _sorted(columns: list[_Column]) -> tuple[_Column, ...]:
 def _shares(columns: tuple[_Column, ...]) -> list[_Choice]:
     """What a root test on each feature leaves to the children."""
     result = []
-    seen = set()
+    kinds: dict[tuple[str, int], _Column] = {}
     for column in columns:
-        kind, categories, at = column
-        if (kind, categories) in seen:
-            continue
-        seen.add((kind, categories))
+        kinds.setdefault(column[:2], column)
+    for (kind, categories), column in kinds.items():
         for low, high in shares(kind, categories):
             left, right = (
                 _sorted([c._replace(categories=some) if c is column else c for c in columns])
                 for some in (low, high)
             )
-            result.append(_Choice("share", (left, right), at, (0, low)))
+            result.append(_Choice("share", (left, right), column.at, (0, low)))
     return result
 
 
@@ -289,8 +288,7 @@ def _one_split_each(features: Features, d: int) -> IntArray:
     X[:, :real] = shattering_ranks(d, real)
     splits = 0
     for column in range(real):
-        order = tuple(np.argsort(X[:, column]).tolist())
-        splits |= _splits_of("ordinal", order, (1 << (d - 1)) - 1, d)
+        splits |= _splits_of("ordinal", X[:, column])
     missing = [part for part in range(1, 1 << (d - 1)) if not splits >> (part - 1) & 1]
     for column, part in enumerate(missing, start=real):
         X[:, column] = [part >> example & 1 for example in range(d)]
@@ -334,31 +332,23 @@ def _cover(features: Features, d: int) -> IntArray | None:
 def _ways(kind: str, categories: int, d: int) -> dict[int, tuple[int, ...]]:
     """Sets of splits one feature can make of ``d`` examples, with a column for each set."""
     ways: dict[int, tuple[int, ...]] = {}
-    for order in permutations(range(d)):
-        for cuts in range(1 << (d - 1)):
-            if cuts.bit_count() == categories - 1:
-                codes = [0] * d
-                for place, example in enumerate(order):
-                    codes[example] = (cuts & ((1 << place) - 1)).bit_count()
-                ways.setdefault(_splits_of(kind, order, cuts, d), tuple(codes))
+    # Examples in every order, cut into as many blocks as there are categories.
+    blocks = [
+        [(cuts & ((1 << place) - 1)).bit_count() for place in range(d)]
+        for cuts in range(1 << (d - 1))
+        if cuts.bit_count() == categories - 1
+    ]
+    for places in permutations(range(d)):
+        order = np.argsort(places).tolist()
+        for block in blocks:
+            codes = tuple(block[place] for place in order)
+            ways.setdefault(_splits_of(kind, codes), codes)
     return ways
 
 
-def _splits_of(kind: str, order: tuple[int, ...], cuts: int, d: int) -> int:
-    """The splits that blocks of an order make: by thresholds between them, or one against all."""
-    splits, block, prefix = 0, 0, 0
-    for place, example in enumerate(order):
-        block |= 1 << example
-        prefix |= 1 << example
-        if cuts >> place & 1 or place == d - 1:
-            side = block if kind == "nominal" else prefix
-            splits |= _bit_of_split(side, d)
-            block = 0
-    return splits
-
-
-def _bit_of_split(side: int, d: int) -> int:
-    """A split is named by the part without the last example; an empty part is no split."""
-    everything = (1 << d) - 1
-    named = everything & ~side if side >> (d - 1) & 1 else side
-    return 1 << (named - 1) if named else 0
+def _splits_of(kind: str, codes: ArrayLike) -> int:
+    """The splits a column makes, a bit for each, named by the part without the last example."""
+    column = np.asarray(codes)
+    everyone = (1 << len(column)) - 1
+    sides = column_tests(column, kind) - {0}
+    return sum(1 << (min(side, everyone ^ side) - 1) for side in sides)

@@ -37,14 +37,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound.bounds import _sums
 from treebound.bounds._cache import SizedCache, from_below
-from treebound.bounds._scaled import ONE, ROUNDING, Scaled, log_above, logs_above
+from treebound.bounds._scaled import ROUNDING, Numbers, constant, log_above, logs_above, zeros
 from treebound.bounds.splits import Features, categorical_tests
 from treebound.shapes import TreeShape
 
@@ -55,19 +54,7 @@ _PER_NODE = 64
 # Ratios of real to categorical tests up to which powers are made by a recurrence (_sums.pyx).
 _MILD = 1e8
 # Coefficients that are kept, 16 bytes each.
-_kept: SizedCache[Scaled] = SizedCache(1 << 22)
-
-
-class Pairs(NamedTuple):
-    """(test, direction) pairs of one node: ``A`` of real features, ``B`` of categorical ones."""
-
-    real: int
-    categorical: int
-
-
-def pairs_of(features: Features, m: int) -> Pairs:
-    """``A`` and ``B`` at ``m`` examples."""
-    return Pairs(2 * features.real, 2 * categorical_tests(features, m))
+_kept: SizedCache[Numbers] = SizedCache(1 << 22)
 
 
 def log_all_labellings(m: int, n_classes: int) -> float:
@@ -88,8 +75,7 @@ def _is_constant(m: int, features: Features) -> bool:
 
 def _factors(m: int, n_classes: int, features: Features, labels: int) -> tuple[float, float]:
     """``alpha = labels A`` and ``beta = n B`` of the factor ``alpha X + beta`` of a node."""
-    pairs = pairs_of(features, m)
-    return float(labels * pairs.real), float(n_classes * pairs.categorical)
+    return float(2 * labels * features.real), float(2 * n_classes * categorical_tests(features, m))
 
 
 def log_closed_growth(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
@@ -109,17 +95,17 @@ def log_chain_growth(shape: TreeShape, m: int, n_classes: int, features: Feature
         return log(n_classes)
     alpha, beta = _factors(m, n_classes, features, n_classes - 1)
     coefficients = from_below(shape, _kept.get, _polynomial)
-    mantissa, power = _sums.polynomial(alpha, beta, float(m - 1), *coefficients.arrays)
+    mantissa, power = _sums.polynomial(alpha, beta, float(m - 1), coefficients)
     value = log_above(mantissa * n_classes, power, _roundings(alpha, beta) * shape.leaves)
     return min(value, log_all_labellings(m, n_classes))
 
 
-def _polynomial(shape: TreeShape, below: dict[TreeShape, Scaled]) -> Scaled:
+def _polynomial(shape: TreeShape, below: dict[TreeShape, Numbers]) -> Numbers:
     """The ``L`` coefficients of ``P_T`` from those of the children; they are kept."""
-    result = Scaled.constant(1.0, shape.leaves)
+    result = constant(1.0, shape.leaves)
     if shape.left is not None and shape.right is not None:
-        sides = (*below[shape.left].arrays, *below[shape.right].arrays)
-        _sums.joined(*sides, shape.left is shape.right, *result.arrays)
+        left, right = below[shape.left], below[shape.right]
+        _sums.joined(left, right, shape.left is shape.right, result)
     _kept.put(shape, result, shape.leaves)
     return result
 
@@ -128,10 +114,10 @@ def log_closed_growth_leaves(
     leaves: IntArray, m: int, n_classes: int, features: Features
 ) -> FloatArray:
     """Closed form for all trees with ``L`` leaves: ``sum_T 2^-sym(T) = Catalan(L-1) / 2^(L-1)``."""
-    shapes = Scaled.zeros(len(leaves))
-    _sums.catalans(leaves - 1, *shapes.arrays)
+    shapes = zeros(len(leaves))
+    _sums.catalans(leaves - 1, shapes)
     values = _log_sums(leaves, m, n_classes, features, n_classes, _sums.powers_at, shapes)
-    if not _is_constant(m, features) and pairs_of(features, m).categorical == 0:
+    if not _is_constant(m, features) and features.is_real:
         values[leaves > m] = log_all_labellings(m, n_classes)
     return values
 
@@ -140,7 +126,9 @@ def log_chain_growth_leaves(
     leaves: IntArray, m: int, n_classes: int, features: Features
 ) -> FloatArray:
     """Chain closed form for all trees with at most ``L`` leaves, at most ``m ln n``."""
-    values = _log_sums(leaves, m, n_classes, features, n_classes - 1, _sums.all_trees, ONE)
+    values = _log_sums(
+        leaves, m, n_classes, features, n_classes - 1, _sums.all_trees, constant(1.0, 1)
+    )
     return np.minimum(values, log_all_labellings(m, n_classes))
 
 
@@ -151,13 +139,13 @@ def _log_sums(
     features: Features,
     labels: int,
     sums_of: Callable[..., None],
-    times: Scaled,
+    times: Numbers,
 ) -> FloatArray:
     """Logs of ``n times`` a sum over the trees of each number of leaves, which rises."""
     if _is_constant(m, features):
         return np.full(leaves.shape, log(n_classes))
     alpha, beta = (0.5 * factor for factor in _factors(m, n_classes, features, labels))
-    sums = Scaled.zeros(len(leaves))
-    sums_of(alpha, beta, float(m - 1), leaves - 1, *sums.arrays)
-    mantissa = sums.mantissa * times.mantissa * n_classes
-    return logs_above(mantissa, sums.power + times.power, _roundings(alpha, beta) * leaves)
+    sums = zeros(len(leaves))
+    sums_of(alpha, beta, float(m - 1), leaves - 1, sums)
+    mantissa = sums["mantissa"] * times["mantissa"] * n_classes
+    return logs_above(mantissa, sums["power"] + times["power"], _roundings(alpha, beta) * leaves)

@@ -24,7 +24,7 @@ the sample of a shape from those of its children, X_1 and X_2:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count, product
 from math import comb
@@ -69,10 +69,12 @@ class Plan(NamedTuple):
 
 
 class Built(NamedTuple):
-    """Ranks of the points in every feature, and which point is lowest for each constraint."""
+    """The points in the order of every feature, and which is lowest for each constraint."""
 
-    X: IntArray
+    orders: list[list[int]]
     lowest: list[int]
+    # Columns of other kinds, a row for each point; constant but in a stump.
+    others: IntArray
 
 
 Plans = dict[tuple[TreeShape, Counts], Plan]
@@ -98,7 +100,9 @@ class Clusters:
 
     def sample(self, shape: TreeShape, stump: IntArray | None = None) -> IntArray:
         """Ranks of the points in every feature; ``stump`` has columns of other kinds after them."""
-        return _Builder(self.real, self._plans(shape), stump)(shape, ()).X
+        built = _Builder(self.real, self._plans(shape), stump)(shape, ())
+        ranks = [np.argsort(order) for order in built.orders]
+        return np.column_stack([*ranks, built.others])
 
     def _plans(self, shape: TreeShape, c: Counts = (), allowed: int = 3) -> Plans:
         """Plans for a shape and all below it, with as many constraints as time allows."""
@@ -238,13 +242,12 @@ def cluster_size(u: int, c: Counts) -> tuple[int, int]:
 
 
 class _Builder:
-    """Builds the sample of a plan; every column holds different values."""
+    """Builds the sample of a plan."""
 
     def __init__(self, real: int, plans: Plans, stump: IntArray | None) -> None:
         self.real = real
         self.plans = plans
-        self.stump = stump
-        self.others = 0 if stump is None else stump.shape[1] - real
+        self.stump = np.zeros((1, real), dtype=np.int64) if stump is None else stump
 
     def __call__(self, shape: TreeShape, sets: Sets) -> Built:
         """A sample with a point that is lowest in each of the given sets of features."""
@@ -252,16 +255,16 @@ class _Builder:
         order = sorted(range(len(sets)), key=lambda j: -len(sets[j]))
         sets = tuple(sets[j] for j in order)
         plan = self.plans[shape, tuple(map(len, sets))]
-        X, lowest = self._built(shape, sets, plan.option)
-        assert len(X) == plan.size
-        return Built(X, [lowest[order.index(j)] for j in range(len(sets))])
+        built = self._built(shape, sets, plan.option)
+        assert len(built.others) == plan.size
+        return built._replace(lowest=[built.lowest[order.index(j)] for j in range(len(sets))])
 
     def _built(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
         if shape.is_leaf:
-            return Built(self._table([[0]] * self.real), [0] * len(sets))
+            return self._arranged(1, (), (), sets, [0] * len(sets))
         if option.rule == "mixed stump":
-            assert self.stump is not None
-            return Built(self.stump, [])
+            orders = np.argsort(self.stump[:, : self.real], axis=0).T.tolist()
+            return Built(orders, [], self.stump[:, self.real :])
         if shape.leaves == 2:
             return self._cluster(range(self.real), sets)
         if option.rule == "search":
@@ -270,30 +273,21 @@ class _Builder:
             return self._side_by_side(shape, sets, option)
         return self._joined(shape, sets, option)
 
-    def _table(self, orders: Sequence[Sequence[int]]) -> IntArray:
-        """Ranks from the orders of the points, with the columns of other kinds constant."""
-        X = np.zeros((len(orders[0]), self.real + self.others), dtype=np.int64)
-        for column, order in enumerate(orders):
-            X[list(order), column] = np.arange(len(order))
-        return X
-
     def _stored(self, stored: StoredSample, sets: Sets) -> Built:
         """A stored sample, its corner where the largest constraint is, else on free features."""
         cornered = sets[0][: stored.corner] if sets else ()
-        taken = {j for features in sets for j in features}
-        free = [j for j in range(self.real) if j not in taken]
         # The orders of the corner are the last ones; free features take what no constraint does.
         first = len(stored.orders) - stored.corner
         middle = first + len(cornered)
         orders = stored.orders[first:middle] + stored.orders[:first] + stored.orders[middle:]
+        features = [*cornered, *_without(range(self.real), sets)]
         size = len(stored.orders[0])
-        return self._arranged(size, [*cornered, *free], orders, sets, list(range(len(sets))))
+        return self._arranged(size, features, orders, sets, list(range(len(sets))))
 
     def _cluster(self, features: Sequence[int], sets: Sets) -> Built:
         """A cluster that the given features divide in every way, under constraints."""
         _, helper = cluster_size(len(features), tuple(map(len, sets)))
-        taken = {j for own in sets for j in own}
-        dividing = [j for j in features if j not in taken]
+        dividing = _without(features, sets)
         if helper < 0:
             return self._divided(dividing, sets)
         dividing += sets[helper]
@@ -307,9 +301,7 @@ class _Builder:
     def _divided(self, dividing: Sequence[int], sets: Sets) -> Built:
         """A cluster that features outside all constraints divide in every way."""
         size = largest_central(2 * len(dividing)) if dividing else 1
-        divisions = [
-            np.argsort(ranks).tolist() for ranks in shattering_ranks(size, len(dividing)).T
-        ]
+        divisions = np.argsort(shattering_ranks(size, len(dividing)), axis=0).T.tolist()
         return self._arranged(size, dividing, divisions, sets, list(range(len(sets))))
 
     def _arranged(
@@ -320,84 +312,86 @@ class _Builder:
         sets: Sets,
         lowest: list[int],
     ) -> Built:
-        orders: list[Sequence[int]] = [range(size)] * self.real
+        orders = [list(range(size)) for _ in range(self.real)]
         for z, features in zip(lowest, sets, strict=True):
             for j in features:
-                orders[j] = _first(z, size)
+                orders[j] = [z, *(i for i in range(size) if i != z)]
         for j, order in zip(dividing, divisions, strict=False):
-            orders[j] = order
-        return Built(self._table(orders), lowest)
+            orders[j] = list(order)
+        others = np.zeros((size, self.stump.shape[1] - self.real), dtype=np.int64)
+        return Built(orders, lowest, others)
 
     def _side_by_side(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
-        parts = [
+        first, second = (
             self(child, _kept(sets, option.keepers, at))
             for at, child in enumerate(children(shape), start=1)
-        ]
-        (first, z_one), (second, z_other) = parts
-        X = np.concatenate([first, second])
+        )
+        count = len(first.others)
         above = {j for features in _kept(sets, option.keepers, 2) for j in features}
-        for j in range(self.real):
-            if j in above:
-                X[: len(first), j] += len(second)
-            else:
-                X[len(first) :, j] += len(first)
-        places = {1: iter(z_one), 2: iter(len(first) + z for z in z_other)}
-        return Built(X, [next(places[who]) for who in option.keepers])
+        orders = []
+        for j, low in enumerate(first.orders):
+            high = [count + i for i in second.orders[j]]
+            orders.append(high + low if j in above else low + high)
+        places = {1: iter(first.lowest), 2: iter([count + z for z in second.lowest])}
+        lowest = [next(places[who]) for who in option.keepers]
+        return Built(orders, lowest, np.concatenate([first.others, second.others]))
 
     def _joined(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
         """Both children's samples around one cluster, in the place of one point of each."""
         kept = [_kept(sets, option.keepers, who) for who in (0, 1, 2)]
         inside = [j for features in kept[0] for j in features]
-        taken = {j for features in sets for j in features}
-        free = [j for j in range(self.real) if j not in taken]
-        dividing = free[: option.extreme - len(inside)]
+        dividing = _without(range(self.real), sets)[: option.extreme - len(inside)]
         extreme = tuple(inside + dividing)
-        at_leaf = option.rule == "cluster at a leaf"
-        P = self._cluster(extreme, kept[0]) if at_leaf else self._divided(dividing, kept[0])
         left, right = children(shape)
         first = self(left, (*kept[1], extreme))
-        second_part = Built(self(right, ()).X, [0]) if at_leaf else self(right, (*kept[2], extreme))
-        below_all = set(extreme) if at_leaf else set(inside)
-        second = {j for one_set in kept[2] for j in one_set}
-        names = [_names(first, len(P.X)), _names(second_part, len(P.X) + len(first.X) - 1)]
+        if option.rule == "cluster at a leaf":
+            P = self._cluster(extreme, kept[0])
+            second = self(right, ())._replace(lowest=[0])
+            between = set()
+        else:
+            P = self._divided(dividing, kept[0])
+            second = self(right, (*kept[2], extreme))
+            between = set(dividing)
+        of_second = {j for features in kept[2] for j in features}
+        names = [_names(first, len(P.others))]
+        names.append(_names(second, len(P.others) + len(first.others) - 1))
         orders = []
-        for j in range(self.real):
-            middle = np.argsort(P.X[:, j]).tolist()
+        for j, middle in enumerate(P.orders):
             below_1, above_1 = _around(first, j, names[0])
-            below_2, above_2 = _around(second_part, j, names[1])
-            if j in dividing and j not in below_all:
+            below_2, above_2 = _around(second, j, names[1])
+            if j in between:
                 orders.append(above_1[::-1] + middle + above_2)
-            elif j in second:
+            elif j in of_second:
                 orders.append(below_2 + below_1 + middle + above_1 + above_2)
-            else:  # in the features of `below_all` nothing is below the cluster
+            else:  # in the other features of the cluster nothing is below it
                 orders.append(below_1 + below_2 + middle + above_1 + above_2)
-        X = self._table(orders)
-        for part, name in zip((first, second_part), names, strict=True):
-            rows = list(name)
-            X[[name[i] for i in rows], self.real :] = part.X[rows, self.real :]
         places = {
             0: iter(P.lowest),
-            1: iter(names[0][z] for z in first.lowest[:-1]),
-            2: iter(names[1][z] for z in second_part.lowest[:-1]),
+            1: iter([names[0][z] for z in first.lowest[:-1]]),
+            2: iter([names[1][z] for z in second.lowest[:-1]]),
         }
-        return Built(X, [next(places[who]) for who in option.keepers])
+        rest = [np.delete(part.others, part.lowest[-1], axis=0) for part in (first, second)]
+        lowest = [next(places[who]) for who in option.keepers]
+        return Built(orders, lowest, np.concatenate([P.others, *rest]))
+
+
+def _without(features: Iterable[int], sets: Sets) -> list[int]:
+    """The features in no constraint."""
+    taken = {j for own in sets for j in own}
+    return [j for j in features if j not in taken]
 
 
 def _names(part: Built, start: int) -> dict[int, int]:
     """New numbers of the points of a sample without the one that the cluster replaces."""
-    rows = (i for i in range(len(part.X)) if i != part.lowest[-1])
+    rows = (i for i in range(len(part.others)) if i != part.lowest[-1])
     return {i: start + at for at, i in enumerate(rows)}
 
 
-def _around(part: Built, column: int, names: dict[int, int]) -> tuple[list[int], list[int]]:
+def _around(part: Built, feature: int, names: dict[int, int]) -> tuple[list[int], list[int]]:
     """The points below and above the one that the cluster replaces, in order."""
-    order = np.argsort(part.X[:, column]).tolist()
+    order = part.orders[feature]
     at = order.index(part.lowest[-1])
     return [names[i] for i in order[:at]], [names[i] for i in order[at + 1 :]]
-
-
-def _first(z: int, size: int) -> list[int]:
-    return [z, *(i for i in range(size) if i != z)]
 
 
 # --- samples found by search ------------------------------------------------------------------
@@ -445,17 +439,10 @@ _SAMPLES = """
 """
 
 
-def _samples() -> dict[str, tuple[StoredSample, ...]]:
-    samples: dict[str, tuple[StoredSample, ...]] = {}
-    for line in _SAMPLES.strip().splitlines():
-        shape, corner, *orders = line.split()
-        sample = StoredSample(
-            tuple(tuple(int(i, 16) for i in order) for order in orders), int(corner)
-        )
-        samples[shape] = (*samples.get(shape, ()), sample)
-    return samples
-
-
-STORED = _samples()
+STORED: dict[str, tuple[StoredSample, ...]] = {}
+for _line in _SAMPLES.strip().splitlines():
+    _shape, _corner, *_orders = _line.split()
+    _points = tuple(tuple(int(i, 16) for i in order) for order in _orders)
+    STORED[_shape] = (*STORED.get(_shape, ()), StoredSample(_points, int(_corner)))
 # Leaves of the largest shape with a stored sample.
 _MOST_STORED = max(text.count(".") for text in STORED)

@@ -182,26 +182,22 @@ def sum_over_sizes(coefficient: Coefficient, *, every_size: bool = False) -> Rul
     return rule
 
 
-def splits_of_node(shape: TreeShape, m: int, features: Features, *, total: bool) -> int:
-    """``W`` before halving: (split, direction) pairs the fast forms allow a node."""
-    if not total:
-        each = 2 * features.real + 2 * len(features.ordinal) + m * len(features.nominal)
-        return (m - 1) * each
-    if features.is_real:
-        return 2 * features.real * (m - shape.leaves + 1)
-    return 2 * node_budget(m, features)
-
-
 def fast_rule(*, within_budget: bool) -> Rule:
     """Every split as heavy as the heaviest; with real features only, parts hold their leaves."""
 
     def rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
         left, right = children(shape)
-        by_leaves = within_budget and features.is_real
-        of_left, of_right = (right.leaves, left.leaves) if by_leaves else (1, 1)
-        times = splits_of_node(shape, m, features, total=within_budget)
+        of_left = of_right = 1
+        if not within_budget:
+            each = 2 * features.real + 2 * len(features.ordinal) + m * len(features.nominal)
+            splits = (m - 1) * each
+        elif features.is_real:
+            of_left, of_right = right.leaves, left.leaves
+            splits = 2 * features.real * (m - shape.leaves + 1)
+        else:
+            splits = 2 * node_budget(m, features)
         joint = recursion.joint(shape, m - of_left, 2 * m - of_left - of_right, features)
-        return [times * count for count in joint]
+        return [splits * count for count in joint]
 
     return rule
 

@@ -1,58 +1,48 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.bounds._scaled import Numbers
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+SIZES: int
+BUDGET: int
+CHAINS: int
+FEATURES: int
 
-def by_size(
-    left: Floats,
-    left_power: Ints,
-    right: Floats,
-    right_power: Ints,
-    ways: NDArray[np.int32],
-    room: Floats,
-    budget: Floats,
-    n: float,
-    least_left: int,
-    least_right: int,
-    every: Floats,
-    every_power: Ints,
-    inner: Floats,
-    inner_power: Ints,
-    first: int,
-) -> None: ...
-def chains(
-    left: Floats,
-    left_power: Ints,
-    right: Floats,
-    right_power: Ints,
-    equal: bool,
-    thresholds: float,
+def node(
+    left: Numbers,
+    right: Numbers,
     tests: Floats,
+    ways: NDArray[np.int32],
     n: float,
-    out: Floats,
-    out_power: Ints,
+    equal: bool,
+    low: int,
+    high: int,
+    kind: int,
+    most: int,
+    out: Numbers,
+    by_chains: NDArray[np.bool_],
     first: int,
     last: int,
 ) -> None: ...
-def powers_at(
-    alpha: float, beta: float, x: float, at: Ints, out: Floats, out_power: Ints
-) -> None: ...
-def power(alpha: float, beta: float, x: float, j: int) -> tuple[float, int]: ...
-def polynomial(
-    alpha: float, beta: float, x: float, coefficient: Floats, coefficient_power: Ints
-) -> tuple[float, int]: ...
-def joined(
-    left: Floats,
-    left_power: Ints,
-    right: Floats,
-    right_power: Ints,
+def parts(
+    left: Numbers,
+    right: Numbers,
+    tests: Floats,
+    merges: Floats,
     equal: bool,
-    out: Floats,
-    out_power: Ints,
+    low: int,
+    high: int,
+    out: Numbers,
+    first: int,
 ) -> None: ...
-def all_trees(
-    alpha: float, beta: float, x: float, nodes: Ints, out: Floats, out_power: Ints
-) -> None: ...
-def catalans(nodes: Ints, out: Floats, out_power: Ints) -> None: ...
+def weighted(rows: Numbers, weights: Numbers, out: Numbers) -> None: ...
+def labellings(n: float, factor: float, more: float, out: Numbers) -> None: ...
+def powers_at(alpha: float, beta: float, x: float, at: Ints, out: Numbers) -> None: ...
+def power(alpha: float, beta: float, x: float, j: int) -> tuple[float, int]: ...
+def polynomial(alpha: float, beta: float, x: float, coefficients: Numbers) -> tuple[float, int]: ...
+def joined(left: Numbers, right: Numbers, equal: bool, out: Numbers) -> None: ...
+def all_trees(alpha: float, beta: float, x: float, nodes: Ints, out: Numbers) -> None: ...
+def catalans(nodes: Ints, out: Numbers) -> None: ...
 def product(splits: Floats, children: NDArray[np.int32], n: float) -> tuple[float, int]: ...

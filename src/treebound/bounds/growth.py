@@ -17,15 +17,14 @@ form           bound                                              time
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import OneOf, as_int, check, invalid
-from treebound.bounds._by_size import growth_by_size
 from treebound.bounds._checks import check_landscape, check_shape, check_size
 from treebound.bounds._closed import (
     log_all_labellings,
@@ -35,6 +34,7 @@ from treebound.bounds._closed import (
     log_closed_growth_leaves,
 )
 from treebound.bounds._fast import log_fast_growth
+from treebound.bounds._tables import growth_by_size
 from treebound.bounds.splits import Features, features_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
@@ -95,7 +95,8 @@ def log_growth(
     n_classes = check_size("n_classes", n_classes, "log_growth")
     check_shape(shape, "log_growth")
     features = _features(check_landscape(landscape, "log_growth"))
-    return _form_of(form, _FORMS, "log_growth")(shape, m, n_classes, features)
+    check("log_growth", {"form": form}, {"form": OneOf(tuple(_FORMS))})
+    return _FORMS[form](shape, m, n_classes, features)
 
 
 @lru_cache(maxsize=1024)
@@ -174,14 +175,10 @@ def log_growth_leaves(
     m = check_size("m", m, where)
     n_classes = check_size("n_classes", n_classes, where)
     features = _features(check_landscape(landscape, where))
-    computed = _form_of(form, _LEAVES_FORMS, where)
+    check(where, {"form": form}, {"form": OneOf(tuple(_LEAVES_FORMS))})
     many = _check_leaves(leaves)
-    flat = many.reshape(-1)
-    if len(flat) < 2 or (flat[1:] >= flat[:-1]).all():
-        values = computed(flat, m, n_classes, features)
-    else:
-        rising, back = np.unique(flat, return_inverse=True)
-        values = computed(rising, m, n_classes, features)[back]
+    rising, back = np.unique(many, return_inverse=True)
+    values = _LEAVES_FORMS[form](rising, m, n_classes, features)[back.reshape(-1)]
     return values.reshape(many.shape) if isinstance(leaves, np.ndarray) else float(values[0])
 
 
@@ -206,11 +203,3 @@ def _check_leaves(leaves: object) -> NDArray[np.int64]:
         must = "an int >= 1 or an array of such"
         raise invalid("leaves", "log_growth_leaves", must, leaves)
     return np.ascontiguousarray(leaves, dtype=np.int64)
-
-
-Computed = TypeVar("Computed")
-
-
-def _form_of(form: str, forms: Mapping[str, Computed], where: str) -> Computed:
-    check(where, {"form": form}, {"form": OneOf(tuple(forms))})
-    return forms[form]

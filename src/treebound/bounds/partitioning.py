@@ -52,7 +52,7 @@ from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
 # Steps, an upper bound, up to which the sum over features is tried: some seconds.
-_REFINED_STEPS = 5e7
+_BY_FEATURE_STEPS = 5e7
 _by_size = sum_over_sizes(node_splits_of_size)
 _fast_within_budget = fast_rule(within_budget=True)
 
@@ -100,7 +100,7 @@ def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
     where = "partitions"
     m, c = check_size("m", m, where), as_int("c", where, c, 1)
     features = _checked(shape, landscape, where)
-    rule = _refined_rule if _steps(shape, c, m, features) <= _REFINED_STEPS else _plain_rule
+    rule = _least(by_feature=_steps(shape, c, m, features) <= _BY_FEATURE_STEPS)
     return _evaluate(Theorem(rule, merge_rows=True), shape, c, m, features, where)
 
 
@@ -196,36 +196,24 @@ def _steps(shape: TreeShape, c: int, m: int, features: Features) -> float:
     return landscapes * inner * m * m * (1 + ways) * min(c, 2) ** 2
 
 
-def _plain_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
-    """The least of the budget form, the fast total and the attribution."""
-    if features.is_one_threshold:
-        # Twice for equal subtrees, because the recursion then halves.
-        twice = 1 + (shape.left is shape.right)
-        counts = range(1, recursion.parts + 1)
-        return [twice * one_feature_partitions(shape.leaves, c, m) for c in counts]
-    if shape.leaves == 2:
-        # Twice, because the recursion halves what equal subtrees count in both directions.
-        return [1, 2 * best_attribution(m, features)] + [0] * (recursion.parts - 2)
-    # With real features only, the splits of all sizes together are within the budget.
-    rule = _by_size if features.is_real else budget_rule
-    return _least_with_fast(rule, recursion, shape, m, features)
+def _least(*, by_feature: bool) -> Rule:
+    """The least of all forms, the sum over features only if it is not too slow."""
 
+    def rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
+        # Twice where subtrees are equal, because the recursion then halves.
+        if features.is_one_threshold:
+            twice = 1 + (shape.left is shape.right)
+            counts = range(1, recursion.parts + 1)
+            return [twice * one_feature_partitions(shape.leaves, c, m) for c in counts]
+        if shape.leaves == 2:
+            return [1, 2 * best_attribution(m, features)] + [0] * (recursion.parts - 2)
+        # With real features only, the splits of all sizes together are within the budget.
+        form = _by_size if features.is_real else feature_rule if by_feature else budget_rule
+        forms = (form, _fast_within_budget)
+        totals = (some_form(recursion, shape, m, features) for some_form in forms)
+        return [min(pair) for pair in zip(*totals, strict=True)]
 
-def _refined_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
-    """The least of all forms, the sum over features among them."""
-    if shape.leaves == 2 or features.is_real or features.is_one_threshold:
-        return _plain_rule(recursion, shape, m, features)
-    return _least_with_fast(feature_rule, recursion, shape, m, features)
-
-
-def _least_with_fast(
-    rule: Rule, recursion: Recursion, shape: TreeShape, m: int, features: Features
-) -> list[int]:
-    forms = (
-        rule(recursion, shape, m, features),
-        _fast_within_budget(recursion, shape, m, features),
-    )
-    return [min(pair) for pair in zip(*forms, strict=True)]
+    return rule
 
 
 # -- the theorems of the table ------------------------------------------------------------------

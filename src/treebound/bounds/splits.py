@@ -12,7 +12,7 @@ symbol              meaning
 ``B(m)``            2-partitions a node makes in all
 ==================  ======================================================================
 
-The tables hold, for many sample sizes at once, what the exact functions beside them return.
+All are exact; the kernels of :mod:`treebound.bounds._sums` count the same in doubles.
 """
 
 from __future__ import annotations
@@ -128,31 +128,6 @@ def nominal_splits_of_size(categories: int, m: int, k: int) -> int:
     return categories - 1 if m > categories * k else m // k
 
 
-def _nominal_of_size(categories: int, m: IntArray, k: IntArray) -> IntArray:
-    """``R_{N,k}`` for arrays, ``k < m/2``."""
-    # More categories than examples are as many as examples; the product stays in range.
-    shown = min(categories, int(m.max(initial=0)) + 1)
-    return np.where(m > shown * k, shown - 1, m // np.maximum(k, 1))
-
-
-@lru_cache(maxsize=64)
-def feature_split_table(kind: str, categories: int, size: int) -> tuple[FloatArray, FloatArray]:
-    """2-partitions of one feature by part size, and in all; a row for each ``m = 2 .. size``."""
-    m = np.arange(2, size + 1)
-    k = np.arange(size // 2 + 1)
-    if kind == "nominal":
-        of_size = _nominal_of_size(categories, m[:, None], k[None, :]).astype(np.float64)
-        # More categories than examples are as many as examples.
-        shown = min(categories, size)
-        in_all = np.minimum(shown, m) * 1.0 if categories > 2 else np.ones(len(m))
-    else:
-        of_size = np.full((len(m), len(k)), min(categories - 1.0, 2.0))
-        in_all = np.minimum(categories, m) - 1.0
-    even = np.flatnonzero(m % 2 == 0)
-    of_size[even, m[even] // 2] = 1.0
-    return of_size, in_all
-
-
 def _sum_of_quotients(m: int, first: int, last: int, enough: int) -> int:
     """``sum_k floor(m / k)`` for ``k = first .. last``, or any part of it that is ``enough``."""
     # The quotient is the same on long ranges of k: about 2 sqrt(m) steps.
@@ -197,33 +172,6 @@ def node_splits_of_size(m: int, k: int, features: Features) -> int:
     return binomial_at_most(m, k, splits)
 
 
-def node_split_table(features: Features, first: int, last: int) -> FloatArray:
-    """2-partitions with a smaller part of ``k``, ``D_k`` or half of it; a row for each ``m``."""
-    m = np.arange(first, last + 1)[:, None]
-    k = np.arange(last // 2 + 1)[None, :]
-    each = 2.0 * features.real + sum(min(o - 1, 2) for o in features.ordinal)
-    table = np.full((len(m), k.shape[1]), each)
-    for n in features.nominal:
-        table += _nominal_of_size(n, m, k)
-    even = np.flatnonzero(m[:, 0] % 2 == 0)
-    table[even, m[even, 0] // 2] = float(features.width)
-    _cap_by_binomials(table, m[:, 0])
-    return table
-
-
-def _cap_by_binomials(table: FloatArray, m: IntArray) -> None:
-    """No more splits of a size than there are."""
-    most = table.max(initial=0.0)
-    choices = np.ones(len(m))
-    for k in range(1, table.shape[1]):
-        choices = choices * (m - k + 1) / k
-        there = m >= 2 * k
-        exact = np.where(m == 2 * k, choices / 2, choices)
-        table[there, k] = np.minimum(table[there, k], exact[there])
-        if comb(max(int(m[0]), 2 * k), k) // 2 >= most:
-            return
-
-
 def node_budget(m: int, features: Features) -> int:
     """``B(m)``: proper 2-partitions that one node makes in all."""
     splits = features.real * (m - 1) + categorical_tests(features, m)
@@ -231,25 +179,11 @@ def node_budget(m: int, features: Features) -> int:
     return splits if splits.bit_length() < m else (1 << (m - 1)) - 1
 
 
+@lru_cache(maxsize=1024)
 def categorical_tests(features: Features, m: int) -> int:
     """``sum_i (min(O_i, m) - 1) + sum_i R(N_i)``: tests on categorical features."""
-    tests, undeclared, most = _summary(features)
-    if m < most:
-        tests = _declared_tests(features, m)
-    return tests + undeclared * m
-
-
-@lru_cache(maxsize=1024)
-def _summary(features: Features) -> tuple[int, int, int]:
-    """Declared tests, undeclared columns, and from how many examples on all categories show."""
-    declared = [n for n in features.nominal if n < UNBOUNDED]
-    most = max([*features.ordinal, *declared], default=0)
-    return _declared_tests(features, most), len(features.nominal) - len(declared), most
-
-
-def _declared_tests(features: Features, m: int) -> int:
-    nominal = sum(nominal_splits(n, m) for n in features.nominal if n < UNBOUNDED)
-    return sum(min(o, m) - 1 for o in features.ordinal) + nominal
+    ordinal = sum(min(o, m) - 1 for o in features.ordinal)
+    return ordinal + sum(nominal_splits(n, m) for n in features.nominal)
 
 
 def node_budget_table(features: Features, m: FloatArray | IntArray) -> FloatArray:

@@ -34,7 +34,7 @@ import numpy as np
 
 from treebound.bounds._checks import check_landscape, check_shape
 from treebound.bounds._closed import log_closed_growth
-from treebound.bounds._vc_growth import EXACT, growth_of
+from treebound.bounds._tables import EXACT, growth_of_two_classes
 from treebound.bounds.shattered import shattered_at_least
 from treebound.bounds.splits import Features, features_of
 from treebound.landscape import Landscape
@@ -158,14 +158,15 @@ def _first_too_few(
 ) -> UpperBound:
     """The bound by the least sample size with fewer than ``2^m`` labellings, or a known one."""
     most = closed[0]
-    growth, by_chains = growth_of(shape, features, most, follow=follow)
+    growth, by_chains = growth_of_two_classes(shape, features, most, follow=follow)
     m = np.arange(max(at_least, 1) + 1, most + 1)
-    share = np.ldexp(growth.mantissa[m], np.clip(growth.power[m] - m, -1000, 1).astype(np.int32))
+    powers = np.clip(growth["power"][m] - m, -1000, 1).astype(np.int32)
+    share = np.ldexp(growth["mantissa"][m], powers)
     few = np.flatnonzero(share < 1 - _MARGIN * (m > 53))
     if not len(few):
         return closed
     first = int(m[few[0]])
-    if by_chains is None:
+    if shape.leaves == 2:
         return first - 1, "stump theorem"
     return first - 1, "chain lemma" if by_chains[first] else "partition theorems"
 

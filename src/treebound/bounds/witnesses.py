@@ -189,10 +189,9 @@ def _orders(m: int) -> tuple[tuple[int, ...], ...]:
 
 def _top(m: int) -> tuple[list[_Row], list[_Row]]:
     """R_h, and the row that R_h^+ has beyond it, if any."""
-    half = m // 2
     everyone = (1 << m) - 1
-    sets = _subsets(m, half)
-    if half == 0:
+    sets = _subsets(m, m // 2)
+    if m < 2:
         return [], []
     if m % 2 == 0:
         return [_Row(a, everyone ^ a) for a in sets if a & 1], []
@@ -205,10 +204,9 @@ def _top(m: int) -> tuple[list[_Row], list[_Row]]:
         if number[a] < number[b]
     ]
     pairs = _matching(edges)
-    rows = [_Row(sets[i], sets[j]) for i, j in pairs]
     missed = set(range(len(sets))).difference(*pairs)
     spare = [_Row(sets[i], next(_smaller_by_one(everyone ^ sets[i]))) for i in missed]
-    return rows, spare
+    return [_Row(sets[i], sets[j]) for i, j in pairs], spare
 
 
 def _step(rows: list[_Row], m: int, k: int) -> tuple[list[_Row], list[_Row]]:
@@ -222,7 +220,7 @@ def _step(rows: list[_Row], m: int, k: int) -> tuple[list[_Row], list[_Row]]:
     if len(small) % 2:
         edges += [(i, dummy) for i in range(len(sides))]
     partner = {i: j for pair in _matching(edges) for i, j in (pair, pair[::-1])}
-    if len(partner) != len(sides) + len(small) + len(small) % 2:
+    if len(partner) != dummy + len(small) % 2:
         raise AssertionError(f"no perfect matching at m={m}, k={k}: Lemma 2 says there is one")
     kept: list[_Row] = []
     with_dummy: list[_Row] = []

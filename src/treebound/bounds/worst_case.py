@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, combinations_with_replacement, permutations, product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,19 +48,15 @@ class WorstSample:
     tried: int
 
 
-@dataclass(frozen=True)
-class _Feature:
+class _Feature(NamedTuple):
     """A feature as the search sees it: the codes its column may show on m rows."""
 
     kind: str
     m: int
     codes: int
 
-    def tests(self, column: Column) -> Tests:
-        return column_tests(np.asarray(column), self.kind)
-
     def option(self, column: Column) -> Option:
-        return column, self.tests(column)
+        return column, column_tests(np.asarray(column), self.kind)
 
     @property
     def size(self) -> int:
@@ -91,9 +88,9 @@ class _Feature:
         elif self.kind != "real":
             changed[i] = int(rng.integers(0, self.codes))
         else:
-            order = sorted(range(self.m), key=changed.__getitem__)
+            order = np.argsort(changed).tolist()
             order.insert(j, order.pop(i))
-            changed = [order.index(row) for row in range(self.m)]
+            changed = np.argsort(order).tolist()
         return tuple(changed)
 
 
@@ -143,67 +140,48 @@ def worst_sample(
     shape, landscape = check_shape(shape, where), check_landscape(landscape, where)
     c, m = as_int("c", where, c, 1), as_int("m", where, m, 1)
     most = stirling(m, c) if c <= min(m, shape.leaves) else 0
-    return _Search(
-        lambda tests: count_masks(tests, m, shape, c), most, max_samples, stop_at, random_state
-    ).run(landscape, m)
+    search = _Search(lambda tests: count_masks(tests, m, shape, c), max_samples)
+    return search.run(landscape, m, most, stop_at, random_state)
 
 
 def worst_growth(
-    shape: TreeShape,
-    m: int,
-    n_classes: int,
-    landscape: Landscape,
-    *,
-    max_samples: int = 20_000,
-    stop_at: int | None = None,
-    random_state: int = 0,
+    shape: TreeShape, m: int, n_classes: int, landscape: Landscape, *, max_samples: int = 20_000
 ) -> WorstSample:
     """Lower bound on ``tau_T(m)`` by :func:`worst_sample`'s search."""
     where = "worst_growth"
     shape, landscape = check_shape(shape, where), check_landscape(landscape, where)
     m, n_classes = as_int("m", where, m, 1), as_int("n_classes", where, n_classes, 1)
-    return _Search(
-        lambda tests: growth_masks(tests, m, shape, n_classes),
-        n_classes**m,
-        max_samples,
-        stop_at,
-        random_state,
-    ).run(landscape, m)
+    search = _Search(lambda tests: growth_masks(tests, m, shape, n_classes), max_samples)
+    return search.run(landscape, m, n_classes**m, None, 0)
 
 
 class _Search:
     """Keeps the best sample while samples are tried, in full or by climbing."""
 
-    def __init__(
-        self,
-        value: Callable[[Tests], int],
-        most: int,
-        max_samples: int,
-        stop_at: int | None,
-        random_state: int,
-    ) -> None:
+    def __init__(self, value: Callable[[Tests], int], max_samples: int) -> None:
         self.value = cache(value)
-        self.most = most
-        self.enough = most if stop_at is None else min(most, stop_at)
         self.max_samples = as_int("max_samples", "a search", max_samples, 1)
-        self.rng = np.random.default_rng(random_state)
         self.best = -1
         self.columns: tuple[Column, ...] = ()
         self.tried = 0
 
-    def run(self, landscape: Landscape, m: int) -> WorstSample:
+    def run(
+        self, landscape: Landscape, m: int, most: int, stop_at: int | None, random_state: int
+    ) -> WorstSample:
+        """The best sample of m rows; no sample counts more than ``most``."""
+        enough = most if stop_at is None else min(most, stop_at)
         features = [_Feature("real", m, m)] * landscape.real
         features += [_Feature("ordinal", m, min(o, m)) for o in landscape.ordinal]
         features += [_Feature("nominal", m, min(n or m, m)) for n in landscape.nominal]
         every = _every_sample(features, self.max_samples)
         if every is None:
-            self._climb(features)
+            self._climb(features, enough, np.random.default_rng(random_state))
         else:
             for options in every:
                 self._offer(options)
-                if self.best >= self.enough:
+                if self.best >= enough:
                     break
-        exact = self.best >= self.most or (every is not None and self.best < self.enough)
+        exact = self.best >= most or (every is not None and self.best < enough)
         X = np.array(self.columns, dtype=np.float64).reshape(len(features), m).T
         kinds = tuple(feature.kind for feature in features)
         return WorstSample(np.ascontiguousarray(X), kinds, self.best, exact, self.tried)
@@ -217,21 +195,22 @@ class _Search:
             self.columns = tuple(column for column, _ in options)
         return count
 
-    def _climb(self, features: list[_Feature]) -> None:
+    def _climb(self, features: list[_Feature], enough: int, rng: np.random.Generator) -> None:
         """Random starts; from each, small changes that lose nothing, until long without a gain."""
         patience = 40 * len(features)
-        while self.tried < self.max_samples and self.best < self.enough:
-            here = [feature.option(feature.random(self.rng)) for feature in features]
-            height = self._offer(here)
-            waited = 0
-            while waited < patience and self.tried < self.max_samples and self.best < self.enough:
-                at = int(self.rng.integers(len(features)))
-                step = list(here)
-                step[at] = features[at].option(features[at].neighbour(here[at][0], self.rng))
-                count = self._offer(step)
-                waited = 0 if count > height else waited + 1
-                if count >= height:
-                    here, height = step, count
+        waited = patience
+        while self.tried < self.max_samples and self.best < enough:
+            if waited >= patience:
+                here = [feature.option(feature.random(rng)) for feature in features]
+                height, waited = self._offer(here), 0
+                continue
+            at = int(rng.integers(len(features)))
+            step = list(here)
+            step[at] = features[at].option(features[at].neighbour(here[at][0], rng))
+            count = self._offer(step)
+            waited = 0 if count > height else waited + 1
+            if count >= height:
+                here, height = step, count
 
 
 def _every_sample(features: list[_Feature], most: int) -> Iterator[list[Option]] | None:
@@ -262,7 +241,7 @@ def _maximal(feature: _Feature, columns: Iterable[Column]) -> list[Option]:
     """One column for each set of tests that no other column of the feature contains."""
     column_of: dict[Tests, Column] = {}
     for column in columns:
-        column_of.setdefault(feature.tests(column), column)
+        column_of.setdefault(feature.option(column)[1], column)
     if feature.kind == "real":  # m - 1 proper tests each: none contains another
         return [(column, tests) for tests, column in column_of.items()]
     by_size = sorted(column_of, key=len, reverse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from itertools import pairwise
@@ -166,6 +167,8 @@ def test_answers_for_frames_are_lazy_and_keep_the_index(client):
     np.testing.assert_array_equal(model.predict(rows), local.predict(rows))
     expected = local.score(rows, table["label"], table["weight"])
     assert model.score(labelled, "label", "weight") == pytest.approx(expected, rel=1e-12)
+    apart = (dd.from_pandas(table[name], npartitions=3) for name in ("label", "weight"))
+    assert model.score(lazy, *apart) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -229,6 +232,107 @@ def test_arrow_columns(client):
     assert_same(model, BoundTreeClassifier().fit(table.drop(columns="label"), table["label"]))
 
 
+def test_labels_that_are_read_apart(client, tmp_path):
+    table = frame(400).drop(columns=["weight", "size"])
+    for k in range(4):  # every file counts its rows from zero
+        part = table.iloc[100 * k : 100 * k + 100].reset_index(drop=True)
+        for name, columns in (("X", part.drop(columns="label")), ("y", part[["label"]])):
+            (tmp_path / name).mkdir(exist_ok=True)
+            columns.to_parquet(tmp_path / name / f"{k}.parquet")
+    X, y = (dd.read_parquet(tmp_path / name) for name in "Xy")
+    options = {"pruning": None, "max_leaves": 12}
+    expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
+    for labels in (y["label"], dd.from_pandas(table["label"], npartitions=4)):
+        model = BoundTreeClassifier(**options).fit(X, labels)
+        assert_same(model, expected)
+        assert model.score(X, labels) == expected.score(table.drop(columns="label"), table["label"])
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_labels_and_weights_beside_a_frame(client, known):
+    """In other divisions, in none, by name or beside, and as an array."""
+    table = frame(600).drop(columns="size")
+    X, label, weight = table.drop(columns=["label", "weight"]), table["label"], table["weight"]
+    options = {"pruning": None, "max_leaves": 12}
+    expected = BoundTreeClassifier(**options).fit(X, label, weight)
+    accuracy = expected.score(X, label, weight)
+    lazy = dd.from_pandas(table, npartitions=3)
+    if known:  # rows are found by their index
+        labels = dd.from_pandas(label, npartitions=4)
+        weights = dd.from_pandas(weight, npartitions=5)
+    else:
+        lazy, labels = lazy.clear_divisions(), dd.from_pandas(label, npartitions=3)
+        weights = dd.from_pandas(weight.reset_index(drop=True), npartitions=3)
+    rows = lazy[list(X)]
+    for given in (
+        (rows, labels, weights),
+        (lazy[[*X, "label"]], "label", weights),
+        (lazy[[*X, "weight"]], labels, "weight"),
+        (rows, lazy["label"].to_dask_array(), lazy["weight"]),
+    ):
+        model = BoundTreeClassifier(**options).fit(*given)
+        assert_same(model, expected)
+        assert model.target_name_ == (None if hasattr(given[1], "rechunk") else "label")
+        assert model.score(*given) == pytest.approx(accuracy, rel=1e-12)
+    model = BoundTreeClassifier(**options).fit(lazy, labels, weights, columns=["a", "count"])
+    few = BoundTreeClassifier(**options).fit(X[["a", "count"]], label, weight)
+    assert_same(model, few)
+
+
+def test_a_client_that_is_not_the_default(client):
+    distributed = pytest.importorskip("distributed")
+    table = frame(400).drop(columns="weight")
+    rows = table.drop(columns="label")
+    lazy = dd.from_pandas(table, npartitions=3)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as cluster:
+        other = distributed.Client(cluster, set_as_default=False)
+        try:
+            with other.as_current():
+                held = lazy.persist()
+                model = BoundTreeClassifier(max_leaves=6).fit(held[list(rows)], held["label"])
+                accuracy = model.score(held, "label")
+        finally:
+            other.close()
+    expected = BoundTreeClassifier(max_leaves=6).fit(rows, table["label"])
+    assert_same(model, expected)
+    assert accuracy == expected.score(rows, table["label"])
+
+
+def test_a_model_of_dask_needs_no_dask(client, tmp_path):
+    table = frame(300).drop(columns="weight")
+    rows = table.drop(columns="label")
+    lazy = dd.from_pandas(table, npartitions=2)
+    model = BoundTreeClassifier(max_leaves=5).fit(lazy, "label")
+    kept = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(kept.predict(rows), model.predict(rows))
+    model.save(tmp_path / "model.json")
+    again = BoundTreeClassifier.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    assert model.prune_to(2).n_leaves_ == 2
+
+
+def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
+    """Where the divisions are not known too; rows that were chosen apart go by their place."""
+    from treebound.dask.partitions import partitions, with_labels
+
+    table = frame(400).drop(columns=["weight", "size"])
+    for k in range(4):
+        part = table.iloc[100 * k : 100 * k + 100].reset_index(drop=True)
+        part.to_parquet(tmp_path / f"{k}.parquet")
+    lazy = dd.read_parquet(tmp_path)
+    X, y = lazy.drop(columns="label"), lazy["label"]
+    assert not X.known_divisions
+    some = X["count"] > 3
+    for rows, labels, n_pieces in ((X, y, 1), (X[some], y[some], 2)):
+        parts = partitions(None, *with_labels(rows, labels, None))
+        assert len(parts._parts[0].keys) == n_pieces
+    options = {"pruning": None, "max_leaves": 12}
+    expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
+    assert_same(BoundTreeClassifier(**options).fit(X, y), expected)
+
+
 def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
     table = frame(2000)
@@ -279,9 +383,12 @@ def test_partitions_must_fit(client):
         with pytest.raises(ValueError, match=r"'y'.*Dask"):
             BoundTreeClassifier().fit(X, labels)
     lazy = dd.from_pandas(frame(20), npartitions=2)
-    for labels in (lazy["label"], "none", None):
+    for labels in (np.zeros(20), "none", None):
         with pytest.raises(ValueError, match="'y' parameter of fit must be the name of a column"):
             BoundTreeClassifier().fit(lazy, labels)
+    short = dd.from_pandas(frame(10)["label"].reset_index(drop=True), npartitions=2)
+    with pytest.raises(ValueError, match=r"Partition 0: .*numbers of samples"):
+        BoundTreeClassifier().fit(lazy.clear_divisions(), short)
     with pytest.raises(ValueError, match="'columns'"):
         BoundTreeClassifier().fit(lazy, "label", columns=["none"])
     with pytest.raises(ValueError, match="'groups'"):
@@ -305,13 +412,15 @@ def test_parquet_files_whose_columns_dask_reads_in_other_partitions(client, tmp_
         part = table.iloc[500 * k : 500 * k + 500]
         part.to_parquet(tmp_path / f"{k}.parquet", row_group_size=250)
     lazy = dd.read_parquet(tmp_path, split_row_groups=True)
-    model = BoundTreeClassifier().fit(lazy, "label", "weight")
     X = table.drop(columns=["label", "weight"])
-    assert_same(model, BoundTreeClassifier().fit(X, table["label"], table["weight"]))
-    assert model.target_name_ == "label"
-    assert model.score(lazy, "label", "weight") == pytest.approx(
-        model.score(X, table["label"], table["weight"]), rel=1e-12
-    )
+    expected = BoundTreeClassifier().fit(X, table["label"], table["weight"])
+    accuracy = expected.score(X, table["label"], table["weight"])
+    rows, label, weight = lazy.drop(columns=["label", "weight"]), lazy["label"], lazy["weight"]
+    for given in ((lazy, "label", "weight"), (rows, label, weight)):
+        model = BoundTreeClassifier().fit(*given)
+        assert_same(model, expected)
+        assert model.target_name_ == "label"
+        assert model.score(*given) == pytest.approx(accuracy, rel=1e-12)
 
 
 def test_workers_load_no_scikit_learn():

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
+from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treebound._validation import invalid, parameters_of
+from treebound._validation import OneOf, check, invalid, parameters_of
 from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import ModelMethods
 from treebound.classifier.not_in_memory import fit_elsewhere, fit_engine
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from treebound.classifier.referring import ReferringClassifier
     from treebound.data.learned import LearnedSchema
     from treebound.growing.engine import Engine
+
+Container = Literal["default", "pandas", "polars"]
 
 
 @parameters_of(FitParameters)
@@ -83,6 +86,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
     """
 
     model_: Model
+    _container: Container = "default"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -116,8 +120,8 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             stays in its database (:class:`treebound.sql.Relation` has settings); or a
             ``ray.data.Dataset``, a Dask DataFrame or a Dask Array, which stay on their cluster.
         y : array-like of shape (n_rows,), or str
-            The class of every row; of a table that is not in memory, the name of its column. Of
-            a Dask Array, another one in the same partitions.
+            The class of every row; of a table that is not in memory, the name of its column. On
+            Dask, also a Series or an Array in the partitions of X.
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column, as for ``y``.
         groups : array-like of shape (n_rows,), optional
@@ -256,9 +260,9 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
-            The classes in the order of ``classes_``.
+            The classes in the order of ``classes_``. A frame after :meth:`set_output`.
         """
-        return self._answer(X, "proba", Model.predict_proba)
+        return self._framed(self._answer(X, "proba", Model.predict_proba), X)
 
     @parameters_of(predict)
     def predict_log_proba(self, X: Any) -> Any:
@@ -271,7 +275,49 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         """
         if in_database(X):
             raise TypeError("A database answers no logarithms. Hint: use predict_proba.")
-        return self._answer(X, "proba", _log_shares)
+        return self._framed(self._answer(X, "proba", _log_shares), X)
+
+    def set_output(self, *, transform: Container | None = None) -> Self:
+        """Set the output type of :meth:`predict_proba` and :meth:`predict_log_proba`.
+
+        It applies to this classifier only; clones, as made by model selection, return arrays.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None
+            An array, or a frame with a column for each class; None changes nothing.
+
+        Raises
+        ------
+        ValueError
+            If ``transform`` is none of these.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import treebound as tb
+        >>> iris = load_iris(as_frame=True)
+        >>> clf = tb.BoundTreeClassifier().fit(iris.data, iris.target_names[iris.target])
+        >>> print(clf.set_output(transform="pandas").predict_proba(iris.data.head(2)).round(2))
+           setosa  versicolor  virginica
+        0    0.95        0.03       0.03
+        1    0.95        0.03       0.03
+        """
+        choices = OneOf(("default", "pandas", "polars", None))
+        check("set_output", {"transform": transform}, {"transform": choices})
+        if transform is not None:
+            self._container = transform
+        return self
+
+    def _framed(self, values: Any, X: Any) -> Any:
+        """Probabilities in the chosen container; a pandas frame keeps the index of X."""
+        if self._container == "default" or in_database(X) or is_on_dask(X):
+            return values
+        library: Any = import_module(self._container)  # assumed to be installed
+        if self._container == "polars":
+            return library.DataFrame(values, schema=[str(label) for label in self.classes_])
+        index = X.index if isinstance(X, library.DataFrame) else None
+        return library.DataFrame(values, columns=self.classes_, index=index)
 
     @parameters_of(predict)
     def apply(self, X: Any) -> Any:

@@ -6,6 +6,7 @@ A task for each of them would cost the scheduler more than small partitions cost
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ from treebound.data.streams import is_on_dask
 
 # Tasks for each thread of the cluster, about.
 _TASKS = 4
+# Columns that no table has.
+_NAMES = {"y": "\0treebound label", "sample_weight": "\0treebound weight"}
 
 
 class Subgraph(NamedTuple):
@@ -102,11 +105,22 @@ class Partitions:
         self, client: Any, pieces: Sequence[Sequence[Any]], split: Callable[..., Any] = _as_they_are
     ) -> None:
         self.client = client  # None: the local scheduler
-        self._parts = _subgraphs(pieces)
+        self._parts = self._lazy = _subgraphs(pieces)
         self._split = split
 
     def __len__(self) -> int:
         return len(self._parts)
+
+    def keep(self, numbers: Sequence[int]) -> None:
+        """Keep some partitions on the workers until they are released; they are read once."""
+        self._parts = list(self._lazy)
+        for k in numbers if self.client is not None else ():
+            pieces = self.client.persist(_pieces(self._lazy[k]))
+            self._parts[k] = _own_graph(pieces, _merged(pieces))
+
+    def release(self) -> None:
+        """Keep nothing any more."""
+        self._parts = self._lazy
 
     def groups(self, numbers: Sequence[int], least: int = 1) -> list[list[int]]:
         """Partitions that one task is to compute: of one worker, if they are on workers."""
@@ -278,24 +292,57 @@ def is_array(X: Any) -> bool:
 
 
 def partitions(client: Any, X: Any, y: Any, weight: Any) -> Partitions:
-    """The partitions of a frame with labels and weights as columns, or of arrays side by side."""
-    if is_frame(X):
-        check_names("fit", list(X.columns), "the frame", y=y, sample_weight=weight)
+    """The partitions of what :func:`with_labels` gives."""
+    if isinstance(y, str):
         split = partial(_apart, label=y, weight=weight)
         return Partitions(client, [(part,) for part in X.to_delayed()], split)
-    arrays = {"X": X, "y": y} | ({} if weight is None else {"sample_weight": weight})
-    for parameter, array in arrays.items():
-        if not is_array(array):
-            must = "a Dask Array, or the name of a column of a Dask DataFrame"
-            raise invalid(parameter, "fit", must, type(array).__name__)
-    parts = [_delayed(array) for array in arrays.values()]
+    parts = [_delayed(collection) for collection in (X, y, weight) if collection is not None]
     if len({len(part) for part in parts}) > 1:
         raise ValueError(
             "X, y and sample_weight must have the same partitions. Got "
             f"{', '.join(str(len(part)) for part in parts)} partitions instead. "
-            "Hint: rechunk them alike."
+            "Hint: make them from one DataFrame, or rechunk them alike."
         )
     return Partitions(client, list(zip(*parts, strict=True)))
+
+
+def with_labels(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """A frame with labels and weights as columns, and their names: each partition is read once.
+
+    Or collections side by side, whose rows go by their place: arrays, and frames where Dask does
+    not know which index each partition has and that are not columns of one frame.
+    """
+    own = {"y": y, "sample_weight": weight}
+    named = {parameter: name for parameter, name in own.items() if not is_on_dask(name)}
+    if not is_frame(X):
+        for parameter, value in named.items():
+            if parameter == "y" or value is not None:
+                raise invalid(parameter, "fit", "a Dask collection beside one", type(value))
+        return X, y, weight
+    check_names("fit", list(X.columns), "the frame (or a Dask collection)", **named)
+    apart = {_NAMES[parameter]: own[parameter] for parameter in own if parameter not in named}
+    if all(_has_rows_of(X, collection) for collection in apart.values()):
+        with suppress(ValueError, TypeError, AssertionError, NotImplementedError):
+            names = _NAMES | named
+            return X.assign(**apart) if apart else X, names["y"], names["sample_weight"]
+    y, weight = (X[value] if isinstance(value, str) else value for value in own.values())
+    return X.drop(columns=[name for name in named.values() if name is not None]), y, weight
+
+
+def _has_rows_of(frame: Any, collection: Any) -> bool:
+    """Whether rows are found by their index, or are those of the same frame."""
+    if frame.known_divisions and getattr(collection, "known_divisions", False):
+        return True
+    root = _root(frame)
+    return root is not None and bool(_root(collection) == root)
+
+
+def _root(collection: Any) -> Any:
+    """What a collection is columns of, by its name; None if that cannot be told."""
+    expression: Any = getattr(collection, "expr", None)
+    while type(expression).__name__ in ("Projection", "Drop"):
+        expression = expression.frame
+    return getattr(expression, "_name", None)
 
 
 def plain_numbers(X: Any) -> list[str]:
@@ -316,8 +363,10 @@ def _apart(frame: Any, label: str, weight: str | None) -> tuple[Any, Any, Any]:
     return rows, frame[label], None if weight is None else frame[weight]
 
 
-def _delayed(array: Any) -> list[Any]:
+def _delayed(collection: Any) -> list[Any]:
     """A delayed object for every partition, none of them put together."""
-    if array.ndim == 2:
-        return list(array.rechunk({1: array.shape[1]}).to_delayed()[:, 0])
-    return list(array.to_delayed())
+    if not is_array(collection):
+        return list(collection.to_delayed(optimize_graph=False))
+    if collection.ndim == 2:
+        return list(collection.rechunk({1: collection.shape[1]}).to_delayed()[:, 0])
+    return list(collection.to_delayed())

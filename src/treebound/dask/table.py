@@ -15,17 +15,19 @@ from numpy.typing import NDArray
 from treebound._extras import require
 from treebound.dask.partitions import (
     Partitions,
+    is_array,
     is_frame,
     learn,
     numbers,
     partitions,
     plain_numbers,
+    with_labels,
 )
 from treebound.dask.waiting import PartitionError
 from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, put_together, with_numbers
 from treebound.data.parts import PartReader, PartRows, count_rows
-from treebound.data.raw import columns_to_learn, spread
+from treebound.data.raw import chosen_columns, spread
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.model import Model
@@ -45,20 +47,22 @@ def current_client() -> Any:
 
 
 class DaskTable:
-    """A frame on Dask, whose labels and weights are columns of it; or arrays.
+    """A frame or an array on Dask, with labels and weights as columns or collections.
 
     Workers read the partitions and keep them as codes, one or two bytes for each value; only counts
     are sent here. Without a cluster, partitions are read here one after the other.
     """
 
     def __init__(self, X: Any, y: Any, weight: Any, columns: Any) -> None:
-        self._own = y, weight
-        self.target: str | None = y if isinstance(y, str) else None
+        name = y if isinstance(y, str) else getattr(y, "name", None)
+        self.target: str | None = name if isinstance(name, str) and not is_array(y) else None
         self._names: list[str] = []
+        lazy, *self._own = with_labels(X, y, weight)
         if is_frame(X):
-            self._names = columns_to_learn(list(X.columns), "the frame", columns, y, weight)
-            X = X[[*self._names, *(name for name in self._own if name is not None)]]
-        self._X, self._partitions = X, partitions(current_client(), X, y, weight)
+            named = [name for name in (y, weight) if isinstance(name, str)]
+            self._names = chosen_columns(list(X.columns), "the frame", columns, *named)
+            lazy = lazy[[*self._names, *(name for name in self._own if isinstance(name, str))]]
+        self._X, self._partitions = lazy, partitions(current_client(), lazy, *self._own)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -70,8 +74,8 @@ class DaskTable:
     def learn(self, *, held_out: LeftOut | None, **options: Any) -> LearnedSchema:
         """What columns and classes are, without the rows held out.
 
-        Columns of plain numbers are looked at in a few partitions only. Where that fails, all are
-        read for an error with the number of the partition.
+        Columns of plain numbers are looked at in a few partitions only, which are kept until they
+        are coded. Where that fails, all are read for an error with the number of the partition.
         """
         rows, X = self._partitions, self._X
         plain = [name for name in plain_numbers(X) if name in self._names]
@@ -82,6 +86,7 @@ class DaskTable:
                 others = X[[name for name in X.columns if name not in plain]]  # read without these
                 parts = partitions(rows.client, others, *self._own)
                 schema = _put_together(parts, held_out, **options)
+                rows.keep(some)
                 samples = rows.each(partial(numbers, names=plain), some)
                 return with_numbers(schema, self._names, samples)
         return _put_together(rows, held_out, **options)
@@ -109,6 +114,7 @@ class DaskTable:
             gather_rows=gather_rows,
         )
         self._stack.callback(engine.close)
+        rows.release()
         return engine
 
 
@@ -167,7 +173,7 @@ def _answers(
 
 def accuracy_of(model: Model, X: Any, y: Any, weight: Any) -> float:
     """The share of rows, by weight, whose class is predicted."""
-    rows = partitions(current_client(), X, y, weight)
+    rows = partitions(current_client(), *with_labels(X, y, weight))
     right, total = np.sum(rows.each(partial(_right, model)), axis=0)
     return float(right / total)
 

@@ -269,13 +269,19 @@ def columns_to_learn(
 ) -> list[str]:
     """Those that are chosen, or all, without others; target and weight must be among them."""
     check_names("fit", names, whose, y=target, sample_weight=weight)
+    return chosen_columns(names, whose, columns, target, weight, *others)
+
+
+def chosen_columns(names: Sequence[str], whose: str, columns: Any, *others: Any) -> list[str]:
+    """Those that are chosen, or all, without others."""
     chosen = names if columns is None else list(columns)
     for name in chosen:
         if name not in names:
             raise invalid("columns", "fit", f"columns of {whose}, {some_names(names)}", name)
-    left = [name for name in chosen if name not in (target, weight, *others)]
+    left = [name for name in chosen if name not in others]
     if not left:
-        raise ValueError(f"There is no column beside {target!r} in {whose}.")
+        beside = some_names(name for name in others if name is not None)
+        raise ValueError(f"There is no column beside {beside or 'labels'} in {whose}.")
     return left
 
 

@@ -16,8 +16,9 @@ import joblib
 import numpy as np
 from sklearn.model_selection import KFold
 
-from treebound.bench import Draw, NamedSample, load_samples, seeds_of
+from treebound.bench import Draw, NamedSample, load_sample
 from treebound.bench.protocols import paper_options, paper_pruner
+from treebound.bench.splits import seeds_of
 from treebound.growing import grow
 from treebound.growing.options import GrowOptions
 from treebound.pruning import BoundPruner
@@ -38,7 +39,7 @@ def main() -> None:
     options = parser.parse_args()
     r = options.of == "error-prior"
     grid = EXPONENTS if r else WEIGHTS
-    samples = load_samples(options.sets, data=options.data)
+    samples = [load_sample(name, data=options.data) for name in options.sets]
     found = joblib.Parallel(n_jobs=options.jobs)(
         joblib.delayed(error_rates)(r, named, seed, options.folds)
         for seed in seeds_of(options.draws)

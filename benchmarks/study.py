@@ -23,8 +23,8 @@ from published import compare, published_table
 from rich.console import Console
 
 from treebound._files import write_text
-from treebound.bench import Store, run
-from treebound.bench.display import display_for
+from treebound.bench import run
+from treebound.bench.display import Display
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet, as_markdown
 from treebound.bench.summaries import (
@@ -59,7 +59,7 @@ def main() -> None:
     text, kept = ["# The study\n"], {}
     for protocol in ("paper", "standard"):
         start = time.perf_counter()
-        with display_for(console) as display:
+        with Display(console) as display:
             added = run(
                 protocol=protocol,
                 data=options.data,
@@ -68,8 +68,7 @@ def main() -> None:
                 observer=display,
             )
         took = time.perf_counter() - start if added else None
-        with Store(options.store) as store:
-            results = Results.read(store, protocol)
+        results = Results.read(options.store, protocol)
         sheets = sheets_of(results, options)
         text += [f"## {protocol.capitalize()} protocol\n", summary(results, took, options.jobs)]
         text += [as_markdown(sheet) for sheet in sheets]

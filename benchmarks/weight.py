@@ -35,7 +35,7 @@ def measure(criterion: str, data: Path | None, draws: int) -> dict[float, list[f
         rows: dict[float, list[tuple[float, float]]] = {weight: [] for weight in WEIGHTS}
         for seed in seeds_of(draws):
             parts = split(len(table.frame), seed)
-            train, test = parts.train, parts.test
+            train, test = parts["train"], parts["test"]
             clf = tb.BoundTreeClassifier(criterion=criterion)
             clf.fit(table.frame.iloc[train], table.target.iloc[train])
             answer = table.target.iloc[test].to_numpy()

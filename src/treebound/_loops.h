@@ -29,26 +29,28 @@ static void cells_of(
     }
 }
 
-/* The same for rows of four values of a matrix; each column has its own cells. */
-#define CELLS_OF_FOUR(name, value_t) \
+/* The same for rows of a matrix; each column has its own cells. The width is a multiple of four. */
+#define CELLS_OF_ROWS(name, value_t) \
 FOR_THIS_PROCESSOR \
 static void name( \
-    const char *restrict first, ptrdiff_t stride, ptrdiff_t n, const double *restrict low, \
-    const double *restrict rate, const double *restrict top, int32_t *restrict cells) \
+    const char *restrict first, ptrdiff_t stride, ptrdiff_t n, ptrdiff_t width, \
+    const double *restrict low, const double *restrict rate, const double *restrict top, \
+    int32_t *restrict cells) \
 { \
     for (ptrdiff_t i = 0; i < n; i++) { \
         const value_t *values = (const value_t *)(first + i * stride); \
-        for (int k = 0; k < 4; k++) { \
-            double place = ((double)values[k] - low[k]) * rate[k] + 1.0; \
-            place = place > 0.0 ? place : 0.0; \
-            place = place < top[k] ? place : top[k]; \
-            cells[4 * i + k] = (int32_t)place; \
-        } \
+        for (ptrdiff_t j = 0; j < width; j += 4) \
+            for (ptrdiff_t k = j; k < j + 4; k++) { \
+                double place = ((double)values[k] - low[k]) * rate[k] + 1.0; \
+                place = place > 0.0 ? place : 0.0; \
+                place = place < top[k] ? place : top[k]; \
+                cells[i * width + k] = (int32_t)place; \
+            } \
     } \
 }
 
-CELLS_OF_FOUR(cells_of_doubles, double)
-CELLS_OF_FOUR(cells_of_floats, float)
+CELLS_OF_ROWS(cells_of_doubles, double)
+CELLS_OF_ROWS(cells_of_floats, float)
 
 /* The weights of two sides multiplied; a side without weight counts as 1, since its sum is 0. */
 static inline double product(double left, double all)

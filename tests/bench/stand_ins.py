@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 
@@ -12,9 +13,10 @@ import numpy as np
 from published import MODELS, published
 from sklearn.tree import DecisionTreeClassifier
 
-from treebound.bench import Draw, Estimator, Fitted, Learner, NamedSample, Protocol, Store, Study
+from treebound.bench import Draw, Estimator, Fitted, Learner, NamedSample, Protocol, run
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.results import Results
+from treebound.bench.runner import Study
 from treebound.bench.store import StoredStudy
 from treebound.data import Sample
 
@@ -94,6 +96,19 @@ def study(models: tuple[Learner, ...], draws: int = 5, count: int = 2) -> Study:
     return Study(samples(count), models, Protocol("toy", lambda: models, draws=draws))
 
 
+def run_study(study: Study, store: str | os.PathLike[str], **how) -> int:
+    """Run a study; how many results were added."""
+    return run(protocol=study.protocol, sets=study.samples, store=store, **how)
+
+
+def rows_of(study: Study, store: str | os.PathLike[str] | None = None, **how) -> list[dict]:
+    """The rows of a study, run into a store or into one that is thrown away."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = store or os.path.join(folder, "results.sqlite")
+        run_study(study, path, **how)
+        return Results.read(path, study.protocol.key).rows
+
+
 def without_times(rows: list[dict]) -> list[dict]:
     """Rows without what no two runs agree on."""
     volatile = {"grow_seconds", "prune_seconds", "finished"}
@@ -140,5 +155,4 @@ def printed_results(spread: float = 0.0) -> Results:
 
 
 if __name__ == "__main__":
-    with Store(sys.argv[1]) as opened:
-        study(slow_models()).run(opened, jobs=int(sys.argv[2]))
+    run_study(study(slow_models()), sys.argv[1], jobs=int(sys.argv[2]))

@@ -8,8 +8,9 @@ import time
 
 import pytest
 import stand_ins
+from stand_ins import rows_of, run_study
 
-from treebound.bench import Store
+from treebound.bench.results import Results
 from treebound.bench.runner import Observer
 
 
@@ -33,14 +34,13 @@ def test_dask_cluster_loses_a_worker_and_no_result(tmp_path):
     cluster = distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     )
-    with cluster, distributed.Client(cluster) as client, Store(tmp_path / "r.sqlite") as store:
+    with cluster, distributed.Client(cluster) as client:
         client.wait_for_workers(2)
         pids = list(client.run(os.getpid).values())
         observer = KillsAWorker(pids)
-        added = study.run(
-            store, backend="dask", scheduler=cluster.scheduler_address, observer=observer
-        )
-        rows = store.rows(study.protocol.key)
+        path, address = tmp_path / "r.sqlite", cluster.scheduler_address
+        added = run_study(study, path, backend="dask", scheduler=address, observer=observer)
+        rows = Results.read(path).rows
         children = client.run(idle_children)
     assert sum(children.values()) > 0, "the models did not run on the cluster"
     assert len(set(pids)) == 2
@@ -48,11 +48,7 @@ def test_dask_cluster_loses_a_worker_and_no_result(tmp_path):
     assert observer.killed == pids[0]
     assert not alive(pids[0])
     assert added == len(rows) == study.size
-    with Store(":memory:") as store:
-        study.run(store)
-        assert stand_ins.without_times(rows) == stand_ins.without_times(
-            store.rows(study.protocol.key)
-        )
+    assert stand_ins.without_times(rows) == stand_ins.without_times(rows_of(study))
 
 
 def idle_children():
@@ -72,14 +68,12 @@ def alive(pid):
 @pytest.mark.slow
 def test_a_worker_process_that_dies_once_is_replaced():
     study = stand_ins.study(stand_ins.slow_models(), draws=6)
-    with Store(":memory:") as store:
-        killed = []
-        watcher = threading.Thread(target=kill_one_child, args=(killed,), daemon=True)
-        watcher.start()
-        added = study.run(store, jobs=2)
-        watcher.join()
-        rows = store.rows(study.protocol.key)
-    assert added == len(rows) == study.size
+    killed = []
+    watcher = threading.Thread(target=kill_one_child, args=(killed,), daemon=True)
+    watcher.start()
+    rows = rows_of(study, jobs=2)
+    watcher.join()
+    assert len(rows) == study.size
     assert killed
     assert not [row for row in rows if row["error"]]
 
@@ -104,8 +98,5 @@ def kill_one_child(killed):
 def test_ray_gives_the_same_rows():
     pytest.importorskip("ray")
     study = stand_ins.study(stand_ins.trees(), draws=3)
-    with Store(":memory:") as here, Store(":memory:") as there:
-        study.run(here)
-        study.run(there, backend="ray", jobs=2)
-        key = study.protocol.key
-        assert stand_ins.without_times(here.rows(key)) == stand_ins.without_times(there.rows(key))
+    here, there = rows_of(study), rows_of(study, backend="ray", jobs=2)
+    assert stand_ins.without_times(here) == stand_ins.without_times(there)

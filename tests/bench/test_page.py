@@ -8,7 +8,8 @@ import pytest
 import stand_ins
 from browser import chromium
 
-from treebound.bench.page import page, write_page
+from treebound._files import write_text
+from treebound.bench.page import page
 from treebound.bench.results import Results
 
 
@@ -63,7 +64,9 @@ def test_no_text_of_a_store_is_markup(hostile):
 
 @pytest.mark.browser
 def test_no_text_of_a_store_runs(browser, hostile, tmp_path):
-    browser.get(write_page(hostile, tmp_path / "hostile.html").as_uri())
+    path = tmp_path / "hostile.html"
+    write_text(path, page(hostile))
+    browser.get(path.as_uri())
     for view in ("overview", "compare", "costs", "datasets", "method"):
         go(browser, view)
         assert "onerror" in find(browser, "h1")[0].text
@@ -86,12 +89,9 @@ def test_only_the_pages_own_script_may_run(browser, results, tmp_path):
 
 
 def test_page_of_a_study_of_one_model_and_one_draw(tmp_path):
-    from treebound.bench import Store
-
     study = stand_ins.study(stand_ins.trees()[:1], draws=1, count=1)
-    with Store(":memory:") as store:
-        study.run(store)
-        text = page(Results.read(store))
+    stand_ins.run_study(study, tmp_path / "results.sqlite")
+    text = page(Results.read(tmp_path / "results.sqlite"))
     content = json.loads(re.search(r'id="study">(.*?)</script>', text, re.S).group(1))
     assert content["ranking"] is None
     assert content["pairs"] == {}
@@ -105,7 +105,8 @@ def browser():
 
 @pytest.fixture
 def opened(browser, results, tmp_path):
-    path = write_page(results, tmp_path / "report.html")
+    path = tmp_path / "report.html"
+    write_text(path, page(results))
     browser.set_window_size(1200, 900)
     browser.get_log("browser")  # what a page before this one left behind
     browser.get(path.as_uri())

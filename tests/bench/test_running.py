@@ -14,25 +14,14 @@ import pytest
 import stand_ins
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
+from stand_ins import rows_of, run_study
 
-from treebound.bench import (
-    Estimator,
-    NamedSample,
-    Protocol,
-    Store,
-    Study,
-    processes,
-    seeds_of,
-)
+from treebound.bench import Estimator, NamedSample, Protocol, processes
 from treebound.bench.models import encoded_frame
-from treebound.bench.runner import Observer
+from treebound.bench.results import Results
+from treebound.bench.runner import Observer, Study
+from treebound.bench.splits import seeds_of
 from treebound.data import Sample
-
-
-def rows_of(study, path=":memory:", **how):
-    with Store(path) as store:
-        study.run(store, **how)
-        return store.rows(study.protocol.key)
 
 
 def test_every_result_is_a_row():
@@ -67,25 +56,21 @@ def test_results_do_not_depend_on_which_models_run_together():
 def test_a_second_run_adds_nothing_and_more_draws_add_the_rest(tmp_path):
     path = tmp_path / "results.sqlite"
     models = stand_ins.trees()
-    with Store(path) as store:
-        assert stand_ins.study(models, draws=2).run(store) == 8
-        assert stand_ins.study(models, draws=2).run(store) == 0
-        assert stand_ins.study(models, draws=5).run(store) == 12
-        kept = store.rows(stand_ins.study(models).protocol.key)
+    for draws, added in ((2, 8), (2, 0), (5, 12)):
+        assert run_study(stand_ins.study(models, draws=draws), path) == added
+    kept = Results.read(path).rows
     fresh = rows_of(stand_ins.study(models, draws=5))
     assert stand_ins.without_times(kept) == stand_ins.without_times(fresh)
 
 
-def test_a_model_that_fails_is_a_row_with_the_error():
+def test_a_model_that_fails_is_a_row_with_the_error(tmp_path):
     unlucky = seeds_of(3)[1]
     study = stand_ins.study((stand_ins.Fails("fails", unlucky), *stand_ins.trees()), draws=3)
-    with Store(":memory:") as store:
-        study.run(store)
-        rows = store.rows(study.protocol.key)
-        failed = [row for row in rows if row["error"]]
-        assert study.run(store) == 0
-        assert store.forget_errors(study.protocol.key) == 2
-        assert study.run(store) == 2
+    path = tmp_path / "results.sqlite"
+    rows = rows_of(study, path)
+    failed = [row for row in rows if row["error"]]
+    assert run_study(study, path) == 0
+    assert run_study(study, path, retry=True) == 2
     assert len(rows) == study.size
     assert [(row["model"], row["seed"]) for row in failed] == [("fails", unlucky)] * 2
     assert "ArithmeticError: no luck with this draw" in failed[0]["error"]
@@ -124,7 +109,7 @@ def test_models_of_a_notebook_take_part():
 
 
 @pytest.mark.filterwarnings("ignore:.*still being processed:UserWarning")
-def test_stopping_a_study_ends_its_processes():
+def test_stopping_a_study_ends_its_processes(tmp_path):
     psutil = pytest.importorskip("psutil")
 
     class Stops(Observer):
@@ -133,8 +118,8 @@ def test_stopping_a_study_ends_its_processes():
 
     hangs = stand_ins.Ends("hangs", "hang", seeds_of(2)[1])
     study = stand_ins.study((hangs,), draws=2, count=1)
-    with Store(":memory:") as store, pytest.raises(KeyboardInterrupt):
-        study.run(store, jobs=2, observer=Stops())
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, tmp_path / "results.sqlite", jobs=2, observer=Stops())
     idle = {child._process.pid for child in processes._idle}
     alive = {
         child.pid
@@ -162,8 +147,7 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path, jobs):
     assert seen < 30, "nothing was left to go on with"
     assert subprocess.run(command, check=False).returncode == 0
     study = stand_ins.study(stand_ins.slow_models())
-    with Store(path) as store:
-        rows = store.rows(study.protocol.key)
+    rows = Results.read(path).rows
     assert stand_ins.without_times(rows) == stand_ins.without_times(rows_of(study))
 
 
@@ -186,18 +170,15 @@ def test_two_runs_into_one_store_count_nothing_twice(tmp_path):
     assert count(path) == stand_ins.study(stand_ins.slow_models()).size
 
 
-def test_another_table_or_model_of_the_same_name_is_refused():
-    models = stand_ins.trees()
+def test_another_table_or_model_of_the_same_name_is_refused(tmp_path):
+    models, path = stand_ins.trees(), tmp_path / "results.sqlite"
     other = Estimator("stump", DecisionTreeClassifier(max_depth=3))
-    with Store(":memory:") as store:
-        stand_ins.study(models, draws=1).run(store)
-        with pytest.raises(
-            ValueError, match=r"another model named 'stump'.*max_depth=1.*max_depth=3"
-        ):
-            stand_ins.study((other,), draws=1).run(store)
-        changed = Study(stand_ins.samples(1, rows=61), models, Protocol("toy", lambda: models))
-        with pytest.raises(ValueError, match="another data set named 'toy0'"):
-            changed.run(store)
+    run_study(stand_ins.study(models, draws=1), path)
+    with pytest.raises(ValueError, match=r"another model named 'stump'.*max_depth=1.*max_depth=3"):
+        run_study(stand_ins.study((other,), draws=1), path)
+    changed = Study(stand_ins.samples(1, rows=61), models, Protocol("toy", lambda: models))
+    with pytest.raises(ValueError, match="another data set named 'toy0'"):
+        run_study(changed, path)
 
 
 def test_any_classifier_takes_part_on_categories_and_missing_values():
@@ -214,7 +195,8 @@ def test_any_classifier_takes_part_on_categories_and_missing_values():
     mixed = NamedSample("mixed", Sample.learn(frame, np.where(nominal == 1, "yes", "no")))
     linear = Estimator("linear", LogisticRegression())
     reads_types = Estimator("frame", ReadsTypes(), takes="frame")
-    study = Study([mixed], [linear, reads_types], Protocol("any", lambda: [linear], draws=3))
+    models = [linear, reads_types]
+    study = Study([mixed], models, Protocol("any", lambda: models, draws=3))
     rows = rows_of(study)
     assert [row["error"] for row in rows] == [None] * 6
     assert all(row["test_accuracy"] == 1.0 for row in rows)

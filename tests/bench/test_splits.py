@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treebound.bench import RowFolds, protocol, seeds_of, split
+from treebound.bench.protocols import protocol
+from treebound.bench.splits import RowFolds, seeds_of, split
 
 # What the paper's own code draws.
 REFERENCE = (
@@ -28,9 +29,9 @@ def test_more_draws_extend_fewer():
 def test_parts_are_disjoint_and_complete(n, seed):
     parts = split(n, seed)
     held_out = round(0.15 * n)
-    assert len(parts.test) == len(parts.validation) == held_out
-    assert sorted([*parts.train, *parts.test]) == list(range(n))
-    assert sorted([*parts.growing, *parts.validation]) == sorted(parts.train)
+    assert len(parts["test"]) == len(parts["validation"]) == held_out
+    assert sorted([*parts["train"], *parts["test"]]) == list(range(n))
+    assert sorted([*parts["growing"], *parts["validation"]]) == sorted(parts["train"])
 
 
 def test_split_follows_the_written_rule():
@@ -39,9 +40,9 @@ def test_split_follows_the_written_rule():
     train = np.sort(rows[:85])
     np.random.default_rng(5).shuffle(train)
     parts = split(100, 5)
-    assert parts.test.tolist() == rows[85:].tolist()
-    assert parts.train.tolist() == rows[:85].tolist()
-    assert parts.validation.tolist() == train[70:].tolist()
+    assert parts["test"].tolist() == rows[85:].tolist()
+    assert parts["train"].tolist() == rows[:85].tolist()
+    assert parts["validation"].tolist() == train[70:].tolist()
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])

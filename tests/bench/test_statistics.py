@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from treebound.bench.statistics import (
-    difference_over_draws,
-    difference_over_sets,
+    difference,
     rank,
+    wilcoxon,
     win_tie_loss,
 )
 
@@ -65,15 +65,15 @@ def test_sets_on_which_a_model_is_missing_are_left_out():
 @given(st.integers(0, 10**6), st.integers(2, 30))
 def test_interval_over_sets_is_students(seed, n):
     one, other = np.random.default_rng(seed).normal(size=(2, n))
-    found = difference_over_sets(one, other)
+    found = difference(one, other)
     low, high = stats.ttest_rel(one, other).confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)
 
 
 def test_draws_are_corrected_for_overlapping_training_parts():
     one, other = np.random.default_rng(1).normal(size=(2, 25))
-    naive = difference_over_sets(one, other)
-    corrected = difference_over_draws(one, other, test_fraction=0.15)
+    naive = difference(one, other)
+    corrected = difference(one, other, overlap=0.15 / 0.85)
     assert corrected.mean == pytest.approx(naive.mean)
     factor = np.sqrt(1 + 25 * 0.15 / 0.85)
     assert (corrected.high - corrected.low) / (naive.high - naive.low) == pytest.approx(factor)
@@ -82,22 +82,20 @@ def test_draws_are_corrected_for_overlapping_training_parts():
 def test_pairs_with_a_missing_value_are_left_out():
     one = np.array([0.5, np.nan, 0.7, 0.9])
     other = np.array([0.4, 0.3, np.nan, 0.6])
-    found = difference_over_sets(one, other)
-    assert (found.n, found.mean) == (2, pytest.approx(0.2))
+    found = difference(one, other)
+    assert found.mean == pytest.approx(0.2)
     assert win_tie_loss(one, other) == (2, 0, 0)
-    nothing = difference_over_sets(one[:0], other[:0])
-    assert nothing.n == 0
+    nothing = difference(one[:0], other[:0])
     assert np.isnan(nothing.mean)
 
 
 def test_equal_models_do_not_differ():
     same = np.linspace(0.5, 0.9, 10)
-    for found in (
-        difference_over_sets(same, same),
-        difference_over_draws(same, same, test_fraction=0.15),
-    ):
-        assert (found.mean, found.low, found.high, found.p_value) == (0.0, 0.0, 0.0, 1.0)
+    for overlap in (0.0, 0.2):
+        found = difference(same, same, overlap=overlap)
+        assert (found.mean, found.low, found.high) == (0.0, 0.0, 0.0)
         assert not found.clear
+    assert wilcoxon(same, same) == 1.0
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), min_size=1))

@@ -11,15 +11,13 @@ import pytest
 import stand_ins
 from support import ordinary_user
 
-from treebound.bench import Store
 from treebound.bench.results import Results
-from treebound.bench.store import StoreError
+from treebound.bench.store import Store, StoreError
 from treebound.cli import main
 
 
 def filled(path, draws=1):
-    with Store(path) as store:
-        stand_ins.study(stand_ins.trees(), draws=draws).run(store)
+    stand_ins.run_study(stand_ins.study(stand_ins.trees(), draws=draws), path)
     return path
 
 
@@ -188,19 +186,23 @@ def test_a_full_disk_loses_the_result_at_hand_and_no_other(tmp_path, capsys):
         assert "results.sqlite' cannot be used" in refused(capsys, *bench(path))
     assert Results.read(path, "toy").rows == before
     with Store(path) as store:
-        store._connection.execute("PRAGMA max_page_count = 1")
+        store._execute("PRAGMA max_page_count = 1")
+        more = ({**before[0], "draw": draw} for draw in range(10, 1000))
         with pytest.raises(StoreError, match=r"results\.sqlite' cannot be used: database or disk"):
-            stand_ins.study(stand_ins.trees(), draws=50).run(store)
+            all(store.add(before[0]["study"], row) for row in more)
     rows = Results.read(path, "toy").rows
     assert all(row in rows for row in before)
-    with Store(path) as store:
-        stand_ins.study(stand_ins.trees(), draws=50).run(store)
-        assert len(store.rows(stand_ins.study(()).protocol.key)) == 200
+    study = stand_ins.study(stand_ins.trees(), draws=20)
+    stand_ins.run_study(study, path)  # goes on once there is room
+    rows = Results.read(path, "toy").rows
+    assert len([row for row in rows if row["draw"] < 20]) == study.size
 
 
 def test_damaged_settings_are_told_with_the_file(tmp_path, capsys):
     path = filled(tmp_path / "results.sqlite")
     foreign(path, "UPDATE study SET settings = '[1'")
+    assert "results.sqlite' is damaged" in refused(capsys, "report", path)
+    foreign(path, """UPDATE study SET settings = '{"test_fraction": 1}'""")
     assert "results.sqlite' is damaged" in refused(capsys, "report", path)
     foreign(path, "DELETE FROM result", """UPDATE study SET settings = '{"test_fraction": 0.1}'""")
     assert "results.sqlite' has no results yet" in refused(capsys, "report", path)

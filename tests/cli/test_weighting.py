@@ -117,6 +117,26 @@ def test_evaluate_reports_the_quality_of_probabilities_and_takes_a_threshold(tab
     )
 
 
+def test_costs_of_a_threshold_are_those_of_rows_without_class_weights(table, capsys):
+    path, frame = table
+    shell, _ = fitted(capsys, table, "--ignore", "w", "--class-weight", "bad=5")
+    _, out, _ = run(capsys, "predict", path.parent / "model.json", path, "--threshold", "bad=1:6")
+    shares = shell.predict_proba(frame[list("abc")]) / [5, 1]
+    cheaper = shares[:, 1] <= 6 * shares[:, 0]  # a false alarm against a miss, rows as they come
+    np.testing.assert_array_equal(np.array(out.splitlines()[1:]) == "bad", cheaper)
+    assert 0 < cheaper.sum() < len(cheaper)
+
+
+def test_costs_of_a_threshold_with_several_weighted_classes_are_refused(tmp_path, capsys):
+    path, model = tmp_path / "table.csv", tmp_path / "model.json"
+    path.write_text("x,y\n" + "".join(f"{i},{'abc'[i // 20]}\n" for i in range(60)))
+    assert run(capsys, "fit", path, "--target", "y", "-o", model, "--class-weight", "a=3")[0] == 0
+    assert run(capsys, "predict", model, path, "--threshold", "a=0.2")[0] == 0
+    assert "without --class-weight" in refused(
+        capsys, "predict", model, path, "--threshold", "a=1:4"
+    )
+
+
 def test_cross_validation_reports_it_too(table, capsys):
     _, words = fitted(capsys, table, "--cv", "3")
     assert "Balanced accuracy 0." in words

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
 from support import column_of
 
 from treebound import Landscape, datasets
@@ -21,8 +20,10 @@ NAMES = datasets.list()
 
 @cache
 def read(name: str, folder: Path, typing: str = "paper") -> datasets.Dataset:
-    """Load from the files, once in this module."""
-    return datasets.load(name, data=folder, source="folder", typing=typing)
+    """Load from the files, once in this module, also what scikit-learn ships."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loaders, "info", lambda name: replace(datasets.info(name), shipped=None))
+        return datasets.load(name, data=folder, typing=typing)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -135,35 +136,17 @@ def test_scikit_learn_ships_the_values_of_uci(name: str, raw_files: Path):
     pd.testing.assert_series_equal(ours.target, theirs.target)
 
 
-def test_scikit_learns_iris_differs_from_ucis_in_two_rows(raw_files: Path):
-    ours, theirs = read("iris", raw_files), datasets.load("iris", source="sklearn")
-    different = (ours.frame != theirs.frame).any(axis=1)
-    assert [row + 1 for row in np.flatnonzero(different)] == [35, 38]
-    assert (ours.target == theirs.target).all()
-
-
 # -- what needs no files -------------------------------------------------------------------
 
 
-def test_the_three_sets_of_the_demo_load_without_files_or_network():
+def test_what_scikit_learn_ships_loads_without_files_or_network():
     for name in ("wine", "breast_cancer_wisconsin_diagnostic"):
         assert datasets.load(name).source == "scikit-learn"
-    iris = datasets.load("iris", source="sklearn")
-    assert (iris.frame.to_numpy() == load_iris().data).all()
-    assert iris.class_counts == {"Iris-setosa": 50, "Iris-versicolor": 50, "Iris-virginica": 50}
-    assert "differs from UCI's file" in iris.notes
 
 
-def test_iris_is_not_taken_from_scikit_learn_unasked():
+def test_iris_is_not_taken_from_scikit_learn_whose_rows_differ():
     with pytest.raises(datasets.DatasetError, match=r"iris\.data .* downloading"):
         datasets.load("iris")
-
-
-def test_scikit_learn_is_only_asked_for_what_it_ships():
-    with pytest.raises(datasets.DatasetError, match="does not ship the data set 'zoo'"):
-        datasets.load("zoo", source="sklearn")
-    with pytest.raises(ValueError, match="'source' parameter of load"):
-        datasets.load("zoo", source="attic")
 
 
 def test_counts_that_are_not_the_papers_are_refused(monkeypatch: pytest.MonkeyPatch):

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from support import column_of
 
 from treebound.data import Column
-from treebound.datasets import Schema, iter_table, read_table
+from treebound.data.files import Source, as_schema
+from treebound.datasets import Schema, read_table
+from treebound.datasets.reading import frame_of
 
 CSV = """age,size,colour,label
 31,small,red,no
@@ -230,6 +232,17 @@ def test_categories_match_by_value_by_text_and_by_number():
 # -- chunks --------------------------------------------------------------------------------
 
 
+def iter_table(table, schema, chunk_rows=100_000, *, unknown="keep"):
+    """The chunks that the shell and streams read, as frames."""
+    done = 0
+    source = Source(table, as_schema(schema), unknown=unknown, complete=False)
+    for read in source.chunks(chunk_rows):
+        frame = frame_of(read)
+        frame.index = frame.index + done
+        done += len(frame)
+        yield frame
+
+
 @pytest.mark.parametrize("form", ["csv", "parquet", "frame", "-"])
 @pytest.mark.parametrize("chunk_rows", [1, 2, 3, 100])
 def test_chunks_put_together_are_the_whole_table(form, chunk_rows, path, tmp_path, monkeypatch):
@@ -362,8 +375,6 @@ def test_wrong_arguments_are_refused():
         read_table(3)
     with pytest.raises(TypeError, match="'schema' parameter must be a Schema or the path"):
         read_table(FRAME, schema=3)
-    with pytest.raises(ValueError, match="'chunk_rows' parameter of iter_table"):
-        next(iter_table(FRAME, SCHEMA, 0))
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     with pytest.raises(ValueError, match="'a'"):
         read_table(twice)

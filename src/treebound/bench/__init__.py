@@ -1,18 +1,9 @@
 """The study: data sets x draws x models under a protocol, resumable, on one machine or many."""
 
-from treebound.bench.models import (
-    Draw,
-    Estimator,
-    Fitted,
-    Learner,
-    PrunedTree,
-    SklearnCostComplexity,
-)
-from treebound.bench.protocols import PAPER, STANDARD, Protocol, protocol
-from treebound.bench.runner import Study, run
-from treebound.bench.samples import NamedSample, load_sample, load_samples
-from treebound.bench.splits import RowFolds, Split, seeds_of, split
-from treebound.bench.store import Store, StoreError
+from treebound.bench.models import Draw, Estimator, Fitted, Learner, PrunedTree
+from treebound.bench.protocols import PAPER, STANDARD, Protocol
+from treebound.bench.runner import run
+from treebound.bench.samples import NamedSample, load_sample
 
 __all__ = [
     "PAPER",
@@ -24,16 +15,6 @@ __all__ = [
     "NamedSample",
     "Protocol",
     "PrunedTree",
-    "RowFolds",
-    "SklearnCostComplexity",
-    "Split",
-    "Store",
-    "StoreError",
-    "Study",
     "load_sample",
-    "load_samples",
-    "protocol",
     "run",
-    "seeds_of",
-    "split",
 ]

@@ -1,65 +1,99 @@
-"""Progress of a run: a live table on a terminal, plain lines elsewhere."""
+"""Progress of a run: a line for each complete data set, and a table on a terminal."""
 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table as RichTable
+from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
     from treebound.bench.runner import Study
 
 
-class _Tally:
-    """Counts the results per data set and model, and their speed."""
+class Display:
+    """Prints a line at the start and when a data set is complete; elsewhere every minute, too.
+
+    A terminal shows the models on the data sets that are worked on, the best one marked.
+    """
+
+    def __init__(self, console: Console, *, every: float = 60.0) -> None:
+        self._console = console
+        self._every = float("inf") if console.is_terminal else every
+        self._shown = ExitStack()
+        self._working: dict[str, None] = {}  # the data sets, in the order of their first result
+        self.errors = self.fresh = 0
+
+    def __enter__(self) -> Display:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._shown.close()
 
     def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
+        """Count what the store has."""
         self.study = study
-        self.accuracies: dict[tuple[str, str], list[float]] = defaultdict(list)
-        self.done: dict[str, int] = defaultdict(int)
-        self.errors = 0
-        self.fresh = 0
-        self.seconds = 0.0
-        names = {named.name for named in study.samples}, {model.name for model in study.models}
+        self._accuracies: dict[tuple[str, str], list[float | None]] = {
+            (named.name, model.name): [] for named in study.samples for model in study.models
+        }
         for row in rows:
-            if row["dataset"] in names[0] and row["model"] in names[1]:
+            if (row["dataset"], row["model"]) in self._accuracies:
                 self._count(row)
         self.began = time.monotonic()
+        self._say(f"{study.protocol.name}: {self.status}")
+        if self._console.is_terminal:
+            live = Live(console=self._console, get_renderable=self.render, transient=True)
+            self._shown.enter_context(live)
 
     def result(self, row: dict[str, Any]) -> None:
+        """Count a result, and show where the run is."""
         self.fresh += 1
         self._count(row)
+        dataset, draws = row["dataset"], self.study.protocol.draws
+        self._working[dataset] = None
+        if all(len(self._accuracies[dataset, own.name]) == draws for own in self.study.models):
+            del self._working[dataset]
+            best = self.best(dataset)
+            told = f"best {best[0]} {best[1]:.2%}" if best else "every model failed"
+            self._say(f"{dataset}: complete, {told}; {self.status}")
+        elif time.monotonic() - self._said >= self._every:
+            self._say(f"{dataset}, draw {row['draw']}: {self.status}")
 
     def _count(self, row: dict[str, Any]) -> None:
-        if row["draw"] >= self.study.protocol.draws:
-            return
-        self.done[row["dataset"]] += 1
-        if row["error"]:
-            self.errors += 1
-        else:
-            self.accuracies[row["dataset"], row["model"]].append(row["test_accuracy"])
+        if row["draw"] < self.study.protocol.draws:
+            self._accuracies[row["dataset"], row["model"]].append(row["test_accuracy"])
+            self.errors += bool(row["error"])
 
-    @property
-    def per_set(self) -> int:
-        """Number of results of a complete data set."""
-        return len(self.study.models) * self.study.protocol.draws
+    def _say(self, line: str) -> None:
+        self._said = time.monotonic()
+        self._console.print(line, highlight=False, soft_wrap=True, markup=False)
 
-    @property
-    def left(self) -> int:
-        """Number of missing results."""
-        return self.study.size - sum(self.done.values())
+    def render(self) -> Group:
+        """What a terminal shows: the status, and a row for each model and data set."""
+        table = Table("data set", "model", box=SIMPLE_HEAD, pad_edge=False)
+        for heading in ("done", "left", "mean accuracy"):
+            table.add_column(heading, justify="right")
+        for dataset in list(self._working):
+            best = self.best(dataset)
+            for model in self.study.models:
+                done = len(self._accuracies[dataset, model.name])
+                mean = self.mean(dataset, model.name)
+                shown = "-" if mean is None else f"{mean:.2%}"
+                figures = [str(done), str(self.study.protocol.draws - done), shown]
+                style = "bold green" if best == (model.name, mean) else ""
+                table.add_row(Text(dataset), Text(model.name), *figures, style=style)
+            table.add_section()
+        return Group(Text(self.status), table)
 
     def mean(self, dataset: str, model: str) -> float | None:
         """Mean test accuracy so far."""
-        accuracies = self.accuracies[dataset, model]
-        return sum(accuracies) / len(accuracies) if accuracies else None
+        known = [own for own in self._accuracies[dataset, model] if own is not None]
+        return sum(known) / len(known) if known else None
 
     def best(self, dataset: str) -> tuple[str, float] | None:
         """The model with the best mean so far, oracles excluded."""
@@ -70,107 +104,13 @@ class _Tally:
     @property
     def status(self) -> str:
         """One line: done, left, speed, time left, errors."""
-        left, size = self.left, self.study.size
+        size = self.study.size
+        left = size - sum(map(len, self._accuracies.values()))
         line = f"{size - left:,} of {size:,} results, {left:,} left"
         if self.fresh:
             speed = self.fresh / max(time.monotonic() - self.began, 1e-9)
             line += f", {speed:.1f} per second, {_duration(left / speed)} to go"
         return line + (f", {self.errors} failed" if self.errors else "")
-
-
-class Lines(_Tally):
-    """Prints a line at the start, when a data set is complete, and every minute."""
-
-    def __init__(self, console: Console, *, every: float = 60.0) -> None:
-        self._console = console
-        self._every = every
-        self._said = time.monotonic()
-
-    def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
-        super().start(study, rows)
-        self._say(f"{study.protocol.name}: {self.status}")
-
-    def result(self, row: dict[str, Any]) -> None:
-        super().result(row)
-        if self.done[row["dataset"]] == self.per_set:
-            best = self.best(row["dataset"])
-            told = f"best {best[0]} {best[1]:.2%}" if best else "every model failed"
-            self._say(f"{row['dataset']}: complete, {told}; {self.status}")
-        elif time.monotonic() - self._said >= self._every:
-            self._say(f"{row['dataset']}, draw {row['draw']}: {self.status}")
-
-    def _say(self, line: str) -> None:
-        self._said = time.monotonic()
-        self._console.print(line, highlight=False, soft_wrap=True, markup=False)
-
-
-class LiveTable(_Tally):
-    """A table that is redrawn in place: a row per data set, a column per model.
-
-    If the terminal is too narrow for all models, only the best one so far is shown.
-    """
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._live: Live | None = None
-
-    def __enter__(self) -> LiveTable:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._live is not None:
-            self._live.stop()
-
-    def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
-        super().start(study, rows)
-        self._live = Live(console=self._console, get_renderable=self.render, refresh_per_second=4)
-        self._live.start()
-
-    def render(self) -> RichTable:
-        """The current table; on a short terminal, only the data sets in progress."""
-        table = RichTable(title=self.study.protocol.name, caption=self.status, expand=False)
-        table.add_column("data set", no_wrap=True)
-        table.add_column("done", width=12)
-        table.add_column("left", justify="right")
-        names = max(len(named.name) for named in self.study.samples)
-        needed = sum(_word(model.name) + 3 for model in self.study.models)
-        folded = names + needed + 28 > self._console.width  # words would be broken
-        if folded:
-            table.add_column("best so far", no_wrap=True)
-        for model in () if folded else self.study.models:
-            table.add_column(model.name, justify="right", min_width=_word(model.name))
-        for dataset in self._shown():
-            best = self.best(dataset)
-            cells = [self._cell(dataset, model.name, best) for model in self.study.models]
-            if folded:
-                leader = "-" if best is None else f"{100 * best[1]:5.1f}  {best[0]}"
-                cells = [Text(leader, style="dim" if best is None else "bold green")]
-            bar = ProgressBar(total=self.per_set, completed=self.done[dataset], width=12)
-            table.add_row(dataset, bar, str(self.per_set - self.done[dataset]), *cells)
-        return table
-
-    def _shown(self) -> list[str]:
-        names = [named.name for named in self.study.samples]
-        room = max(self._console.height - 8, 3)
-        active_first = sorted(names, key=lambda name: not 0 < self.done[name] < self.per_set)
-        return [name for name in names if name in active_first[:room]]
-
-    def _cell(self, dataset: str, model: str, best: tuple[str, float] | None) -> Text:
-        mean = self.mean(dataset, model)
-        if mean is None:
-            return Text("-", style="dim")
-        leads = best is not None and mean >= best[1] - 0.001
-        return Text(f"{100 * mean:.1f}", style="bold green" if leads else "")
-
-
-def _word(name: str) -> int:
-    """Width of the longest word of a name, at least that of a number."""
-    return max(5, *map(len, name.split()))
-
-
-def display_for(console: Console) -> AbstractContextManager[LiveTable | Lines]:
-    """The display for a console, as a context manager."""
-    return LiveTable(console) if console.is_terminal else nullcontext(Lines(console))
 
 
 def _duration(seconds: float) -> str:

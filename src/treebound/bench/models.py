@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from treebound._extras import require
 from treebound.bench.samples import NamedSample
-from treebound.bench.splits import Split, split
+from treebound.bench.splits import Part, split
 from treebound.data import Column, Matrix, Sample
 from treebound.growing.options import GrowOptions
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from treebound.tree import Tree
 
-Part = Literal["train", "test", "growing", "validation"]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
@@ -58,12 +57,12 @@ class Draw:
     def __init__(self, named: NamedSample, seed: int, *, test_fraction: float = 0.15) -> None:
         self.named = named
         self.seed = seed
-        self.split: Split = split(named.sample.n_rows, seed, test_fraction)
+        self._parts = split(named.sample.n_rows, seed, test_fraction)
         self._grown: dict[tuple[GrowOptions, Part], tuple[Tree, float]] = {}
 
     def part(self, name: Part) -> Sample:
         """The rows of a part."""
-        return self.named.sample.part(getattr(self.split, name))
+        return self.named.sample.part(self._parts[name])
 
     def grown(self, options: GrowOptions, part: Part = "train") -> tuple[Tree, float]:
         """A tree grown on a part, and the CPU seconds that growing took."""
@@ -211,18 +210,19 @@ class Estimator(Learner):
         Name of the model in the results.
     estimator : classifier
         Cloned for every draw; its ``random_state``, if it has one, is set to the draw's seed.
-    takes : {"one-hot", "codes", "frame"}
-        Its input: nominal columns one-hot encoded (ordinal ones as ranks), the encoded matrix,
-        or a pandas frame with categorical dtypes.
+    takes : {"one-hot", "frame"}
+        Its input: an array with nominal columns one-hot encoded and ordinal ones as ranks, or a
+        pandas frame with categorical dtypes.
     """
 
     name: str
     estimator: Any
-    takes: Literal["one-hot", "codes", "frame"] = "one-hot"
+    takes: Literal["one-hot", "frame"] = "one-hot"
 
     def fit(self, draw: Draw) -> Fitted:
         """Fit a clone; fitting time counts as growing."""
         from sklearn.base import clone
+        from sklearn.pipeline import make_pipeline
 
         train = draw.part("train")
         form = encoded_frame if self.takes == "frame" else encoded_array
@@ -230,7 +230,7 @@ class Estimator(Learner):
         if "random_state" in estimator.get_params():
             estimator.set_params(random_state=draw.seed)
         if self.takes == "one-hot":
-            estimator = _one_hot(estimator, train.columns)
+            estimator = make_pipeline(_one_hot(train.columns), estimator)
         table = form(train.X)
         start = thread_time()
         estimator.fit(table, train.y)
@@ -249,19 +249,18 @@ class SklearnCostComplexity(Learner):
     def fit(self, draw: Draw) -> Fitted:
         """Search the alphas of the pruning path."""
         from sklearn.model_selection import GridSearchCV
+        from sklearn.pipeline import make_pipeline
         from sklearn.tree import DecisionTreeClassifier
 
         train = draw.part("train")
-        y = train.y
-        encoder = _one_hot(None, train.columns)
+        y, encoder = train.y, _one_hot(train.columns)
         wide = encoder.fit_transform(encoded_array(train.X))
         tree = DecisionTreeClassifier(criterion=self.criterion, random_state=draw.seed)
         start = thread_time()
         # rounding leaves alphas slightly below zero, which the tree rejects
         alphas = np.unique(tree.cost_complexity_pruning_path(wide, y).ccp_alphas.clip(min=0.0))
         if len(alphas) > self.most_alphas:
-            kept = np.linspace(0, len(alphas) - 1, self.most_alphas).round().astype(int)
-            alphas = alphas[kept]
+            alphas = alphas[np.linspace(0, len(alphas) - 1, self.most_alphas).round().astype(int)]
         search = GridSearchCV(tree, {"ccp_alpha": alphas}, cv=self.folds, refit=False)
         with warnings.catch_warnings():
             # some data sets have classes with fewer examples than folds
@@ -270,8 +269,8 @@ class SklearnCostComplexity(Learner):
         chosen = thread_time()
         tree.set_params(**search.best_params_).fit(wide, y)
         done = thread_time()
-        encoder.steps.append(("classifier", tree))
-        fitted = _fitted(encoder, encoded_array, train.n_classes, done - chosen)
+        both = make_pipeline(encoder, tree)
+        fitted = _fitted(both, encoded_array, train.n_classes, done - chosen)
         return replace(fitted, prune_seconds=chosen - start)
 
 
@@ -287,17 +286,14 @@ def _listed(fields: dict[str, str]) -> str:
     return ", ".join(f"{key}={value}" for key, value in sorted(fields.items()))
 
 
-def _one_hot(estimator: Any, columns: tuple[Column, ...]) -> Any:
-    """A pipeline of a one-hot encoder of the nominal columns and the estimator, if there is one."""
+def _one_hot(columns: tuple[Column, ...]) -> Any:
+    """An encoder of the nominal columns."""
     from sklearn.compose import make_column_transformer
-    from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder
 
     nominal = [at for at, column in enumerate(columns) if column.kind == "nominal"]
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    encode = make_column_transformer((encoder, nominal), remainder="passthrough")
-    last = [] if estimator is None else [("classifier", estimator)]
-    return Pipeline([("encode", encode), *last])
+    return make_column_transformer((encoder, nominal), remainder="passthrough")
 
 
 def _fitted(
@@ -329,26 +325,22 @@ def _fitted(
 
 def encoded_array(X: Matrix) -> Floats:
     """The columns as one float64 array: numbers, category codes, NaN for missing."""
-    if X.dense is not None:
-        return np.asarray(X.dense, dtype=np.float64)
-    array = np.empty((X.n_rows, len(X.columns)))
-    for at, (column, values) in enumerate(zip(X.columns, X.values, strict=True)):
-        array[:, at] = values if column.kind == "real" else np.where(values < 0, np.nan, values)
-    return array
+    columns = [
+        values if column.kind == "real" else np.where(values < 0, np.nan, values)
+        for column, values in zip(X.columns, X.values, strict=True)
+    ]
+    return np.column_stack(columns).astype(np.float64)
 
 
 def encoded_frame(X: Matrix) -> pd.DataFrame:
     """The columns as a pandas frame with categorical dtypes."""
     pandas = require("pandas", extra="study", why="Handing a data frame to an estimator")
-    columns = {}
+    frame: pd.DataFrame = pandas.DataFrame()
     for column, values in zip(X.columns, X.values, strict=True):
-        if column.kind == "real":
-            columns[column.name] = values
-        else:
-            columns[column.name] = pandas.Categorical.from_codes(
-                np.maximum(values, -1), list(column.categories or ()), column.kind == "ordinal"
-            )
-    frame: pd.DataFrame = pandas.DataFrame(columns)
+        if column.kind != "real":
+            codes, names = np.maximum(values, -1), list(column.categories or ())
+            values = pandas.Categorical.from_codes(codes, names, column.kind == "ordinal")
+        frame[column.name] = values
     return frame
 
 

@@ -5,37 +5,27 @@ from __future__ import annotations
 from importlib.resources import files
 from itertools import permutations
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from treebound._files import write_text
 from treebound._html import assembled
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet
-from treebound.bench.statistics import Difference, difference_over_sets
-from treebound.bench.summaries import TABLES, per_set, ranking, reference_model, sheets_of
-
-
-def write_page(results: Results, path: str | Path) -> Path:
-    """Write the page of a study: one HTML file with all tables and plots."""
-    write_text(path, page(results))
-    return Path(path)
+from treebound.bench.statistics import Difference, difference
+from treebound.bench.summaries import over_sets, per_set, ranking, reference_model, sheets_of
 
 
 def page(results: Results) -> str:
-    """The page of a study as HTML."""
-    title = f"treebound study: {results.study.protocol} protocol"
+    """The page of a study: one HTML document with all tables and plots."""
     folder = files("treebound.bench") / "assets"
-    scripts = ("page_tables.js", "page_plots.js", "page.js")
     return assembled(
         folder / "page.html",
-        title=title,
+        title=f"treebound study: {results.study.protocol} protocol",
         data=_content(results),
         styles=[folder / "page.css"],
-        scripts=[folder / name for name in scripts],
+        scripts=[folder / name for name in ("page_tables.js", "page_plots.js", "page.js")],
     )
 
 
@@ -45,7 +35,6 @@ def _content(results: Results) -> dict[str, Any]:
         for own in results.datasets
     ]
     used = [model for model in results.study.models if model["name"] in results.models]
-    sheets = [_sheet(sheet, results) for sheet in sheets_of(results, TABLES)]
     ranks = ranking(results)
     sets, held_out = len(datasets), 100 * results.study.settings["test_fraction"]
     return {
@@ -60,7 +49,7 @@ def _content(results: Results) -> dict[str, Any]:
         "datasets": datasets,
         "means": {name: _plain(results.means(name)) for name in QUANTITIES},
         "draws": _plain(results.cube("test_accuracy")),
-        "sheets": sheets,
+        "sheets": [_sheet(sheet, results) for sheet in sheets_of(results)],
         "ranking": ranks
         and {
             "names": results.competitors,
@@ -74,27 +63,21 @@ def _content(results: Results) -> dict[str, Any]:
 
 def _cards(results: Results) -> list[dict[str, str]]:
     """Four key figures: our model compared with the best of the others."""
-    means = results.means("test_accuracy")
     ours = reference_model(results)
-    overall = {
-        name: float(np.nanmean(means[:, results.models.index(name)]))
-        for name in results.competitors
-    }
-    others = {name: mean for name, mean in overall.items() if name != ours}
-    cards = [{"figure": f"{100 * overall[ours]:.2f} %", "text": f"mean accuracy of {ours}"}]
+    accuracy, leaves, seconds = (
+        dict(zip(results.models, over_sets(results, quantity).tolist(), strict=True))
+        for quantity in ("test_accuracy", "leaves", "prune_seconds")
+    )
+    cards = {f"mean accuracy of {ours}": f"{100 * accuracy[ours]:.2f} %"}
+    others = [name for name in results.competitors if name != ours]
     if others:
-        name = max(others, key=lambda model: others[model])
-        cards.append(
-            {"figure": f"{100 * others[name]:.2f} %", "text": f"of {name}, the best other"}
-        )
-    at = results.models.index(ours)
-    for quantity, text in (("leaves", "leaves"), ("prune_seconds", "to prune")):
-        values = results.means(quantity)[:, at]
-        if not np.isnan(values).all():
-            mean = float(np.nanmean(values))
-            figure = f"{mean:.1f}" if quantity == "leaves" else _duration(mean)
-            cards.append({"figure": figure, "text": f"{text}, mean of {ours}"})
-    return cards
+        best = max(others, key=accuracy.__getitem__)
+        cards[f"of {best}, the best other"] = f"{100 * accuracy[best]:.2f} %"
+    if not np.isnan(leaves[ours]):
+        cards[f"leaves, mean of {ours}"] = f"{leaves[ours]:.1f}"
+    if not np.isnan(seconds[ours]):
+        cards[f"to prune, mean of {ours}"] = _duration(seconds[ours])
+    return [{"figure": figure, "text": text} for text, figure in cards.items()]
 
 
 def _about(results: Results) -> list[dict[str, str]]:
@@ -147,17 +130,16 @@ def _pairs(results: Results) -> dict[str, Any]:
     means = results.means("test_accuracy")
     pairs = {}
     for first, second in permutations(results.competitors, 2):
-        a, b = results.models.index(first), results.models.index(second)
-        overall = difference_over_sets(means[:, a], means[:, b])
+        at, to = results.models.index(first), results.models.index(second)
         pairs[f"{first}|{second}"] = {
-            "all": _interval(overall),
-            "sets": [_interval(gap) for gap in per_set(results, a, b)],
+            "all": _interval(difference(means[:, at], means[:, to])),
+            "sets": [_interval(gap) for gap in per_set(results, at, to)],
         }
     return pairs
 
 
 def _interval(gap: Difference) -> dict[str, float | None]:
-    return {name: _finite(getattr(gap, name)) for name in ("mean", "low", "high")}
+    return {name: _finite(value) for name, value in vars(gap).items()}
 
 
 def _plain(values: Any) -> Any:

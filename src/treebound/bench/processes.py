@@ -13,16 +13,18 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from treebound.bench.measure import failed, measured, thread_pools
+from treebound.bench.measure import QUANTITIES, measured, versions
 from treebound.bench.models import Draw, Learner
-from treebound.bench.samples import Parcel
+from treebound.bench.samples import NamedSample
 
 Row = dict[str, Any]
 _PROGRAM = "import sys; from treebound.bench.processes import serve; serve(int(sys.argv[1]))"
@@ -30,25 +32,32 @@ _PROGRAM = "import sys; from treebound.bench.processes import serve; serve(int(s
 
 @dataclass(frozen=True)
 class Task:
-    """One draw of one table, and the models to measure on it."""
+    """One draw of one data set, and the models to measure on it."""
 
-    parcel: Parcel
+    dataset: str
+    sample: bytes  # see packed
     draw: int
     seed: int
     models: tuple[Learner, ...]
     test_fraction: float
     timeout: float | None = None
 
-    def packed(self, models: Sequence[Learner]) -> bytes:
-        """The task with some of its models, pickled; models may be defined in a notebook."""
-        from joblib import wrap_non_picklable_objects
+    def row(self, model: Learner, result: Row) -> Row:
+        """The row of a model: its quantities, or its error."""
+        place = {"dataset": self.dataset, "draw": self.draw, "seed": self.seed}
+        empty = dict.fromkeys((*QUANTITIES, "error"))
+        return {**place, "model": model.name, "versions": versions(), **empty, **result}
 
-        named = wrap_non_picklable_objects(list(models), keep_wrapper=False)
-        return pickle.dumps((self.parcel, self.draw, self.seed, named, self.test_fraction), 5)
 
-    def error(self, model: Learner, said: str) -> Row:
-        """The row of a model that failed."""
-        return failed(self.parcel.name, self.draw, self.seed, model.name, said)
+def packed(named: NamedSample) -> bytes:
+    """A pickled sample; backends do not scatter bytes to workers, which may die."""
+    return zlib.compress(pickle.dumps(named, 5), 1)
+
+
+@lru_cache(maxsize=4)  # a worker unpickles a sample once
+def _opened(sample: bytes) -> NamedSample:
+    named: NamedSample = pickle.loads(zlib.decompress(sample))
+    return named
 
 
 # Idle children, for the next study in this process: starting one takes a second or two.
@@ -69,27 +78,21 @@ class Children:
         dies twice (once may be due to lack of memory).
         """
         rows: list[Row] = []
-        deaths = 0
+        died = False
         while len(rows) < len(task.models):
             child = self._take()
             try:
-                for row in child.rows(task.packed(task.models[len(rows) :]), task.timeout):
+                for row in child.rows(replace(task, models=task.models[len(rows) :])):
                     rows.append(row)
-                    deaths = 0
+                    died = False
                 self._busy.discard(child)
                 _idle.append(child)
-            except TimeoutError:
-                self._end(child)
-                model = task.models[len(rows)]
-                said = f"no result within {task.timeout:g} s. Hint: allow more with --timeout"
-                rows.append(task.error(model, said))
             except (EOFError, ConnectionError):
                 code = self._end(child)
-                model = task.models[len(rows)]
-                deaths += 1
-                if deaths == 2:
-                    rows.append(task.error(model, f"its process died, {_ending(code)}"))
-                    deaths = 0
+                died = not died and code != -signal.SIGALRM
+                if not died:
+                    error = {"error": _ending(code, task.timeout)}
+                    rows.append(task.row(task.models[len(rows)], error))
             except BaseException:
                 self._end(child)
                 raise
@@ -116,12 +119,14 @@ class Children:
             self._end(child)
 
 
-def _ending(code: int) -> str:
+def _ending(code: int, timeout: float | None) -> str:
+    """How a process ended, in words."""
+    if code == -signal.SIGALRM and timeout is not None:
+        return f"no result within {timeout:g} s. Hint: allow more with --timeout"
     if code >= 0:
-        return f"exit code {code}"
-    with suppress(ValueError):
-        return f"signal {signal.Signals(-code).name}"
-    return f"signal {-code}"
+        return f"its process died, exit code {code}"
+    names = {own.value: own.name for own in signal.Signals}
+    return f"its process died, signal {names.get(-code, -code)}"
 
 
 # Children of a worker of a cluster, which end with it.
@@ -142,17 +147,19 @@ class _Child:
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
         theirs.close()
 
-    def rows(self, task: bytes, timeout: float | None) -> Iterator[Row]:
+    def rows(self, task: Task) -> Iterator[Row]:
         """Yield the rows of a task as they are finished."""
+        from joblib import wrap_non_picklable_objects
+
+        # models may be defined in a notebook
+        models = wrap_non_picklable_objects(list(task.models), keep_wrapper=False)
         self._pipe.send(sys.path)
-        self._pipe.send_bytes(task)
-        # The child reports when a model starts, so that startup does not count as its time.
-        while (said := self._pipe.recv()) != "done":
-            if isinstance(said, Exception):
-                raise said
-            if not self._pipe.poll(timeout):
-                raise TimeoutError
-            yield self._pipe.recv()
+        self._pipe.send_bytes(pickle.dumps(replace(task, models=models), 5))
+        for _ in task.models:
+            row = self._pipe.recv()
+            if isinstance(row, Exception):
+                raise row
+            yield row
 
     def end(self) -> int:
         """Kill the process if it is still running; return its exit code."""
@@ -167,22 +174,29 @@ class _Child:
 def serve(handle: int) -> None:
     """Measure the draws that arrive on a pipe, until it is closed: the program of a child."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too and ends its children
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends a model that takes too long
     pipe = Connection(handle)
     tasks: queue.SimpleQueue[tuple[list[str], bytes]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
-    thread_pools()  # imports common packages before any model is timed
+    # Results and times do not depend on the cores of a machine; the import is one of the pools,
+    # and no model is timed with it.
+    import sklearn.utils.parallel  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
     while True:
-        sys.path[:], task = tasks.get()
+        sys.path[:], content = tasks.get()
         try:
-            parcel, draw, seed, models, test_fraction = pickle.loads(task)
-            split = Draw(parcel.open(), seed, test_fraction=test_fraction)
+            task: Task = pickle.loads(content)
+            draw = Draw(_opened(task.sample), task.seed, test_fraction=task.test_fraction)
         except Exception as error:
             pipe.send(RuntimeError(f"A worker cannot load its task: {error!r}"))
             continue
-        for model in models:
-            pipe.send("begin")
-            pipe.send(measured(model, split, draw))
-        pipe.send("done")
+        for model in task.models:
+            signal.setitimer(signal.ITIMER_REAL, task.timeout or 0.0)
+            row = task.row(model, measured(model, draw))
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            pipe.send(row)
 
 
 def _listen(pipe: Connection, tasks: queue.SimpleQueue[tuple[list[str], bytes]]) -> None:

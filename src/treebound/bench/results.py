@@ -38,17 +38,13 @@ class Results:
     rows: list[dict[str, Any]]
 
     @classmethod
-    def read(cls, store: Store | str | Path, protocol: str | None = None) -> Results:
+    def read(cls, store: str | Path, protocol: str | None = None) -> Results:
         """Read a study of a store; the protocol, a name or key, may be left out if it has one."""
-        if not isinstance(store, Store):
-            with Store(store, must_exist=True) as opened:
-                return cls.read(opened, protocol)
-        study = store.study(protocol)
-        rows = store.rows(study.key)
+        with Store(store, must_exist=True) as opened:
+            study = opened.study(protocol)
+            rows = opened.rows(study.key)
         if not rows:
-            raise ValueError(
-                f"The study {study.protocol!r} in {str(store.path)!r} has no results yet."
-            )
+            raise ValueError(f"The study {study.protocol!r} in {str(store)!r} has no results yet.")
         return cls(study, rows)
 
     @cached_property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -10,15 +11,18 @@ from pathlib import Path
 from typing import Any, Literal
 from typing import Protocol as Interface
 
+from treebound import datasets
 from treebound._extras import require
+from treebound._validation import Number, check
 from treebound.bench.models import Learner
-from treebound.bench.processes import Children, Task, measure_draw
+from treebound.bench.processes import Children, Row, Task, measure_draw, packed
 from treebound.bench.protocols import Protocol
 from treebound.bench.protocols import protocol as protocol_of
-from treebound.bench.samples import Inferred, NamedSample, Parcel, load_samples
+from treebound.bench.samples import Inferred, NamedSample, load_sample
 from treebound.bench.store import Store, check_store
 
 Backend = Literal["local", "dask", "ray"]
+Computed = Callable[[Iterable[Task]], Iterable[list[Row]]]
 _LOSSES = 3
 
 
@@ -45,47 +49,20 @@ class Study:
         """Number of results of the whole study."""
         return len(self.samples) * len(self.models) * self.protocol.draws
 
-    def run(
-        self,
-        store: Store,
-        *,
-        jobs: int = 1,
-        backend: Backend = "local",
-        scheduler: str | None = None,
-        timeout: float | None = None,
-        observer: Observer | None = None,
-    ) -> int:
-        """Compute the results that the store does not have; return how many."""
-        store.register(self.protocol, self.samples, self.models)
-        done = store.done(self.protocol.key)
-        if observer is not None:
-            observer.start(self, store.rows(self.protocol.key))
-        added = losses = 0
-        while losses < _LOSSES:
-            before = added
-            try:
-                for row in _computed(self._tasks(done, timeout), jobs, backend, scheduler):
-                    added += store.add(self.protocol.key, row)
-                    if observer is not None:
-                        observer.result(row)
-                return added
-            except _worker_losses() as error:
-                # a worker died: retry the missing results
-                losses = 0 if added > before else losses + 1
-                lost, done = error, store.done(self.protocol.key)
-        raise RuntimeError(
-            f"Workers died {losses} times in a row without a result: {lost!r}. "
-            "Hint: run with --jobs 1, or give the workers more memory."
-        )
-
-    def _tasks(self, done: set[tuple[str, int, str]], timeout: float | None) -> Iterator[Task]:
+    def tasks(self, rows: list[Row], timeout: float | None) -> Iterator[Task]:
         """The missing models of each draw; the largest samples first, to balance the load."""
-        for named in sorted(self.samples, key=lambda own: own.size, reverse=True):
-            parcel = Parcel.of(named)
+        done = {(row["dataset"], row["draw"], row["model"]) for row in rows}
+        fraction = self.protocol.test_fraction
+        for named in sorted(self.samples, key=_size, reverse=True):
+            sample = packed(named)
             for draw, seed in enumerate(self.protocol.seeds):
                 left = tuple(m for m in self.models if (named.name, draw, m.name) not in done)
                 if left:
-                    yield Task(parcel, draw, seed, left, self.protocol.test_fraction, timeout)
+                    yield Task(named.name, sample, draw, seed, left, fraction, timeout)
+
+
+def _size(named: NamedSample) -> int:
+    return named.sample.n_rows * len(named.sample.columns)
 
 
 def run(
@@ -95,7 +72,7 @@ def run(
     models: Sequence[str] | None = None,
     draws: int | None = None,
     data: str | Path | None = None,
-    store: str | Path | Store = "results.sqlite",
+    store: str | Path = "results.sqlite",
     retry: bool = False,
     inferred: Inferred | None = None,
     jobs: int = 1,
@@ -118,9 +95,9 @@ def run(
         Number of splits of each data set; by default that of the protocol.
     data : path, optional
         Folder with the raw files of the data sets.
-    store : path or Store
-        The file of the results, created if it does not exist, or an open store. Only this process
-        writes to it, one transaction for each result.
+    store : path
+        The file of the results, created if it does not exist. Only this process writes to it, one
+        transaction for each result.
     retry : bool
         Whether to rerun failed models.
     inferred : callable, optional
@@ -147,44 +124,62 @@ def run(
     RuntimeError
         If workers die several times in a row without a result.
     """
-    if not isinstance(store, Store):
-        check_store(store)  # before the long work
+    check_store(store)  # before the long work
+    check("", {"timeout": timeout}, {"timeout": Number(0.0, open=True, optional=True)})
     chosen = protocol_of(protocol)
     chosen = chosen if draws is None else replace(chosen, draws=draws)
-    study = Study(load_samples(sets, data=data, inferred=inferred), chosen.chosen(models), chosen)
-    with ExitStack() as stack:
-        opened = store if isinstance(store, Store) else stack.enter_context(Store(store))
+    samples = [
+        own if isinstance(own, NamedSample) else load_sample(own, data=data, inferred=inferred)
+        for own in sets or datasets.list()
+    ]
+    study = Study(samples, chosen.chosen(models), chosen)
+    with Store(store) as opened:
         if retry:
             opened.forget_errors(chosen.key)
-        return study.run(
-            opened,
-            jobs=jobs,
-            backend=backend,
-            scheduler=scheduler,
-            timeout=timeout,
-            observer=observer,
-        )
+        opened.register(chosen, study.samples, study.models)
+        if observer is not None:
+            observer.start(study, opened.rows(chosen.key))
+        added = losses = 0
+        while losses < _LOSSES:
+            before, tasks = added, study.tasks(opened.rows(chosen.key), timeout)
+            try:
+                with _workers(backend, scheduler, jobs) as computed:
+                    for row in chain.from_iterable(computed(tasks)):
+                        added += opened.add(chosen.key, row)
+                        if observer is not None:
+                            observer.result(row)
+                return added
+            except _worker_losses() as error:
+                # a worker died: retry the missing results
+                lost, losses = error, 0 if added > before else losses + 1
+    raise RuntimeError(
+        f"Workers died {losses} times in a row without a result: {lost!r}. "
+        "Hint: run with --jobs 1, or give the workers more memory."
+    )
 
 
-def _computed(
-    tasks: Iterable[Task], jobs: int, backend: Backend, scheduler: str | None
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the tasks as they are finished."""
+@contextmanager
+def _workers(backend: Backend, scheduler: str | None, jobs: int) -> Iterator[Computed]:
+    """What computes tasks and gives their rows as they are finished."""
+    import joblib
+
     with ExitStack() as stack:
         if backend == "ray":
             pool = stack.enter_context(_ray_pool(scheduler, jobs))
-            yield from chain.from_iterable(pool.imap_unordered(measure_draw, tasks))
+            yield lambda tasks: pool.imap_unordered(measure_draw, tasks)
             return
-        import joblib
-
-        settings = stack.enter_context(_connected(backend, scheduler, jobs))
-        local = backend == "local"
-        measure = stack.enter_context(closing(Children())).measure if local else measure_draw
-        stack.enter_context(joblib.parallel_config(**settings))  # read where Parallel is made
-        parallel = joblib.Parallel(
-            n_jobs=jobs if local else -1, return_as="generator_unordered", batch_size=1
-        )
-        yield from chain.from_iterable(parallel(joblib.delayed(measure)(task) for task in tasks))
+        if backend == "dask":
+            client = stack.enter_context(_dask_client(scheduler, jobs))
+            where: dict[str, Any] = {"backend": "dask", "client": client, "n_jobs": -1}
+            measure = measure_draw
+        elif scheduler is None:
+            where = {"backend": "threading", "n_jobs": jobs}  # each waits for a child process
+            measure = stack.enter_context(closing(Children())).measure
+        else:
+            raise ValueError("The local backend has no scheduler. Hint: use --backend dask or ray.")
+        stack.enter_context(joblib.parallel_config(**where))  # read where Parallel is made
+        parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1)
+        yield lambda tasks: parallel(joblib.delayed(measure)(task) for task in tasks)
 
 
 @contextmanager
@@ -202,13 +197,8 @@ def _ray_pool(scheduler: str | None, jobs: int) -> Iterator[Any]:
 
 
 @contextmanager
-def _connected(backend: Backend, scheduler: str | None, jobs: int) -> Iterator[dict[str, Any]]:
-    """The settings of joblib while a backend is connected."""
-    if backend == "local":
-        if scheduler is not None:
-            raise ValueError("The local backend has no scheduler. Hint: use --backend dask or ray.")
-        yield {"backend": "threading"}  # each thread waits for a child process
-        return
+def _dask_client(scheduler: str | None, jobs: int) -> Iterator[Any]:
+    """The client of a dask cluster."""
     distributed = require("distributed", extra="dask", why="The dask backend")
     with ExitStack() as stack:
         if scheduler is None:
@@ -216,18 +206,13 @@ def _connected(backend: Backend, scheduler: str | None, jobs: int) -> Iterator[d
                 n_workers=max(jobs, 1), threads_per_worker=1, dashboard_address=None
             )
             scheduler = stack.enter_context(cluster).scheduler_address
-        client = stack.enter_context(distributed.Client(scheduler, set_as_default=False))
-        yield {"backend": "dask", "client": client}
+        yield stack.enter_context(distributed.Client(scheduler, set_as_default=False))
 
 
 def _worker_losses() -> tuple[type[BaseException], ...]:
-    """The errors of the installed backends for lost workers."""
-    from concurrent.futures import CancelledError
-    from concurrent.futures.process import BrokenProcessPool
-
-    losses: list[type[BaseException]] = [BrokenProcessPool, CancelledError]
+    """The errors for workers that a cluster has lost."""
     with suppress(ModuleNotFoundError):
         from distributed.scheduler import KilledWorker
 
-        losses.append(KilledWorker)
-    return tuple(losses)
+        return (CancelledError, KilledWorker)
+    return (CancelledError,)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import pickle
-import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from treebound.data import Kind, Sample
 
@@ -56,11 +55,6 @@ class NamedSample:
         """Number of columns of a kind."""
         return sum(column.kind == kind for column in self.sample.columns)
 
-    @property
-    def size(self) -> int:
-        """Number of values."""
-        return self.sample.n_rows * len(self.sample.columns)
-
     @cached_property
     def fingerprint(self) -> str:
         """A short hash of the data."""
@@ -70,37 +64,6 @@ class NamedSample:
         for values in (*sample.X.values, sample.y):
             digest.update(np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()[:16]
-
-
-@dataclass(frozen=True)
-class Parcel:
-    """A pickled sample, to send to a worker on this machine or another.
-
-    Backends do not scatter bytes to workers, which may die.
-    """
-
-    name: str
-    content: bytes
-
-    @classmethod
-    def of(cls, named: NamedSample) -> Parcel:
-        """Pack a sample."""
-        return cls(named.name, zlib.compress(pickle.dumps(named, 5), 1))
-
-    @lru_cache(maxsize=4)  # noqa: B019  # a worker unpickles a sample once
-    def open(self) -> NamedSample:
-        """The sample."""
-        named: NamedSample = pickle.loads(zlib.decompress(self.content))
-        return named
-
-
-def load_samples(names: Sequence[str | NamedSample] | None = None, **how: Any) -> list[NamedSample]:
-    """The samples of a study, by default the paper's 25; see :func:`load_sample`."""
-    if not names:
-        from treebound import datasets
-
-        names = [str(name) for name in datasets.list()]
-    return [own if isinstance(own, NamedSample) else load_sample(own, **how) for own in names]
 
 
 def load_sample(
@@ -156,8 +119,6 @@ def _bundled(name: str) -> NamedSample:
             f"scikit-learn ships no data set {name!r}. Hint: try one of {', '.join(BUNDLED)}."
         )
     loaded = loader()
-    sample = Sample.learn(loaded.data, loaded.target_names[loaded.target])
-    named = zip(sample.columns, loaded.feature_names, strict=True)
-    columns = tuple(replace(column, name=str(feature)) for column, feature in named)
-    title = name.removeprefix("sklearn:").replace("_", " ").title()
-    return NamedSample(name, replace(sample, X=replace(sample.X, columns=columns)), title)
+    table = pa.table(list(loaded.data.T), names=[str(own) for own in loaded.feature_names])
+    sample = Sample.learn(table, loaded.target_names[loaded.target])
+    return NamedSample(name, sample, name.removeprefix("sklearn:").replace("_", " ").title())

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -42,30 +42,28 @@ class Sheet:
     notes: Sequence[str] = field(default_factory=tuple)
 
 
-def rich_table(sheet: Sheet, columns: Sequence[int] | None = None) -> RichTable:
-    """The table for a terminal, with all columns or the first and some others."""
-    shown = list(range(1, len(sheet.header))) if columns is None else list(columns)
-    table = RichTable(box=SIMPLE_HEAD, pad_edge=False)
-    for at in [0, *shown]:
-        width = _width(sheet, at)
-        table.add_column(
-            sheet.header[at], justify="right" if at else "left", width=width, overflow="ellipsis"
-        )
-    for rows, last in ((sheet.rows, bool(sheet.footer)), (sheet.footer, False)):
-        for place, row in enumerate(rows):
-            cells = [row[at] for at in [0, *shown]]
-            texts = [Text(cell.text, style="bold green" if cell.bold else "") for cell in cells]
-            table.add_row(*texts, end_section=last and place == len(rows) - 1)
-    return table
-
-
 def print_sheet(sheet: Sheet, console: Console) -> None:
     """Print the table and its notes; a table that is too wide is split."""
     console.print(Text(sheet.title, style="bold"))
     for columns in _pieces(sheet, console.width):
-        console.print(rich_table(sheet, columns))
+        console.print(_piece(sheet, [0, *columns]))
     for note in sheet.notes:
         console.print(note, style="dim", markup=False, highlight=False)
+
+
+def _piece(sheet: Sheet, columns: Sequence[int]) -> RichTable:
+    """Some columns of the table for a terminal."""
+    table = RichTable(box=SIMPLE_HEAD, pad_edge=False)
+    for at in columns:
+        justify: Literal["left", "right"] = "right" if at else "left"
+        width = _width(sheet, at)
+        table.add_column(sheet.header[at], justify=justify, width=width, overflow="ellipsis")
+    for rows in (sheet.rows, sheet.footer):
+        for row in rows:
+            cells = [row[at] for at in columns]
+            table.add_row(*(Text(c.text, style="bold green" if c.bold else "") for c in cells))
+        table.add_section()
+    return table
 
 
 def _width(sheet: Sheet, at: int) -> int:
@@ -77,25 +75,25 @@ def _width(sheet: Sheet, at: int) -> int:
 
 
 def _pieces(sheet: Sheet, width: int) -> list[list[int]]:
-    """Split the columns into pieces that fit the width, with at least one column each.
-
-    As few pieces as possible, of about equal size.
-    """
+    """The columns after the first, in pieces that fit the width, with at least one column each."""
     room = width - _width(sheet, 0) - 2
-    needed = {at: _width(sheet, at) + 3 for at in range(1, len(sheet.header))}
+    pieces: list[list[int]] = [[]]
+    left = room
+    for at in range(1, len(sheet.header)):
+        needed = _width(sheet, at) + 3
+        if pieces[-1] and needed > left:
+            pieces.append([])
+            left = room
+        pieces[-1].append(at)
+        left -= needed
+    return pieces
 
-    def filled(most: int) -> list[list[int]]:
-        pieces: list[list[int]] = [[]]
-        for at, own in needed.items():
-            last = pieces[-1]
-            if last and (len(last) == most or sum(needed[k] for k in last) + own > room):
-                pieces.append([])
-            pieces[-1].append(at)
-        return pieces
 
-    fewest = len(filled(len(needed)))
-    sizes = range(1, len(needed) + 1)
-    return next((each for most in sizes if len(each := filled(most)) == fewest), [[]])
+def as_text(sheet: Sheet) -> str:
+    """The table as it is printed on a terminal that is as wide as any table."""
+    stream = io.StringIO()
+    print_sheet(sheet, Console(file=stream, width=220))
+    return stream.getvalue()
 
 
 def as_markdown(sheet: Sheet) -> str:
@@ -125,43 +123,42 @@ def as_csv(sheet: Sheet) -> str:
 
 def as_latex(sheets: Sequence[Sheet]) -> str:
     """The tables as a LaTeX document."""
-    tables = "\n\n".join(_latex_table(sheet) for sheet in sheets)
-    return (
-        "\\documentclass{article}\n"
-        "\\usepackage[T1]{fontenc}\n\\usepackage[utf8]{inputenc}\n"
-        "\\usepackage{booktabs}\n\\usepackage{graphicx}\n"
-        "\\usepackage[margin=2cm]{geometry}\n"
-        "\\setcounter{totalnumber}{8}\n\\renewcommand{\\topfraction}{0.95}\n"
-        "\\begin{document}\n\n"
-        f"{tables}\n\n\\end{{document}}\n"
-    )
+    return "\n\n".join([_LATEX, *map(_latex_table, sheets), "\\end{document}\n"])
+
+
+# More tables on a page than by default, or LaTeX has too many to place.
+_LATEX = r"""\documentclass{article}
+\usepackage[T1]{fontenc}
+\usepackage[utf8]{inputenc}
+\usepackage{booktabs}
+\usepackage{graphicx}
+\usepackage[margin=2cm]{geometry}
+\setcounter{totalnumber}{8}
+\renewcommand{\topfraction}{0.95}
+\begin{document}"""
 
 
 def _latex_table(sheet: Sheet) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return "    " + " & ".join(cells) + r" \\"
+    """One table, as wide as a page at most."""
 
-    def marked(cell: Cell) -> str:
-        return rf"\textbf{{{escaped(cell.text)}}}" if cell.bold else escaped(cell.text)
+    def row(cells: Sequence[Cell]) -> str:
+        texts = [rf"\textbf{{{escaped(c.text)}}}" if c.bold else escaped(c.text) for c in cells]
+        return "    " + " & ".join(texts) + r" \\"
 
-    body = [line([escaped(name) for name in sheet.header]), "    \\midrule"]
-    body += [line([marked(cell) for cell in row]) for row in sheet.rows]
-    if sheet.footer:
-        body.append("    \\midrule")
-        body += [line([marked(cell) for cell in row]) for row in sheet.footer]
     caption = escaped(" ".join([f"{sheet.title}.", *sheet.notes]))
-    columns = "l" + "r" * (len(sheet.header) - 1)
-    return "\n".join(
-        [
-            "\\begin{table}[htbp]",
-            "  \\centering\\small",
-            f"  \\caption{{{caption}}}",
-            "  \\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%",
-            f"  \\begin{{tabular}}{{{columns}}}",
-            "    \\toprule",
-            *body,
-            "    \\bottomrule",
-            "  \\end{tabular}}",
-            "\\end{table}",
-        ]
-    )
+    lines = [
+        r"\begin{table}[htbp]",
+        r"  \centering\small",
+        rf"  \caption{{{caption}}}",
+        r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        rf"  \begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}",
+        r"    \toprule",
+        row([Cell(name) for name in sheet.header]),
+        r"    \midrule",
+        *map(row, sheet.rows),
+        *([r"    \midrule", *map(row, sheet.footer)] if sheet.footer else []),
+        r"    \bottomrule",
+        r"  \end{tabular}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)

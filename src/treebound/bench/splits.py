@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,7 @@ from numpy.typing import NDArray
 from treebound._validation import Whole, check
 
 ROOT_SEED = 37
-
-
-@dataclass(frozen=True)
-class Split:
-    """The rows of one draw."""
-
-    train: NDArray[np.int64]  # in shuffled order
-    test: NDArray[np.int64]
-    growing: NDArray[np.int64]  # the training part without the validation part
-    validation: NDArray[np.int64]  # for models that prune on it; as large as the test part
+Part = Literal["train", "test", "growing", "validation"]
 
 
 def seeds_of(n_draws: int, root: int = ROOT_SEED) -> tuple[int, ...]:
@@ -35,12 +26,12 @@ def seeds_of(n_draws: int, root: int = ROOT_SEED) -> tuple[int, ...]:
     return tuple(int(generator.randint(2**31)) for _ in range(n_draws))
 
 
-def split(n: int, seed: int, fraction: float = 0.15) -> Split:
-    """Training, test and validation rows.
+def split(n: int, seed: int, fraction: float = 0.15) -> dict[Part, NDArray[np.int64]]:
+    """The rows of the parts of a draw.
 
     The rows are shuffled by the seed, and the last ``round(fraction * n)`` are the test part. The
-    validation part comes from the training rows, sorted and shuffled once more by the same seed;
-    again the last ``round(fraction * n)``.
+    training rows, sorted and shuffled once more by the same seed, are the growing and the
+    validation part, for models that prune on it: again the last ``round(fraction * n)``.
     """
     held_out = round(fraction * n)
     if held_out < 1 or n - 2 * held_out < 1:
@@ -53,7 +44,8 @@ def split(n: int, seed: int, fraction: float = 0.15) -> Split:
     train, test = rows[:-held_out], rows[-held_out:]
     again = np.sort(train)
     np.random.default_rng(seed).shuffle(again)
-    return Split(train, test, again[:-held_out], again[-held_out:])
+    growing, validation = again[:-held_out], again[-held_out:]
+    return {"train": train, "test": test, "growing": growing, "validation": validation}
 
 
 @dataclass(frozen=True)

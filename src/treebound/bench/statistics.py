@@ -1,9 +1,9 @@
 """Significance of differences between models.
 
 =========================  ======================================================================
-between two models         paired differences: over the draws of one data set with the variance
-                           corrected for overlapping training parts (Nadeau and Bengio, 2003), over
-                           data sets with Student's t and Wilcoxon's signed ranks
+between two models         paired differences by Student's t: over data sets, with Wilcoxon's
+                           signed ranks, and over the draws of one, with the variance corrected for
+                           overlapping training parts (Nadeau and Bengio, 2003)
 between all models         Friedman's test on ranks, in Iman and Davenport's form, and the critical
                            difference of Nemenyi (Demsar, 2006)
 =========================  ======================================================================
@@ -12,7 +12,7 @@ between all models         Friedman's test on ranks, in Iman and Davenport's for
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean difference, its confidence interval and the p-value of "no difference"."""
+    """A mean difference and its 95 % confidence interval."""
 
     mean: float
     low: float
     high: float
-    p_value: float
-    n: int
 
     @property
     def clear(self) -> bool:
@@ -37,52 +35,32 @@ class Difference:
         return self.low > 0 or self.high < 0
 
 
-def difference_over_draws(first: Array, second: Array, *, test_fraction: float) -> Difference:
-    """The mean of ``first - second`` over the draws of one data set.
+def difference(first: Array, second: Array, *, overlap: float = 0.0) -> Difference:
+    """The mean of ``first - second``, over data sets or over the draws of one.
 
-    Draws share training examples, so the variance of the mean is
-    ``variance * (1 / n + test / train)``; NaN pairs are dropped.
+    Draws share training examples: with ``overlap`` test rows for each training row, the variance
+    of the mean is ``variance * (1 / n + overlap)``. Pairs with a NaN are left out.
     """
     gaps = _gaps(first, second)
     n = len(gaps)
-    overlap = test_fraction / (1.0 - test_fraction)
-    error = float(np.std(gaps, ddof=1) * np.sqrt(1.0 / n + overlap)) if n > 1 else np.inf
-    return _student(gaps, error)
+    if n == 0:
+        return Difference(np.nan, np.nan, np.nan)
+    mean, reach = float(gaps.mean()), np.inf
+    if n > 1:
+        error = np.std(gaps, ddof=1) * np.sqrt(1.0 / n + overlap)
+        reach = float(stats.t.ppf(0.975, n - 1) * error)
+    return Difference(mean, mean - reach, mean + reach)
 
 
-def difference_over_sets(first: Array, second: Array) -> Difference:
-    """The mean of ``first - second`` over data sets; the p-value is Wilcoxon's."""
+def wilcoxon(first: Array, second: Array) -> float:
+    """The p-value of "no difference" by Wilcoxon's signed ranks."""
     gaps = _gaps(first, second)
-    n = len(gaps)
-    error = float(np.std(gaps, ddof=1) / np.sqrt(n)) if n > 1 else np.inf
-    result = _student(gaps, error)
     if not np.any(gaps):
-        return replace(result, p_value=1.0)
+        return 1.0
     with warnings.catch_warnings():
         # with few sets or ties SciPy warns that it uses the normal approximation
         warnings.simplefilter("ignore")
-        p_value = float(stats.wilcoxon(gaps).pvalue)
-    return replace(result, p_value=p_value)
-
-
-def _gaps(first: Array, second: Array) -> Array:
-    gaps = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    return gaps[~np.isnan(gaps)]
-
-
-def _student(gaps: Array, error: float) -> Difference:
-    """The 95 % interval by Student's t."""
-    n = len(gaps)
-    if n == 0:
-        return Difference(np.nan, np.nan, np.nan, np.nan, 0)
-    mean = float(gaps.mean())
-    if n == 1:
-        return Difference(mean, -np.inf, np.inf, np.nan, 1)
-    if error == 0.0:
-        return Difference(mean, mean, mean, 1.0 if mean == 0.0 else 0.0, n)
-    reach = float(stats.t.ppf(0.975, n - 1)) * error
-    p_value = float(2 * stats.t.sf(abs(mean) / error, n - 1))
-    return Difference(mean, mean - reach, mean + reach, p_value, n)
+        return float(stats.wilcoxon(gaps).pvalue)
 
 
 def win_tie_loss(first: Array, second: Array, *, tie: float = 0.001) -> tuple[int, int, int]:
@@ -91,6 +69,11 @@ def win_tie_loss(first: Array, second: Array, *, tie: float = 0.001) -> tuple[in
     # a gap of exactly 0.1 % is a tie, regardless of rounding
     near = np.abs(gaps) <= tie + 1e-12
     return int((gaps[~near] > 0).sum()), int(near.sum()), int((gaps[~near] < 0).sum())
+
+
+def _gaps(first: Array, second: Array) -> Array:
+    gaps = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    return gaps[~np.isnan(gaps)]
 
 
 @dataclass(frozen=True)
@@ -116,26 +99,16 @@ def rank(means: Array) -> Ranking | None:
     if k < 3 or n < 2:
         return None
     ranks = stats.rankdata(-means, axis=1)
-    chi2, f, p_value = _friedman(ranks)
+    # SciPy divides by zero where all models are level on every set
+    level = float(np.ptp(ranks)) == 0.0
+    chi2 = 0.0 if level else float(stats.friedmanchisquare(*ranks.T).statistic)
+    rest = n * (k - 1) - chi2
+    f = (n - 1) * chi2 / rest if rest > 1e-9 else np.inf
+    p_value = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
     spread = float(stats.studentized_range.ppf(0.95, k, np.inf)) / np.sqrt(2)
     reach = float(spread * np.sqrt(k * (k + 1) / (6 * n)))
     mean_ranks = ranks.mean(axis=0)
     return Ranking(mean_ranks, n, chi2, f, p_value, reach, _groups(mean_ranks, reach))
-
-
-def _friedman(ranks: Array) -> tuple[float, float, float]:
-    """Friedman's chi-squared with ties, Iman and Davenport's F, and the p-value of F."""
-    n, k = ranks.shape
-    spread = float(((ranks - (k + 1) / 2) ** 2).sum()) / (n * (k - 1))
-    if spread == 0.0:
-        return 0.0, 0.0, 1.0
-    between = float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum())
-    chi2 = n * between / spread
-    rest = n * (k - 1) - chi2
-    if rest <= 1e-12:
-        return chi2, np.inf, 0.0
-    f = (n - 1) * chi2 / rest
-    return chi2, f, float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
 
 
 def _groups(ranks: Array, reach: float) -> tuple[tuple[int, ...], ...]:

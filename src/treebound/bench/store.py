@@ -11,14 +11,13 @@ import shutil
 import sqlite3
 import struct
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import wraps
 from math import isfinite
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any
 
 from treebound._files import check_writable, may_write
 from treebound.bench.measure import QUANTITIES
@@ -30,30 +29,29 @@ from treebound.data.columns import KINDS
 _VERSION = 2
 # In the header of every store, to recognise files of other programs before opening them.
 _APPLICATION = int.from_bytes(b"tbnd")
-_MEMORY = ":memory:"
 _GREATEST = 2**32  # of counts, draws and seeds
-_SCHEMA = f"""
-CREATE TABLE study (
+_TABLES = {
+    "study": """(
     key TEXT PRIMARY KEY, protocol TEXT NOT NULL, settings TEXT NOT NULL, created TEXT NOT NULL
-);
-CREATE TABLE dataset (
+)""",
+    "dataset": """(
     study TEXT NOT NULL REFERENCES study, name TEXT NOT NULL, title TEXT NOT NULL,
     n_examples INTEGER NOT NULL, n_real INTEGER NOT NULL, n_ordinal INTEGER NOT NULL,
     n_nominal INTEGER NOT NULL, n_classes INTEGER NOT NULL, fingerprint TEXT NOT NULL,
     PRIMARY KEY (study, name)
-);
-CREATE TABLE model (
+)""",
+    "model": """(
     study TEXT NOT NULL REFERENCES study, name TEXT NOT NULL, position INTEGER NOT NULL,
     oracle INTEGER NOT NULL, settings TEXT NOT NULL, PRIMARY KEY (study, name)
-);
-CREATE TABLE result (
+)""",
+    "result": f"""(
     study TEXT NOT NULL REFERENCES study, dataset TEXT NOT NULL, draw INTEGER NOT NULL,
     model TEXT NOT NULL, seed INTEGER NOT NULL,
     {", ".join(f"{name} REAL" for name in QUANTITIES)},
     error TEXT, versions TEXT NOT NULL, finished TEXT NOT NULL,
     PRIMARY KEY (study, dataset, draw, model)
-) WITHOUT ROWID;
-"""
+) WITHOUT ROWID""",
+}
 _COLUMNS = ("dataset", "draw", "model", "seed", *QUANTITIES, "error", "versions")
 
 
@@ -72,46 +70,23 @@ class StoreError(OSError):
     """A store cannot be read or written; the message names the file."""
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _naming_the_file(method: Callable[P, R]) -> Callable[P, R]:
-    """Turn SQLite's errors (disk full, damaged, locked) into errors that name the file."""
-
-    @wraps(method)
-    def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return method(*args, **kwargs)
-        except sqlite3.Error as error:
-            store = cast(Store, args[0])
-            raise StoreError(f"The store {str(store.path)!r} cannot be used: {error}.") from None
-
-    return called
-
-
 def check_store(path: str | Path, *, must_exist: bool = False) -> None:
     """Raise unless a path is a store of results, or may become one; changes nothing."""
     file = Path(path)
-    if str(path) == _MEMORY:
-        return
-    if not file.exists():
-        if must_exist:
-            raise FileNotFoundError(
-                f"There is no store of results at {str(path)!r}. Hint: 'treebound bench' makes one."
-            )
-        check_writable(file)
-        return
-    if not file.is_file():
-        raise StoreError(f"{str(path)!r} is not a store of results: it is not a file.")
-    try:
-        with file.open("rb") as stream:
-            header = stream.read(100)
-    except OSError as error:
-        raise StoreError(f"Cannot read {str(path)!r}: {error.strerror or error}.") from None
-    reason = _refusal(header, may_be_empty=not must_exist)
-    if reason:
-        raise StoreError(f"{str(path)!r} is not a store of results: {reason}.")
+    if file.exists():
+        try:
+            with file.open("rb") as stream:
+                reason = _refusal(stream.read(100), may_be_empty=not must_exist)
+        except IsADirectoryError:
+            reason = "it is not a file"
+        except OSError as error:
+            raise StoreError(f"Cannot read {str(path)!r}: {error.strerror or error}.") from None
+        if reason:
+            raise StoreError(f"{str(path)!r} is not a store of results: {reason}.")
+    elif must_exist:
+        raise FileNotFoundError(
+            f"There is no store of results at {str(path)!r}. Hint: 'treebound bench' makes one."
+        )
     if not must_exist:
         check_writable(file)
 
@@ -129,7 +104,7 @@ def _refusal(header: bytes, *, may_be_empty: bool) -> str:
 
 
 class Store:
-    """A SQLite file of results; ``":memory:"`` keeps it in memory.
+    """A SQLite file of results.
 
     It is created if it does not exist. One that ``must_exist`` is opened for reading, and may be on
     a read-only file system. A file that is not a store is not changed.
@@ -138,7 +113,7 @@ class Store:
     def __init__(self, path: str | Path, *, must_exist: bool = False) -> None:
         self.path = Path(path)
         check_store(path, must_exist=must_exist)
-        new = str(path) != _MEMORY and not self.path.exists()
+        new = not self.path.exists()
         self._opened = ExitStack()
         try:
             self._connect(must_exist)
@@ -148,26 +123,33 @@ class Store:
                 self.path.unlink()
             raise
 
-    @_naming_the_file
     def _connect(self, must_exist: bool) -> None:
         where = f"{self._place().absolute().as_uri()}?mode=rw" if must_exist else str(self.path)
-        # statements outside a transaction are committed at once
-        connection = sqlite3.connect(where, timeout=60.0, isolation_level=None, uri=must_exist)
+        try:
+            # statements outside a transaction are committed at once
+            connection = sqlite3.connect(where, timeout=60.0, isolation_level=None, uri=must_exist)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
         self._connection = self._opened.enter_context(closing(connection))
         self._connection.row_factory = sqlite3.Row
         if not must_exist:
             with self._transaction():
-                query = "SELECT count(*) FROM sqlite_master"
-                (tables,) = self._connection.execute(query).fetchone()
-                header = (f"application_id = {_APPLICATION}", f"user_version = {_VERSION}")
-                statements = [*_SCHEMA.split(";"), *(f"PRAGMA {setting}" for setting in header)]
-                for statement in () if tables else statements:
-                    self._connection.execute(statement)
-        self._check_tables()
+                if not self._statements():
+                    for table, columns in _TABLES.items():
+                        self._execute(f"CREATE TABLE {table} {columns}")
+                    self._execute(f"PRAGMA application_id = {_APPLICATION}")
+                    self._execute(f"PRAGMA user_version = {_VERSION}")
+        present = self._statements()
+        for table, columns in _TABLES.items():
+            if present.get(table) != " ".join(f"CREATE TABLE {table} {columns}".split()):
+                raise StoreError(
+                    f"{str(self.path)!r} is not a store of results: its table {table!r} is "
+                    f"{'not there' if table not in present else 'another'}."
+                )
         if not must_exist:
             # with a write-ahead log commits need no flush, and a killed process loses none
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._execute("PRAGMA journal_mode = WAL")
+            self._execute("PRAGMA synchronous = NORMAL")
 
     def _place(self) -> Path:
         """The file to read: a copy if SQLite cannot write its log next to the store."""
@@ -180,38 +162,48 @@ class Store:
                 shutil.copyfile(beside, folder / f"store{suffix}")
         return folder / "store"
 
-    def _check_tables(self) -> None:
-        with closing(sqlite3.connect(_MEMORY)) as fresh:
-            fresh.executescript(_SCHEMA)
-            expected = _statements(fresh)
-        present = _statements(self._connection)
-        for table, statement in expected.items():
-            if present.get(table) != statement:
-                raise StoreError(
-                    f"{str(self.path)!r} is not a store of results: its table {table!r} is "
-                    f"{'not there' if table not in present else 'another'}."
-                )
+    def _statements(self) -> dict[str, str]:
+        """The statement that made each table."""
+        rows = self._execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        return {name: " ".join(str(sql).split()) for name, sql in rows}
+
+    def _execute(self, statement: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
+        """The rows that a statement gives; errors (disk full, damaged, locked) name the file."""
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
+
+    def _unusable(self, error: Exception) -> StoreError:
+        return StoreError(f"The store {str(self.path)!r} cannot be used: {error}.")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """BEGIN IMMEDIATE ... COMMIT, or ROLLBACK on an error."""
+        self._execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._execute("ROLLBACK")
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
         """Close the file and merge the write-ahead log into it."""
         with suppress(sqlite3.Error):  # commits stay in the log
             self._opened.close()
 
     # -- writing ---------------------------------------------------------------------------
 
-    @_naming_the_file
     def register(
         self, protocol: Protocol, samples: Iterable[NamedSample], models: Sequence[Learner]
     ) -> None:
         """Register the samples and models of a study, in one transaction."""
         with self._transaction():
-            self._connection.execute(
+            self._execute(
                 "INSERT OR IGNORE INTO study VALUES (?, ?, ?, ?)",
                 (protocol.key, protocol.name, json.dumps(protocol.settings), _now()),
             )
@@ -221,17 +213,16 @@ class Store:
                 self._describe("dataset", "data set", protocol.key, named.name, row)
             for model in models:
                 query = "SELECT coalesce(max(position) + 1, 0) FROM model WHERE study = ?"
-                (position,) = self._connection.execute(query, (protocol.key,)).fetchone()
+                ((position,),) = self._execute(query, (protocol.key,))
                 settings = (position, model.oracle, model.settings)
                 self._describe("model", "model", protocol.key, model.name, settings)
 
     def _describe(self, table: str, what: str, study: str, name: str, row: tuple[Any, ...]) -> None:
         """Insert a data set or a model; the last of its columns must be as it is in the store."""
         marks = ", ".join("?" * (2 + len(row)))
-        insert = f"INSERT OR IGNORE INTO {table} VALUES ({marks})"
-        self._connection.execute(insert, (study, name, *row))
+        self._execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", (study, name, *row))
         query = f"SELECT * FROM {table} WHERE study = ? AND name = ?"
-        *_, stored = self._connection.execute(query, (study, name)).fetchone()
+        ((*_, stored),) = self._execute(query, (study, name))
         if stored != row[-1]:
             raise ValueError(
                 f"The store {str(self.path)!r} holds results of another {what} named {name!r}: "
@@ -239,48 +230,21 @@ class Store:
                 "--store."
             )
 
-    @_naming_the_file
     def add(self, study: str, row: dict[str, Any]) -> bool:
-        """Write one result, in one transaction."""
-        values = [row[name] for name in _COLUMNS]
+        """Write one result, in one transaction; whether it is new."""
         names = ", ".join(("study", *_COLUMNS, "finished"))
         marks = ", ".join("?" * (len(_COLUMNS) + 2))
+        insert = f"INSERT OR IGNORE INTO result ({names}) VALUES ({marks}) RETURNING 1"
         with self._transaction():
-            cursor = self._connection.execute(
-                f"INSERT OR IGNORE INTO result ({names}) VALUES ({marks})",
-                (study, *values, _now()),
-            )
-        return cursor.rowcount == 1
+            return bool(self._execute(insert, (study, *(row[name] for name in _COLUMNS), _now())))
 
-    @_naming_the_file
-    def forget_errors(self, study: str) -> int:
+    def forget_errors(self, study: str) -> None:
         """Delete the rows of failed models, so that they run again."""
         with self._transaction():
-            cursor = self._connection.execute(
-                "DELETE FROM result WHERE study = ? AND error IS NOT NULL", (study,)
-            )
-        return cursor.rowcount
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """BEGIN IMMEDIATE ... COMMIT, or ROLLBACK on an error."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        finally:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            self._execute("DELETE FROM result WHERE study = ? AND error IS NOT NULL", (study,))
 
     # -- reading ---------------------------------------------------------------------------
 
-    @_naming_the_file
-    def done(self, study: str) -> set[tuple[str, int, str]]:
-        """Which results of a study are there."""
-        query = "SELECT dataset, draw, model FROM result WHERE study = ?"
-        return {tuple(row) for row in self._connection.execute(query, (study,))}
-
-    @_naming_the_file
     def rows(self, study: str) -> list[dict[str, Any]]:
         """All results of a study."""
         rows = self._rows("result", study, "dataset, draw, model")
@@ -291,29 +255,34 @@ class Store:
                 raise self._damaged(f"{unknown!r}, which no row of the table {table!r} describes,")
         return rows
 
-    @_naming_the_file
-    def studies(self) -> list[StoredStudy]:
-        """The studies in this file."""
-        return [self._study(row) for row in self._rows("study", None, "created, key")]
-
-    def _study(self, row: dict[str, Any]) -> StoredStudy:
+    def study(self, protocol: str | None = None) -> StoredStudy:
+        """One study of this file."""
+        studies = self._rows("study", None, "created, key")
+        matching = [s for s in studies if protocol in (None, s["protocol"], s["key"])]
+        if len(matching) != 1:
+            names = ", ".join(f"{s['protocol']} ({s['key']})" for s in studies) or "none"
+            wanted = "" if protocol is None else f" and {len(matching)} of them match {protocol!r}"
+            raise ValueError(
+                f"The store {str(self.path)!r} holds the studies: {names}{wanted}. "
+                "Hint: name one with --protocol."
+            )
+        key, name = matching[0]["key"], matching[0]["protocol"]
         try:
-            settings = dict(json.loads(row["settings"]))
+            settings = dict(json.loads(matching[0]["settings"]))
             settings["test_fraction"] = float(settings["test_fraction"])
+            if not 0.0 < settings["test_fraction"] < 1.0:
+                raise ValueError
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise self._damaged(f"the settings of the study {row['key']!r}") from None
-        datasets = self._rows("dataset", row["key"], "title")
-        models = self._rows("model", row["key"], "position")
-        return StoredStudy(row["key"], row["protocol"], settings, datasets, models)
+            raise self._damaged(f"the settings of the study {key!r}") from None
+        datasets, models = self._rows("dataset", key, "title"), self._rows("model", key, "position")
+        return StoredStudy(key, name, settings, datasets, models)
 
     def _rows(self, table: str, study: str | None, order: str) -> list[dict[str, Any]]:
         """The rows of a table, of one study; SQLite does not keep to the types of its columns."""
-        where = "" if study is None else "WHERE study = ?"
-        query = f"SELECT * FROM {table} {where} ORDER BY {order}"
-        with closing(self._connection.execute(query, () if study is None else (study,))) as cursor:
-            rows = [dict(row) for row in cursor]
-        columns = self._connection.execute(f"PRAGMA table_info({table})").fetchall()
-        for _, name, kind, required, _, key in columns:
+        where, values = ("", ()) if study is None else ("WHERE study = ?", (study,))
+        found = self._execute(f"SELECT * FROM {table} {where} ORDER BY {order}", values)
+        rows = [dict(row) for row in found]
+        for _, name, kind, required, _, key in self._execute(f"PRAGMA table_info({table})"):
             if not all(_is_of(kind, bool(required or key), row[name]) for row in rows):
                 raise self._damaged(f"column {name!r} of the table {table!r}")
         return rows
@@ -321,18 +290,6 @@ class Store:
     def _damaged(self, what: str) -> StoreError:
         """The error for content that this module does not write."""
         return StoreError(f"The store {str(self.path)!r} is damaged: {what} cannot be read.")
-
-    def study(self, protocol: str | None = None) -> StoredStudy:
-        """One study of this file."""
-        matching = [s for s in self.studies() if protocol in (None, s.protocol, s.key)]
-        if len(matching) == 1:
-            return matching[0]
-        names = ", ".join(f"{s.protocol} ({s.key})" for s in self.studies()) or "none"
-        wanted = "" if protocol is None else f" and {len(matching)} of them match {protocol!r}"
-        raise ValueError(
-            f"The store {str(self.path)!r} holds the studies: {names}{wanted}. "
-            "Hint: name one with --protocol."
-        )
 
 
 def _is_of(kind: str, required: bool, value: object) -> bool:
@@ -342,12 +299,6 @@ def _is_of(kind: str, required: bool, value: object) -> bool:
     if kind == "INTEGER":
         return isinstance(value, int) and 0 <= value <= _GREATEST
     return value is None or (isinstance(value, float) and isfinite(value))
-
-
-def _statements(connection: sqlite3.Connection) -> dict[str, str]:
-    """The statement that made each table."""
-    query = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
-    return {name: " ".join(sql.split()) for name, sql in connection.execute(query)}
 
 
 def _now() -> str:

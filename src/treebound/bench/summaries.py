@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bench.results import Results, mean_of_known
+from treebound.bench.results import Array, Results, mean_of_known
 from treebound.bench.sheets import Cell, Sheet
 from treebound.bench.statistics import (
     Difference,
     Ranking,
-    difference_over_draws,
-    difference_over_sets,
+    difference,
     rank,
+    wilcoxon,
     win_tie_loss,
 )
 
@@ -36,17 +35,33 @@ def reference_model(results: Results) -> str:
     return named[0] if named else results.competitors[0]
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2g}" if seconds < 1 else f"{seconds:.2f}"
+
+
+def _cells(values: Array, text: Callable[[float], str], bold: Any = False) -> list[Cell]:
+    """Values as they are shown; those that are missing as a dash."""
+    marks = np.broadcast_to(bold, values.shape).tolist()
+    return [
+        Cell(NONE) if np.isnan(value) else Cell(text(value), value, mark)
+        for value, mark in zip(values.tolist(), marks, strict=True)
+    ]
+
+
 # -- the paper's tables ------------------------------------------------------------------------
 
 
 def accuracy_table(results: Results) -> Sheet:
     """Mean test accuracy per data set and model, those within 0.1 % of the best in bold."""
-    means = results.means("test_accuracy")
-    best = best_cells(results)
-    rows = []
-    for at, dataset in enumerate(results.datasets):
-        cells = [_percent(mean, bold) for mean, bold in zip(means[at], best[at], strict=True)]
-        rows.append([Cell(label_of(dataset), dataset["name"]), *cells])
+    means, best = results.means("test_accuracy"), best_cells(results)
+    rows = [
+        [Cell(label_of(dataset), dataset["name"]), *_cells(means[at], _percent, best[at])]
+        for at, dataset in enumerate(results.datasets)
+    ]
     notes = [
         f"Mean test accuracy in percent over {results.n_draws} draws; a star marks data sets with "
         "ordinal or nominal columns; (examples, classes) in brackets; bold: within 0.1 of the best"
@@ -70,24 +85,26 @@ def best_cells(results: Results) -> NDArray[np.bool_]:
 
 def _summary(results: Results) -> list[list[Cell]]:
     means = results.means("test_accuracy")
-    best = best_cells(results).sum(axis=0)
+    best = dict(zip(results.models, best_cells(results).sum(axis=0).tolist(), strict=True))
     number = [
-        Cell(str(count), int(count)) if name in results.competitors else Cell(NONE)
-        for name, count in zip(results.models, best, strict=True)
+        Cell(str(best[name]), best[name]) if name in results.competitors else Cell(NONE)
+        for name in results.models
     ]
-    rows = [
-        [Cell("Number of best"), *number],
-        [Cell("Mean accuracy (%)"), *map(_percent, mean_of_known(means, 0))],
-    ]
+    accuracy = _cells(mean_of_known(means, 0), _percent)
+    rows = [[Cell("Number of best"), *number], [Cell("Mean accuracy (%)"), *accuracy]]
     if results.oracle:
         oracle = means[:, [results.models.index(results.oracle)]]
-        fraction = mean_of_known(means / oracle, 0)
-        rows.append([Cell("Mean fraction of oracle (%)"), *map(_percent, fraction)])
-    seconds = mean_of_known(results.means("prune_seconds"), 0)
-    leaves = mean_of_known(results.means("leaves"), 0)
-    rows.append([Cell("Mean pruning time (s)"), *map(_seconds, seconds)])
-    rows.append([Cell("Mean number of leaves"), *(_number(size, 2) for size in leaves)])
+        shares = _cells(mean_of_known(means / oracle, 0), _percent)
+        rows.append([Cell("Mean fraction of oracle (%)"), *shares])
+    seconds = _cells(over_sets(results, "prune_seconds"), _seconds)
+    leaves = _cells(over_sets(results, "leaves"), "{:.2f}".format)
+    rows += [[Cell("Mean pruning time (s)"), *seconds], [Cell("Mean number of leaves"), *leaves]]
     return rows
+
+
+def over_sets(results: Results, quantity: str) -> Array:
+    """Means of each model over the data sets."""
+    return mean_of_known(results.means(quantity), 0)
 
 
 def _gaps(results: Results) -> Iterator[str]:
@@ -116,27 +133,26 @@ _APPENDIX = (
 )
 
 
-def dataset_table(results: Results, name: str) -> Sheet:
+def dataset_table(results: Results, at: int) -> Sheet:
     """The appendix table of one data set: mean (deviation) of all quantities."""
-    at = [dataset["name"] for dataset in results.datasets].index(name)
-    dataset = results.datasets[at]
-    best = best_cells(results)[at]
+    dataset, best = results.datasets[at], best_cells(results)[at]
     rows = []
     for title, quantity, digits in _APPENDIX:
         means, spread = results.means(quantity)[at], results.deviations(quantity)[at]
-        bold = best if quantity == "test_accuracy" else np.zeros(len(best), dtype=bool)
+        bold = (best & (quantity == "test_accuracy")).tolist()
         cells = [
             Cell(NONE) if np.isnan(mean) else Cell(f"{mean:.{digits}f} ({std:.{digits}f})", mean, b)
-            for mean, std, b in zip(means, spread, bold.tolist(), strict=True)
+            for mean, std, b in zip(means, spread, bold, strict=True)
         ]
-        if any(cell.text != NONE for cell in cells):
+        if not np.isnan(means).all():
             rows.append([Cell(title), *cells])
     kinds = ", ".join(f"{dataset[f'n_{kind}']} {kind}" for kind in ("real", "ordinal", "nominal"))
     notes = [
         f"{dataset['n_examples']} examples, {dataset['n_classes']} classes, columns: {kinds}. "
         f"Mean (standard deviation) over {results.n_draws} draws."
     ]
-    return Sheet(f"dataset:{name}", dataset["title"], ["", *results.models], rows, (), notes)
+    key = f"dataset:{dataset['name']}"
+    return Sheet(key, dataset["title"], ["", *results.models], rows, (), notes)
 
 
 # -- other tables ------------------------------------------------------------------------------
@@ -150,7 +166,7 @@ def differences_table(results: Results) -> Sheet:
     rows = []
     for other in [name for name in results.competitors if name != model]:
         to = results.models.index(other)
-        gap = difference_over_sets(means[:, at], means[:, to])
+        gap, p_value = difference(means[:, at], means[:, to]), wilcoxon(means[:, at], means[:, to])
         clear = [result for result in per_set(results, at, to) if result.clear]
         better = sum(result.mean > 0 for result in clear)
         rows.append(
@@ -158,7 +174,7 @@ def differences_table(results: Results) -> Sheet:
                 Cell(f"{model} − {other}"),
                 Cell(f"{100 * gap.mean:+.2f}", gap.mean, gap.clear),
                 Cell(f"{100 * gap.low:+.2f} to {100 * gap.high:+.2f}"),
-                Cell(f"{gap.p_value:.3g}", gap.p_value),
+                Cell(f"{p_value:.3g}", p_value),
                 Cell(f"{better} / {len(clear) - better}"),
             ]
         )
@@ -173,26 +189,21 @@ def differences_table(results: Results) -> Sheet:
 
 def per_set(results: Results, at: int, to: int) -> list[Difference]:
     """The difference of two models on each data set, over its draws."""
+    fraction = results.study.settings["test_fraction"]
+    overlap = fraction / (1.0 - fraction)
     cube = results.cube("test_accuracy")
-    fraction = float(results.study.settings["test_fraction"])
-    return [
-        difference_over_draws(draws[:, at], draws[:, to], test_fraction=fraction) for draws in cube
-    ]
+    return [difference(draws[:, at], draws[:, to], overlap=overlap) for draws in cube]
 
 
 def wins_table(results: Results) -> Sheet:
     """Win / tie / loss counts of each pair; a tie is within 0.1 %."""
     means = results.means("test_accuracy")
-    places = [results.models.index(name) for name in results.competitors]
+    columns = {name: means[:, results.models.index(name)] for name in results.competitors}
     rows = []
-    for name, at in zip(results.competitors, places, strict=True):
-        cells = [
-            Cell(NONE)
-            if at == to
-            else Cell(" / ".join(map(str, win_tie_loss(means[:, at], means[:, to], tie=_BEST))))
-            for to in places
-        ]
-        rows.append([Cell(name), *cells])
+    for name, own in columns.items():
+        counts = {to: win_tie_loss(own, other) for to, other in columns.items()}
+        texts = [NONE if to == name else " / ".join(map(str, counts[to])) for to in columns]
+        rows.append([Cell(name), *map(Cell, texts)])
     notes = ["Data sets on which the row's model wins / ties (within 0.1 %) / loses."]
     return Sheet("wins", "Win / tie / loss", ["", *results.competitors], rows, (), notes)
 
@@ -224,24 +235,20 @@ def ranks_table(results: Results) -> Sheet | None:
 
 def cost_table(results: Results) -> Sheet:
     """Accuracy, size and time, means over data sets."""
-    columns: list[tuple[str, str, Callable[[float], Cell]]] = [
-        ("Accuracy (%)", "test_accuracy", _percent),
-        ("Log-loss", "log_loss", lambda mean: _number(mean, 3)),
-        ("Brier", "brier", lambda mean: _number(mean, 3)),
-        ("Leaves", "leaves", lambda mean: _number(mean, 1)),
-        ("Depth", "depth", lambda mean: _number(mean, 1)),
-        ("Grow (s)", "grow_seconds", _seconds),
-        ("Prune (s)", "prune_seconds", _seconds),
-        ("Certificate", "certificate", lambda mean: _number(mean, 3)),
-    ]
-    result = {key: mean_of_known(results.means(key), 0) for _, key, _ in columns}
-    rows = [
-        [Cell(name), *(show(result[key][at]) for _, key, show in columns)]
-        for at, name in enumerate(results.models)
-    ]
-    header = ["Model", *(title for title, _, _ in columns)]
+    columns: dict[str, tuple[str, Callable[[float], str]]] = {
+        "Accuracy (%)": ("test_accuracy", _percent),
+        "Log-loss": ("log_loss", "{:.3f}".format),
+        "Brier": ("brier", "{:.3f}".format),
+        "Leaves": ("leaves", "{:.1f}".format),
+        "Depth": ("depth", "{:.1f}".format),
+        "Grow (s)": ("grow_seconds", _seconds),
+        "Prune (s)": ("prune_seconds", _seconds),
+        "Certificate": ("certificate", "{:.3f}".format),
+    }
+    shown = [_cells(over_sets(results, key), text) for key, text in columns.values()]
+    rows = [[Cell(name), *cells] for name, *cells in zip(results.models, *shown, strict=True)]
     notes = [f"Means over {len(results.datasets)} data sets of means over draws."]
-    return Sheet("cost", "Accuracy, size and time", header, rows, (), notes)
+    return Sheet("cost", "Accuracy, size and time", ["Model", *columns], rows, (), notes)
 
 
 _TABLES: dict[str, Callable[[Results], Sheet | None]] = {
@@ -263,22 +270,7 @@ def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
                 f"There is no table {name!r}. Hint: the tables are {', '.join(TABLES)}."
             )
         if name == "datasets":
-            sheets += [dataset_table(results, dataset["name"]) for dataset in results.datasets]
+            sheets += [dataset_table(results, at) for at in range(len(results.datasets))]
         else:
             sheets.append(_TABLES[name](results))
     return [sheet for sheet in sheets if sheet is not None]
-
-
-# -- cells -------------------------------------------------------------------------------------
-
-
-def _percent(value: float, bold: bool = False) -> Cell:
-    return Cell(NONE) if np.isnan(value) else Cell(f"{100 * value:.2f}", float(value), bool(bold))
-
-
-def _number(value: float, digits: int) -> Cell:
-    return Cell(NONE) if np.isnan(value) else Cell(f"{value:.{digits}f}", float(value))
-
-
-def _seconds(value: float) -> Cell:
-    return replace(_number(value, 2), text=f"{value:.2g}") if value < 1 else _number(value, 2)

@@ -107,7 +107,7 @@ def check(*names: str, data: Data = None, accept: Accept = False) -> int:
 
 
 def _found_in(entry: DatasetInfo, data: Path | None) -> str:
-    if entry.shipped is not None and entry.shipped.same:
+    if entry.shipped is not None:
         return "scikit-learn"
     folder = sources.data_folder(data)
     if folder is not None and sources.find_file(entry, folder):

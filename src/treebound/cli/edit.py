@@ -59,6 +59,7 @@ def edit(
     """
     from treebound._extras import require
     from treebound.cli.models import labelled_rows, loaded_model
+    from treebound.cli.weighting import WeightOptions
     from treebound.edit import Editor
     from treebound.edit.page import EditorPage
     from treebound.edit.server import serve
@@ -80,13 +81,9 @@ def edit(
             "file to begin anew."
         )
     fitted = loaded_model(model)
-    rows = labelled_rows(fitted, data, options, target, weight_column)
-    weights = None if weight_column is None else rows.columns()[weight_column].values
-    tested = None
-    if test is not None:
-        other = labelled_rows(fitted, test, options, target)
-        tested = (other.table(), other.labels())
-    X, y = rows.table(), rows.labels()
+    table, y = labelled_rows(fitted, data, options, target, weight_column)
+    X, weights = WeightOptions(weight_column=weight_column).divided(table)
+    tested = None if test is None else labelled_rows(fitted, test, options, target)
     editor = Editor(fitted, X, y, test=tested, sample_weight=weights, autosave=steps)
     if recover:
         print_message(f"Recovered: {len(editor.recover()):,} steps of {steps}.")

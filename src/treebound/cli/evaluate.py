@@ -132,8 +132,7 @@ def certify(
         return
     rows: tuple[Any, ...] = ()
     if data is not None and (costs or kind in ("training", "prior")):
-        table = labelled_rows(loaded, data, options, target)
-        rows = (table.table(), table.labels())
+        rows = labelled_rows(loaded, data, options, target)
     if costs:
         by_label = by_class(costs, loaded.classes.tolist())
         limit = certify_cost(loaded, *rows, costs=by_label, delta=delta)
@@ -188,11 +187,10 @@ def compare(
             "Only one of the models can come on standard input, and the table is read twice. "
             "Hint: name files."
         )
-    models = [loaded_model(path) for path in (a, b)]
-    tables = [labelled_rows(model, data, options, target) for model in models]
-    comparison = compare_read(
-        (models[0], tables[0].table()), (models[1], tables[1].table()), tables[0].labels()
-    )
+    first, second = loaded_model(a), loaded_model(b)
+    table, labels = labelled_rows(first, data, options, target)
+    other, _ = labelled_rows(second, data, options, target)
+    comparison = compare_read((first, table), (second, other), labels)
     if plot is not None:
         comparison.plot().savefig(plot, bbox_inches="tight")
     if not json:

@@ -327,8 +327,7 @@ def prune(
             f"The option --leaves must be from 1 to {grown:,}, the leaves of the grown tree. "
             f"Got {leaves:,} instead."
         )
-    table = labelled_rows(loaded, data, options, target)
-    rows = (table.table(), table.labels())
+    rows = labelled_rows(loaded, data, options, target)
     if pruning == "reduced-error":
         pruned: Any = prune_model(loaded, validation=rows, pruner=pruning)
     else:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treebound.cli.options import is_database, refuse_file_options, relation_of
 from treebound.cli.output import write_result
@@ -18,7 +18,8 @@ from treebound.show.words import rules_in_words
 
 if TYPE_CHECKING:
     from treebound.cli.options import FileOptions
-    from treebound.data.files import RawTable, Source
+    from treebound.data.files import Source
+    from treebound.data.frames import Table
     from treebound.tree import Tree
 
 
@@ -60,10 +61,10 @@ def asked_columns(model: Model) -> set[str]:
 
 def labelled_rows(
     model: Model, data: Path, options: FileOptions, target: str | None, also: str | None = None
-) -> RawTable:
-    """Rows with their labels, in the columns and classes of a model; perhaps one more column."""
+) -> tuple[Table, Any]:
+    """Rows and labels, in the columns and classes of a model; perhaps with one more column."""
     (rows,) = _labelled(model, [data], options, target, also).chunks(None)
-    return rows.with_rows()
+    return rows.with_rows().table(), rows.labels()
 
 
 def tested_rows(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from treebound.model import Model as FittedModel
 
 ALARM = 3
-_MOST_PARTS = 200  # points of the plot
+_POINTS = 200  # of the plot
 
 
 @command(
@@ -60,7 +60,7 @@ def monitor(
     loaded = loaded_model(model, data)
     watched = _continued(state, _fresh(loaded, labels, alpha))
     rows = _rows(loaded, data, options, target, labels)
-    evidence = _watch(watched, loaded, *rows, in_parts=plot is not None)
+    evidence = _watch(watched, loaded, *rows, parts=1 if plot is None else _POINTS)
     if state is not None:
         write_text(state, watched.to_json() + "\n")
     if plot is not None:
@@ -129,29 +129,30 @@ def _rows(
     from treebound.data.targets import read_classes
 
     if labels:
-        labelled = labelled_rows(model, data, options, target)
-        return labelled.table(), model.classes[read_classes(labelled.labels(), model.classes)]
+        table, known = labelled_rows(model, data, options, target)
+        return table, model.classes[read_classes(known, model.classes)]
     return read_raw(str(data), schema_of(model, options), unknown="keep").with_rows().table(), None
 
 
 def _watch(
-    watched: Monitor, model: FittedModel, table: Table, labels: Any, *, in_parts: bool
+    watched: Monitor, model: FittedModel, table: Table, labels: Any, *, parts: int
 ) -> list[list[float]]:
-    """Add the rows, in parts to draw; the log evidence of each stream after each of them."""
+    """Add the rows in parts; after each, the rows so far and the log evidence of each stream."""
     import numpy as np
 
-    m = table.shape[0]
+    rows = np.arange(table.shape[0])
+    part_of = rows * parts // len(rows)
     evidence = []
-    for part in np.array_split(np.arange(m), max(1, min(m, _MOST_PARTS)) if in_parts else 1):
-        keep = np.zeros(m, dtype=bool)
-        keep[part] = True
-        watched.update_rows(model, table.rows(keep), None if labels is None else labels[part])
-        evidence.append([float(part[-1] + 1), *(stream.log_wealth for stream in watched.streams)])
+    for part in np.unique(part_of):
+        keep = part_of == part
+        watched.update_rows(model, table.rows(keep), None if labels is None else labels[keep])
+        seen = float(rows[keep][-1] + 1)
+        evidence.append([seen, *(stream.log_wealth for stream in watched.streams)])
     return evidence
 
 
 def _draw(evidence: list[list[float]], watched: Monitor, path: Path) -> None:
-    """The log evidence against each limit, and where it is an alarm."""
+    """The log evidence against the limits, of the six with the most, and where it is an alarm."""
     from math import log
 
     from treebound._extras import require
@@ -159,8 +160,8 @@ def _draw(evidence: list[list[float]], watched: Monitor, path: Path) -> None:
     pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a monitor")
     figure, ax = pyplot.subplots(layout="constrained")
     rows, *lines = zip(*evidence, strict=True)
-    most = sorted(zip(lines, watched.streams, strict=True), key=lambda pair: -max(pair[0]))[:6]
-    for line, stream in most:
+    named = zip(lines, watched.streams, strict=True)
+    for line, stream in sorted(named, key=lambda pair: -max(pair[0]))[:6]:
         ax.plot(rows, line, label=stream.name)
     ax.axhline(-log(watched.streams[0].alpha), color="crimson", ls="--", label="alarm")
     ax.set(xlabel="rows of this table", ylabel="log evidence against the limit")

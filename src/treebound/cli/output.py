@@ -90,15 +90,11 @@ def progress(what: str, quiet: bool) -> Iterator[Any]:
     if quiet or not errors.is_terminal:
         yield lambda text: None
         return
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    parts: Iterable[Any] = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*parts, console=errors, transient=True) as shown:
+    told = TextColumn("{task.description}", markup=False)  # a file name may have brackets
+    columns = (SpinnerColumn(), told, TimeElapsedColumn())
+    with Progress(*columns, console=errors, transient=True) as shown:
         task = shown.add_task(what, total=None)
         yield lambda text: shown.update(task, description=f"{what}: {text}")
 

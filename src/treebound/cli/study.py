@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
-from rich.console import Console
 
-from treebound._files import atomic_write
 from treebound.cli.app import app, console
 from treebound.cli.options import Force, Output, Switch
 from treebound.cli.output import check_output, write_result
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from treebound.datasets import Schema
 
 Words = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
-_WIDE = 220
 Format = Literal["terminal", "markdown", "latex", "csv", "html"]
 
 
@@ -76,9 +73,9 @@ def run_study(
         Do not ask whether inferred types are right.
     """
     from treebound.bench import run
-    from treebound.bench.display import display_for
+    from treebound.bench.display import Display
 
-    with _stopped_by_hand(store), display_for(console) as display:
+    with _stopped_by_hand(store), Display(console) as display:
         added = run(
             protocol=protocol,
             sets=sets,
@@ -152,9 +149,9 @@ def report(
     output
         File to write; by default the standard output (the page: report.html).
     """
-    from treebound.bench.page import write_page
+    from treebound.bench.page import page
     from treebound.bench.results import Results
-    from treebound.bench.sheets import as_csv, as_latex, as_markdown, print_sheet
+    from treebound.bench.sheets import as_csv, as_latex, as_markdown, as_text, print_sheet
     from treebound.bench.summaries import TABLES, sheets_of
 
     if form == "html":
@@ -162,26 +159,19 @@ def report(
     check_output(output, form, reads=[store], force=force)
     results = Results.read(store, protocol)
     if form == "html":
-        assert output is not None
-        console.print(f"The page is {write_page(results, output)}.", soft_wrap=True)
+        write_result(page(results), output)
+        if str(output) != "-":
+            console.print(f"The page is {output}.", soft_wrap=True)
         return
     sheets = sheets_of(results, table or (("accuracy",) if form == "csv" else TABLES))
-    if form == "terminal":
-        with _terminal(output) as screen:
-            for sheet in sheets:
-                print_sheet(sheet, screen)
+    if form == "terminal" and output is None and console.is_terminal:
+        for sheet in sheets:
+            print_sheet(sheet, console)
         return
-    each = as_markdown if form == "markdown" else as_csv
-    write_result(as_latex(sheets) if form == "latex" else "\n".join(map(each, sheets)), output)
-
-
-@contextmanager
-def _terminal(output: Path | None) -> Iterator[Console]:
-    """The console; a file or a pipe is as wide as any table."""
-    if output is not None:
-        with atomic_write(output) as stream:
-            yield Console(file=stream, width=_WIDE)
-    elif console.is_terminal:
-        yield console
+    if form == "terminal":
+        write_result("".join(map(as_text, sheets)), output)
+    elif form == "latex":
+        write_result(as_latex(sheets), output)
     else:
-        yield Console(file=sys.stdout, width=_WIDE)
+        each = as_markdown if form == "markdown" else as_csv
+        write_result("\n".join(map(each, sheets)), output)

@@ -55,15 +55,6 @@ def read_training(paths: Sequence[Path], options: TableOptions, target: str | No
         raise no_target(raw.schema.names)
     if not raw.schema.columns:
         raise ValueError(f"{raw.name} has no column to learn from beside {raw.schema.target!r}.")
-    _check_classes(raw)
-    columns = tuple(
-        _ordered_column(raw, column.name) if column.name in options.ordered else column
-        for column in raw.schema.columns
-    )
-    return replace(raw, schema=replace(raw.schema, columns=columns))
-
-
-def _check_classes(raw: RawTable) -> None:
     labels = raw.labels()
     each = [] if labels is None else labels.distinct.tolist()
     odd = [label for label in each if isinstance(label, float) and label % 1]
@@ -73,6 +64,11 @@ def _check_classes(raw: RawTable) -> None:
             f"(for example {odd[0]:g}). Hint: name another column with --target, or make classes "
             "of it."
         )
+    columns = tuple(
+        _ordered_column(raw, column.name) if column.name in options.ordered else column
+        for column in raw.schema.columns
+    )
+    return replace(raw, schema=replace(raw.schema, columns=columns))
 
 
 def _ordered_column(raw: RawTable, name: str) -> Column:

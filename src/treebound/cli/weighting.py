@@ -141,15 +141,18 @@ class AnswerThreshold:
             false, *missed = (float(part) for part in value.split(":"))
             probability = false / (false + missed[0]) if missed else false
             finite = all(Number(0.0).allows(number) for number in (false, *missed))
-            if name in labels and finite and probability <= 1.0 and len(missed) <= 1:
-                return cls(labels[name], probability, (false, missed[0]) if missed else None)
         except (ValueError, ZeroDivisionError):
-            pass
-        raise ValueError(
-            "The option --threshold must be LABEL=PROBABILITY, a class and a number from 0 to 1, "
-            "or LABEL=FALSE:MISSED, the costs of answering the class falsely and of missing it. "
-            f"Got {text!r} instead. Hint: the classes are {', '.join(list(labels)[:20])}."
-        )
+            finite = False
+        if not finite or name not in labels or probability > 1.0 or len(missed) > 1:
+            raise ValueError(
+                "The option --threshold must be LABEL=PROBABILITY, a class and a number from 0 to "
+                "1, or LABEL=FALSE:MISSED, the costs of answering the class falsely and of missing "
+                f"it. Got {text!r} instead. Hint: the classes are {', '.join(list(labels)[:20])}."
+            )
+        if not missed:
+            return cls(labels[name], probability, None)
+        probability = _of_weighted(model, list(labels).index(name), probability)
+        return cls(labels[name], probability, (false, missed[0]))
 
     def applied(self, model: Model) -> Model:
         """The model that answers the class where its probability is at least that."""
@@ -178,3 +181,17 @@ class AnswerThreshold:
             f"{answer} Errors cost {figures['cost']:.3g} for each row, without this threshold "
             f"{figures['cost_without_threshold']:.3g}."
         )
+
+
+def _of_weighted(model: Model, at: int, probability: float) -> float:
+    """A threshold as the model sees it, whose probabilities are of rows with class weights."""
+    factors = model.tree.factors
+    if factors is None:
+        return probability
+    if len(factors) > 2:
+        raise ValueError(
+            "The option --threshold takes no costs for a model of more than two classes that were "
+            "weighted. Hint: fit without --class-weight, or with --costs."
+        )
+    own, others = probability * factors[at], (1.0 - probability) * factors[1 - at]
+    return float(own / (own + others))

@@ -7,7 +7,6 @@ order of the columns does not matter.
 import numpy as np
 
 from libc.stdint cimport int8_t, int16_t, int32_t, uint64_t
-from libc.string cimport memcpy
 
 ctypedef fused real:
     float
@@ -25,24 +24,59 @@ ctypedef fused code:
     int16_t
     int32_t
 
-# The bits of every missing number.
-cdef uint64_t MISSING = 0x7FF8000000000000
 # The step of splitmix64 from one state to the next.
 cdef uint64_t STEP = 0x9E3779B97F4A7C15
 
 
-cdef inline uint64_t _bits(double value) noexcept nogil:
-    """The bits of a number: one zero and one NaN."""
-    cdef uint64_t bits
-    cdef double positive = value + 0.0
-    memcpy(&bits, &positive, 8)
-    return MISSING if value != value else bits
+cdef extern from *:
+    """
+    #include <stddef.h>
+    #include <stdint.h>
+    #include <string.h>
+    #include "_processor.h"
 
+    /* The bits of a number: one zero and one NaN. */
+    static inline uint64_t bits_of(double value)
+    {
+        uint64_t bits;
+        double positive = value + 0.0;
+        memcpy(&bits, &positive, 8);
+        return value != value ? 0x7FF8000000000000u : bits;
+    }
 
-cdef inline uint64_t _folded(double value) noexcept nogil:
-    """The bits with the high half upon the low one."""
-    cdef uint64_t bits = _bits(value)
-    return bits ^ (bits >> 32)
+    /* The bits with the high half upon the low one. */
+    static inline uint64_t folded(double value)
+    {
+        uint64_t bits = bits_of(value);
+        return bits ^ (bits >> 32);
+    }
+
+    #define ADD_TERMS(name, value_t) \\
+    FOR_THIS_PROCESSOR \\
+    static void name( \\
+        const value_t *restrict values, const uint64_t *restrict keys, ptrdiff_t n_rows, \\
+        ptrdiff_t width, uint64_t *restrict hashes) \\
+    { \\
+        for (ptrdiff_t i = 0; i < n_rows; i++, values += width) { \\
+            uint64_t total = 0; \\
+            for (ptrdiff_t j = 0; j < width; j++) \\
+                total += folded((double)values[j]) * keys[j]; \\
+            hashes[i] += total; \\
+        } \\
+    }
+    ADD_TERMS(add_doubles, double)
+    ADD_TERMS(add_floats, float)
+    """
+    uint64_t bits_of(double value) noexcept nogil
+    uint64_t folded(double value) noexcept nogil
+    void add_doubles(
+        const double* values, const uint64_t* keys, Py_ssize_t n_rows, Py_ssize_t width,
+        uint64_t* hashes,
+    ) noexcept nogil
+    void add_floats(
+        const float* values, const uint64_t* keys, Py_ssize_t n_rows, Py_ssize_t width,
+        uint64_t* hashes,
+    ) noexcept nogil
 
 
 cdef inline uint64_t _mixed(uint64_t z) noexcept nogil:
@@ -54,16 +88,13 @@ cdef inline uint64_t _mixed(uint64_t z) noexcept nogil:
 
 def add_rows(const real[:, ::1] X, const uint64_t[::1] keys, uint64_t[::1] hashes):
     """Add columns of numbers that stand row by row."""
-    cdef Py_ssize_t i, j, width = X.shape[1]
-    cdef const real* row
-    cdef uint64_t total
+    if not X.shape[0] or not X.shape[1]:
+        return
     with nogil:
-        for i in range(X.shape[0]):
-            row = &X[i, 0]
-            total = 0
-            for j in range(width):
-                total += _folded(row[j]) * keys[j]
-            hashes[i] += total
+        if real is double:
+            add_doubles(&X[0, 0], &keys[0], X.shape[0], X.shape[1], &hashes[0])
+        else:
+            add_floats(&X[0, 0], &keys[0], X.shape[0], X.shape[1], &hashes[0])
 
 
 def add_column(const real[:] values, uint64_t key, uint64_t[::1] hashes):
@@ -71,7 +102,7 @@ def add_column(const real[:] values, uint64_t key, uint64_t[::1] hashes):
     cdef Py_ssize_t i
     with nogil:
         for i in range(values.shape[0]):
-            hashes[i] += _folded(values[i]) * key
+            hashes[i] += folded(values[i]) * key
 
 
 def add_codes(const code[:] codes, const uint64_t[::1] terms, uint64_t[::1] hashes):
@@ -95,7 +126,7 @@ def chain_column(const number[:] values, uint64_t[::1] keys):
     cdef Py_ssize_t i
     with nogil:
         for i in range(values.shape[0]):
-            keys[i] = _mixed((keys[i] ^ _mixed(_bits(values[i]) + STEP)) + STEP)
+            keys[i] = _mixed((keys[i] ^ _mixed(bits_of(values[i]) + STEP)) + STEP)
 
 
 def text_words(list texts):

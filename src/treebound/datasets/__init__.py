@@ -1,12 +1,12 @@
 """The paper's 25 data sets, and tables of the user.
 
-``load`` one of ``list()``, get ``info`` about it, ``fetch`` its file; ``read_table`` and
-``iter_table`` read any CSV file, Parquet file or frame, with an optional schema file.
+``load`` one of ``list()``, get ``info`` about it, ``fetch`` its file; ``read_table`` reads any CSV
+file, Parquet file or frame, with an optional schema file.
 """
 
 from treebound.data.schema import Schema, SchemaError, read_schema
 from treebound.datasets.loaders import load
-from treebound.datasets.reading import Dataset, iter_table, read_table
+from treebound.datasets.reading import Dataset, read_table
 from treebound.datasets.registry import DatasetInfo, info
 from treebound.datasets.registry import names as _names
 from treebound.datasets.sources import DatasetError, fetch
@@ -22,7 +22,6 @@ __all__ = [
     "SchemaError",
     "fetch",
     "info",
-    "iter_table",
     "load",
     "read_schema",
     "read_table",

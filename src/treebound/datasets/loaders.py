@@ -10,16 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from treebound._extras import require
-from treebound._validation import OneOf, check
 from treebound.data.columns import KINDS
 from treebound.data.files import RawTable
-from treebound.data.schema import Schema
 from treebound.data.text import text_tables
 from treebound.datasets.reading import Dataset, frame_of, label_series
-from treebound.datasets.registry import DatasetInfo, Typing, info
+from treebound.datasets.registry import DatasetInfo, Shipped, Typing, info
 from treebound.datasets.sources import DatasetError, file_bytes
-
-_SOURCES = (None, "sklearn", "folder", "cache", "network")
 
 
 def load(
@@ -28,9 +24,11 @@ def load(
     typing: Typing = "paper",
     data: str | os.PathLike[str] | None = None,
     accept: bool = False,
-    source: str | None = None,
 ) -> Dataset:
     """Load one of the paper's data sets.
+
+    It is taken from scikit-learn if its files equal UCI's (wine, breast cancer), else from the
+    folder, the cache or the network.
 
     Parameters
     ----------
@@ -43,10 +41,6 @@ def load(
         A folder with the files, ``<name>/<file>``; by default ``TREEBOUND_DATA``.
     accept : bool
         Accept a file with another checksum if that of UCI's own file was never recorded.
-    source : {None, "sklearn", "folder", "cache", "network"}
-        Where to look. None: scikit-learn's files if they equal UCI's (wine, breast cancer), then
-        the folder, the cache and the network. ``load("iris", source="sklearn")`` gives
-        scikit-learn's iris, which differs from UCI's in rows 35 and 38.
 
     Returns
     -------
@@ -67,36 +61,30 @@ def load(
     """
     entry = info(name)
     schema = entry.schema(typing)
-    check("load", {"source": source}, {"source": OneOf(_SOURCES)})
-    shipped_same = entry.shipped is not None and entry.shipped.same
-    if source == "sklearn" or (source is None and shipped_same):
-        table, where = _shipped(entry), "scikit-learn"
+    if entry.shipped is not None:
+        table, where = _shipped(entry, entry.shipped), "scikit-learn"
     else:
-        payload, where = file_bytes(entry, data=data, accept=accept, source=source)
-        try:
-            table = (
-                next(text_tables(io.BytesIO(payload), entry.declared, None, where))
-                if entry.sheet is None
-                else _sheet(entry, payload)
-            )
-        except ValueError as error:
-            raise DatasetError(f"The data set {entry.name!r} cannot be read: {error}") from None
-    dataset = _typed(entry, schema, table, where)
-    _compare_with_paper(entry, dataset)
-    return dataset
-
-
-def _typed(entry: DatasetInfo, schema: Schema, table: pa.Table, where: str) -> Dataset:
-    shipped = where == "scikit-learn"
-    raw = RawTable(f"{where}, of the data set {entry.name!r}", table, not shipped, schema)
+        payload, path = file_bytes(entry, data=data, accept=accept)
+        table, where = _read(entry, payload, str(path)), str(path)
+    texts = entry.shipped is None
+    raw = RawTable(f"{where}, of the data set {entry.name!r}", table, texts, schema)
     try:
         frame, labels = frame_of(raw), label_series(raw.labels())
     except ValueError as error:
         raise DatasetError(str(error)) from None
-    notes = entry.notes
-    if shipped and entry.shipped is not None and not entry.shipped.same:
-        notes = f"From scikit-learn, which differs from UCI's file. {notes}"
-    return Dataset(entry.name, entry.title, frame, labels, schema, where, notes)
+    dataset = Dataset(entry.name, entry.title, frame, labels, schema, where, entry.notes)
+    _compare_with_paper(entry, dataset)
+    return dataset
+
+
+def _read(entry: DatasetInfo, payload: bytes, where: str) -> pa.Table:
+    """The texts of a file, with the registry's names."""
+    try:
+        if entry.sheet is not None:
+            return _sheet(entry, payload)
+        return next(text_tables(io.BytesIO(payload), entry.declared, None, where))
+    except ValueError as error:
+        raise DatasetError(f"The data set {entry.name!r} cannot be read: {error}") from None
 
 
 def _sheet(entry: DatasetInfo, payload: bytes) -> pa.Table:
@@ -113,17 +101,13 @@ def _sheet(entry: DatasetInfo, payload: bytes) -> pa.Table:
     return pa.table(texts, names=list(names))
 
 
-def _shipped(entry: DatasetInfo) -> pa.Table:
+def _shipped(entry: DatasetInfo, shipped: Shipped) -> pa.Table:
     """scikit-learn's copy, with the registry's names."""
-    if entry.shipped is None:
-        raise DatasetError(
-            f"scikit-learn does not ship the data set {entry.name!r}. Hint: leave out 'source'."
-        )
     from sklearn import datasets as sklearn_datasets
 
-    bunch = getattr(sklearn_datasets, entry.shipped.loader)()
+    bunch = getattr(sklearn_datasets, shipped.loader)()
     columns = dict(zip(entry.declared.names, bunch.data.T, strict=True))
-    classes = [entry.shipped.classes[code] for code in bunch.target]
+    classes = [shipped.classes[code] for code in bunch.target]
     return pa.table({**columns, str(entry.declared.target): classes})
 
 

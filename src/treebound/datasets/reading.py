@@ -1,9 +1,8 @@
-"""Tables of the user as pandas frames with typed columns, whole or in chunks."""
+"""Tables of the user as pandas frames with typed columns."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treebound._extras import require
-from treebound._validation import Whole, check
 from treebound.data.columns import landscape_of
-from treebound.data.files import RawTable, Source, as_schema, read_raw
+from treebound.data.files import RawTable, read_raw
 from treebound.data.raw import RawColumn
 from treebound.data.schema import Schema
 from treebound.data.targets import Labels
@@ -97,7 +95,6 @@ def read_table(
     schema: Schema | str | os.PathLike[str] | None = None,
     *,
     target: str | None = None,
-    unknown: str = "error",
 ) -> Dataset:
     """Read a table with typed columns.
 
@@ -112,8 +109,6 @@ def read_table(
         if ordered, else nominal; dates, lists and the like are ignored.
     target : str, optional
         The column to predict; overrides that of the schema.
-    unknown : {"error", "keep"}
-        What to do with a value that is not a declared category, see :func:`iter_table`.
 
     Returns
     -------
@@ -135,45 +130,9 @@ def read_table(
     >>> table.target.tolist()
     ['no', 'yes']
     """
-    read = read_raw(table, schema, target=target, unknown=unknown)
+    read = read_raw(table, schema, target=target)
     name, frame, target_series = read.name, frame_of(read), label_series(read.labels())
     return Dataset(Path(name).stem, name, frame, target_series, read.schema, source=name)
-
-
-def iter_table(
-    table: Any,
-    schema: Schema | str | os.PathLike[str],
-    chunk_rows: int = 100_000,
-    *,
-    unknown: str = "keep",
-) -> Iterator[pd.DataFrame]:
-    """Read a table in chunks, for tables larger than memory.
-
-    Parameters
-    ----------
-    table : path-like, "-" or data frame
-        As for :func:`read_table`.
-    schema : Schema or path-like
-        The columns to read; others are skipped, the target is not needed.
-    chunk_rows : int
-        Rows per chunk (the last may have fewer). A table without rows is one empty chunk.
-    unknown : {"keep", "error"}
-        How to handle a value that is not a declared category: keep it, in a column of plain
-        values (but a text among numbers is an error), or raise an error that names the row.
-
-    Yields
-    ------
-    pandas.DataFrame
-        The columns of the schema in its order. The index counts the rows from 0.
-    """
-    check("iter_table", {"chunk_rows": chunk_rows}, {"chunk_rows": Whole(1)})
-    done = 0
-    source = Source(table, as_schema(schema), unknown=unknown, complete=False)
-    for read in source.chunks(chunk_rows):
-        frame = frame_of(read)
-        frame.index = frame.index + done
-        done += len(frame)
-        yield frame
 
 
 def frame_of(read: RawTable) -> pd.DataFrame:

@@ -34,11 +34,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class Shipped:
-    """A copy in scikit-learn: its loader, its classes by code, whether it equals UCI's file."""
+    """A copy in scikit-learn that equals UCI's file: its loader, its classes by code."""
 
     loader: str
     classes: tuple[Any, ...]
-    same: bool
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def _read(name: str) -> DatasetInfo:
         citation=document["citation"],
         size=source["bytes"],
         **{key: source.get(key) for key in kept},
-        shipped=shipped and Shipped(**{**shipped, "classes": tuple(shipped["classes"])}),
+        shipped=shipped and Shipped(shipped["loader"], tuple(shipped["classes"])),
         counts=Counts(**counts, classes=tuple(paper["class_counts"])),
         declared=_schema(document, {}),
         paper=_in_text_order(_schema(document, paper.get("columns", {}))),

@@ -59,38 +59,13 @@ def find_file(entry: DatasetInfo, folder: Path) -> Path | None:
 
 
 def file_bytes(
-    entry: DatasetInfo,
-    *,
-    data: Folder | None = None,
-    accept: bool = False,
-    source: str | None = None,
-) -> tuple[bytes, str]:
-    """The checked bytes of a data set's file, and their source.
+    entry: DatasetInfo, *, data: Folder | None = None, accept: bool = False
+) -> tuple[bytes, Path]:
+    """The checked bytes of a data set's file, and where it is.
 
-    Looks in the data folder, then in the cache, then at UCI (downloads are cached). ``source``
-    limits the search to ``"folder"``, ``"cache"`` or ``"network"``.
+    Looks in the data folder, then in the cache, then at UCI (downloads are cached).
     """
-    folder = data_folder(data) if source in (None, "folder") else None
-    path = None if folder is None else find_file(entry, folder)
-    if path is None and source in (None, "cache"):
-        folder = cache_folder()
-        path = find_file(entry, folder)
-    if path is not None:
-        try:
-            return _read_checked(entry, path, accept), str(path)
-        except DatasetError as error:
-            if source is not None or folder != cache_folder():
-                raise
-            warnings.warn(f"{error} It is downloaded again.", UserWarning, stacklevel=3)
-    if source in ("folder", "cache"):
-        here = "No data folder is named" if folder is None else f"There is no such file in {folder}"
-        raise DatasetError(
-            f"{here}: {entry.name}/{entry.file} of the data set {entry.name!r}. "
-            f"{_by_hand(entry, folder)}"
-        )
-    payload = _download(entry, accept)
-    _keep(entry, payload, cache_folder())
-    return payload, url_of(entry)
+    return _located(entry, data_folder(data), cache_folder(), accept)
 
 
 def fetch(name: str, *, data: Folder | None = None, accept: bool = False) -> Path:
@@ -111,12 +86,27 @@ def fetch(name: str, *, data: Folder | None = None, accept: bool = False) -> Pat
     Path
         The file.
     """
-    entry, named = info(name), data_folder(data)
-    places = [place for place in (named, cache_folder() if data is None else None) if place]
-    for path in filter(None, (find_file(entry, place) for place in places)):
-        _read_checked(entry, path, accept)
-        return path
-    return _keep(entry, _download(entry, accept, folder=places[-1]), places[-1])
+    folder = data_folder(data)
+    keep = cache_folder() if data is None or folder is None else folder
+    return _located(info(name), folder, keep, accept)[1]
+
+
+def _located(
+    entry: DatasetInfo, folder: Path | None, keep: Path, accept: bool
+) -> tuple[bytes, Path]:
+    """The checked bytes of a file in one of two folders; one that is in neither is downloaded."""
+    for place in dict.fromkeys((folder or keep, keep)):
+        path = find_file(entry, place)
+        if path is None:
+            continue
+        try:
+            return _read_checked(entry, path, accept), path
+        except DatasetError as error:
+            if place == folder:
+                raise
+            warnings.warn(f"{error} It is downloaded again.", UserWarning, stacklevel=4)
+    payload = _download(entry, accept, keep)
+    return payload, _keep(entry, payload, keep)
 
 
 def url_of(entry: DatasetInfo) -> str:
@@ -190,7 +180,7 @@ def _note(path: Path) -> Path:
 # -- the network ---------------------------------------------------------------------------
 
 
-def _download(entry: DatasetInfo, accept: bool, *, folder: Path | None = None) -> bytes:
+def _download(entry: DatasetInfo, accept: bool, folder: Path) -> bytes:
     pooch = require("pooch", extra="study", why="Downloading data sets")
     url = url_of(entry)
     with tempfile.TemporaryDirectory() as scratch:

@@ -5,7 +5,7 @@ chosen from a sample of the values. A smooth column is mapped by a table of cell
 column of repeated values by the same table and two comparisons, any other by binary search.
 
 Coding has no branches. A smooth column takes 1 to 2 ns per value: its cell is computed and looked
-up in the table. Four such columns that lie side by side in memory are coded together, row by row.
+up in the table. Such columns that lie side by side in memory are read together, row by row.
 """
 
 cdef enum:
@@ -47,12 +47,12 @@ cdef extern from "_loops.h":
         const double* values, Py_ssize_t n, double low, double rate, double top, int32_t* cells
     ) noexcept nogil
     void cells_of_doubles(
-        const char* first, Py_ssize_t stride, Py_ssize_t n, const double* low, const double* rate,
-        const double* top, int32_t* cells,
+        const char* first, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t width, const double* low,
+        const double* rate, const double* top, int32_t* cells,
     ) noexcept nogil
     void cells_of_floats(
-        const char* first, Py_ssize_t stride, Py_ssize_t n, const double* low, const double* rate,
-        const double* top, int32_t* cells,
+        const char* first, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t width, const double* low,
+        const double* rate, const double* top, int32_t* cells,
     ) noexcept nogil
 
 cdef enum:
@@ -63,7 +63,9 @@ cdef enum:
     FEW_VALUES = 255     # so few values get a bin each, even beyond the limit of bins
     MOST_SAMPLED = 65535
     CHUNK = 512          # values coded together
-    BLOCK = 512          # rows coded at a time: a C-ordered matrix is read once, not once a column
+    BLOCK = 512          # rows coded at a time, and
+    BESIDE = 32          # columns: a C-ordered matrix is read once, and as it lies in memory
+    TAKEN = 1024         # rows taken at a time, for the same reason
 
 ctypedef fused code_t:
     uint8_t
@@ -454,66 +456,6 @@ cdef Py_ssize_t bin_of(const Coder* coder, double value) noexcept nogil:
     return bin
 
 
-cdef bint side_by_side(const Coder** coders, const Source** sources) noexcept nogil:
-    """Whether four columns are neighbours in a matrix and are all coded by cells."""
-    cdef Py_ssize_t size = sizeof(double) if sources[0].type == FLOAT64 else sizeof(float)
-    cdef int lane
-    for lane in range(LANES):
-        if (
-            coders[lane].way != BY_CELL
-            or sources[lane].type > FLOAT32
-            or sources[lane].type != sources[0].type
-            or sources[lane].stride != sources[0].stride
-            or sources[lane].first != sources[0].first + lane * size
-        ):
-            return False
-    return True
-
-
-cdef inline void find_four(
-    const Coder** coders, const Source** sources, Py_ssize_t start, Py_ssize_t stop,
-    code_t* codes, Extent** extents,
-) noexcept nogil:
-    """Code the rows of four columns that are `side_by_side`; ``codes`` begins with row 0."""
-    cdef int32_t[CHUNK] places
-    cdef double[LANES] low, rate, top
-    cdef const uint16_t* a = coders[0].cells
-    cdef const uint16_t* b = coders[1].cells
-    cdef const uint16_t* c = coders[2].cells
-    cdef const uint16_t* d = coders[3].cells
-    cdef const Source* source = sources[0]
-    cdef Py_ssize_t i, size
-    cdef uint16_t[LANES] four
-    cdef const char* first
-    cdef int lane
-    for lane in range(LANES):
-        low[lane] = coders[lane].low
-        rate[lane] = coders[lane].rate
-        top[lane] = <double>(coders[lane].n_cells - 1)
-    while start < stop:
-        size = min(<Py_ssize_t>(CHUNK // LANES), stop - start)
-        first = source.first + start * source.stride
-        if source.type == FLOAT64:
-            cells_of_doubles(first, source.stride, size, low, rate, top, places)
-        else:
-            cells_of_floats(first, source.stride, size, low, rate, top, places)
-        for i in range(size):
-            four[0] = a[places[LANES * i]]
-            four[1] = b[places[LANES * i + 1]]
-            four[2] = c[places[LANES * i + 2]]
-            four[3] = d[places[LANES * i + 3]]
-            if (four[0] | four[1] | four[2] | four[3]) & BEYOND:
-                for lane in range(LANES):
-                    if four[lane] & BEYOND:
-                        four[lane] = look_beyond(
-                            coders[lane], four[lane], value_at(sources[lane], start + i),
-                            extents[lane],
-                        )
-            for lane in range(LANES):
-                codes[LANES * (start + i) + lane] = <code_t>four[lane]
-        start += size
-
-
 # -- bins of a table that is never in memory at once ------------------------------------------
 
 cdef Source source_of(values, int kind):
@@ -532,6 +474,27 @@ cdef Source source_of(values, int kind):
         source.type = INT8 if view.itemsize == 1 else INT16 if view.itemsize == 2 else INT32
     PyBuffer_Release(&view)
     return source
+
+
+def take_rows(columns, const uint32_t[::1] rows, targets, Py_ssize_t first):
+    """Copy some rows of columns to other columns of the same types, from a place on."""
+    cdef Py_ssize_t n = rows.shape[0], start, i, size
+    cdef const char* place
+    cdef Source source
+    cdef char* to
+    for start in range(0, n, TAKEN):
+        for values, target in zip(columns, targets):
+            source, size = source_of(values, 0), values.itemsize
+            to = <char*><size_t>target.ctypes.data + (first + start) * size
+            for i in range(start, min(start + TAKEN, n)):
+                place = source.first + rows[i] * source.stride
+                if size == 8:
+                    (<uint64_t*>to)[0] = (<const uint64_t*>place)[0]
+                elif size == 4:
+                    (<uint32_t*>to)[0] = (<const uint32_t*>place)[0]
+                else:
+                    memcpy(to, place, size)
+                to += size
 
 
 def keys_of(const double[::1] values):

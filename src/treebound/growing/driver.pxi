@@ -50,10 +50,6 @@ cdef class Nodes:
     cdef bint in_order
 
     def __cinit__(self, Py_ssize_t n_classes, bint in_order):
-        self.nodes = NULL
-        self.counts = NULL
-        self.limits = NULL
-        self.frontier = NULL
         self.n_classes = n_classes
         self.in_order = in_order
 
@@ -161,23 +157,25 @@ cdef class Nodes:
         cdef int32_t[::1] order = np.empty(self.n_nodes, dtype=np.int32)
         cdef int32_t[::1] place = np.empty(self.n_nodes, dtype=np.int32)
         cdef Py_ssize_t n = self.preorder(order, place), new, k
-        cdef int32_t[::1] feature = np.empty(n, dtype=np.int32)
-        cdef double[::1] threshold = np.empty(n)
-        cdef int32_t[::1] category = np.empty(n, dtype=np.int32)
-        cdef uint8_t[::1] missing_left = np.empty(n, dtype=np.uint8)
-        cdef int32_t[::1] left = np.full(n, -1, dtype=np.int32)
-        cdef int32_t[::1] right = np.full(n, -1, dtype=np.int32)
-        cdef int64_t[:, ::1] counts = np.empty((n, self.n_classes), dtype=np.int64)
-        cdef int64_t[::1] rows = np.empty(n, dtype=np.int64)
+        arrays = {
+            name: np.full(n, -1, dtype=np.int32) for name in ("feature", "category", "left", "right")
+        } | {
+            "threshold": np.full(n, NAN), "missing_left": np.zeros(n, dtype=bool),
+            "counts": np.empty((n, self.n_classes), dtype=np.int64),
+            "rows": np.empty(n, dtype=np.int64),
+        }
+        cdef int32_t[::1] feature = arrays["feature"], category = arrays["category"]
+        cdef int32_t[::1] left = arrays["left"], right = arrays["right"]
+        cdef double[::1] threshold = arrays["threshold"]
+        cdef uint8_t[::1] missing_left = arrays["missing_left"].view(np.uint8)
+        cdef int64_t[:, ::1] counts = arrays["counts"]
+        cdef int64_t[::1] rows = arrays["rows"]
         cdef const Node* node
         for new in range(n):
             node = &self.nodes[order[new]]
             rows[new] = node.stop - node.start
             for k in range(self.n_classes):
                 counts[new, k] = self.counts_of(order[new])[k]
-            threshold[new] = NAN
-            category[new] = feature[new] = -1
-            missing_left[new] = 0
             if node.expanded:
                 threshold[new] = node.threshold
                 category[new] = node.category
@@ -185,12 +183,7 @@ cdef class Nodes:
                 missing_left[new] = node.split.missing_left
                 left[new] = place[node.left]
                 right[new] = place[node.right]
-        return {
-            "feature": np.asarray(feature), "threshold": np.asarray(threshold),
-            "category": np.asarray(category), "missing_left": np.asarray(missing_left, dtype=bool),
-            "left": np.asarray(left), "right": np.asarray(right),
-            "counts": np.asarray(counts), "rows": np.asarray(rows),
-        }
+        return arrays
 
     cdef Py_ssize_t preorder(self, int32_t[::1] order, int32_t[::1] place):
         """The inner nodes and leaves in pre-order, and the position of each; how many they are."""

@@ -46,7 +46,6 @@ cdef struct Binned:
     Counted counted
     uint32_t* rows
     uint32_t* other         # buffer for partitions
-    uint16_t* labels
     uint8_t* sides          # by code, for the node that is being split
     Extent* extents         # by thread and column
     Py_ssize_t most_codes   # of a column, missing included
@@ -64,8 +63,8 @@ cdef extern from "_loops.h":
     void prefetch(const void* place) noexcept nogil
 
 cdef enum:
-    AHEAD = 24           # rows to prefetch ahead,
-    SPARSE = 4           # if the rows of a node are at least this far apart
+    AHEAD = 64           # rows to prefetch ahead; arrays of rows have so many more
+    SPARSE = 4           # rows this far apart are prefetched to be counted
     CODING_ROWS = 8192   # coded by a thread at a time
     PARTING_ROWS = 8192
     COUNTING_ROWS = 16384   # counted by a thread at a time,
@@ -136,33 +135,107 @@ cdef void code_rows(void* context, Py_ssize_t block, int thread) noexcept nogil:
     cdef Py_ssize_t stop = min(start + CODING_ROWS, data.n_rows)
     while start < stop:
         next = min(start + BLOCK, stop)
-        for p in range(data.n_panels):
-            code_panel(data, &data.panels[p], start, next, thread)
+        p = 0
+        while p < data.n_panels:
+            p += code_panels(data, p, start, next, thread)
         start = next
 
 
-cdef void code_panel(
-    Binned* data, const Panel* panel, Py_ssize_t start, Py_ssize_t stop, int thread
+cdef Py_ssize_t code_panels(
+    Binned* data, Py_ssize_t p, Py_ssize_t start, Py_ssize_t stop, int thread
 ) noexcept nogil:
-    cdef const Coder* coders[LANES]
-    cdef const Source* sources[LANES]
-    cdef Extent* extents[LANES]
+    """Code some rows of a panel, and of those that stand beside it; how many panels these are."""
+    cdef const Panel* panel = &data.panels[p]
+    cdef Extent* extents = data.extents + thread * data.n_columns
+    cdef Py_ssize_t beside = panels_beside(data, p), width = LANES * beside, i, j
+    cdef int32_t[BLOCK * BESIDE] cells
+    cdef double[BESIDE] low, rate, top
+    cdef const Source* source
+    cdef const Coder* coder
     cdef int lane
-    for lane in range(panel.n_columns):
-        coders[lane] = &data.columns[panel.columns[lane]].coder
-        sources[lane] = &data.sources[panel.columns[lane]]
-        extents[lane] = &data.extents[thread * data.n_columns + panel.columns[lane]]
-    if panel.n_columns == LANES and side_by_side(coders, sources):
+    if not beside:
+        for lane in range(panel.n_columns):
+            j = panel.columns[lane]
+            code_block(
+                &data.columns[j].coder, &data.sources[j], start, stop, panel.width,
+                <char*>panel.codes + lane * panel.width, &extents[j],
+            )
+        return 1
+    for i in range(width):
+        coder = &data.columns[data.panels[p + i // LANES].columns[i % LANES]].coder
+        low[i] = coder.low
+        rate[i] = coder.rate
+        top[i] = <double>(coder.n_cells - 1)
+    source = &data.sources[panel.columns[0]]
+    (cells_of_doubles if source.type == FLOAT64 else cells_of_floats)(
+        source.first + start * source.stride, source.stride, stop - start, width, low, rate, top,
+        cells,
+    )
+    for i in range(beside):
+        panel = &data.panels[p + i]
         if panel.width == 1:
-            find_four(coders, sources, start, stop, <uint8_t*>panel.codes, extents)
+            find_four(
+                data, panel, start, stop - start, cells + LANES * i, width, extents,
+                <uint8_t*>panel.codes,
+            )
         else:
-            find_four(coders, sources, start, stop, <uint16_t*>panel.codes, extents)
-        return
-    for lane in range(panel.n_columns):
-        code_block(
-            coders[lane], sources[lane], start, stop, panel.width,
-            <char*>panel.codes + lane * panel.width, extents[lane],
-        )
+            find_four(
+                data, panel, start, stop - start, cells + LANES * i, width, extents,
+                <uint16_t*>panel.codes,
+            )
+    return beside
+
+
+cdef Py_ssize_t panels_beside(const Binned* data, Py_ssize_t p) noexcept nogil:
+    """How many panels from this one on have columns side by side in a matrix, coded by cells."""
+    cdef const Source* first = &data.sources[data.panels[p].columns[0]]
+    cdef const Source* source
+    cdef Py_ssize_t size = sizeof(double) if first.type == FLOAT64 else sizeof(float), i, j
+    cdef Py_ssize_t most = min(<Py_ssize_t>BESIDE, LANES * (data.n_panels - p))
+    for i in range(most if first.type <= FLOAT32 else 0):
+        j = data.panels[p + i // LANES].columns[i % LANES]
+        source = &data.sources[j]
+        if (
+            data.panels[p + i // LANES].n_columns < LANES
+            or data.columns[j].coder.way != BY_CELL
+            or source.type != first.type
+            or source.stride != first.stride
+            or source.first != first.first + i * size
+        ):
+            return i // LANES
+    return most // LANES if first.type <= FLOAT32 else 0
+
+
+cdef inline void find_four(
+    Binned* data, const Panel* panel, Py_ssize_t start, Py_ssize_t n, const int32_t* cells,
+    Py_ssize_t stride, Extent* extents, code_t* codes,
+) noexcept nogil:
+    """Code ``n`` rows of a panel from their cells; ``codes`` begins with row 0."""
+    cdef const uint16_t* a = data.columns[panel.columns[0]].coder.cells
+    cdef const uint16_t* b = data.columns[panel.columns[1]].coder.cells
+    cdef const uint16_t* c = data.columns[panel.columns[2]].coder.cells
+    cdef const uint16_t* d = data.columns[panel.columns[3]].coder.cells
+    cdef uint16_t[LANES] four
+    cdef Py_ssize_t i, j
+    cdef int lane
+    codes += LANES * start
+    for i in range(n):
+        four[0] = a[cells[0]]
+        four[1] = b[cells[1]]
+        four[2] = c[cells[2]]
+        four[3] = d[cells[3]]
+        if (four[0] | four[1] | four[2] | four[3]) & BEYOND:
+            for lane in range(LANES):
+                j = panel.columns[lane]
+                if four[lane] & BEYOND:
+                    four[lane] = look_beyond(
+                        &data.columns[j].coder, four[lane], value_at(&data.sources[j], start + i),
+                        &extents[j],
+                    )
+        for lane in range(LANES):
+            codes[lane] = <code_t>four[lane]
+        codes += LANES
+        cells += stride
 
 
 cdef void join_extents(Binned* data, int n_threads) noexcept nogil:
@@ -270,10 +343,7 @@ cdef Py_ssize_t part_binned(
     parting.stop = stop
     parting.size = (n + n_blocks - 1) // n_blocks
     parting.n_left = n_left
-    if n_blocks == 1:
-        part_block(&parting, 0, 0)
-    else:
-        pool.run(&part_block, &parting, n_blocks)
+    pool.run(&part_block, &parting, n_blocks)
     for block in range(n_blocks):
         i = start + block * parting.size
         if block:
@@ -304,38 +374,46 @@ cdef void set_sides(const Binned* data, const Split* split) noexcept nogil:
 cdef void part_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
     cdef Parting* parting = <Parting*>context
     cdef Binned* data = parting.data
-    cdef const Split* split = parting.split
-    cdef const CodedColumn* column = &data.columns[split.column]
-    cdef const Source* source = &data.sources[split.column]
-    cdef const char* codes = codes_of(data, split.column)
-    cdef const uint8_t* sides = data.sides
-    cdef Py_ssize_t start = min(parting.start + block * parting.size, parting.stop)
-    cdef Py_ssize_t stop = min(start + parting.size, parting.stop), i, left = start, right = 0
-    cdef uint32_t* rows = data.rows
-    cdef uint32_t* other = data.other + (start - parting.start)
+    cdef uint8_t[CHUNK] sides
+    cdef Py_ssize_t first = min(parting.start + block * parting.size, parting.stop)
+    cdef Py_ssize_t stop = min(first + parting.size, parting.stop), start = first, next, i
+    cdef uint32_t* left = data.rows + first
+    cdef uint32_t* right = data.other + (first - parting.start)
     cdef uint32_t row
-    cdef uint8_t side
-    cdef int width = column.width
-    # invariant: rows[start:left] and other[:right] hold the rows up to i, each in their order
-    for i in range(start, stop):
-        prefetch(codes + LANES * width * <size_t>rows[min(i + AHEAD, stop - 1)])
-        row = rows[i]
-        side = sides[code_in(codes, width, row)]
-        if side == LOOK:
-            side = value_at(source, row) <= split.low
-        rows[left] = row
-        other[right] = row
-        left += side
-        right += 1 - side
-    parting.n_left[block] = left - start
+    # invariant: left and right are the ends of the rows up to start, each in their order
+    while start < stop:
+        next = min(start + CHUNK, stop)
+        if data.columns[parting.split.column].width == 1:
+            find_sides(data, parting.split, start, next, 1, sides)
+        else:
+            find_sides(data, parting.split, start, next, 2, sides)
+        for i in range(start, next):
+            row = data.rows[i]
+            left[0] = row
+            right[0] = row
+            left += sides[i - start]
+            right += 1 - sides[i - start]
+        start = next
+    parting.n_left[block] = left - (data.rows + first)
 
 
-cdef void count_classes(
-    const Binned* data, Py_ssize_t start, Py_ssize_t stop, int64_t* counts
+cdef inline void find_sides(
+    const Binned* data, const Split* split, Py_ssize_t start, Py_ssize_t stop, int width,
+    uint8_t* sides,
 ) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(start, stop):
-        counts[data.labels[data.rows[i]]] += weight_of(data.rows[i], data.problem)
+    """Whether each of up to CHUNK rows goes left."""
+    # Values are read together: one after the other, each would be waited for.
+    cdef const char* codes = codes_of(data, split.column)
+    cdef const uint32_t* rows = data.rows + start
+    cdef uint16_t[CHUNK] places
+    cdef Py_ssize_t i, n_look = 0
+    for i in range(stop - start):
+        prefetch(codes + LANES * width * <size_t>rows[i + AHEAD])
+        sides[i] = data.sides[code_in(codes, width, rows[i])]
+        places[n_look] = <uint16_t>i
+        n_look += sides[i] == LOOK
+    for i in range(n_look):
+        sides[places[i]] = value_at(&data.sources[split.column], rows[places[i]]) <= split.low
 
 
 cdef struct Counting:
@@ -393,7 +471,7 @@ cdef void gather(
     cdef int width = data.columns[j].width
     cdef size_t row
     for i in range(start, stop):
-        prefetch(codes + LANES * width * <size_t>rows[min(i + AHEAD, stop - 1)])
+        prefetch(codes + LANES * width * <size_t>rows[i + AHEAD])
         row = rows[i]
         to.rows[n_wanted] = <uint32_t>row
         n_wanted += wanted[code_in(codes, width, row)]
@@ -401,7 +479,7 @@ cdef void gather(
         prefetch(source.first + to.rows[min(i + AHEAD, n_rows - 1)] * source.stride)
         row = to.rows[i]
         to.keys[i] = key_of(value_at(source, row))
-        to.labels[i] = problem.labels[row]
+        to.labels[i] = data.counted.labels[row]
         if problem.weights != NULL:
             to.weights[i] = problem.weights[row]
 
@@ -431,12 +509,12 @@ cdef void count_rows(
             panel = &data.panels[p]
             if panel.width == 1:
                 count_codes(
-                    panel, &data.counted, rows + start, labels, n, histogram,
+                    panel, &data.counted, rows + start, labels, n, n_rows - start, histogram,
                     <const uint8_t*>panel.codes,
                 )
             else:
                 count_codes(
-                    panel, &data.counted, rows + start, labels, n, histogram,
+                    panel, &data.counted, rows + start, labels, n, n_rows - start, histogram,
                     <const uint16_t*>panel.codes,
                 )
         start += n
@@ -444,7 +522,7 @@ cdef void count_rows(
 
 cdef inline void count_codes(
     const Panel* panel, const Counted* counted, const uint32_t* rows, const uint16_t* labels,
-    Py_ssize_t n_rows, void* histogram, const code_t* codes,
+    Py_ssize_t n_rows, Py_ssize_t n_more, void* histogram, const code_t* codes,
 ) noexcept nogil:
     cdef uint32_t* counts = <uint32_t*>histogram
     cdef int lane
@@ -455,9 +533,9 @@ cdef inline void count_codes(
                 <int64_t*>histogram + panel.offsets[lane],
             )
     elif panel.n_columns == LANES and counted.n_classes == 2:
-        count_four(panel, 2, rows, labels, n_rows, counts, codes)
+        count_four(panel, 2, rows, labels, n_rows, n_more, counts, codes)
     elif panel.n_columns == LANES:
-        count_four(panel, counted.n_classes, rows, labels, n_rows, counts, codes)
+        count_four(panel, counted.n_classes, rows, labels, n_rows, n_more, counts, codes)
     else:
         for lane in range(panel.n_columns):
             count_column(
@@ -468,19 +546,19 @@ cdef inline void count_codes(
 
 cdef inline void count_four(
     const Panel* panel, Py_ssize_t n_classes, const uint32_t* rows, const uint16_t* labels,
-    Py_ssize_t n_rows, uint32_t* histogram, const code_t* codes,
+    Py_ssize_t n_rows, Py_ssize_t n_more, uint32_t* histogram, const code_t* codes,
 ) noexcept nogil:
     cdef uint32_t* a = histogram + panel.offsets[0]
     cdef uint32_t* b = histogram + panel.offsets[1]
     cdef uint32_t* c = histogram + panel.offsets[2]
     cdef uint32_t* d = histogram + panel.offsets[3]
-    cdef Py_ssize_t i, stop = 0
+    cdef Py_ssize_t i
     if rows[n_rows - 1] - rows[0] > SPARSE * n_rows:
-        stop = max(n_rows - AHEAD, 0)
-    for i in range(stop):
-        prefetch(codes + LANES * <size_t>rows[i + AHEAD])
-        count_row(codes + LANES * <size_t>rows[i], labels[i], n_classes, a, b, c, d)
-    for i in range(stop, n_rows):
+        for i in range(n_rows):
+            prefetch(codes + LANES * <size_t>rows[min(i + AHEAD, n_more - 1)])
+            count_row(codes + LANES * <size_t>rows[i], labels[i], n_classes, a, b, c, d)
+        return
+    for i in range(n_rows):
         count_row(codes + LANES * <size_t>rows[i], labels[i], n_classes, a, b, c, d)
 
 
@@ -707,7 +785,7 @@ def divide_shard(
     cdef Parting parting
     cdef Split split
     total = sum([starts[division.slot + 1] - starts[division.slot] for division in splits])
-    cdef uint32_t[::1] divided = np.empty(total + 1, dtype=np.uint32)
+    cdef uint32_t[::1] divided = np.zeros(total + AHEAD, dtype=np.uint32)
     cdef uint32_t[::1] other = np.empty(total + 1, dtype=np.uint32)
     cdef list ends = [0]
     data.rows = &divided[0]

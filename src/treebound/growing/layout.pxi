@@ -13,6 +13,10 @@ ctypedef fused square_t:
     int64_t
     int128_t
 
+ctypedef fused label_t:
+    uint16_t
+    uint32_t
+
 cdef double LOG2_E = 1.4426950408889634
 
 cdef enum Criterion:
@@ -195,6 +199,24 @@ cdef inline Py_ssize_t rank_of(uint64_t entry, const Packing* packing) noexcept 
 
 cdef inline int64_t weight_of(Py_ssize_t row, const Problem* problem) noexcept nogil:
     return 1 if problem.weights == NULL else problem.weights[row]
+
+
+cdef void count_classes(
+    const label_t* labels, const Problem* problem, const uint32_t* rows, Py_ssize_t n_rows,
+    int64_t* counts,
+) noexcept nogil:
+    """Add the weights of rows to those of their classes; NULL are all rows."""
+    cdef Py_ssize_t i, row, ones = 0
+    if problem.n_classes == 2 and problem.weights == NULL:
+        # in one sum, which does not wait for memory at every row
+        for i in range(n_rows):
+            ones += labels[i if rows == NULL else <Py_ssize_t>rows[i]]
+        counts[0] += n_rows - ones
+        counts[1] += ones
+        return
+    for i in range(n_rows):
+        row = i if rows == NULL else <Py_ssize_t>rows[i]
+        counts[labels[row]] += weight_of(row, problem)
 
 
 cdef inline bint may_ask(Py_ssize_t column, const NodeView* node) noexcept nogil:

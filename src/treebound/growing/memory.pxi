@@ -96,13 +96,9 @@ cdef class Grower(Driver):
 
     cdef int start(self) except -1 nogil:
         """The root, and the sample as codes if it is large."""
-        cdef Py_ssize_t n = self.problem.n_rows, i, row
-        cdef int64_t* counts
+        cdef Py_ssize_t n = self.problem.n_rows
         self.add_root(n)
-        counts = self.tree.counts_of(0)
-        for i in range(n):
-            row = i if self.ids == NULL else <Py_ssize_t>self.ids[i]
-            counts[self.problem.labels[row]] += weight_of(row, &self.problem)
+        count_classes(self.problem.labels, &self.problem, self.ids, n, self.tree.counts_of(0))
         self.set_criterion()
         self.n_leaves = 1
         if not self.settle(0) or self.max_leaves == 1 or self.n_columns == 0:
@@ -167,13 +163,14 @@ cdef class Grower(Driver):
         for j in range(self.n_columns if self.ids == NULL else 0):
             self.sources[j].may_miss |= missing[j]
             self.sources[j].span = max(ends[j][1] - ends[j][0], 0.0)
-        rows = np.empty((2, n), dtype=np.uint32)
-        np.asarray(rows)[0] = np.arange(n, dtype=np.uint32) if self.ids == NULL else self.part
+        rows = np.empty((2, n + AHEAD), dtype=np.uint32)
+        for j in range(n + AHEAD):
+            rows[0, j] = 0 if j >= n else j if self.ids == NULL else self.ids[j]
         labels = y.astype(np.uint16)
         self.order = (rows, labels)
         self.binned.rows = &rows[0, 0]
         self.binned.other = &rows[1, 0]
-        self.binned.counted.labels = self.binned.labels = <uint16_t*>&labels[0]
+        self.binned.counted.labels = &labels[0]
         self.binned.counted.weights = self.problem.weights
         return 0
 
@@ -412,23 +409,23 @@ cdef class Grower(Driver):
     cdef int expand_large(self, int32_t index) except -1 nogil:
         """Count the smaller child and subtract it for the larger one."""
         cdef Node* node = &self.tree.nodes[index]
-        cdef Py_ssize_t middle, k
+        cdef Py_ssize_t middle, n_left, k
+        cdef int64_t* left = self.tree.counts_of(node.left)
+        cdef const uint16_t* labels = self.binned.counted.labels
+        cdef const uint32_t* rows = self.binned.rows + node.start
         cdef bint left_is_small
         cdef bint[2] keep
         if self.sources[node.split.column].kind != NOMINAL:
             self.find_ends(node, &node.split)
-        middle = node.start + part_binned(
-            self.binned, node.start, node.stop, &node.split, self.pool
-        )
-        left_is_small = middle - node.start <= node.stop - middle
+        n_left = part_binned(self.binned, node.start, node.stop, &node.split, self.pool)
+        middle = node.start + n_left
+        left_is_small = n_left <= node.stop - middle
         if left_is_small:
-            count_classes(self.binned, node.start, middle, self.tree.counts_of(node.left))
+            count_classes(labels, &self.problem, rows, n_left, left)
         else:
-            count_classes(self.binned, middle, node.stop, self.tree.counts_of(node.left))
-            for k in range(self.tree.n_classes):
-                self.tree.counts_of(node.left)[k] = (
-                    self.tree.counts_of(index)[k] - self.tree.counts_of(node.left)[k]
-                )
+            count_classes(labels, &self.problem, rows + n_left, node.stop - middle, left)
+        for k in range(0 if left_is_small else self.tree.n_classes):
+            left[k] = self.tree.counts_of(index)[k] - left[k]
         if not self.set_children(index, middle, keep):
             keep[0] = keep[1] = False
         if left_is_small:

@@ -1,7 +1,7 @@
 """Growing on shards: the engine of `Driver` whose rows are in parts, on this machine or others.
 
-It grows in rounds: a round expands every leaf that best-first growth column_bounds as
-far as nodes are known. A leaf that it does not reach within the limit of leaves is never reached
+It grows in rounds: a round expands every leaf that best-first growth reaches as far
+as nodes are known. A leaf that it does not reach within the limit of leaves is never reached
 later, as what is not known yet only adds competitors. So there are about as many rounds as the tree
 has levels, and in each of them the rows are counted, looked into and divided for all nodes at once.
 """

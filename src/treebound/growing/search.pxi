@@ -747,6 +747,7 @@ cdef bint enlarge_finder(
     """Allocate memory for ``n_rows`` rows; whether there was enough."""
     cdef Gathered* gathered = &finder.gathered
     if n_rows > finder.n_gathered:
+        n_rows = max(n_rows, 2 * finder.n_gathered)
         finder.n_gathered = 0
         if not (
             renew(<void**>&gathered.rows, (n_rows + 1) * sizeof(uint32_t))

@@ -6,6 +6,7 @@ question. So an engine may run it anywhere, and again if a result was lost.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -29,13 +30,13 @@ from treebound.growing._kernels import (
     grow_arrays,
     keys_of,
     look_into_shard,
+    take_rows,
 )
 from treebound.growing.questions import Answer, Question, ShardSplit, answer_of
 from treebound.tree.model import Tree
 from treebound.tree.naming import Names, last_names, names_of_part
 from treebound.tree.node_sums import WeightTotals, class_sums
 
-_BLOCK = 4096  # rows read together
 # Parts of fewer rows are put together.
 _FEW_ROWS = 1 << 15
 
@@ -238,7 +239,15 @@ def count_rows(bundle: Bundle, slots: NDArray[np.int32], wide: bool) -> NDArray[
     table = np.zeros((len(slots), size), dtype=np.int64 if weighted else np.uint32)
     for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
         count_shard(
-            bins, shard.codes, shard.labels, shard.units, rows, starts, slots, n_classes, table
+            bins,
+            shard.codes,
+            shard.labels,
+            shard.units,
+            rows,
+            starts,
+            slots,
+            n_classes,
+            table,
         )
     return table.astype(np.int64) if wide else table
 
@@ -297,26 +306,39 @@ class Piece(NamedTuple):
 def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
     """The values of the rows of some nodes, as the in-memory growth takes them."""
     by_slot: list[list[Piece]] = [[] for _ in slots]
-    for shard, rows in zip(bundle.shards, bundle.rows, strict=True):
-        columns = shard.columns(bundle.bins)
-        for pieces, slot in zip(by_slot, slots, strict=True):
-            ids = rows.of(slot)
-            units = None if shard.units is None else shard.units[ids]
-            labels = shard.labels[ids].astype(np.int32)
-            # all rows, in their order, are not copied
-            taken = columns if len(ids) == len(shard.labels) else _take_rows(columns, ids)
-            pieces.append(Piece(taken, labels, units))
-    return [_joined(pieces) for pieces in by_slot]
+    columns: list[list[NDArray[Any]]] = [[] for _ in slots]
+    ids = [[rows.of(slot) for rows in bundle.rows] for slot in slots]
+    for at, shard in enumerate(bundle.shards):
+        values = shard.columns(bundle.bins)
+        for pieces, held, own in zip(by_slot, columns, ids, strict=True):
+            units = None if shard.units is None else shard.units[own[at]]
+            pieces.append(Piece([], shard.labels[own[at]].astype(np.int32), units))
+            if len(shard.labels) == sum(map(len, own)) == len(own[at]):
+                held[:] = values  # all rows, in their order, are not copied
+            else:
+                _add_rows(held, values, own, at)
+    return [
+        _joined(pieces)._replace(columns=held)
+        for pieces, held in zip(by_slot, columns, strict=True)
+    ]
 
 
-def _take_rows(columns: list[NDArray[Any]], ids: NDArray[np.uint32]) -> list[NDArray[Any]]:
-    """Some rows of columns, block by block: a C-ordered matrix is read once, not once a column."""
-    taken = [np.empty(len(ids), dtype=values.dtype) for values in columns]
-    for start in range(0, len(ids), _BLOCK):
-        block = ids[start : start + _BLOCK].astype(np.intp)
-        for values, target in zip(columns, taken, strict=True):
-            target[start : start + _BLOCK] = values[block]  # ``take`` copies a whole column first
-    return taken
+def _add_rows(
+    held: list[NDArray[Any]],
+    values: list[NDArray[Any]],
+    ids: list[NDArray[Any]],
+    at: int,
+) -> None:
+    """Add the rows of a shard to those of a node; float64 among float32 makes all float64."""
+    if not held:  # columns of a type in one array: a large one takes less time to get
+        types = Counter(column.dtype for column in values)
+        n = sum(map(len, ids))
+        rooms = {dtype: iter(np.empty((size, n), dtype)) for dtype, size in types.items()}
+        held += [next(rooms[column.dtype]) for column in values]
+    for j, column in enumerate(values):
+        held[j] = held[j].astype(np.result_type(held[j], column), copy=False)
+    same = [column.astype(own.dtype, copy=False) for column, own in zip(values, held, strict=True)]
+    take_rows(same, ids[at], held, sum(map(len, ids[:at])))
 
 
 def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:

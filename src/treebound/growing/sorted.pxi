@@ -261,9 +261,11 @@ cdef int enlarge_scratch(Scratch* scratch, Py_ssize_t n_rows) except -1 nogil:
 
 cdef bint has_entries(Scratch* scratch, Py_ssize_t n_rows) noexcept nogil:
     """Allocate entries if there are fewer; whether there was enough memory."""
-    cdef size_t size = max(n_rows, 1) * sizeof(uint64_t)
+    cdef size_t size
     if scratch.n_entries >= n_rows:
         return True
+    n_rows = max(n_rows, 2 * scratch.n_entries)
+    size = n_rows * sizeof(uint64_t)
     scratch.n_entries = 0
     if not (
         renew(<void**>&scratch.keys, size)

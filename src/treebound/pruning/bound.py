@@ -327,7 +327,7 @@ class BoundPruner(BasePruner):
             losses = [-np.log(probabilities(tree, at)) * costs.worst for at in STRENGTHS]
         sizes = self._sizes(tree, costs)
         m = max(1, round(float(tree.counts[0] @ costs.worst)))
-        leaves = best_sizes(sizes, replace(objective, m=m), WEIGHTS)
+        leaves = best_sizes(sizes, replace(objective, m=m, weight=0.0), WEIGHTS)
         cuts = {size: sizes.cuts(size) for size in set(leaves.tolist())}
 
         def at_weights(loss: Floats) -> list[Floats]:

@@ -61,7 +61,8 @@ class BestBySize:
             if len(step):  # a corner has one best pruning only
                 return self._hull.cuts(int(step[0]))
         self._solve(leaves)
-        return np.flatnonzero(self._plan.cuts(leaves))
+        cuts: NDArray[np.intp] = self._plan.cuts(leaves).nonzero()[0]
+        return cuts
 
     def pruned(self, leaves: int) -> Tree:
         """The best pruning with that many leaves."""

@@ -147,7 +147,8 @@ class Objective:
     def at_weights(self, errors: Floats, weights: Floats) -> Floats:
         """The score of trees of 1, 2, ... leaves at several weights: shape (n_weights, n_trees)."""
         most = len(errors)
-        tree = _tree_terms(replace(self, weight=0.0), 1 << (most - 1).bit_length())[:most]
+        weightless = replace(self, weight=0.0) if self.weight else self
+        tree = _tree_terms(weightless, 1 << (most - 1).bit_length())[:most]
         labels = errors if self.score == "log-loss" else self._code(errors, 0.0, 0.0, weight=0.0)
         return labels + weights[:, None] * tree
 

@@ -14,7 +14,7 @@ small fit; and the peak of their memory in all, what pages of files they map apa
 - streamed, streamed csv: ``BoundTreeClassifier.fit`` on the ``pyarrow.dataset``;
 - predict, evaluate: the commands of the shell on the files;
 - duckdb: ``BoundTreeClassifier.fit`` on a relation of DuckDB, which reads the files;
-- Dask with one and two workers of one thread: ``DaskBoundTreeClassifier``;
+- Dask with one and two workers of one thread;
 - ``lightgbm.dask`` and ``xgboost.dask`` with one tree, two workers: approximate trees, 256 bins.
 
 The trees of treebound must be one tree: their nodes are compared. ``--quick`` is 10^5 rows,
@@ -146,14 +146,15 @@ def warm_workers(client: Any, options: dict[str, Any]) -> None:
     import dask.dataframe as dd
     import pandas as pd
 
-    from treebound.dask import DaskBoundTreeClassifier
+    import treebound as tb
 
     small = pd.DataFrame(np.random.default_rng(0).normal(size=(800, 2)), columns=["a", "b"])
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/small.parquet"
         small.assign(y=(small.a > 0).astype(int)).to_parquet(path, row_group_size=50)
         lazy = dd.read_parquet(path, split_row_groups=True)
-        DaskBoundTreeClassifier(client=client, **options).fit(lazy, "y")
+        with client.as_current():
+            tb.BoundTreeClassifier(**options).fit(lazy, "y")
 
 
 def run_shell(command: str, folder: str, options: dict[str, Any]) -> str:
@@ -196,9 +197,9 @@ def fit_on_dask(side: str, folder: str, leaves: int, options: dict[str, Any], cl
         frame = frame.persist()
     X, y = frame.drop(columns="y"), frame["y"]
     if side.startswith("dask"):
-        from treebound.dask import DaskBoundTreeClassifier
+        import treebound as tb
 
-        return fingerprint(DaskBoundTreeClassifier(client=client, **options).fit(X, y).tree_)
+        return fingerprint(tb.BoundTreeClassifier(**options).fit(frame, "y").tree_)
     if side == "lightgbm.dask":
         from lightgbm import DaskLGBMClassifier
 

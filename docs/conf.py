@@ -73,7 +73,6 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 # Every parameter is described, under its name and in its place.
 numpydoc_validation_checks = {"PR02", "PR03", "PR07", "SS01", "SS02", "SS03"}
-numpydoc_validation_exclude = {r"\.DaskBoundTreeClassifier$"}  # lists its parameters as **
 # Types in the sections of parameters link to their pages; others are plain words.
 numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"

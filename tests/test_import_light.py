@@ -42,7 +42,6 @@ def test_import_loads_nothing_but_itself():
         "import treebound as tb; tb.BoundTreeClassifier().fit([[0.0], [1.0]], [0, 1])",
         "import treebound as tb; tb.Landscape(real=2), tb.TreeShape.leaf(), tb.bounds",
         "import treebound as tb; tb.show, tb.exchange, tb.pruning",
-        "import treebound.dask; treebound.dask.DaskBoundTreeClassifier(max_leaves=3)",
     ],
 )
 def test_no_extra_is_loaded_before_it_is_needed(code):

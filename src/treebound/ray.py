@@ -8,18 +8,16 @@ from functools import partial
 from itertools import accumulate
 from typing import Any, Self
 
-import numpy as np
-
 from treebound._extras import require
 from treebound._validation import said_of
 from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, put_together
-from treebound.data.parts import PartReader, PartRows, learn_part
-from treebound.data.raw import check_names, columns_to_learn
+from treebound.data.parts import PartReader, PartRows, count_rows, learn_part
+from treebound.data.raw import columns_to_learn
 from treebound.data.streams import split_frame
 from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import Bins
-from treebound.growing.engine import ShardEngine
+from treebound.growing.engine import Engine
 from treebound.growing.questions import Subtree
 from treebound.growing.shard import (
     Coded,
@@ -77,7 +75,7 @@ class Holder:
         return [grow_subtree(parts, subtree.kernel) for *parts, subtree in by_node]
 
 
-class RayEngine(ShardEngine):
+class RayEngine(Engine):
     """Bundles on the actors of Ray; answers are put together there too."""
 
     def __init__(self, ray: Any, bins: Bins, n_classes: int, gather_rows: int) -> None:
@@ -137,12 +135,11 @@ class RayTable:
     """A dataset of Ray on actors; one of its columns is the target, one may be the weight."""
 
     def __init__(self, dataset: Any, target: Any, weight: Any, columns: Any) -> None:
-        self._ray = require("ray", extra="ray", why="A dataset of Ray")
-        names, whose = dataset.columns(), "the dataset"
+        self._ray, self.target = require("ray", extra="ray", why="A dataset of Ray"), target
+        names = dataset.columns()
         if names is None:
             raise ValueError("The dataset of Ray has no rows, nor names of columns.")
-        check_names("fit", names, whose, y=target, sample_weight=weight)
-        own = columns_to_learn(names, whose, columns, target, weight)
+        own = columns_to_learn(names, "the dataset", columns, target, weight)
         wanted = [*own, *(name for name in (target, weight) if name is not None)]
         if len(wanted) < len(names):
             dataset = dataset.select_columns(wanted)
@@ -155,7 +152,7 @@ class RayTable:
         self._first = [0] * len(self._blocks)
 
     def __enter__(self) -> Self:
-        self._first = [0, *accumulate(fetch(self._ray, self._send("read", _size)))][:-1]
+        self._first = [0, *accumulate(fetch(self._ray, self._send("read", count_rows)))][:-1]
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -171,20 +168,21 @@ class RayTable:
             for k, actor in enumerate(self._actors)
         ]
 
-    def learn(self, *, class_weight: Any, held_out: LeftOut | None, **kinds: Any) -> LearnedSchema:
+    def learn(self, *, held_out: LeftOut | None, **options: Any) -> LearnedSchema:
         """What the dataset is without the rows held out."""
+        class_weight = options.pop("class_weight")
         rows = max(256, _SAMPLE_ROWS // len(self._blocks))
-        learn = partial(learn_part, sample_rows=rows, held_out=held_out, **kinds)
-        facts = fetch(self._ray, self._send("read", learn))
-        numbered = [replace(part, number=k) for k, part in enumerate(facts)]
-        return put_together(numbered, class_weight=class_weight)
+        learn = partial(learn_part, sample_rows=rows, held_out=held_out, **options)
+        return put_together(fetch(self._ray, self._send("read", learn)), class_weight=class_weight)
 
     def rows(self, reader: PartReader) -> Iterator[PartRows]:
         """The rows, block by block, here."""
         for part in self._send("read", reader.read):
             yield fetch(self._ray, part)
 
-    def engine(self, reader: PartReader, bins: Bins, gather_rows: int) -> RayEngine:
+    def engine(
+        self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int
+    ) -> RayEngine:
         """An engine on the actors, once they have coded their blocks."""
         schema = reader.schema
         reader = replace(reader, schema=replace(schema, sample=()))
@@ -195,11 +193,6 @@ class RayTable:
         engine = RayEngine(self._ray, bins, len(schema.classes), gather_rows)
         engine.start(self._actors, facts, list(numbers.values()))
         return engine
-
-
-def _size(_: Any, labels: Any, weight: Any, first: int) -> int:
-    """How many rows have a weight above zero."""
-    return len(labels) if weight is None else int((np.asarray(weight) > 0).sum())
 
 
 def fetch(ray: Any, answers: Any) -> Any:

@@ -321,7 +321,10 @@ def test_boosting_over_the_classifier_is_better_than_one_tree():
         ({"class_weight": {"zzz": 1}}, "'class_weight' parameter must be .* classes of y as keys"),
         ({"class_weight": {"a": 0}}, "'class_weight' parameter must be .* a finite weight > 0"),
         ({"pruning": "scissors"}, "'pruning' parameter must be .* Got 'scissors'"),
-        ({"categorical_features": ["nose"]}, "'categorical_features' .* not in the table: 'nose'"),
+        (
+            {"categorical_features": ["nose"]},
+            "'categorical_features' .* columns of the table, .* Got 'nose'",
+        ),
     ],
 )
 def test_wrong_parameters_are_named(parameters, message):

@@ -1,4 +1,4 @@
-"""DaskBoundTreeClassifier: the model of BoundTreeClassifier, whatever the partitions."""
+"""Dask collections give the model of memory, whatever the partitions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pandas as pd
 import pyarrow.dataset
 import pytest
 from random_samples import ARRAYS
-from sklearn.base import clone
 
 from treebound import BoundTreeClassifier
 from treebound.data import streams
@@ -22,8 +21,6 @@ dd = pytest.importorskip("dask.dataframe")
 pytest.importorskip("distributed")
 
 from dask import delayed  # noqa: E402
-
-from treebound.dask import DaskBoundTreeClassifier  # noqa: E402
 
 
 def frame(n=1200, seed=0):
@@ -72,15 +69,16 @@ OPTIONS = [
         (OPTIONS[1], False, "weight"),
     ],
 )
-def test_frames_give_the_model_of_memory(request, options, with_client, weight):
-    client = request.getfixturevalue("client") if with_client else None
+def test_frames_give_the_model_of_memory(client, monkeypatch, options, with_client, weight):
+    if not with_client:
+        monkeypatch.setattr("treebound.dask.table.current_client", lambda: None)
     table = frame()
     rows = table.drop(columns=["label", "weight"])
     weights = None if weight is None else table[weight]
     expected = BoundTreeClassifier(**options).fit(rows, table["label"], weights)
     lazy = dd.from_pandas(table, npartitions=5, sort=False)
     lazy = lazy if weight else lazy.drop(columns=["weight"])
-    model = DaskBoundTreeClassifier(client=client, **options).fit(lazy, "label", weight)
+    model = BoundTreeClassifier(**options).fit(lazy, "label", weight)
     assert_same(model, expected)
     assert model.target_name_ == "label"
     assert model.feature_names_in_.tolist() == rows.columns.tolist()
@@ -90,7 +88,7 @@ def test_probabilities_learned_on_dask_keep_their_order(client):
     table = frame()
     rules = {"monotonic_cst": {"a": -1}, "forbidden": ["weight"], "pruning": None}
     lazy = dd.from_pandas(table, npartitions=5, sort=False)
-    model = DaskBoundTreeClassifier(client=client, **rules).fit(lazy, "label")
+    model = BoundTreeClassifier(**rules).fit(lazy, "label")
     rows, steps = table.drop(columns="label"), np.linspace(-3.0, 3.0, 25)
     for at in range(0, len(rows), 60):
         same = rows.iloc[[at] * len(steps)].assign(a=steps)
@@ -104,7 +102,7 @@ def test_arrays_give_the_model_of_memory(client):
     y = (X[:, 0] > X[:, 1]).astype(int) + (X[:, 2] > 1)
     expected = BoundTreeClassifier().fit(X, y)
     lazy = da.from_array(X, chunks=(250, 2)), da.from_array(y, chunks=250)
-    model = DaskBoundTreeClassifier().fit(*lazy)
+    model = BoundTreeClassifier().fit(*lazy)
     assert_same(model, expected)
     for method in ("predict", "predict_proba", "predict_log_proba", "apply"):
         answers = getattr(model, method)(lazy[0])
@@ -136,7 +134,7 @@ def test_many_small_partitions(client, tmp_path, form):
     rows, labels, weights = table.drop(columns=["label", "weight"]), table["label"], table["weight"]
     expected = BoundTreeClassifier(**options).fit(rows, labels, weights)
     lazy = MANY[form](table, tmp_path / "rows")
-    assert_same(DaskBoundTreeClassifier(**options).fit(lazy, "label", "weight"), expected)
+    assert_same(BoundTreeClassifier(**options).fit(lazy, "label", "weight"), expected)
 
 
 def test_many_small_partitions_take_few_tasks(client):
@@ -154,11 +152,9 @@ def test_answers_for_frames_are_lazy_and_keep_the_index(client):
     table = frame()
     rows = table.drop(columns=["label", "weight"])
     lazy = dd.from_pandas(rows, npartitions=3)
-    model = DaskBoundTreeClassifier(max_leaves=6).fit(
-        lazy, dd.from_pandas(table["label"], npartitions=3)
-    )
-    local = model.to_local()
-    assert type(local) is BoundTreeClassifier
+    labelled = dd.from_pandas(table, npartitions=3)
+    model = BoundTreeClassifier(max_leaves=6).fit(labelled, "label", columns=list(rows))
+    local = BoundTreeClassifier(max_leaves=6).fit(rows, table["label"])
     predicted = model.predict(lazy)
     assert isinstance(predicted, dd.Series)
     pd.testing.assert_series_equal(
@@ -170,9 +166,9 @@ def test_answers_for_frames_are_lazy_and_keep_the_index(client):
     np.testing.assert_array_equal(model.apply(lazy).compute(), local.apply(rows))
     np.testing.assert_array_equal(model.predict(rows), local.predict(rows))
     expected = local.score(rows, table["label"], table["weight"])
-    weight = dd.from_pandas(table["weight"], npartitions=3)
-    label = dd.from_pandas(table["label"], npartitions=3)
-    assert model.score(lazy, label, weight) == pytest.approx(expected, rel=1e-12)
+    assert model.score(labelled, "label", "weight") == pytest.approx(expected, rel=1e-12)
+    apart = (dd.from_pandas(table[name], npartitions=3) for name in ("label", "weight"))
+    assert model.score(lazy, *apart) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -194,7 +190,7 @@ def test_uneven_weights_and_unused_categories_are_the_same_everywhere(client, mo
     dataset = pyarrow.dataset.dataset(pyarrow.Table.from_pandas(table))
     streamed = BoundTreeClassifier(**options).fit(dataset, "label", "weight")
     lazy = dd.from_pandas(table, npartitions=5, sort=False)
-    model = DaskBoundTreeClassifier(client=client, **options).fit(lazy, "label", "weight")
+    model = BoundTreeClassifier(**options).fit(lazy, "label", "weight")
     for found in (streamed, model):
         assert_same(found, expected)
         assert found.columns_ == expected.columns_
@@ -210,7 +206,7 @@ def test_odd_partitions(client):
     parts[3]["count"] = parts[3]["count"].astype(float)
     meta = table.iloc[:0]
     lazy = dd.from_delayed([delayed(part) for part in parts], meta=meta, verify_meta=False)
-    model = DaskBoundTreeClassifier().fit(lazy, "label")
+    model = BoundTreeClassifier().fit(lazy, "label")
     expected = BoundTreeClassifier().fit(table.drop(columns="label"), table["label"])
     assert_same(model, expected)
     assert len(model.predict(lazy.drop(columns="label")).compute()) == 600
@@ -221,7 +217,7 @@ def test_categories_that_are_not_known_beforehand(client):
     table = frame(400)[["a", "colour", "label"]]
     lazy = dd.from_pandas(table.sort_values("colour"), npartitions=4, sort=False)
     lazy = lazy.map_partitions(lambda part: part.astype({"colour": "category"}))
-    model = DaskBoundTreeClassifier().fit(lazy, "label")
+    model = BoundTreeClassifier().fit(lazy, "label")
     expected = BoundTreeClassifier().fit(
         table.sort_values("colour").drop(columns="label"), table.sort_values("colour")["label"]
     )
@@ -232,7 +228,7 @@ def test_arrow_columns(client):
     pytest.importorskip("pyarrow")
     table = frame(400)[["a", "count", "colour", "flag", "label"]]
     arrow = table.convert_dtypes(dtype_backend="pyarrow")
-    model = DaskBoundTreeClassifier().fit(dd.from_pandas(arrow, npartitions=3), "label")
+    model = BoundTreeClassifier().fit(dd.from_pandas(arrow, npartitions=3), "label")
     assert_same(model, BoundTreeClassifier().fit(table.drop(columns="label"), table["label"]))
 
 
@@ -247,14 +243,79 @@ def test_labels_that_are_read_apart(client, tmp_path):
     options = {"pruning": None, "max_leaves": 12}
     expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
     for labels in (y["label"], dd.from_pandas(table["label"], npartitions=4)):
-        model = DaskBoundTreeClassifier(**options).fit(X, labels)
+        model = BoundTreeClassifier(**options).fit(X, labels)
         assert_same(model, expected)
         assert model.score(X, labels) == expected.score(table.drop(columns="label"), table["label"])
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_labels_and_weights_beside_a_frame(client, known):
+    """In other divisions, in none, by name or beside, and as an array."""
+    table = frame(600).drop(columns="size")
+    X, label, weight = table.drop(columns=["label", "weight"]), table["label"], table["weight"]
+    options = {"pruning": None, "max_leaves": 12}
+    expected = BoundTreeClassifier(**options).fit(X, label, weight)
+    accuracy = expected.score(X, label, weight)
+    lazy = dd.from_pandas(table, npartitions=3)
+    if known:  # rows are found by their index
+        labels = dd.from_pandas(label, npartitions=4)
+        weights = dd.from_pandas(weight, npartitions=5)
+    else:
+        lazy, labels = lazy.clear_divisions(), dd.from_pandas(label, npartitions=3)
+        weights = dd.from_pandas(weight.reset_index(drop=True), npartitions=3)
+    rows = lazy[list(X)]
+    for given in (
+        (rows, labels, weights),
+        (lazy[[*X, "label"]], "label", weights),
+        (lazy[[*X, "weight"]], labels, "weight"),
+        (rows, lazy["label"].to_dask_array(), lazy["weight"]),
+    ):
+        model = BoundTreeClassifier(**options).fit(*given)
+        assert_same(model, expected)
+        assert model.target_name_ == (None if hasattr(given[1], "rechunk") else "label")
+        assert model.score(*given) == pytest.approx(accuracy, rel=1e-12)
+    model = BoundTreeClassifier(**options).fit(lazy, labels, weights, columns=["a", "count"])
+    few = BoundTreeClassifier(**options).fit(X[["a", "count"]], label, weight)
+    assert_same(model, few)
+
+
+def test_a_client_that_is_not_the_default(client):
+    distributed = pytest.importorskip("distributed")
+    table = frame(400).drop(columns="weight")
+    rows = table.drop(columns="label")
+    lazy = dd.from_pandas(table, npartitions=3)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as cluster:
+        other = distributed.Client(cluster, set_as_default=False)
+        try:
+            with other.as_current():
+                held = lazy.persist()
+                model = BoundTreeClassifier(max_leaves=6).fit(held[list(rows)], held["label"])
+                accuracy = model.score(held, "label")
+        finally:
+            other.close()
+    expected = BoundTreeClassifier(max_leaves=6).fit(rows, table["label"])
+    assert_same(model, expected)
+    assert accuracy == expected.score(rows, table["label"])
+
+
+def test_a_model_of_dask_needs_no_dask(client, tmp_path):
+    table = frame(300).drop(columns="weight")
+    rows = table.drop(columns="label")
+    lazy = dd.from_pandas(table, npartitions=2)
+    model = BoundTreeClassifier(max_leaves=5).fit(lazy, "label")
+    kept = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(kept.predict(rows), model.predict(rows))
+    model.save(tmp_path / "model.json")
+    again = BoundTreeClassifier.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    assert model.prune_to(2).n_leaves_ == 2
+
+
 def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
     """Where the divisions are not known too; rows that were chosen apart go by their place."""
-    from treebound.dask.partitions import partitions
+    from treebound.dask.partitions import partitions, with_labels
 
     table = frame(400).drop(columns=["weight", "size"])
     for k in range(4):
@@ -263,11 +324,13 @@ def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
     lazy = dd.read_parquet(tmp_path)
     X, y = lazy.drop(columns="label"), lazy["label"]
     assert not X.known_divisions
-    assert len(partitions(None, X, y, None)._parts[0].keys) == 1
-    assert len(partitions(None, X[X["count"] > 3], y[X["count"] > 3], None)._parts[0].keys) == 2
+    some = X["count"] > 3
+    for rows, labels, n_pieces in ((X, y, 1), (X[some], y[some], 2)):
+        parts = partitions(None, *with_labels(rows, labels, None))
+        assert len(parts._parts[0].keys) == n_pieces
     options = {"pruning": None, "max_leaves": 12}
     expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
-    assert_same(DaskBoundTreeClassifier(**options).fit(X, y), expected)
+    assert_same(BoundTreeClassifier(**options).fit(X, y), expected)
 
 
 def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
@@ -276,13 +339,13 @@ def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
     rows = table.drop(columns=["label", "weight"])
     expected = BoundTreeClassifier().fit(rows, table["label"], table["weight"])
     lazy = dd.from_pandas(table, npartitions=3)
-    model = DaskBoundTreeClassifier().fit(lazy, "label", "weight")
+    model = BoundTreeClassifier().fit(lazy, "label", "weight")
     assert_same(model, expected)
     assert model.pruning_result_.choice == expected.pruning_result_.choice
     assert model.grown_tree_.rows[0] < (table["weight"] > 0).sum()
     for name in ("reduced-error", "cost-complexity", "kearns-mansour"):
         with pytest.raises(ValueError, match=r"'bound'.*'pessimistic', 'mdl', None"):
-            DaskBoundTreeClassifier(pruning=name).fit(lazy, "label")
+            BoundTreeClassifier(pruning=name).fit(lazy, "label")
 
 
 @pytest.mark.parametrize("here", [False, True])
@@ -291,7 +354,7 @@ def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
 def test_certificates_from_rows_that_are_left_out(client, monkeypatch, certify, weight, here):
     """In a large table (held-out) and a small one (folds), on a cluster and without one."""
     if here:
-        monkeypatch.setattr(DaskBoundTreeClassifier, "_client", lambda self: None)
+        monkeypatch.setattr("treebound.dask.table.current_client", lambda: None)
     if certify == "held-out":
         monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
     table = frame(2000)
@@ -302,7 +365,7 @@ def test_certificates_from_rows_that_are_left_out(client, monkeypatch, certify, 
     weights = table["weight"] if weight else None
     expected = BoundTreeClassifier(**options).fit(rows, table["label"], weights)
     lazy = dd.from_pandas(table, npartitions=3)
-    model = DaskBoundTreeClassifier(**options).fit(lazy, "label", weight)
+    model = BoundTreeClassifier(**options).fit(lazy, "label", weight)
     assert_same(model, expected)
     own, other = model.model_.held_out, expected.model_.held_out
     assert (own.m, own.errors, own.choices, own.folds) == (
@@ -315,9 +378,21 @@ def test_certificates_from_rows_that_are_left_out(client, monkeypatch, certify, 
 def test_partitions_must_fit(client):
     X, y = da.zeros((8, 2), chunks=(4, 2)), da.zeros(8, chunks=3)
     with pytest.raises(ValueError, match="same partitions"):
-        DaskBoundTreeClassifier().fit(X, y)
-    with pytest.raises(ValueError, match=r"'X'.*Dask"):
-        DaskBoundTreeClassifier().fit(np.zeros((8, 2)), y)
+        BoundTreeClassifier().fit(X, y)
+    for labels in (np.zeros(8), None):
+        with pytest.raises(ValueError, match=r"'y'.*Dask"):
+            BoundTreeClassifier().fit(X, labels)
+    lazy = dd.from_pandas(frame(20), npartitions=2)
+    for labels in (np.zeros(20), "none", None):
+        with pytest.raises(ValueError, match="'y' parameter of fit must be the name of a column"):
+            BoundTreeClassifier().fit(lazy, labels)
+    short = dd.from_pandas(frame(10)["label"].reset_index(drop=True), npartitions=2)
+    with pytest.raises(ValueError, match=r"Partition 0: .*numbers of samples"):
+        BoundTreeClassifier().fit(lazy.clear_divisions(), short)
+    with pytest.raises(ValueError, match="'columns'"):
+        BoundTreeClassifier().fit(lazy, "label", columns=["none"])
+    with pytest.raises(ValueError, match="'groups'"):
+        BoundTreeClassifier().fit(X, y, groups=y)
 
 
 def test_a_column_of_two_types_is_refused_with_its_partition(client):
@@ -327,24 +402,7 @@ def test_a_column_of_two_types_is_refused_with_its_partition(client):
     ]
     lazy = dd.from_delayed([delayed(p) for p in parts], meta=parts[0], verify_meta=False)
     with pytest.raises(ValueError, match=r"Partition 1: Column 'x' changed its type"):
-        DaskBoundTreeClassifier().fit(lazy, "y")
-
-
-def test_it_is_an_estimator(client, tmp_path):
-    table = frame(300)
-    lazy = dd.from_pandas(table.drop(columns="weight"), npartitions=2)
-    model = DaskBoundTreeClassifier(client=client, max_leaves=5)
-    assert clone(model.set_params(client=None)).get_params() == model.get_params()
-    assert set(model.get_params()) == {*BoundTreeClassifier().get_params(), "client"}
-    assert repr(model) == "DaskBoundTreeClassifier(max_leaves=5)"
-    model.set_params(client=client).fit(lazy, "label")
-    rows = table.drop(columns=["label", "weight"])
-    kept = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(kept.predict(rows), model.predict(rows))
-    model.save(tmp_path / "model.json")
-    again = BoundTreeClassifier.load(tmp_path / "model.json")
-    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
-    assert model.prune_to(2).n_leaves_ == 2
+        BoundTreeClassifier().fit(lazy, "y")
 
 
 def test_parquet_files_whose_columns_dask_reads_in_other_partitions(client, tmp_path):
@@ -354,14 +412,15 @@ def test_parquet_files_whose_columns_dask_reads_in_other_partitions(client, tmp_
         part = table.iloc[500 * k : 500 * k + 500]
         part.to_parquet(tmp_path / f"{k}.parquet", row_group_size=250)
     lazy = dd.read_parquet(tmp_path, split_row_groups=True)
-    rows, label, weight = lazy.drop(columns=["label", "weight"]), lazy["label"], lazy["weight"]
-    model = DaskBoundTreeClassifier().fit(rows, label, weight)
     X = table.drop(columns=["label", "weight"])
-    assert_same(model, BoundTreeClassifier().fit(X, table["label"], table["weight"]))
-    assert model.target_name_ == "label"
-    assert model.score(rows, label, weight) == pytest.approx(
-        model.to_local().score(X, table["label"], table["weight"]), rel=1e-12
-    )
+    expected = BoundTreeClassifier().fit(X, table["label"], table["weight"])
+    accuracy = expected.score(X, table["label"], table["weight"])
+    rows, label, weight = lazy.drop(columns=["label", "weight"]), lazy["label"], lazy["weight"]
+    for given in ((lazy, "label", "weight"), (rows, label, weight)):
+        model = BoundTreeClassifier().fit(*given)
+        assert_same(model, expected)
+        assert model.target_name_ == "label"
+        assert model.score(*given) == pytest.approx(accuracy, rel=1e-12)
 
 
 def test_workers_load_no_scikit_learn():
@@ -378,7 +437,7 @@ def test_progress_and_checkpoints(client, tmp_path, capsys):
     rows, options = table.drop(columns="label"), {"pruning": None, "max_leaves": 9}
     expected = BoundTreeClassifier(**options).fit(rows, table["label"])
     lazy, path, states = dd.from_pandas(table, npartitions=3), tmp_path / "tree", []
-    model = DaskBoundTreeClassifier(**options)
+    model = BoundTreeClassifier(**options)
     model.fit(lazy, "label", verbose=1, callback=states.append, checkpoint=path)
     assert_same(model, expected)
     assert states[-1].phase == "growing"

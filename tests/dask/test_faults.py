@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from random_samples import ARRAYS
 
+from treebound import BoundTreeClassifier
 from treebound.data import Sample
 from treebound.data.parts import PartRows
 from treebound.growing import GrowOptions, Limits, grow, grow_on_engine, make_bins
@@ -187,13 +188,11 @@ def test_an_interrupt_leaves_nothing_behind(client, sample, expected):
 @pytest.mark.parametrize(("n_partitions", "wrong"), [(4, 2), (20, 12)])
 def test_a_wrong_partition_of_a_frame_is_named(client, n_partitions, wrong):
     dd = pytest.importorskip("dask.dataframe")
-    from treebound.dask import DaskBoundTreeClassifier
-
     frame = pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40) % 2})
     frame.loc[25, "x"] = np.inf
     lazy = dd.from_pandas(frame, npartitions=n_partitions)
     with pytest.raises(ValueError, match=f"^Partition {wrong}: Input X contains infinity"):
-        DaskBoundTreeClassifier(client=client).fit(lazy[["x"]], lazy["y"])
+        BoundTreeClassifier().fit(lazy[["x"]], lazy["y"])
 
 
 def fails_in_the_middle(part):
@@ -203,16 +202,15 @@ def fails_in_the_middle(part):
 
 
 @pytest.mark.parametrize("on_cluster", [False, True])
-def test_a_partition_that_cannot_be_computed_is_named(request, on_cluster):
+def test_a_partition_that_cannot_be_computed_is_named(client, monkeypatch, on_cluster):
     dd = pytest.importorskip("dask.dataframe")
-    from treebound.dask import DaskBoundTreeClassifier
-
-    client = request.getfixturevalue("client") if on_cluster else None
+    if not on_cluster:
+        monkeypatch.setattr("treebound.dask.table.current_client", lambda: None)
     frame = pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40) % 2})
     lazy = dd.from_pandas(frame, npartitions=4)
     broken = lazy.map_partitions(fails_in_the_middle, meta=frame.head(0))
     with pytest.raises(RuntimeError, match=r"^Partition 2 failed with ZeroDivisionError: nothing"):
-        DaskBoundTreeClassifier(client=client).fit(broken[["x"]], broken["y"])
+        BoundTreeClassifier().fit(broken, "y")
 
 
 def spilled(dask_worker=None):
@@ -403,7 +401,7 @@ def test_a_driver_that_is_killed_leaves_no_files(tmp_path):
         "import os, signal, sys\n"
         "import numpy as np, dask.array as da, distributed\n"
         "from treebound.classifier import not_in_memory as fitting\n"
-        "from treebound.dask import DaskBoundTreeClassifier\n"
+        "from treebound import BoundTreeClassifier\n"
         "from treebound.growing import Limits\n"
         "plain = fitting.grow_on_engine\n"
         "def kill(state):\n"
@@ -416,7 +414,7 @@ def test_a_driver_that_is_killed_leaves_no_files(tmp_path):
         "client = distributed.Client(sys.argv[1])\n"
         "X = np.random.default_rng(0).normal(size=(4000, 3))\n"
         "y = X[:, 0] + X[:, 1] * X[:, 2] > 0\n"
-        "model = DaskBoundTreeClassifier(pruning=None, max_leaves=30)\n"
+        "model = BoundTreeClassifier(pruning=None, max_leaves=30)\n"
         "model.fit(da.from_array(X, chunks=(900, -1)), da.from_array(y, chunks=900))\n"
     )
     with (

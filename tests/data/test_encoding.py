@@ -60,9 +60,9 @@ def test_parameters_override_the_dtype():
     [
         (
             {"categorical_features": ["z"]},
-            "table: 'z'. Hint: the 2 columns are 'a', 'b'",
+            "of the table, 'a', 'b'. Got 'z'",
         ),
-        ({"categorical_features": [2]}, "not in the table: 2"),
+        ({"categorical_features": [2]}, "of the table, 'a', 'b'. Got 2"),
         ({"categorical_features": [True]}, r"one entry for each of the 2 columns. Got \[True\]"),
         ({"categorical_features": "a"}, "must be 'from_dtype', or a sequence"),
         ({"categorical_features": None}, "must be 'from_dtype', or a sequence"),

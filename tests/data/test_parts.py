@@ -19,8 +19,8 @@ def learned(frames, labels, weights=None, **options):
     class_weight = options.pop("class_weight", None)
     weights = weights or [None] * len(frames)
     facts = [
-        learn_part(frame, label, weight, number=number, **options)
-        for number, (frame, label, weight) in enumerate(zip(frames, labels, weights, strict=True))
+        learn_part(frame, label, weight, **options)
+        for frame, label, weight in zip(frames, labels, weights, strict=True)
     ]
     schema = put_together(facts, class_weight=class_weight)
     return schema, [
@@ -140,7 +140,7 @@ def test_categories_are_declared_only_if_every_part_declares_them():
     declared = pd.DataFrame({"c": pd.Categorical(["a", "b"])})
     texts = pd.DataFrame({"c": ["a", "b"]})
     for frames in ([declared, texts], [texts, declared], [declared, declared]):
-        parts = [learn_part(X, ["u", "v"], number=at) for at, X in enumerate(frames)]
+        parts = [learn_part(X, ["u", "v"]) for X in frames]
         (column,) = put_together(parts).columns
         assert column.categories == ("a", "b")
         assert column.declared == (frames[0] is frames[1])

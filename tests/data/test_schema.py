@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treebound import Landscape
-from treebound.data import Column
+from treebound.data import Column, landscape_of
 from treebound.data.schema import Layout
 from treebound.datasets import Schema, SchemaError, read_schema
 
@@ -49,7 +49,7 @@ def test_everything_a_schema_file_says_is_read():
     assert (schema.missing, schema.others) == (("", "?"), "ignore")
     assert schema.layout == Layout(";", ",", "latin-1", True, 2)
     assert schema.order == ("id", "age", "size", "label", "a colour", "shop")
-    assert schema.landscape == Landscape(1, (3,), (3, None))
+    assert landscape_of(schema.columns) == Landscape(1, (3,), (3, None))
 
 
 def test_a_schema_is_shown_as_a_table():

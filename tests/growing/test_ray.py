@@ -29,7 +29,7 @@ def blocks(rng, table):
 
 def assert_same_tree(dataset_of, seed, monkeypatch):
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(engine.ShardEngine, "gather_rows", int(rng.choice([0, 10, 1 << 16])))
+    monkeypatch.setattr(engine.Engine, "gather_rows", int(rng.choice([0, 10, 1 << 16])))
     table, parameters = random_table(rng), random_parameters(rng)
     weight = "weight" if "weight" in table.column_names else None
     model = BoundTreeClassifier(**parameters)
@@ -94,7 +94,7 @@ def test_a_dead_actor_is_told_of(fake, monkeypatch):
         raise fake_ray.RayActorError("The actor died unexpectedly")
 
     monkeypatch.setattr(Holder, "keep", dying)
-    monkeypatch.setattr(engine.ShardEngine, "gather_rows", 0)
+    monkeypatch.setattr(engine.Engine, "gather_rows", 0)
     dataset = fake_ray.Dataset([people().drop(["id"])] * 2)
     with pytest.raises(RuntimeError, match=r"actor of Ray died, .* Hint: fit again"):
         BoundTreeClassifier(pruning="mdl").fit(dataset, "label")
@@ -146,7 +146,7 @@ def test_rows_of_a_dataset_are_answered_by_its_tasks(ray):
 @pytest.mark.heavy
 def test_an_actor_that_is_killed_is_told_of(ray, monkeypatch):
     psutil = pytest.importorskip("psutil")
-    monkeypatch.setattr(engine.ShardEngine, "gather_rows", 0)
+    monkeypatch.setattr(engine.Engine, "gather_rows", 0)
     dataset = ray.data.from_arrow([people(n).drop(["id"]) for n in (900, 901)])
 
     def kill(progress):

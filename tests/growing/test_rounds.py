@@ -18,7 +18,7 @@ from random_samples import (
 from treebound.data import Sample
 from treebound.data.parts import PartRows
 from treebound.growing import GrowOptions, Limits, grow, grow_on_engine, make_bins
-from treebound.growing.engine import LocalEngine, ShardEngine, stream_engine
+from treebound.growing.engine import Engine, LocalEngine, stream_engine
 from treebound.growing.shard import code_sample
 
 
@@ -167,7 +167,7 @@ def test_a_checkpoint_in_a_folder_that_does_not_exist_is_refused_at_the_start(tm
         )  # fmt: skip
 
 
-class SendingEngine(ShardEngine):
+class SendingEngine(Engine):
     """Everything is sent, as to another machine."""
 
     def __init__(self, parts, bins, n_classes):

@@ -329,7 +329,7 @@ def test_a_streamed_sample_is_that_of_its_batches(kept_rows):
         parts[0].columns,
         tuple(v.astype(np.int32) if v.dtype.kind == "i" else v for v in parts[0].X.values),
     )
-    file = ColumnFile(parts[0], 300, None)
+    file = ColumnFile(parts[0], 300)
     for part in [replace(parts[0], X=narrow), *parts[1:]]:
         file.add(part)
     found = file.sample()
@@ -343,7 +343,7 @@ def test_a_streamed_sample_is_that_of_its_batches(kept_rows):
 
 def test_a_table_that_grew_while_it_was_read_is_refused():
     sample = random_sample(np.random.default_rng(0), 50)
-    file = ColumnFile(sample, sample.n_rows + 3, None)
+    file = ColumnFile(sample, sample.n_rows + 3)
     file.add(sample)
     with pytest.raises(ValueError, match=r"more rows than the \d+ that it had"):
         file.add(sample)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
@@ -19,7 +20,7 @@ from treebound.classifier.not_in_memory import fit_elsewhere, fit_engine
 from treebound.classifier.progress import Watch
 from treebound.data import Matrix
 from treebound.data.frames import read_table
-from treebound.data.streams import in_database, is_on_ray, is_stream
+from treebound.data.streams import in_database, is_on_dask, is_on_ray, is_stream
 from treebound.edit import Editor
 from treebound.growing import Progress
 from treebound.model import Model
@@ -117,11 +118,12 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             ``pyarrow.dataset.Dataset`` or a lazy frame of polars, which are read batch by batch
             and never held in memory as a whole; or a relation of DuckDB, PySpark or Ibis, which
             stays in its database (:class:`treebound.sql.Relation` has settings); or a
-            ``ray.data.Dataset``, which stays on its cluster.
+            ``ray.data.Dataset``, a Dask DataFrame or a Dask Array, which stay on their cluster.
         y : array-like of shape (n_rows,), or str
-            The class of every row; of a table that is not in memory, the name of its column.
+            The class of every row; of a table that is not in memory, the name of its column. On
+            Dask, also a Series or an Array in the partitions of X.
         sample_weight : array-like of shape (n_rows,), or str, optional
-            The weight of every row, or the name of its column.
+            The weight of every row, or the name of its column, as for ``y``.
         groups : array-like of shape (n_rows,), optional
             The group of every row, such as a patient with several rows. Folds and held-out rows
             keep groups together. Rows of a group are not independent, so there is a certificate
@@ -137,8 +139,10 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             the same rows goes on from it; it is removed when the tree is grown.
         """
         watch = Watch.of(verbose, callback, checkpoint)
-        if is_stream(X) or in_database(X) or is_on_ray(X):
-            return self._set_model(fit_elsewhere(self, X, y, sample_weight, groups, columns, watch))
+        if is_stream(X) or in_database(X) or is_on_ray(X) or is_on_dask(X):
+            if groups is not None:
+                raise invalid("groups", "", "None for rows that are not in memory", type(groups))
+            return self._set_model(fit_elsewhere(self, X, y, sample_weight, columns, watch))
         if columns is not None:
             hint = "choose them before: X[columns]."
             raise invalid("columns", "fit", "None for a table in memory", columns, hint)
@@ -220,12 +224,17 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         return model.read(table, whole=True)
 
     def _answer(self, X: Any, output: Any, answer: Callable[..., Any]) -> Any:
-        """What the model answers; in a database, a lazy frame with the answers as columns."""
+        """What the model answers, lazily in a database (as further columns) and on Dask."""
         if in_database(X):
             from treebound.sql import with_answers
 
             return with_answers(self._fitted(), X, output)
-        return answer(self._fitted(), self._rows(X), self.n_jobs)
+        answer = partial(answer, n_jobs=self.n_jobs)
+        if is_on_dask(X):
+            from treebound.dask.table import lazy_answers
+
+            return lazy_answers(self._fitted(), X, output, answer)
+        return answer(self._fitted(), self._rows(X))
 
     def predict(self, X: Any) -> Any:
         """Predict the class of each row of a table.
@@ -239,7 +248,8 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         Returns
         -------
         ndarray of shape (n_rows,)
-            Of a relation of a database, a lazy frame of it with a column ``prediction``.
+            Of a relation of a database, a lazy frame of it with a column ``prediction``; of a
+            collection of Dask, a lazy one.
         """
         return self._answer(X, "label", Model.predict)
 
@@ -263,9 +273,9 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         ndarray of shape (n_rows, n_classes)
             See :meth:`predict_proba`.
         """
-        shares = self._fitted().predict_proba(self._rows(X), self.n_jobs)
-        with np.errstate(divide="ignore"):
-            return self._framed(np.log(shares), X)
+        if in_database(X):
+            raise TypeError("A database answers no logarithms. Hint: use predict_proba.")
+        return self._framed(self._answer(X, "proba", _log_shares), X)
 
     def set_output(self, *, transform: Container | None = None) -> Self:
         """Set the output type of :meth:`predict_proba` and :meth:`predict_log_proba`.
@@ -301,7 +311,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
 
     def _framed(self, values: Any, X: Any) -> Any:
         """Probabilities in the chosen container; a pandas frame keeps the index of X."""
-        if self._container == "default" or in_database(X):
+        if self._container == "default" or in_database(X) or is_on_dask(X):
             return values
         library: Any = import_module(self._container)  # assumed to be installed
         if self._container == "polars":
@@ -341,14 +351,18 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         Parameters
         ----------
         y : array-like of shape (n_rows,), or str
-            The labels; of a table that is not in memory, the name of their column.
+            The labels; of a table that is not in memory, as for :meth:`fit`.
         sample_weight : array-like of shape (n_rows,), or str, optional
-            The weight of every row of a table in memory; of a relation, the name of its column.
+            The weight of every row, as for ``y``; not of a table that is read in batches.
         """
         if in_database(X):
             from treebound.sql import accuracy
 
             return accuracy(self._fitted(), X, y, sample_weight)
+        if is_on_dask(X):
+            from treebound.dask.table import accuracy_of
+
+            return accuracy_of(self._fitted(), X, y, sample_weight)
         if not is_stream(X):
             return float(super().score(X, y, sample_weight))
         if sample_weight is not None:
@@ -497,3 +511,8 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             autosave=autosave,
             finish=self._with_model,
         )
+
+
+def _log_shares(model: Model, X: Any, n_jobs: int | None) -> Any:
+    with np.errstate(divide="ignore"):
+        return np.log(model.predict_proba(X, n_jobs))

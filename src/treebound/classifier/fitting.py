@@ -55,24 +55,19 @@ def fit_table(
     table = read_table(X)
     name = y.name if hasattr(y, "name") else None
     target = name if isinstance(name, str) and name else None
-    if parameters.certify in ("held-out", "folds"):
-        return _fit_apart(parameters, table, y, sample_weight, groups, target)
-    sample = Sample.learn(table, y, sample_weight, groups=groups, **parameters.of_columns())
     named = table.names is not None
-    rows = RowRecord.of(sample, named)
-    warn_of_findings(sample, rows.sketches["training"], stacklevel=4)
-    return fit_sample(
-        parameters, sample, checked=checked, target=target, named=named, rows=rows, watch=watch
-    )
+    if parameters.certify in ("held-out", "folds"):
+        model = _fit_apart(parameters, table, y, sample_weight, groups)
+    else:
+        sample = Sample.learn(table, y, sample_weight, groups=groups, **parameters.of_columns())
+        rows = RowRecord.of(sample, named)
+        warn_of_findings(sample, rows.sketches["training"], stacklevel=4)
+        model = fit_sample(parameters, sample, checked=checked, rows=rows, watch=watch)
+    return replace(model, target=target, named=named)
 
 
 def _fit_apart(
-    parameters: FitParameters,
-    table: Table,
-    y: Any,
-    sample_weight: Any,
-    groups: Any,
-    target: str | None,
+    parameters: FitParameters, table: Table, y: Any, sample_weight: Any, groups: Any
 ) -> Model:
     """Fit without one fold, or without each of several, and keep the tree of the least limit."""
     n_rows, named, seed = table.shape[0], table.names is not None, parameters.random_state
@@ -108,9 +103,7 @@ def _fit_apart(
         record = RowRecord.of(sample, named).with_rows("held-out", hashes)
         if fold is folds[0]:
             warn_of_findings(sample, record.sketches["training"], stacklevel=7)
-        model = fit_sample(
-            parameters, sample, aside, validation, target=target, named=named, rows=record
-        )
+        model = fit_sample(parameters, sample, aside, validation, rows=record)
         assert model.held_out is not None
         return model, model.held_out.errors
 
@@ -138,8 +131,6 @@ def fit_sample(
     validation: Sample | None = None,
     *,
     checked: tuple[Pruner | None, GrowOptions] | None = None,
-    target: str | None = None,
-    named: bool = True,
     rows: RowRecord | None = None,
     watch: Watch = UNWATCHED,
 ) -> Model:
@@ -160,8 +151,6 @@ def fit_sample(
         model = replace(model, held_out=tested_aside(counts, model, validation is not None))
     return replace(
         model,
-        target=target,
-        named=named,
         rows=rows,
         row_counts=row_counts(model.grown, sample),
         no_certificate=_GROUPED if sample.groups is not None else "",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
@@ -29,11 +29,18 @@ from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema
 from treebound.data.parts import PartReader, PartRows, as_table, join_parts
 from treebound.data.row_hashes import RowSketch, row_hashes
-from treebound.data.streams import Batches, TableStream, is_on_ray, open_stream
+from treebound.data.streams import (
+    Batches,
+    TableStream,
+    in_database,
+    is_on_dask,
+    is_on_ray,
+    open_stream,
+)
 from treebound.growing import Limits, Progress, grow_on_engine, make_bins
 from treebound.growing._kernels import Bins
 from treebound.growing.checkpoint import check_checkpoint
-from treebound.growing.engine import Engine, ShardEngine, stream_engine
+from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.grow import FINE_BINS
 from treebound.model import Model
 from treebound.parameters import FitParameters
@@ -47,29 +54,56 @@ MOST_GROWN_LEAVES = 1 << 16
 _FEW_ROWS = 1 << 11
 
 
+class PartedTable(Protocol):
+    """A table in parts: batches, partitions of Dask or blocks of Ray."""
+
+    target: str | None
+
+    def learn(self, *, held_out: LeftOut | None, **of_columns: Any) -> LearnedSchema:
+        """What columns and classes are, without the rows held out."""
+        ...
+
+    def rows(self, reader: PartReader) -> Iterable[PartRows]:
+        """The rows of each part, here."""
+        ...
+
+    def engine(self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int) -> Engine:
+        """The coded rows, wherever they are."""
+        ...
+
+
 def fit_elsewhere(
     parameters: FitParameters,
     X: Any,
     y: Any,
-    sample_weight: Any,
-    groups: Any,
-    columns: Any,
-    watch: Watch,
+    sample_weight: Any = None,
+    columns: Any = None,
+    watch: Watch = UNWATCHED,
 ) -> Model:
-    """Fit on a table that is read in batches, or inside its database or cluster."""
-    refuse_groups(groups)
+    """Fit on a table that is read in batches, or inside its database or cluster.
+
+    y and sample_weight name columns; on Dask, they may be collections.
+    """
+    if in_database(X):
+        return _fit_relation(parameters, X, y, sample_weight, columns, watch)
+    parameters.checked()
+    check_checkpoint(watch.checkpoint)
+    if is_on_dask(X):
+        from treebound.dask.table import DaskTable
+
+        with DaskTable(X, y, sample_weight, columns) as on_dask:
+            return _fit_parts(parameters, on_dask, watch)
     if is_on_ray(X):
-        return fit_on_ray(parameters, X, y, sample_weight, columns, watch)
+        from treebound.ray import RayTable
+
+        with RayTable(X, y, sample_weight, columns) as on_ray:
+            return _fit_parts(parameters, on_ray, watch)
     batches = open_stream(X)
-    if batches is None:
-        return fit_relation(parameters, X, y, sample_weight, columns, watch)
-    return fit_stream(parameters, batches, y, sample_weight, columns, watch)
-
-
-def refuse_groups(groups: Any) -> None:
-    """Raise a ValueError for groups, which cannot be kept together."""
-    if groups is not None:
-        raise invalid("groups", "", "None for rows that are not in memory", type(groups))
+    assert batches is not None
+    table = _Stream(batches, y, sample_weight, columns, watch)
+    model = _fit_parts(parameters, table, watch)
+    # rows are noted as they are coded; those of a small table in memory, by its sample
+    return replace(model, rows=table.record) if model.rows is None else model
 
 
 def _needs_rows(pruner: Pruner | None) -> bool:
@@ -77,7 +111,7 @@ def _needs_rows(pruner: Pruner | None) -> bool:
     return isinstance(pruner, BasePruner) and pruner.needs_rows
 
 
-def refuse_what_needs_rows(pruner: Pruner | None) -> None:
+def _refuse_what_needs_rows(pruner: Pruner | None) -> None:
     """Raise a ValueError for a pruner that needs the rows again, in a table of many values."""
     if _needs_rows(pruner):
         able = [name for name, kind in PRUNERS.items() if not kind().needs_rows]
@@ -99,68 +133,45 @@ def _refuse_what_needs_a_table(parameters: FitParameters) -> None:
         raise invalid("certify", "", must, parameters.certify, hint)
 
 
-def fit_stream(
-    parameters: FitParameters,
-    batches: Batches,
-    y: Any,
-    sample_weight: Any = None,
-    columns: Any = None,
-    watch: Watch = UNWATCHED,
-) -> Model:
-    """Fit on a table that is read batch by batch; y and sample_weight name columns."""
-    parameters.checked()
-    check_checkpoint(watch.checkpoint)
-    phase = "learning"
+class _Stream(TableStream):
+    """A table that is read batch by batch; the rows that are coded are noted."""
 
-    def read(rows: int) -> None:
-        if watch.progress is not None:
-            watch.progress(Progress.of_reading(phase, rows))
+    def __init__(self, batches: Batches, y: Any, weight: Any, columns: Any, watch: Watch) -> None:
+        def tell(phase: str, rows: int) -> None:
+            if watch.progress is not None:
+                watch.progress(Progress.of_reading(phase, rows))
 
-    stream = TableStream(batches, y, sample_weight, columns=columns, tell=read)
-    threads, sketches = effective_jobs(parameters.n_jobs), dict[Role, RowSketch]()
+        super().__init__(batches, y, weight, columns=columns, tell=tell)
+        self._sketches: dict[Role, RowSketch] = {}
 
-    def learn(held_out: LeftOut | None) -> LearnedSchema:
-        return stream.learn(held_out=held_out, **parameters.of_columns())
+    @property
+    def record(self) -> RowRecord:
+        """Which rows took part."""
+        return RowRecord(self._sketches)
 
-    def rows(reader: PartReader) -> Iterator[PartRows]:
-        nonlocal phase
-        phase = "coding"
-        return stream.rows(reader)
+    def engine(self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int) -> Engine:
+        """Codes in memory, values in a temporary file."""
+        n_rows = reader.schema.n_rows + reader.schema.held_out
+        return stream_engine(self._noted(reader), bins, n_rows, n_threads=n_threads)
 
-    def engine(reader: PartReader, bins: Bins) -> Engine:
-        schema, held_out = reader.schema, parameters.certify == "held-out"
-        parts = _noted(rows(reader), sketches, "held-out" if held_out else "training")
-        return stream_engine(parts, bins, schema.n_rows + schema.held_out, n_threads=threads)
+    def _noted(self, reader: PartReader) -> Iterator[PartRows]:
+        """The parts; the rows of each, and those set aside, are added to the sketches."""
+        aside: Role = "held-out" if reader.schema.held_out else "training"
+        for part in self.rows(reader):
+            self._note("training", part.kept.X, part.kept)
+            if part.aside is not None and part.table is not None:
+                self._note(aside, part.table, part.aside)
+            yield part
 
-    model = fit_parts(parameters, learn, rows, engine, target=y, watch=watch)
-    return replace(model, rows=RowRecord(sketches)) if sketches else model
-
-
-def _noted(
-    parts: Iterable[PartRows], sketches: dict[Role, RowSketch], aside: Role
-) -> Iterator[PartRows]:
-    """The parts; the rows of each, and those set aside, are added to the sketches."""
-    for part in parts:
-        seen: list[tuple[Role, Matrix | Table, Sample]] = [("training", part.kept.X, part.kept)]
-        if part.aside is not None and part.table is not None:
-            seen.append((aside, part.table, part.aside))
-        for role, rows, sample in seen:
-            if sample.n_rows:
-                names = [column.name for column in sample.columns]
-                sketch = RowSketch.of(row_hashes(rows, sample.classes, sample.y, names=names))
-                sketches[role] = sketches[role].merge(sketch) if role in sketches else sketch
-        yield part
+    def _note(self, role: Role, rows: Matrix | Table, sample: Sample) -> None:
+        if sample.n_rows:
+            names = [column.name for column in sample.columns]
+            sketch = RowSketch.of(row_hashes(rows, sample.classes, sample.y, names=names))
+            held = self._sketches.get(role)
+            self._sketches[role] = sketch if held is None else held.merge(sketch)
 
 
-def fit_parts(
-    parameters: FitParameters,
-    learn: Callable[[LeftOut | None], LearnedSchema],
-    rows: Callable[[PartReader], Iterable[PartRows]],
-    make_engine: Callable[[PartReader, Bins], Engine],
-    *,
-    target: str | None = None,
-    watch: Watch = UNWATCHED,
-) -> Model:
+def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> Model:
     """Fit on rows in parts, by the method that the same table has in memory.
 
     Columns are learned without rows that are held out. What looks at rows again gets those of a
@@ -169,23 +180,31 @@ def fit_parts(
     """
     pruner, _ = parameters.checked()
     held_out = LeftOut.draw(parameters.random_state) if parameters.certify == "held-out" else None
-    schema = learn(held_out)
+    learn = partial(table.learn, **parameters.of_columns())
+    schema = learn(held_out=held_out)
     size = schema.n_rows + schema.held_out, len(schema.columns)
     rows_again = not is_large(*size) and parameters.certify != "training"
     if rows_again or _looks_again(pruner, *size):
-        schema = schema if held_out is None else learn(None)
-        return _fit_joined(parameters, schema, rows, target)
+        schema = schema if held_out is None else learn(held_out=None)
+        return _fit_joined(parameters, schema, table)
     _refuse_what_needs_a_table(parameters)
-    refuse_what_needs_rows(pruner)
-    bins = make_bins(schema.columns, schema.sample)
-    if held_out is None:
+    _refuse_what_needs_rows(pruner)
+    aside, chooses, unknown = held_out, True, parameters.unknown
+    if held_out is not None:
+        chooses = chooses_on_aside(parameters, size)
+        unknown = "other" if unknown == "error" else unknown
+    else:
         aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
-        engine = make_engine(PartReader(schema, aside), bins)
-        return fit_engine(parameters, engine, schema, target=target, watch=watch)
-    unknown = "other" if parameters.unknown == "error" else parameters.unknown
-    engine = make_engine(PartReader(schema, held_out, unknown), bins)
-    chooses = chooses_on_aside(parameters, size)
-    model = fit_engine(parameters, engine, schema, target=target, watch=watch, validate=chooses)
+        unknown = "error"
+    engine = table.engine(
+        PartReader(schema, aside, unknown),
+        make_bins(schema.columns, schema.sample),
+        n_threads=effective_jobs(parameters.n_jobs),
+        gather_rows=_rows_to_gather(parameters, size[0]),
+    )
+    model = fit_engine(parameters, engine, schema, table.target, watch, validate=chooses)
+    if held_out is None:
+        return model
     counts = HeldOut.by_counts(engine.left_out_rows, model.tree, model.grown)
     return replace(model, held_out=tested_aside(counts, model, chooses))
 
@@ -199,70 +218,36 @@ def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
     return pruner.chooses and pruner.leaves_out(rows, columns) is None
 
 
-def _fit_joined(
-    parameters: FitParameters,
-    schema: LearnedSchema,
-    rows: Callable[[PartReader], Iterable[PartRows]],
-    target: str | None,
-) -> Model:
+def _fit_joined(parameters: FitParameters, schema: LearnedSchema, table: PartedTable) -> Model:
     """Fit on rows in parts that are read into memory."""
     apart = parameters.certify in ("held-out", "folds")
     own = replace(schema, scale=None, factors=None) if apart else schema  # weights as they are
-    sample = join_parts(list(rows(PartReader(own)))).kept
+    sample = join_parts(list(table.rows(PartReader(own)))).kept
     named = schema.names is not None
     if apart:  # columns are learned again, without some rows
         labels = sample.classes[sample.y]
         model = fit_table(parameters, as_table(sample, schema), labels, sample.weight)
-        return replace(model, target=target, named=named)
-    record = RowRecord.of(sample, named)
-    warn_of_findings(sample, record.sketches["training"], stacklevel=7)
-    return fit_sample(parameters, sample, target=target, named=named, rows=record)
+    else:
+        record = RowRecord.of(sample, named)
+        warn_of_findings(sample, record.sketches["training"], stacklevel=6)
+        model = fit_sample(parameters, sample, rows=record)
+    return replace(model, target=table.target, named=named)
 
 
-def fit_on_ray(
-    parameters: FitParameters,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    columns: Any = None,
-    watch: Watch = UNWATCHED,
-) -> Model:
-    """Fit on a dataset of Ray, by actors; y and sample_weight name columns."""
-    from treebound.ray import RayTable
-
-    parameters.checked()
-    check_checkpoint(watch.checkpoint)
-    with RayTable(X, y, sample_weight, columns) as table:
-
-        def learn(held_out: LeftOut | None) -> LearnedSchema:
-            return table.learn(held_out=held_out, **parameters.of_columns())
-
-        def engine(reader: PartReader, bins: Bins) -> Engine:
-            n_rows = reader.schema.n_rows + reader.schema.held_out
-            return table.engine(reader, bins, rows_to_gather(parameters, n_rows))
-
-        return fit_parts(parameters, learn, table.rows, engine, target=y, watch=watch)
-
-
-def rows_to_gather(parameters: FitParameters, n_rows: int) -> int:
+def _rows_to_gather(parameters: FitParameters, n_rows: int) -> int:
     """Rows of a node that is finished in one place, where its subtree may get too large.
 
     Few of its leaves are kept where the limit of leaves makes them large.
     """
     rows = n_rows // (4 * (parameters.checked()[1].max_leaves or MOST_GROWN_LEAVES))
-    most = ShardEngine.gather_rows
+    most = Engine.gather_rows
     return min(rows, most) if rows >= _FEW_ROWS else most
 
 
-def fit_relation(
-    parameters: FitParameters,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    columns: Any = None,
-    watch: Watch = UNWATCHED,
+def _fit_relation(
+    parameters: FitParameters, X: Any, y: Any, sample_weight: Any, columns: Any, watch: Watch
 ) -> Model:
-    """Fit inside a database; y and sample_weight name columns.
+    """Fit inside a database.
 
     A relation of few rows is fetched. Of another one, rows may be set aside by number: to certify
     the tree, and to choose the weight of the pruner.
@@ -274,7 +259,7 @@ def fit_relation(
     with RelationRows(relation, y, sample_weight, columns) as rows:
         if rows.n_rows <= relation.max_fetched_rows:
             return replace(fit_table(parameters, *rows.fetched()), target=y)
-        refuse_what_needs_rows(pruner)
+        _refuse_what_needs_rows(pruner)
         _refuse_what_needs_a_table(parameters)
         held_out = parameters.certify == "held-out"
         if options.thresholds == "observed":
@@ -329,7 +314,7 @@ def fit_engine(
             f"Growth was stopped at {MOST_GROWN_LEAVES} leaves. Hint: set 'max_grown_leaves' to "
             "grow on, or to a smaller number where labels are noisy.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     aside = engine.left_out(grown) if validate else None
     return replace(

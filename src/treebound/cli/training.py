@@ -189,7 +189,7 @@ class Training:
         return self._in_memory(parameters)
 
     def _in_database(self, parameters: FitParameters) -> Model:
-        from treebound.classifier.not_in_memory import fit_relation
+        from treebound.classifier.not_in_memory import fit_elsewhere
 
         weights, options = self.weights, self.options
         by_label = weights.costs or (weights.class_weight and not weights.balanced)
@@ -205,10 +205,11 @@ class Training:
                 raise no_target(relation.columns)
             out = {schema.target, weights.weight_column, *schema.ignored}
             columns = [name for name in relation.columns if name not in out]
-            return fit_relation(parameters, relation, schema.target, weights.weight_column, columns)
+            weight = weights.weight_column
+            return fit_elsewhere(parameters, relation, schema.target, weight, columns)
 
     def _in_batches(self, parameters: FitParameters) -> Model:
-        from treebound.classifier.not_in_memory import fit_stream
+        from treebound.classifier.not_in_memory import fit_elsewhere
         from treebound.classifier.progress import ProgressLines, Watch
         from treebound.data.files import Source
 
@@ -226,7 +227,7 @@ class Training:
                 raise no_target(source.columns)
             lines = ProgressLines(tell, source.n_rows())
             watch = Watch(lines.tell, self.checkpoint)
-            return fit_stream(parameters, source, schema.target, watch=watch)
+            return fit_elsewhere(parameters, source, schema.target, watch=watch)
 
     @contextmanager
     def _telling(self) -> Iterator[Any]:
@@ -267,7 +268,8 @@ class Training:
                 model = fit_table(parameters, X, labels, row_weights)
                 return replace(model, target=name), parameters, sample
             rows = RowRecord.of(sample, named=True)
-            return fit_sample(parameters, sample, target=name, rows=rows), parameters, sample
+            model = fit_sample(parameters, sample, rows=rows)
+            return replace(model, target=name, named=True), parameters, sample
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""

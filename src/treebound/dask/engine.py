@@ -22,13 +22,13 @@ import numpy as np
 from distributed import get_worker
 
 from treebound.dask import waiting
-from treebound.dask.partitions import Partitions, in_words
+from treebound.dask.partitions import Partitions, in_words, same
 from treebound.dask.waiting import PartitionError, gathered, waited
 from treebound.dask.worker import FitState, Plan, Request, ask, finish, folder_of
 from treebound.data.parts import PartRows
 from treebound.data.spill import SpillFile, ValuesLost
 from treebound.growing._kernels import Bins
-from treebound.growing.engine import ShardEngine
+from treebound.growing.engine import Engine
 from treebound.growing.questions import ShardSplit, Subtree
 from treebound.growing.shard import (
     Bundle,
@@ -69,11 +69,7 @@ def _facts(coded: list[Coded]) -> tuple[Facts, list[int]]:
     return reduce(add, [some.facts for some in coded]), [n for some in coded for n in some.sizes]
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-class DaskEngine(ShardEngine):
+class DaskEngine(Engine):
     """Bundles of shards as futures of a cluster.
 
     ``read`` makes ``PartRows`` of the rows, labels and weights of a partition, on a worker.
@@ -89,7 +85,7 @@ class DaskEngine(ShardEngine):
         *,
         n_rows: int = 0,
         first: Sequence[int] | None = None,
-        gather_rows: int = ShardEngine.gather_rows,
+        gather_rows: int = Engine.gather_rows,
     ) -> None:
         super().__init__(bins, n_classes)
         self.gather_rows = gather_rows
@@ -98,7 +94,7 @@ class DaskEngine(ShardEngine):
         self._token, self._number = uuid.uuid4().hex, count()
         self._futures: WeakSet[Any] = WeakSet()
         self._client.register_plugin(FitState())
-        self._read, self._bins = self._map(_same, [read, bins])
+        self._read, self._bins = self._map(same, [read, bins])
         # all divisions of the rows, and how many of them all bundles have behind them
         self._divisions: list[Sequence[ShardSplit]] = []
         self._n_divided, self._located = 0, False
@@ -168,7 +164,7 @@ class DaskEngine(ShardEngine):
         if function is divide_rows:
             self._divisions.append(*args)
             return
-        (self._bins,) = self._map(_same, args)
+        (self._bins,) = self._map(same, args)
         self._bundles = self._map(function, self._bundles, [self._bins] * len(self._bundles))
         self._located = False
 

@@ -6,6 +6,7 @@ A task for each of them would cost the scheduler more than small partitions cost
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -17,9 +18,13 @@ from treebound._validation import invalid
 from treebound.dask.waiting import PartitionError, gathered, waited
 from treebound.data.learned import PartFacts, nothing_but_rows, some_numbers
 from treebound.data.parts import PartRows, learn_part
+from treebound.data.raw import check_names
+from treebound.data.streams import is_on_dask
 
 # Tasks for each thread of the cluster, about.
 _TASKS = 4
+# Columns that no table has.
+_NAMES = {"y": "\0treebound label", "sample_weight": "\0treebound weight"}
 
 
 class Subgraph(NamedTuple):
@@ -61,7 +66,7 @@ def _on_group(
     def each() -> Iterator[Any]:
         for (number, part, more), own in zip(work, needs, strict=True):
             values = {
-                key: (partial(_same, value),) for key, value in zip(part.needs, own, strict=True)
+                key: (partial(same, value),) for key, value in zip(part.needs, own, strict=True)
             }
             pieces = in_partition(number, get_sync, part.graph | values, part.keys)
             yield in_partition(number, function, *split(*pieces), **more)
@@ -73,7 +78,8 @@ def _as_they_are(X: Any, y: Any = None, weight: Any = None) -> tuple[Any, Any, A
     return X, y, weight
 
 
-def _same(value: Any) -> Any:
+def same(value: Any) -> Any:
+    """The value, as the result of a task."""
     return value
 
 
@@ -87,11 +93,6 @@ def learn(X: Any, y: Any, weight: Any, **options: Any) -> PartFacts:
 def numbers(X: Any, _: Any, weight: Any, names: list[str]) -> dict[str, Any]:
     """Values of some rows."""
     return some_numbers(X[names], weight, names)
-
-
-def size(_: Any, y: Any, weight: Any) -> int:
-    """How many rows have a weight above zero."""
-    return len(y) if weight is None else int((np.asarray(weight) > 0).sum())
 
 
 # -- by the client -------------------------------------------------------------------------------
@@ -274,7 +275,7 @@ def in_words(group: Sequence[int]) -> str:
 
 
 def _dask(module: str) -> Any:
-    return require(f"dask.{module}", extra="dask", why="DaskBoundTreeClassifier")
+    return require(f"dask.{module}", extra="dask", why="A table on Dask")
 
 
 # -- of collections ------------------------------------------------------------------------------
@@ -282,43 +283,66 @@ def _dask(module: str) -> Any:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a Dask DataFrame."""
-    return _is_lazy(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
+    return is_on_dask(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
 
 
 def is_array(X: Any) -> bool:
     """Whether X is a Dask Array."""
-    return _is_lazy(X) and hasattr(X, "rechunk")
-
-
-def _is_lazy(X: Any) -> bool:
-    """Whether X is a Dask collection."""
-    return hasattr(type(X), "dask")  # that of X itself would be made of all its tasks
+    return is_on_dask(X) and hasattr(X, "rechunk")
 
 
 def partitions(client: Any, X: Any, y: Any, weight: Any) -> Partitions:
-    """The partitions of a table, its labels and its weights, which may be names of columns."""
-    if not (is_frame(X) or is_array(X)):
-        raise invalid("X", "fit", "a Dask DataFrame or a Dask Array", type(X).__name__)
-    for parameter, argument in (("y", y), ("sample_weight", weight)):
-        if isinstance(argument, str) and not (is_frame(X) and argument in X.columns):
-            must = f"one of the columns {list(getattr(X, 'columns', []))[:10]} or a Dask collection"
-            raise invalid(parameter, "fit", must, argument)
-        if not isinstance(argument, str) and argument is not None and not _is_lazy(argument):
-            raise invalid(parameter, "fit", "a Dask collection", type(argument).__name__)
-    joint = _joint(X, y, weight)
-    if joint is not None:
-        frame, (label, weights) = joint
-        split = partial(_apart, label=label, weight=weights)
-        return Partitions(client, [(part,) for part in frame.to_delayed()], split)
+    """The partitions of what :func:`with_labels` gives."""
+    if isinstance(y, str):
+        split = partial(_apart, label=y, weight=weight)
+        return Partitions(client, [(part,) for part in X.to_delayed()], split)
     parts = [_delayed(collection) for collection in (X, y, weight) if collection is not None]
-    sizes = [len(part) for part in parts]
-    if len(set(sizes)) > 1:
+    if len({len(part) for part in parts}) > 1:
         raise ValueError(
             "X, y and sample_weight must have the same partitions. Got "
-            f"{', '.join(map(str, sizes))} partitions instead. Hint: make them from one DataFrame, "
-            "or rechunk them alike."
+            f"{', '.join(str(len(part)) for part in parts)} partitions instead. "
+            "Hint: make them from one DataFrame, or rechunk them alike."
         )
     return Partitions(client, list(zip(*parts, strict=True)))
+
+
+def with_labels(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """A frame with labels and weights as columns, and their names: each partition is read once.
+
+    Or collections side by side, whose rows go by their place: arrays, and frames where Dask does
+    not know which index each partition has and that are not columns of one frame.
+    """
+    own = {"y": y, "sample_weight": weight}
+    named = {parameter: name for parameter, name in own.items() if not is_on_dask(name)}
+    if not is_frame(X):
+        for parameter, value in named.items():
+            if parameter == "y" or value is not None:
+                raise invalid(parameter, "fit", "a Dask collection beside one", type(value))
+        return X, y, weight
+    check_names("fit", list(X.columns), "the frame (or a Dask collection)", **named)
+    apart = {_NAMES[parameter]: own[parameter] for parameter in own if parameter not in named}
+    if all(_has_rows_of(X, collection) for collection in apart.values()):
+        with suppress(ValueError, TypeError, AssertionError, NotImplementedError):
+            names = _NAMES | named
+            return X.assign(**apart) if apart else X, names["y"], names["sample_weight"]
+    y, weight = (X[value] if isinstance(value, str) else value for value in own.values())
+    return X.drop(columns=[name for name in named.values() if name is not None]), y, weight
+
+
+def _has_rows_of(frame: Any, collection: Any) -> bool:
+    """Whether rows are found by their index, or are those of the same frame."""
+    if frame.known_divisions and getattr(collection, "known_divisions", False):
+        return True
+    root = _root(frame)
+    return root is not None and bool(_root(collection) == root)
+
+
+def _root(collection: Any) -> Any:
+    """What a collection is columns of, by its name; None if that cannot be told."""
+    expression: Any = getattr(collection, "expr", None)
+    while type(expression).__name__ in ("Projection", "Drop"):
+        expression = expression.frame
+    return getattr(expression, "_name", None)
 
 
 def plain_numbers(X: Any) -> list[str]:
@@ -333,43 +357,6 @@ def plain_numbers(X: Any) -> list[str]:
     ]
 
 
-def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | None:
-    """One DataFrame with labels and weights as columns, so that each partition is read once.
-
-    None where Dask does not know which index each partition has, and they are not columns of one
-    DataFrame: then rows go by their place.
-    """
-    names: list[str | None] = []
-    root = _root(X)
-    for argument, name in ((y, _LABEL), (weight, _WEIGHT)):
-        if argument is None or isinstance(argument, str):
-            names.append(argument)
-            continue
-        known = is_frame(X) and X.known_divisions and getattr(argument, "known_divisions", False)
-        if not known and (root is None or _root(argument) != root):
-            return None
-        try:
-            X = X.assign(**{name: argument})
-        except (ValueError, TypeError, AssertionError, NotImplementedError):
-            return None
-        names.append(name)
-    label, weights = names
-    assert label is not None
-    return X, (label, weights)
-
-
-def _root(collection: Any) -> Any:
-    """What a collection is columns of, by its name; None if that cannot be told."""
-    expression: Any = getattr(collection, "expr", None)
-    while type(expression).__name__ in ("Projection", "Drop"):
-        expression = expression.frame
-    return getattr(expression, "_name", None)
-
-
-# Names that no table has.
-_LABEL, _WEIGHT = "\0treebound label", "\0treebound weight"
-
-
 def _apart(frame: Any, label: str, weight: str | None) -> tuple[Any, Any, Any]:
     """The columns of a partition, its labels and its weights."""
     rows = frame.drop(columns=[name for name in (label, weight) if name is not None])
@@ -378,8 +365,8 @@ def _apart(frame: Any, label: str, weight: str | None) -> tuple[Any, Any, Any]:
 
 def _delayed(collection: Any) -> list[Any]:
     """A delayed object for every partition, none of them put together."""
-    if is_array(collection) and collection.ndim == 2:
+    if not is_array(collection):
+        return list(collection.to_delayed(optimize_graph=False))
+    if collection.ndim == 2:
         return list(collection.rechunk({1: collection.shape[1]}).to_delayed()[:, 0])
-    if is_array(collection):
-        return list(collection.to_delayed())
-    return list(collection.to_delayed(optimize_graph=False))
+    return list(collection.to_delayed())

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import csv
@@ -14,6 +13,7 @@ from pyarrow.parquet import ParquetFile
 
 from treebound.data import streams
 from treebound.data.formats import FileStates, same_columns
+from treebound.data.raw import spread
 from treebound.data.streams import Batches, TypesChanged
 from treebound.data.text import sliced
 
@@ -52,9 +52,8 @@ class Fragments:
     def some_rows(self, columns: list[str]) -> Iterator[pa.Table]:
         """The first rows of some row groups of Parquet files."""
         groups = [own for piece in self.each for own in piece.split_by_row_group()]
-        chosen = np.unique(np.linspace(0, len(groups) - 1, min(_PIECES, len(groups))).astype(int))
         target = pa.schema([self.schema.field(name) for name in columns])
-        for piece in (groups[at] for at in chosen.tolist()):
+        for piece in (groups[at] for at in spread(len(groups), _PIECES).tolist()):
             # a scanner would decode the row group to its end
             with piece.open() as stream, ParquetFile(stream, pre_buffer=False) as file:
                 own = [group.id for group in piece.row_groups]

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+import numpy as np
+
+from treebound._validation import invalid
 from treebound.landscape import Landscape
 
 Kind = Literal["real", "ordinal", "nominal"]
@@ -49,6 +52,17 @@ class Column:
     def with_missing(self, missing: bool) -> Column:
         """A copy of the column, with or without missing values in training."""
         return replace(self, missing=missing)
+
+
+def place_of(name: Any, names: Sequence[str], parameter: str) -> int:
+    """The place of a column that a parameter names, or numbers."""
+    if isinstance(name, str) and name in names:
+        return list(names).index(name)
+    whole = isinstance(name, int | np.integer) and not isinstance(name, bool)
+    if whole and 0 <= name < len(names):
+        return int(name)
+    shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+    raise invalid(parameter, "", f"names or numbers of columns of the table, {shown}", name)
 
 
 def landscape_of(columns: Sequence[Column], *, observed: bool = False) -> Landscape:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from treebound._choices import Unknown
 from treebound._validation import invalid
-from treebound.data.columns import Column, Kind
+from treebound.data.columns import Column, Kind, place_of
 from treebound.data.frames import Table, read_table
 from treebound.data.matrix import Matrix
 from treebound.data.raw import (
@@ -107,18 +108,7 @@ def _chosen(choice: Any, labels: tuple[str, ...], parameter: str) -> set[int]:
         return {i for i, column in enumerate(chosen) if column}
     if not all(isinstance(column, str | int) and not isinstance(column, bool) for column in chosen):
         raise wrong
-    return {_position(column, labels, parameter) for column in chosen}
-
-
-def _position(column: str | int, labels: tuple[str, ...], parameter: str) -> int:
-    if isinstance(column, str) and column in labels:
-        return labels.index(column)
-    if isinstance(column, int) and 0 <= column < len(labels):
-        return column
-    raise ValueError(
-        f"The {parameter!r} parameter names a column that is not in the table: {column!r}. "
-        f"Hint: the {len(labels)} columns are {some_names(labels)}."
-    )
+    return {place_of(column, labels, parameter) for column in chosen}
 
 
 def _declared(choice: Any, labels: tuple[str, ...]) -> dict[int, tuple[Any, ...] | None]:
@@ -135,7 +125,7 @@ def _declared(choice: Any, labels: tuple[str, ...]) -> dict[int, tuple[Any, ...]
                 "The 'ordinal_features' parameter must map a column to its categories in order, "
                 f"each once. Got {categories!r} for {column!r} instead."
             )
-        declared[_position(column, labels, "ordinal_features")] = listed
+        declared[place_of(column, labels, "ordinal_features")] = listed
     return declared
 
 
@@ -198,16 +188,12 @@ def _places(
             f"Hint: give exactly these, in this order: {some_names(c.name for c in columns)}."
         )
     at = {name: place for place, name in enumerate(table.names)}
-    lacking = [
-        column.name
-        for column, want in zip(columns, needed, strict=True)
-        if want and column.name not in at
-    ]
+    wanted = [column.name for column in compress(columns, needed)]
+    lacking = [name for name in wanted if name not in at]
     if lacking:
         raise ValueError(
             f"X has no column {lacking[0]!r}, which the tree needs. "
-            f"Hint: give these, in any order: "
-            f"{some_names(c.name for c, want in zip(columns, needed, strict=True) if want)}."
+            f"Hint: give these, in any order: {some_names(wanted)}."
         )
     return [at.get(column.name) for column in columns]
 
@@ -215,7 +201,7 @@ def _places(
 def _read_column(raw: RawColumn, column: Column, unknown: Unknown) -> NDArray[Any]:
     if column.kind != "real":
         return _codes(raw, column, unknown=unknown, hint=_CHOOSE_UNKNOWN)
-    if raw.family not in ("number", "empty") or (raw.categories and raw.family != "empty"):
+    if raw.categories:
         raise ValueError(_changed(column, "numbers", raw.family))
     values = raw.floats()
     _check_finite(values, column.name)

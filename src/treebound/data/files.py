@@ -323,7 +323,7 @@ class Source(Batches):
             return
         if not np.isnan(values).all():
             self._kinds[name] = "real"
-            chunk._read[name] = RawColumn("number", values)
+            chunk._read[name] = RawColumn(values)
 
     def _schema(self, chunk: RawTable, *, whole: bool = False) -> Schema:
         """The schema with all columns of the table, in its order; categories of a whole table."""

@@ -181,7 +181,8 @@ class _Assignment:
     @classmethod
     def of(cls, sample: Sample, seed: int | None, parts: float) -> _Assignment:
         keys = row_keys(sample.X, seed)
-        whole, units = _units(sample)
+        whole = is_whole(sample.weight)
+        units = sample.weights.astype(np.int64) if whole else np.ones(sample.n_rows, dtype=np.int64)
         if sample.weight is None:
             sequence = np.lexsort((keys, _class_ranks(sample.y, keys, units)[sample.y]))
             if np.diff(keys[sequence]).all():  # no two rows are equal, as in most tables
@@ -230,13 +231,6 @@ class _Assignment:
         if part.weight is None or bool((units == self.units)[kept].all()):
             return part
         return replace(part, weight=part.weight / self.units[kept] * units[kept])
-
-
-def _units(sample: Sample) -> tuple[bool, Ints]:
-    """Whether weights are whole, and the units of every row (one if they are not)."""
-    if not is_whole(sample.weight):
-        return False, np.ones(sample.n_rows, dtype=np.int64)
-    return True, sample.weights.astype(np.int64)
 
 
 def _is_coarse(matrix: Matrix) -> bool:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from treebound.data._factorize import factorize_bytes
 from treebound.data.raw import (
     MISSING,
-    Family,
     RawColumn,
     boolean_column,
     coded_column,
@@ -49,7 +48,7 @@ class Table:
     def column(self, i: int) -> RawColumn:
         """Column ``i``."""
         if self.matrix is not None:
-            return RawColumn("number", self.matrix[:, i])
+            return RawColumn(self.matrix[:, i])
         return self.raw[i]
 
     def floats(self) -> NDArray[np.floating[Any]] | None:
@@ -239,7 +238,7 @@ def _read_pandas(series: Any, label: str) -> RawColumn:
 
     dtype = series.dtype
     if isinstance(dtype, np.dtype) and (dtype.kind in "iu" or dtype in (np.float64, np.float32)):
-        return RawColumn("number", series.to_numpy())
+        return RawColumn(series.to_numpy())
     if hasattr(series.array, "categories"):
         return _pandas_codes(series.array)
     return read_series(nw.from_native(series, series_only=True), label)
@@ -283,11 +282,11 @@ def _numbers(series: Any) -> RawColumn:
         null = series.is_null().to_numpy()
         missing = null if null.any() else None
         whole = series if missing is None else series.fill_null(0)
-        return RawColumn("number", np.asarray(whole.to_numpy()), missing=missing)
+        return RawColumn(np.asarray(whole.to_numpy()), missing=missing)
     values = series.to_numpy()
     if values.dtype.kind != "f":  # decimals, or a nullable type with missing values
         return number_column(series.to_list())
-    return RawColumn("number", values)
+    return RawColumn(values)
 
 
 def _text(series: Any, label: str) -> RawColumn:
@@ -302,7 +301,7 @@ def _text(series: Any, label: str) -> RawColumn:
         if getattr(native.dtype, "storage", "") == "pyarrow":
             return _arrow_text(native.array.__arrow_array__(), label)
         codes, distinct = native.factorize()
-        return found_column("text", np.asarray(codes), list(distinct))
+        return found_column(np.asarray(codes), list(distinct))
     return column_of(series.to_list(), label)
 
 
@@ -323,7 +322,7 @@ def _arrow_text(texts: Any, label: str) -> RawColumn:
         held = np.frombuffer(b"" if data is None else data, dtype=np.uint8)
         coded = factorize_bytes(places, held)
         if coded is not None:
-            return found_column("text", coded[1], array.take(pa.array(coded[0])).to_pylist())
+            return found_column(coded[1], array.take(pa.array(coded[0])).to_pylist())
     return _arrow_codes(pa.chunked_array([array.dictionary_encode()]), label)
 
 
@@ -348,7 +347,7 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
         if dtype == nw.Enum:
             return coded_column(codes, tuple(array.dictionary.to_pylist()), ordered=True)
         # A Categorical shares its categories with other columns: keep only those found.
-        return _used("text", codes, array.dictionary)
+        return _used(codes, array.dictionary)
     return _text(series.cast(nw.String), label)
 
 
@@ -359,23 +358,22 @@ def _arrow_codes(chunked: Any, label: str) -> RawColumn:
         array = array.chunk(0)
     codes = array.indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
     categories = array.dictionary.to_pylist()
-    family = family_of(categories)
     if array.type.ordered:
         return coded_column(codes, tuple(categories), ordered=True)
-    if family == "other":
+    if family_of(categories) == "other":
         raise ValueError(mixed_types(label, categories))
-    return _used(family, codes, array.dictionary)
+    return _used(codes, array.dictionary)
 
 
-def _used(family: Family, codes: NDArray[Any], dictionary: Any) -> RawColumn:
+def _used(codes: NDArray[Any], dictionary: Any) -> RawColumn:
     """A column with those values of a dictionary of pyarrow that occur."""
     counts = np.bincount(codes.astype(np.int64) + 1, minlength=len(dictionary) + 1)[1:]
     if counts.all():
-        return found_column(family, codes, dictionary.to_pylist())
+        return found_column(codes, dictionary.to_pylist())
     used = np.flatnonzero(counts)
     rank = np.full(len(counts) + 1, MISSING)
     rank[used] = np.arange(len(used))
-    return found_column(family, rank[codes], dictionary.take(used).to_pylist())
+    return found_column(rank[codes], dictionary.take(used).to_pylist())
 
 
 # -- one row -----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from treebound.data.columns import Column
 from treebound.data.frames import Table, read_columns
-from treebound.data.raw import family_of
+from treebound.data.raw import family_of, spread
 from treebound.data.targets import learn_classes
 from treebound.data.weights import check_total, class_factors
 
@@ -27,8 +27,7 @@ _SAMPLE_ROWS = 65536  # to choose bins by
 class PartFacts:
     """What is learned from one part of the rows, those of weight zero left out."""
 
-    number: int  # the number of the part, for errors
-    n_rows: int
+    n_rows: int = 0
     names: tuple[str, ...] | None = None  # the names of the columns, where the table has them
     columns: tuple[Column, ...] = ()  # as far as this part tells
     classes: NDArray[Any] = field(default_factory=partial(np.empty, 0))  # labels that occur
@@ -60,24 +59,24 @@ class LearnedSchema:
 
 def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> LearnedSchema:
     """What all parts are."""
-    full = [part for part in parts if part.n_rows]
+    numbers = [number for number, part in enumerate(parts) if part.n_rows]
+    full = [parts[number] for number in numbers]
     if not full:
         raise ValueError(
             f"Found no rows of a weight above zero in {len(parts)} parts while a minimum of 1 is "
             "required."
         )
     first = full[0]
-    for part in full[1:]:
-        if [c.name for c in part.columns] != [c.name for c in first.columns]:
+    names = [[column.name for column in part.columns] for part in full]
+    for number, own in zip(numbers, names, strict=True):
+        if own != names[0]:
             raise ValueError(
-                f"Every part must have the same columns in the same order. Part {first.number} has "
-                f"{[c.name for c in first.columns]}, part {part.number} has "
-                f"{[c.name for c in part.columns]}."
+                f"Every part must have the same columns in the same order. Part {numbers[0]} has "
+                f"{names[0]}, part {number} has {own}."
             )
     columns, classes, totals = first.columns, first.classes, first.totals
     if len(parts) > 1 or first.held_out:
         each = zip(*(part.columns for part in full), strict=True)
-        numbers = [part.number for part in full]
         columns = tuple(_one_column(list(zip(numbers, same, strict=True))) for same in each)
         classes = _all_classes(parts)
         totals = _totals(classes, full)
@@ -153,8 +152,7 @@ def _samples(parts: Sequence[PartFacts], n_rows: int) -> tuple[NDArray[Any], ...
     chosen = []
     for part in parts:
         share = int(np.ceil(_SAMPLE_ROWS * (part.n_rows / n_rows)))
-        at = [np.linspace(0, len(own) - 1, min(share, len(own))).astype(int) for own in part.sample]
-        chosen.append([values[rows] for values, rows in zip(part.sample, at, strict=True)])
+        chosen.append([values[spread(len(values), share)] for values in part.sample])
     return tuple(np.concatenate(values) for values in zip(*chosen, strict=True))
 
 
@@ -183,7 +181,7 @@ def some_numbers(
         return {name: np.empty(0) for name in names}
     table = read_columns(X)
     kept = np.arange(len(X)) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
-    rows = kept[np.linspace(0, len(kept) - 1, min(most, len(kept))).astype(np.int64)]
+    rows = kept[spread(len(kept), most)]
     return {name: table.column(j).floats()[rows].astype(np.float64) for j, name in enumerate(names)}
 
 

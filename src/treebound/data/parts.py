@@ -14,7 +14,7 @@ from treebound.data.folds import LeftOut
 from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema, PartFacts
 from treebound.data.matrix import Matrix, type_of
-from treebound.data.raw import RawColumn, family_of
+from treebound.data.raw import RawColumn
 from treebound.data.sample import Rows, Sample
 
 
@@ -23,7 +23,6 @@ def learn_part(
     y: Any,
     weight: Any = None,
     *,
-    number: int = 0,
     sample_rows: int = 4096,
     held_out: LeftOut | None = None,
     first: int = 0,
@@ -34,14 +33,19 @@ def learn_part(
     ``kinds`` are the features of :meth:`Sample.learn`.
     """
     if _is_empty_part(y, weight):
-        return PartFacts(number, 0)
+        return PartFacts()
     rows, aside = _apart(Rows.of(X, y, weight, part=True), held_out, first)
-    facts = PartFacts(number, 0)
+    facts = PartFacts()
     if len(rows.codes):
-        facts = rows.facts(learn_matrix(rows.table, **kinds), number, sample_rows)
+        facts = rows.facts(learn_matrix(rows.table, **kinds), sample_rows)
     if aside is None:
         return facts
     return replace(facts, held_out=len(aside.codes), held_out_classes=aside.classes)
+
+
+def count_rows(X: Any, y: Any, weight: Any, first: int = 0) -> int:
+    """How many rows of a part have a weight above zero."""
+    return len(y) if weight is None else int((np.asarray(weight) > 0).sum())
 
 
 def _is_empty_part(y: Any, weight: Any) -> bool:
@@ -118,9 +122,8 @@ def as_table(sample: Sample, schema: LearnedSchema) -> Table:
     """The rows of a sample as if they were read in memory; its columns can be learned again."""
     columns = []
     for column, values in zip(sample.columns, sample.X.values, strict=True):
-        family = "number" if column.kind == "real" else family_of(column.categories or ())
         ordered = column.kind == "ordinal"
-        columns.append(RawColumn(family, values, column.categories, ordered, column.declared))
+        columns.append(RawColumn(values, column.categories, ordered, column.declared))
     return Table(schema.names, (sample.n_rows, len(columns)), raw=tuple(columns))
 
 

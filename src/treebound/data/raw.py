@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from math import inf
 from typing import Any, Literal
 
@@ -33,27 +34,28 @@ _SPAN = 1 << 16
 class RawColumn:
     """A column as it was read."""
 
-    family: Family  # type of the values
-    values: NDArray[Any]
+    values: NDArray[Any]  # numbers, or codes of the categories
     categories: tuple[Any, ...] | None = None
     ordered: bool = False  # whether the dtype orders the categories
     declared: bool = False  # whether the dtype declares them
     missing: NDArray[np.bool_] | None = None
 
+    @cached_property
+    def family(self) -> Family:
+        """The type of the values."""
+        return "number" if self.categories is None else family_of(self.categories)
+
     def rows(self, keep: NDArray[np.bool_]) -> RawColumn:
-        """The column restricted to some rows."""
-        values = self.values[keep]
-        missing = None if self.missing is None else self.missing[keep]
+        """The column restricted to some rows, with the categories that are declared or occur."""
+        part = self.take(keep)
         if self.categories is None or self.declared:
-            return replace(self, values=values, missing=missing)
-        used = np.unique(values[values >= 0]).astype(np.intp)
-        categories = tuple(self.categories[i] for i in used)
-        codes = np.where(values < 0, MISSING, np.searchsorted(used, values))
-        family = self.family if categories else "empty"
-        return RawColumn(family, _narrow(codes, len(categories)), categories)
+            return part
+        used = np.unique(part.values[part.values >= 0]).astype(np.intp)
+        codes = np.where(part.values < 0, MISSING, np.searchsorted(used, part.values))
+        return RawColumn(_narrow(codes, len(used)), tuple(self.categories[i] for i in used))
 
     def take(self, rows: NDArray[Any]) -> RawColumn:
-        """Select rows by index; the categories are kept."""
+        """Select rows by index or mask; the categories are kept."""
         missing = None if self.missing is None else self.missing[rows]
         return replace(self, values=self.values[rows], missing=missing)
 
@@ -61,7 +63,7 @@ class RawColumn:
         """The numbers as float64 (float32 stays float32); NaN where missing."""
         if self.values.dtype in (np.float64, np.float32):
             return self.values
-        if self.family == "empty":
+        if self.categories is not None:  # and every value is missing
             return np.full(len(self.values), np.nan)
         if self.values.dtype == object:  # integers over 64 bits, perhaps past the floats
             floats: NDArray[np.floating[Any]] = np.array([as_float(v) for v in self.values])
@@ -106,6 +108,11 @@ def distinct_values(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.inte
     return np.unique(values, return_inverse=True)
 
 
+def spread(n: int, most: int) -> NDArray[np.int64]:
+    """The places of at most so many of n things, from the first to the last."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
 def as_float(value: Any) -> float:
     """A number as a float; infinite if it is an integer past the floats."""
     try:
@@ -137,24 +144,18 @@ def _narrow(codes: NDArray[Any], n_categories: int) -> NDArray[Any]:
 def coded_column(codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: bool) -> RawColumn:
     """A column with categories declared by its dtype."""
     inside = np.where((codes < 0) | (codes >= len(categories)), MISSING, codes)
-    values = _narrow(inside, len(categories))
-    return RawColumn(family_of(categories), values, categories, ordered, declared=True)
+    return RawColumn(_narrow(inside, len(categories)), categories, ordered, declared=True)
 
 
-def found_column(family: Family, codes: NDArray[Any], categories: Sequence[Any]) -> RawColumn:
+def found_column(codes: NDArray[Any], categories: Sequence[Any]) -> RawColumn:
     """A column with categories found in the data, sorted: row order must not matter."""
-    order = sorted(range(len(categories)), key=categories.__getitem__)
-    inside = len(codes) == 0 or (codes.min() >= MISSING and codes.max() < len(categories))
-    if inside and order == list(range(len(categories))):
-        return RawColumn(
-            family if categories else "empty", _narrow(codes, len(categories)), tuple(categories)
-        )
-    rank = np.full(len(categories) + 1, MISSING, dtype=smallest_ints(len(categories)))
-    rank[order] = np.arange(len(categories))
-    if not inside:
-        codes = np.where((codes < 0) | (codes >= len(categories)), len(categories), codes)
-    categories = tuple(categories[i] for i in order)
-    return RawColumn(family if categories else "empty", rank[codes], categories)
+    n = len(categories)
+    order = sorted(range(n), key=categories.__getitem__)
+    rank = np.full(n + 1, MISSING, dtype=smallest_ints(n))
+    rank[order] = np.arange(n)
+    if len(codes) and (codes.min() < MISSING or codes.max() >= n):
+        codes = np.where((codes < 0) | (codes >= n), n, codes)
+    return RawColumn(rank[codes], tuple(categories[i] for i in order))
 
 
 def boolean_column(
@@ -163,18 +164,18 @@ def boolean_column(
     codes = values.astype(np.int8)
     if missing is not None:
         codes[missing] = MISSING
-    return RawColumn("bool", codes, (False, True), declared=True)
+    return RawColumn(codes, (False, True), declared=True)
 
 
 def empty_column(rows: int) -> RawColumn:
-    return RawColumn("empty", np.full(rows, MISSING, dtype=np.int8), ())
+    return RawColumn(np.full(rows, MISSING, dtype=np.int8), ())
 
 
 def column_of(values: list[Any], label: str) -> RawColumn:
     """A column of Python objects: numbers, text or booleans, but not a mix."""
     coded = factorize_objects(values)
     if coded is not None:
-        return found_column("text", coded[1], coded[0])
+        return found_column(coded[1], coded[0])
     types = set(map(type, values))
     if not types <= {str}:
         values = [None if is_missing(v) else v for v in values]
@@ -188,9 +189,7 @@ def column_of(values: list[Any], label: str) -> RawColumn:
         return number_column(values)
     if not all(issubclass(t, _TEXT) for t in types):
         raise ValueError(mixed_types(label, [v for v in values if v is not None]))
-    places: dict[str, int] = {}
-    codes = [MISSING if v is None else places.setdefault(v, len(places)) for v in values]
-    return found_column("text", np.array(codes), list(places))
+    return column_of([None if v is None else str(v) for v in values], label)  # as of numpy
 
 
 def number_column(values: list[Any]) -> RawColumn:
@@ -198,11 +197,11 @@ def number_column(values: list[Any]) -> RawColumn:
     missing = np.array([v is None for v in values])
     whole = all(v is None or isinstance(v, int | np.integer) for v in values)
     if not whole:
-        return RawColumn("number", np.array([np.nan if v is None else float(v) for v in values]))
+        return RawColumn(np.array([np.nan if v is None else float(v) for v in values]))
     ints = [0 if v is None else int(v) for v in values]
     fits = all(-(2**63) <= v < 2**63 for v in ints)
     numbers = np.array(ints, dtype=np.int64 if fits else object)
-    return RawColumn("number", numbers, missing=missing if missing.any() else None)
+    return RawColumn(numbers, missing=missing if missing.any() else None)
 
 
 def is_missing(value: Any) -> bool:
@@ -266,16 +265,23 @@ def check_names(owner: str, names: Sequence[str], whose: str, **parameters: Any)
 
 
 def columns_to_learn(
-    names: Sequence[str], whose: str, columns: Any, target: Any, *others: Any
+    names: Sequence[str], whose: str, columns: Any, target: Any, weight: Any, *others: Any
 ) -> list[str]:
-    """Those that are chosen, or all, without the target and others."""
+    """Those that are chosen, or all, without others; target and weight must be among them."""
+    check_names("fit", names, whose, y=target, sample_weight=weight)
+    return chosen_columns(names, whose, columns, target, weight, *others)
+
+
+def chosen_columns(names: Sequence[str], whose: str, columns: Any, *others: Any) -> list[str]:
+    """Those that are chosen, or all, without others."""
     chosen = names if columns is None else list(columns)
     for name in chosen:
         if name not in names:
             raise invalid("columns", "fit", f"columns of {whose}, {some_names(names)}", name)
-    left = [name for name in chosen if name not in (target, *others)]
+    left = [name for name in chosen if name not in others]
     if not left:
-        raise ValueError(f"There is no column beside {target!r} in {whose}.")
+        beside = some_names(name for name in others if name is not None)
+        raise ValueError(f"There is no column beside {beside or 'labels'} in {whose}.")
     return left
 
 

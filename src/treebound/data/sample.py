@@ -16,6 +16,7 @@ from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.learned import LearnedSchema, PartFacts, put_together
 from treebound.data.matrix import Matrix
+from treebound.data.raw import spread
 from treebound.data.targets import Labels, learn_classes, read_classes, used_labels
 from treebound.data.weights import (
     class_totals,
@@ -240,19 +241,19 @@ class Rows(NamedTuple):
         groups = None if self.groups is None else self.groups[keep]
         return Rows(self.table.rows(keep), classes, codes, weight, groups)
 
-    def facts(self, matrix: Matrix, number: int = 0, sample_rows: int = 0) -> PartFacts:
+    def facts(self, matrix: Matrix, sample_rows: int = 0) -> PartFacts:
         """What the rows tell, with values of some of them."""
         n = len(self.codes)
         sample: tuple[NDArray[Any], ...] = ()
         if sample_rows:
-            some = np.unique(np.linspace(0, n - 1, min(n, sample_rows)).astype(np.int64))
+            some = spread(n, sample_rows)
             sample = tuple(
                 values[some].astype(np.float64) if column.kind == "real" else np.empty(0)
                 for column, values in zip(matrix.columns, matrix.values, strict=True)
             )
         totals = tuple(class_totals(self.codes, self.weight, len(self.classes)))
         names, whole = self.table.names, is_whole(self.weight)
-        return PartFacts(number, n, names, matrix.columns, self.classes, totals, whole, sample)
+        return PartFacts(n, names, matrix.columns, self.classes, totals, whole, sample)
 
     def sample(self, matrix: Matrix, schema: LearnedSchema) -> Sample:
         """The rows with the columns, classes and weights of all parts."""

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from treebound.data.columns import Column, Kind, landscape_of
-from treebound.landscape import Landscape
+from treebound.data.columns import Column, Kind
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 _KINDS = ("real", "ordinal", "nominal", "ignore")
@@ -89,8 +88,6 @@ class Schema:
     age     real
     size    ordinal  small < medium < large
     label   target   (found in the data)
-    >>> schema.landscape
-    Landscape(real=1, ordinal=(3,), nominal=())
     >>> Schema.from_toml(schema.to_toml()) == schema
     True
     """
@@ -115,11 +112,6 @@ class Schema:
     def names(self) -> list[str]:
         """The names of the columns to learn from."""
         return [column.name for column in self.columns]
-
-    @property
-    def landscape(self) -> Landscape:
-        """The landscape of the columns; undeclared categories count as unbounded."""
-        return landscape_of(self.columns)
 
     def with_target(self, target: str | None) -> Schema:
         """The same schema with another column to predict; the former target is then ignored."""

@@ -105,14 +105,13 @@ class ColumnFile:
     # They stand there a column after the other, with room for n_rows. The file goes when nothing
     # refers to its values any more.
 
-    def __init__(self, first: Sample, n_rows: int, folder: str | None) -> None:
-        self._first, self._folder = first, folder or tempfile.gettempdir()
+    def __init__(self, first: Sample, n_rows: int) -> None:
+        self._first = first
         self._types = [type_of(column) for column in first.columns]
         sizes = [_aligned(n_rows * dtype.itemsize) for dtype in self._types]
         self._starts = np.cumsum([0, *sizes]).tolist()
-        self._file: Any = tempfile.TemporaryFile(  # noqa: SIM115 (closed by `sample`)
-            dir=folder, prefix="treebound-", buffering=0
-        )
+        # closed by `close`
+        self._file: Any = tempfile.TemporaryFile(prefix="treebound-", buffering=0)  # noqa: SIM115
         self._n_rows, self._room = 0, n_rows
         self._missing = np.zeros(len(self._types), dtype=bool)
         self._unknown = first.X.unknown
@@ -128,7 +127,8 @@ class ColumnFile:
         for start, dtype, values in zip(self._starts, self._types, batch.X.values, strict=False):
             place = start + self._n_rows * dtype.itemsize
             values = values.astype(dtype, copy=False)
-            _write(self._file, values, place, self._folder, "the environment variable TMPDIR")
+            folder, setting = tempfile.gettempdir(), "the environment variable TMPDIR"
+            _write(self._file, values, place, folder, setting)
         self._n_rows += batch.n_rows
         if batch.n_rows:
             self._unknown = batch.X.unknown

@@ -22,7 +22,7 @@ from treebound.data.learned import (
     with_numbers,
 )
 from treebound.data.parts import PartReader, PartRows, learn_part
-from treebound.data.raw import check_names, columns_to_learn
+from treebound.data.raw import columns_to_learn
 
 T = TypeVar("T")
 # Columns (None without rows), labels and weights of some rows.
@@ -126,6 +126,11 @@ def is_on_ray(X: Any) -> bool:
     return type(X).__module__.startswith("ray.data.")
 
 
+def is_on_dask(X: Any) -> bool:
+    """Whether a table is a collection of Dask."""
+    return hasattr(type(X), "dask")  # that of X itself would be made of all its tasks
+
+
 def in_database(X: Any) -> bool:
     """Whether a table is a relation of a database, or has settings for one."""
     module = type(X).__module__
@@ -148,13 +153,12 @@ class TableStream:
         weight: Any = None,
         *,
         columns: Sequence[str] | None = None,
-        tell: Callable[[int], None] | None = None,
+        tell: Callable[[str, int], None] | None = None,
     ) -> None:
         self._batches = batches
-        self._tell = tell or (lambda _: None)
-        whose = "a table that is streamed"
-        check_names("fit", batches.names, whose, y=target, sample_weight=weight)
+        self._tell = tell or (lambda *_: None)  # with "learning" or "coding", and the rows so far
         self.target, self.weight = target, weight
+        whose = "a table that is streamed"
         self.columns = columns_to_learn(batches.names, whose, columns, target, weight)
 
     def learn(
@@ -172,13 +176,11 @@ class TableStream:
         rest = [name for name in self.columns if name not in plain]
         facts: list[PartFacts] = []
         first = 0
-        for number, frame in self._numbered([*rest, *self._others()]):
+        for number, frame in self._numbered("learning", [*rest, *self._others()]):
             with said_of(f"Batch {number} of the table"):
                 table, labels, weights = self._batches.split(frame, rest, self.target, self.weight)
                 rows = nothing_but_rows(len(labels)) if table is None else table
-                part = learn_part(
-                    rows, labels, weights, number=number, held_out=held_out, first=first, **kinds
-                )
+                part = learn_part(rows, labels, weights, held_out=held_out, first=first, **kinds)
             facts.append(part)
             first += part.n_rows + part.held_out
         schema = put_together(facts, class_weight=class_weight)
@@ -193,18 +195,18 @@ class TableStream:
             samples.append(some_numbers(frame.select(plain), weight, plain))
         return with_numbers(schema, self.columns, samples)
 
-    def _numbered(self, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
+    def _numbered(self, phase: str, columns: list[str]) -> Iterator[tuple[int, Any]]:
         """Batches with their numbers."""
         rows = 0
         for number, frame in enumerate(self._batches.read(columns)):
             yield number, frame
             rows += len(frame)
-            self._tell(rows)
+            self._tell(phase, rows)
 
     def rows(self, reader: PartReader) -> Iterator[PartRows]:
         """The rows, batch by batch."""
         first = 0
-        for number, frame in self._numbered([*self.columns, *self._others()]):
+        for number, frame in self._numbered("coding", [*self.columns, *self._others()]):
             with said_of(f"Batch {number} of the table"):
                 columns = (self.columns, self.target, self.weight)
                 part = reader.read(*self._batches.split(frame, *columns), first)

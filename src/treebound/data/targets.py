@@ -29,13 +29,15 @@ class Labels:
 
 def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The sorted classes of a target, and the code of each row."""
-    labels = _labels(y)
-    if isinstance(labels, Labels):
-        classes, code_of = _in_order(_checked(labels.distinct))
-        if code_of.tolist() == list(range(len(code_of))):
-            return classes, labels.codes.astype(np.int32, copy=False)
-        return classes, code_of[labels.codes]
-    return _in_order(_checked(labels))
+    labels = y if isinstance(y, Labels) else _labels(y)
+    if len(labels) and int(labels.codes.min()) < 0:
+        raise ValueError(_MISSING)
+    distinct = _plain(labels.distinct) if labels.distinct.dtype.kind == "O" else labels.distinct
+    _check_classes(distinct)
+    classes, code_of = _in_order(distinct)
+    if code_of.tolist() == list(range(len(code_of))):
+        return classes, labels.codes.astype(np.int32, copy=False)
+    return classes, code_of[labels.codes]
 
 
 def _in_order(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -65,10 +67,8 @@ def read_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int32]:
     return np.array(places, dtype=np.int32)[codes]
 
 
-def _labels(y: Any) -> Labels | NDArray[Any]:
-    """The labels as a flat array of a sortable type; texts and categories by distinct label."""
-    if isinstance(y, Labels):
-        return y
+def _labels(y: Any) -> Labels:
+    """The distinct labels, and which of them every row has."""
     if y is None:
         raise ValueError("y must hold a label for every row. Got None instead.")
     if isinstance(y, str):
@@ -82,13 +82,21 @@ def _labels(y: Any) -> Labels | NDArray[Any]:
     labels = _flat(values)
     if labels.dtype.kind in "mM":
         raise ValueError(no_dates("y", str(labels.dtype)))
-    return _coded_texts(labels) or labels
-
-
-def _checked(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels of a sortable type that can be classes."""
+    if labels.dtype.kind == "U" and len(labels):
+        ends = np.arange(0, labels.nbytes + 1, labels.itemsize)
+        few = factorize_bytes(ends, np.ascontiguousarray(labels).view(np.uint8))
+        if few is not None:
+            return Labels(labels[few[0]], few[1])
     if labels.dtype.kind == "O":
+        texts = factorize_objects(labels)
+        if texts is not None:
+            return Labels(np.array(texts[0], dtype=object), texts[1])
         labels = _plain(labels)
+    return Labels(*_in_order(labels))
+
+
+def _check_classes(labels: NDArray[Any]) -> None:
+    """Raise a ValueError for numbers that are no classes."""
     if labels.dtype.kind == "f":
         from sklearn.utils import assert_all_finite
 
@@ -101,26 +109,6 @@ def _checked(labels: NDArray[Any]) -> NDArray[Any]:
             )
     if labels.dtype.kind == "c":
         raise ValueError("Unknown label type: complex. Complex data not supported in y.")
-    return labels
-
-
-def _coded_texts(labels: NDArray[Any]) -> Labels | None:
-    """Texts by distinct label; None if not all are texts, or (in an array of texts) too many."""
-    if labels.dtype.kind == "U" and len(labels):
-        ends = np.arange(0, labels.nbytes + 1, labels.itemsize)
-        factorized = factorize_bytes(ends, np.ascontiguousarray(labels).view(np.uint8))
-        return None if factorized is None else Labels(labels[factorized[0]], factorized[1])
-    coded = factorize_objects(labels) if labels.dtype.kind == "O" and len(labels) else None
-    if coded is None:
-        return None
-    return _complete(Labels(np.array(coded[0], dtype=object), coded[1]))
-
-
-def _complete(labels: Labels) -> Labels:
-    """The labels; none may be missing."""
-    if len(labels) and int(labels.codes.min()) < 0:
-        raise ValueError(_MISSING)
-    return labels
 
 
 def used_labels(
@@ -168,8 +156,9 @@ def _of_series(series: Any) -> Labels | NDArray[Any]:
     distinct = np.array(raw.categories)
     if raw.family == "text" or distinct.ndim != 1:
         distinct = as_objects(raw.categories)
-    labels = _complete(Labels(distinct, raw.values))
-    return Labels(*used_labels(distinct, raw.values)) if raw.declared else labels
+    if raw.declared and (raw.values >= 0).all():  # else some are missing
+        return Labels(*used_labels(distinct, raw.values))
+    return Labels(distinct, raw.values)
 
 
 def _flat(labels: NDArray[Any]) -> NDArray[Any]:

@@ -43,7 +43,11 @@ def text_tables(file: IO[bytes], schema: Schema, rows: int | None, name: str) ->
             some = True
             yield table.rename_columns(names)
         if not some:
-            yield pa.table([pa.array([], pa.string()) for _ in names], names)
+            yield _no_texts(len(names)).rename_columns(names)
+
+
+def _no_texts(width: int) -> pa.Table:
+    return pa.table({f"f{at}": pa.array([], pa.string()) for at in range(width)})
 
 
 def arrow_buffer(data: bytes) -> pa.Buffer:
@@ -103,34 +107,24 @@ class _Reader:
                 self._ended = not more
                 self._held += more
             cut = len(self._held) if self._ended else _last_end(self._held)
-            if cut:
+            if cut or self._ended:
                 block, self._held = self._held[:cut], self._held[cut:]
                 return block
-            if self._ended or size >= LONGEST_LINE:
-                break
+            if size >= LONGEST_LINE:
+                raise self._too_long()
             size *= 2
-        if self._held:
-            raise self._too_long()
-        return b""
 
     # -- records -----------------------------------------------------------------------------
 
     def header(self) -> list[str]:
         """The column names, from the first line that is not blank."""
-        block = self._block()
-        used = 0
-
-        def lines() -> Iterator[str]:
-            nonlocal used
-            for line in self._lines([block]):
-                used += len(line.encode())
-                yield line
-
-        names = [text.strip() for text in next(filter(None, self._records(lines())), [])]
+        lines = iter(self._block().splitlines(keepends=True))
+        records = self._records(map(bytes.decode, lines))
+        names = [text.strip() for text in next(filter(None, records), [])]
         if not names:
             raise ValueError(f"{self._name} is empty: there is no line of column names.")
         no_duplicates(names, self._name)
-        self._held = block[used:] + self._held
+        self._held = b"".join(lines) + self._held  # those that were not needed
         return names
 
     def tables(self, width: int) -> Iterator[Any]:
@@ -149,7 +143,7 @@ class _Reader:
         if not self._plain or not _well_quoted(block, self._separator):
             return None
         if not block.strip(_ENDS):
-            return pa.table({f"f{at}": pa.array([], pa.string()) for at in range(width)})
+            return _no_texts(width)
         try:
             table = csv_reader.read_csv(
                 arrow_buffer(block if block[-1:] in (b"\n", b"\r") else block + b"\n"),

@@ -93,7 +93,7 @@ def typed_column(
 ) -> RawColumn:
     """One column with the values of its kind."""
     if column.kind == "real":
-        return RawColumn("number", numbers(values, column.name, schema, first_row))
+        return RawColumn(numbers(values, column.name, schema, first_row))
     each, codes = values.distinct()
     markers = frozenset(schema.missing)
     if column.categories is None:

@@ -1,7 +1,7 @@
 """Engines: where the rows are, and the few operations that growing needs.
 
-An engine for another system is a :class:`ShardEngine` that says how a function is called on all
-shards, and how the results are put together or kept.
+An engine for another system says how a function is called on all shards, and how the results are
+put together or kept.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
-from operator import add
-from typing import Any, Protocol
+from operator import add, attrgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,32 +49,48 @@ from treebound.tree.node_sums import NodeSums, WeightTotals, class_sums, summed_
 QUICK_VALUES = 1 << 25
 
 
-class Engine(Protocol):
+class Engine:
     """The rows in shards, as codes, and the operations that growing needs.
 
     Nodes are known by their slots: at first all rows are in slot 0; after :meth:`divide` the
     children that were kept have the slots 0, 1, ... in the order of the splits.
 
-    Attributes
+    Operations are functions of bundles of shards; a bundle is what one thread or worker works on.
+    Subclasses override :meth:`map`, :meth:`reduce` and :meth:`keep`, and call :meth:`start` with
+    the rows. One whose rows are not in shards, as in a database, overrides the operations.
+
+    Parameters
     ----------
     bins : Bins
-        The bins of all shards.
+        The bins of all shards, as made by :func:`treebound.growing.make_bins`.
+    n_classes : int
+        Number of classes.
+
+    Attributes
+    ----------
     gather_rows : int
         Nodes of at most this many rows are finished in one place, unless limits say otherwise.
     """
 
-    bins: Bins
-    gather_rows: int
+    gather_rows = 1 << 16
+    _facts: Facts
+    _counts: NDArray[np.int64]
+
+    def __init__(self, bins: Bins, n_classes: int) -> None:
+        self.bins, self._n_classes = bins, n_classes
+        self._bundles: list[Any] = []
 
     @property
     def facts(self) -> Facts:
         """What is known of all rows."""
-        ...
+        self.ready()
+        return self._facts
 
     @property
     def counts(self) -> NDArray[np.int64]:
         """The weight of every class, as integers."""
-        ...
+        self.ready()
+        return self._counts
 
     @property
     def sample(self) -> Sample | None:
@@ -85,77 +101,6 @@ class Engine(Protocol):
     def places(self) -> int:
         """In how many places small nodes are finished at the same time."""
         return 1
-
-    def recode(self, bins: Bins) -> None:
-        """Code all rows in other bins; only before the first split."""
-        ...
-
-    def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
-        """Count the rows of some nodes, by bin and class; one histogram for each node."""
-        ...
-
-    def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
-        """Count what is inside some intervals of columns, by the number of the column."""
-        ...
-
-    def divide(self, splits: Sequence[ShardSplit]) -> None:
-        """Split nodes; the slots are now those of the children that are kept."""
-        ...
-
-    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
-        """Grow all of the tree below some small nodes; the arrays of each subtree."""
-        ...
-
-    def name(self, tree: Tree) -> NDArray[np.int64]:
-        """The training row that names the split of each node of a tree, or -1."""
-        ...
-
-    def class_rows(self, tree: Tree) -> NDArray[np.int64]:
-        """The rows of each class at each node of a tree."""
-        ...
-
-    def left_out(self, tree: Tree) -> NodeSums | None:
-        """The rows that were left out of growing, at the nodes of a tree; None without any."""
-        ...
-
-    def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
-        """How many of the rows that were left out come to rest at each node, by class."""
-        ...
-
-    def digest(self) -> list[int]:
-        """A number for every column that depends on its values and labels, not on their order."""
-        ...
-
-
-class ShardEngine(Engine):
-    """An engine whose operations are functions of bundles of shards.
-
-    A bundle is what one thread or worker works on. Subclasses override :meth:`map`, :meth:`reduce`
-    and :meth:`keep`, and call :meth:`start` with the rows.
-
-    Parameters
-    ----------
-    bins : Bins
-        The bins of all shards, as made by :func:`treebound.growing.make_bins`.
-    n_classes : int
-        Number of classes.
-    """
-
-    gather_rows = 1 << 16
-
-    def __init__(self, bins: Bins, n_classes: int) -> None:
-        self.bins, self._n_classes = bins, n_classes
-        self._bundles: list[Any] = []
-
-    @property
-    def facts(self) -> Facts:
-        self.ready()
-        return self._facts
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        self.ready()
-        return self._counts
 
     @property
     def bundles(self) -> list[Any]:
@@ -207,27 +152,32 @@ class ShardEngine(Engine):
     def start_bundles(self, facts: Facts, bundles: list[Any]) -> None:
         """Take bundles of all rows, of which these are the facts."""
         self._facts, self._bundles = facts, bundles
-        self._counts: NDArray[np.int64] = self.reduce(sum_of, self.map(_counts_of))
+        self._counts = self.reduce(sum_of, self.map(attrgetter("counts")))
 
     def recode(self, bins: Bins) -> None:
+        """Code all rows in other bins; only before the first split."""
         self.bins = bins
         self.keep(self.map(recode, bins))
-        facts = self.reduce(_add_facts, self.map(_facts_of))
+        facts = self.reduce(partial(reduce, add), self.map(attrgetter("facts")))
         self._facts = replace(facts, total=self._facts.total, aside=self._facts.aside)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
+        """Count the rows of some nodes, by bin and class; one histogram for each node."""
         wide = self.facts.n_rows >= 2**32
         table: NDArray[Any] = self.reduce(sum_of, self.map(count_rows, slots, wide))
         return table
 
     def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
+        """Count what is inside some intervals of columns, by the number of the column."""
         answers: dict[int, Answer] = self.reduce(add_answers, self.map(look_into, dict(questions)))
         return answers
 
     def divide(self, splits: Sequence[ShardSplit]) -> None:
+        """Split nodes; the slots are now those of the children that are kept."""
         self.keep(self.map(divide_rows, list(splits)))
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+        """Grow all of the tree below some small nodes; the arrays of each subtree."""
         slots = [subtree.slot for subtree in subtrees]
         pieces = self.reduce(join_pieces, self.map(gather_rows, slots))
         return [
@@ -236,14 +186,17 @@ class ShardEngine(Engine):
         ]
 
     def name(self, tree: Tree) -> NDArray[np.int64]:
+        """The training row that names the split of each node of a tree, or -1."""
         rows: NDArray[np.int64] = self.reduce(last_names, self.map(name_splits, tree)).rows
         return rows
 
     def class_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """The rows of each class at each node of a tree."""
         counts = self.reduce(sum_of, self.map(count_classes, tree))
         return summed_up(tree, counts).astype(np.int64)
 
     def left_out(self, tree: Tree) -> NodeSums | None:
+        """The rows that were left out of growing, at the nodes of a tree; None without any."""
         totals = self.facts.aside
         if not totals.weights.total:
             return None
@@ -251,10 +204,12 @@ class ShardEngine(Engine):
         return NodeSums.put_together(tree, sums, totals)
 
     def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """How many of the rows that were left out come to rest at each node, by class."""
         counts = self.reduce(sum_of, self.map(sum_aside, tree, None))
         return np.asarray(counts[0], dtype=np.int64)
 
     def digest(self) -> list[int]:
+        """A number for every column that depends on its values and labels, not on their order."""
         numbers: list[int] = self.reduce(sum_of, self.map(digest_of)).tolist()
         return numbers
 
@@ -265,22 +220,10 @@ def sum_of(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return total
 
 
-def _counts_of(bundle: Any) -> Any:
-    return bundle.counts
-
-
-def _facts_of(bundle: Any) -> Any:
-    return bundle.facts
-
-
-def _add_facts(many: Sequence[Facts]) -> Facts:
-    return reduce(add, many)
-
-
 # -- in this process -------------------------------------------------------------------------------
 
 
-class LocalEngine(ShardEngine):
+class LocalEngine(Engine):
     """Shards in this process, handled by threads.
 
     Rows that are one sample are grown as in memory, unless limits ask for rounds, or a checkpoint
@@ -361,7 +304,6 @@ def stream_engine(
     n_rows: int,
     *,
     n_threads: int = 1,
-    folder: str | None = None,
 ) -> LocalEngine:
     """An engine for rows that are read in batches: codes in memory, values in a temporary file."""
     files: list[ColumnFile] = []
@@ -369,7 +311,7 @@ def stream_engine(
         for kept, aside, _ in parts:
             batches = [kept] if aside is None else [kept, aside]
             if not files:
-                files = [ColumnFile(batch, n_rows, folder) for batch in batches]
+                files = [ColumnFile(batch, n_rows) for batch in batches]
                 for file in files:
                     stack.callback(file.close)
             for file, batch in zip(files, batches, strict=True):

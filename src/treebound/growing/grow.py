@@ -138,16 +138,11 @@ def grow(
         part=part,
         shared=_SHARED.setdefault(matrix, SharedCodes()),
     )
-    counts = arrays.pop("counts") * total.unit
-    tree = Tree(
-        **arrays,
-        counts=sample_sums(counts, sample.factors, is_whole(sample.weight)),
-        columns=columns,
-        classes=sample.classes,
-        weighted=masses is not None,
-        factors=sample.factors,
-        monotone=monotone,
+    arrays["counts"] = sample_sums(
+        arrays["counts"] * total.unit, sample.factors, is_whole(sample.weight)
     )
+    arrays |= {"columns": columns, "classes": sample.classes, "factors": sample.factors}
+    tree = Tree(**arrays, weighted=masses is not None, monotone=monotone)
     tell(tree.n_leaves, 0)
     if options.thresholds == "observed":
         return replace(tree, names=naming_rows(tree, sample))
@@ -203,16 +198,10 @@ def grow_on_engine(
         progress=progress,
         checkpoint=kept,
     )
-    counts = arrays.pop("counts") * facts.total.unit
-    tree = Tree(
-        **arrays,
-        counts=sample_sums(counts, factors, whole),
-        columns=columns,
-        classes=classes,
-        weighted=factors is not None or not facts.total.ones,
-        factors=factors,
-        monotone=monotone,
-    )
+    arrays["counts"] = sample_sums(arrays["counts"] * facts.total.unit, factors, whole)
+    arrays |= {"columns": columns, "classes": classes, "factors": factors}
+    weighted = factors is not None or not facts.total.ones
+    tree = Tree(**arrays, weighted=weighted, monotone=monotone)
     if options.thresholds == "observed":
         return replace(tree, names=engine.name(tree))
     return tree

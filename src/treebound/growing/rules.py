@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treebound._validation import invalid
 from treebound.data import Column
+from treebound.data.columns import place_of
 from treebound.growing.options import GROWING_RULES, GrowOptions
 from treebound.tree.monotone import Monotone
 from treebound.tree.parsing import parse_split
@@ -30,9 +31,6 @@ def kernel_rules(
     # limits are the least and the greatest of each upper sum at the root.
     if monotone is None and not any(vars(options)[name] for name in GROWING_RULES[1:]):
         return None
-    never = {
-        place_of(name, columns, "forbidden") for name in _listed(options.forbidden, "forbidden")
-    }
     groups = column_groups(options, columns)
     bits = [
         sum(1 << bit for bit, group in enumerate(groups) if at in group)
@@ -44,7 +42,7 @@ def kernel_rules(
         "signs": np.array(() if monotone is None else monotone.signs, dtype=np.int32),
         "order": np.array(order, dtype=np.int32),
         "groups": np.array(bits, dtype=np.uint64),
-        "first": first_splits(options, columns, never),
+        "first": first_splits(options, columns),
         "names": [column.name for column in columns],
         "root": (0, 2**_MOST_GROUPS - 1, wide if limits is None else list(limits)),
     }
@@ -72,8 +70,9 @@ def monotone_of(
 
 def _signs(constraints: Any, columns: Sequence[Column]) -> tuple[int, ...]:
     if isinstance(constraints, Mapping):
+        names = [column.name for column in columns]
         signs_of = constraints.items()
-        by_place = {place_of(name, columns, "monotonic_cst"): sign for name, sign in signs_of}
+        by_place = {place_of(name, names, "monotonic_cst"): sign for name, sign in signs_of}
         signs = [by_place.get(at, 0) for at in range(len(columns))]
     else:
         signs = np.asarray(constraints).tolist()
@@ -106,11 +105,9 @@ def _class_order(order: Any, classes: list[Any]) -> tuple[int, ...]:
 # -- first, forbidden, interaction_cst ---------------------------------------------------------
 
 
-def first_splits(
-    options: GrowOptions, columns: Sequence[Column], never: Iterable[int] = ()
-) -> list[SplitTest]:
+def first_splits(options: GrowOptions, columns: Sequence[Column]) -> list[SplitTest]:
     """The splits that come first."""
-    listed = []
+    never, listed = places_of(options.forbidden, columns, "forbidden"), []
     for text in _listed(options.first, "first"):
         try:
             split = parse_split(text, columns)
@@ -125,9 +122,7 @@ def first_splits(
 
 def column_groups(options: GrowOptions, columns: Sequence[Column]) -> list[set[int]]:
     """The groups of columns that may be asked on one path, without those never asked."""
-    never = {
-        place_of(name, columns, "forbidden") for name in _listed(options.forbidden, "forbidden")
-    }
+    never = {*places_of(options.forbidden, columns, "forbidden")}
     return [group - never for group in groups_of(options.interaction_cst, columns)]
 
 
@@ -144,13 +139,7 @@ def groups_of(constraints: Any, columns: Sequence[Column]) -> list[set[int]]:
         must = "'no_interactions', 'pairwise' or a list of groups of columns"
         raise invalid("interaction_cst", "", must, constraints)
     else:
-        groups = [
-            {
-                place_of(name, columns, "interaction_cst")
-                for name in _listed(group, "interaction_cst")
-            }
-            for group in constraints
-        ]
+        groups = [{*places_of(group, columns, "interaction_cst")} for group in constraints]
         others = set(everywhere).difference(*groups)
         groups += [others] if others else []
     if len(groups) > _MOST_GROUPS:
@@ -167,12 +156,7 @@ def _listed(values: Any, parameter: str) -> list[Any]:
     return list(values)
 
 
-def place_of(name: Any, columns: Sequence[Column], parameter: str) -> int:
-    """The place of a column that is named, or numbered."""
-    names = [column.name for column in columns]
-    if name in names:
-        return names.index(name)
-    if isinstance(name, int | np.integer) and 0 <= name < len(names):
-        return int(name)
-    shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
-    raise invalid(parameter, "", f"name columns of the table: {shown}", name)
+def places_of(names: Any, columns: Sequence[Column], parameter: str) -> list[int]:
+    """The places of columns that are listed by name or number."""
+    own = [column.name for column in columns]
+    return [place_of(name, own, parameter) for name in _listed(names, parameter)]

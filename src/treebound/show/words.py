@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from treebound._validation import Whole, check
 from treebound.growing import GrowOptions
-from treebound.growing.rules import groups_of, place_of
+from treebound.growing.rules import groups_of, places_of
 from treebound.tree.model import Tree
 from treebound.tree.split import Split, one_line
 
@@ -94,7 +94,7 @@ def rules_in_words(options: GrowOptions, tree: Tree) -> list[str]:
             if names:
                 sentences.append(f"The probability of {what} only {word} with {_named(names)}.")
     first = [one_line(text) for text in options.first or ()]
-    never = [columns[place_of(name, columns, "forbidden")].name for name in options.forbidden or ()]
+    never = [columns[at].name for at in places_of(options.forbidden, columns, "forbidden")]
     if first:
         sentences.append(f"Asked first: {'; '.join(first)}.")
     if never:

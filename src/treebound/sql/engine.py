@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data import Sample
 from treebound.data.columns import KINDS
 from treebound.growing._kernels import Bins, keys_of
+from treebound.growing.engine import Engine
 from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, Subtree
 from treebound.growing.shard import Facts, Piece, grow_subtree
 from treebound.sql.relation import Coding
@@ -31,14 +31,11 @@ _FLOATS = {"low": np.float64, "high": np.float64, "part": np.float64}
 _LOOK = 2  # the value tells the side of a row
 
 
-class SqlEngine:
+class SqlEngine(Engine):
     """The rows of a relation, and the operations that growing needs, as queries.
 
     ``source`` counts rows at the nodes of a tree. Those of small nodes are fetched.
     """
-
-    sample: Sample | None = None
-    places = 1
 
     def __init__(self, rows: CodedRows, max_fetched_rows: int, source: RelationRows) -> None:
         self._rows, self._table, self._store = rows, rows.table, rows.store
@@ -53,8 +50,8 @@ class SqlEngine:
             self._codes = ["units", *rows.words]
         self._reals = [f"v{j}" for j, coding in enumerate(rows.codings) if coding.codes is None]
         self.gather_rows, self._source = max_fetched_rows, source
-        self.left_out, self.class_rows = source.left_out, source.class_rows
-        self.left_out_rows = source.count_aside
+        self.left_out, self.class_rows = source.left_out, source.class_rows  # type: ignore[method-assign]
+        self.left_out_rows = source.count_aside  # type: ignore[method-assign]
         # the number that the rows of each slot have in the table, and how many there are
         self._numbers, self._n_numbers = np.zeros(1, dtype=np.int64), 1
         self._at_root = True
@@ -81,8 +78,8 @@ class SqlEngine:
         self._starts = np.cumsum([0, *(n + 1 for n in self.bins.n_bins)])
         self._root = self._histograms(fetched, np.zeros(1, dtype=np.int64))
         counts = self._by_column(self._root[0])
-        self.counts = counts[0][:, : self._n_classes].sum(axis=0).astype(np.int64)
-        self.facts = Facts(
+        self._counts = counts[0][:, : self._n_classes].sum(axis=0).astype(np.int64)
+        self._facts = Facts(
             schema.n_rows,
             self._rows.total,
             np.array([cells.extent for cells in self._cells], dtype=np.float64).reshape(-1, 2),
@@ -291,7 +288,6 @@ class SqlEngine:
         )
 
     def digest(self) -> list[int]:
-        """A number for every column that depends on its values and labels, not on their order."""
         return [zlib.crc32(counts.tobytes()) for counts in self._by_column(self._root[0])]
 
 

@@ -38,7 +38,8 @@ def losses_on(tree: Tree, rows: NodeSums, loss: Floats) -> tuple[Floats, Floats]
     """
 
     def moments(weights: Floats, squares: Floats) -> Floats:
-        return np.column_stack([(weights * loss).sum(axis=1), (squares * loss**2).sum(axis=1)])
+        sums = (weights * loss).sum(axis=1), (squares * loss**2).sum(axis=1)
+        return np.array(sums).T
 
     of_nodes = moments(rows.weights, rows.squares)
     if all(column.kind == "real" for column in tree.columns):

@@ -74,7 +74,7 @@ def class_sums(
         units = total.integers(None if weight is None else weight**power, len(y))
         table = np.bincount(cells, units, minlength=tree.n_nodes * tree.n_classes)
         tables.append(table.reshape(tree.n_nodes, tree.n_classes).astype(np.float64))
-    return np.stack(tables)
+    return np.array(tables)
 
 
 def summed_up(tree: Tree, counts: NDArray[Any]) -> Floats:

@@ -163,15 +163,22 @@ def splits(tree: Tree, unknown: str = "other") -> NDArray[np.void]:
     """The splits of all nodes, with the sides of missing and unknown values filled in."""
     if unknown in tree._splits:
         return tree._splits[unknown]
-    records, column = np.zeros(tree.n_nodes, dtype=SPLIT), records_of(tree.columns)[tree.feature]
-    nominal = column["nominal"] > 0
-    records["column"] = tree.feature
-    records["child"] = np.stack([tree.right, tree.left, np.arange(tree.n_nodes)], axis=1)
-    records["low"] = np.where(nominal, tree.category, -np.inf)
-    records["high"] = np.where(nominal, tree.category, tree.threshold)
-    records["least"] = np.where(column["real"], -np.inf, 0.0)
-    own_code = nominal & (column["missing"] != _NO_CODE)
-    records["missing"] = np.where(own_code, tree.category == column["missing"], tree.missing_left)
+    records = np.zeros(tree.n_nodes, dtype=SPLIT)
+    records["column"], records["high"], records["missing"] = (
+        tree.feature, tree.threshold, tree.missing_left,
+    )  # fmt: skip
+    children = records["child"]
+    children[:, 0], children[:, 1], children[:, 2] = tree.right, tree.left, np.arange(tree.n_nodes)
+    records["low"] = records["least"] = -np.inf
+    if any(column.kind != "real" for column in tree.columns):
+        column = records_of(tree.columns)[tree.feature]
+        nominal = np.flatnonzero(column["nominal"])
+        codes = tree.category[nominal]
+        records["low"][nominal] = records["high"][nominal] = codes
+        records["least"][column["real"] == 0] = 0.0
+        own_code = column["missing"][nominal]
+        as_category = own_code != _NO_CODE
+        records["missing"][nominal[as_category]] = (codes == own_code)[as_category]
     if unknown == "majority":
         records["unknown"] = tree.weight[tree.left] >= tree.weight[tree.right]
     else:

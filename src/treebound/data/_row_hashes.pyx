@@ -66,9 +66,19 @@ cdef extern from *:
     }
     ADD_TERMS(add_doubles, double)
     ADD_TERMS(add_floats, float)
+
+    #define ADD_COLUMN(name, value_t) \\
+    FOR_THIS_PROCESSOR \\
+    static void name( \\
+        const value_t *restrict values, uint64_t key, ptrdiff_t n_rows, uint64_t *restrict hashes) \\
+    { \\
+        for (ptrdiff_t i = 0; i < n_rows; i++) \\
+            hashes[i] += folded((double)values[i]) * key; \\
+    }
+    ADD_COLUMN(add_column_of_doubles, double)
+    ADD_COLUMN(add_column_of_floats, float)
     """
     uint64_t bits_of(double value) noexcept nogil
-    uint64_t folded(double value) noexcept nogil
     void add_doubles(
         const double* values, const uint64_t* keys, Py_ssize_t n_rows, Py_ssize_t width,
         uint64_t* hashes,
@@ -76,6 +86,12 @@ cdef extern from *:
     void add_floats(
         const float* values, const uint64_t* keys, Py_ssize_t n_rows, Py_ssize_t width,
         uint64_t* hashes,
+    ) noexcept nogil
+    void add_column_of_doubles(
+        const double* values, uint64_t key, Py_ssize_t n_rows, uint64_t* hashes
+    ) noexcept nogil
+    void add_column_of_floats(
+        const float* values, uint64_t key, Py_ssize_t n_rows, uint64_t* hashes
     ) noexcept nogil
 
 
@@ -97,12 +113,15 @@ def add_rows(const real[:, ::1] X, const uint64_t[::1] keys, uint64_t[::1] hashe
             add_floats(&X[0, 0], &keys[0], X.shape[0], X.shape[1], &hashes[0])
 
 
-def add_column(const real[:] values, uint64_t key, uint64_t[::1] hashes):
+def add_column(const real[::1] values, uint64_t key, uint64_t[::1] hashes):
     """Add a column of numbers."""
-    cdef Py_ssize_t i
+    if not values.shape[0]:
+        return
     with nogil:
-        for i in range(values.shape[0]):
-            hashes[i] += folded(values[i]) * key
+        if real is double:
+            add_column_of_doubles(&values[0], key, values.shape[0], &hashes[0])
+        else:
+            add_column_of_floats(&values[0], key, values.shape[0], &hashes[0])
 
 
 def add_codes(const code[:] codes, const uint64_t[::1] terms, uint64_t[::1] hashes):

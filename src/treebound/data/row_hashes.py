@@ -48,7 +48,7 @@ def row_hashes(
     else:
         for key, (values, categories) in zip(keys.tolist(), _columns(X), strict=True):
             if categories is None:
-                add_column(values, key, hashes)
+                add_column(np.ascontiguousarray(values), key, hashes)
             else:
                 words = np.concatenate([[_UNKNOWN, _MISSING], _words(categories)])
                 add_codes(values, words * np.uint64(key), hashes)

@@ -165,6 +165,6 @@ def _draw(evidence: list[list[float]], watched: Monitor, path: Path) -> None:
         ax.plot(rows, line, label=stream.name)
     ax.axhline(-log(watched.streams[0].alpha), color="crimson", ls="--", label="alarm")
     ax.set(xlabel="rows of this table", ylabel="log evidence against the limit")
-    ax.legend(frameon=False)
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
     figure.savefig(path)
     pyplot.close(figure)

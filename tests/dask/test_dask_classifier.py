@@ -212,6 +212,16 @@ def test_odd_partitions(client):
     assert len(model.predict(lazy.drop(columns="label")).compute()) == 600
 
 
+def test_labels_of_another_index_are_not_taken_by_place():
+    import dask.dataframe as dd
+
+    frame = pd.DataFrame({"x": np.arange(40.0)})
+    labels = pd.Series(["no", "yes"] * 20, index=[f"row {i:02d}" for i in range(40)])
+    X, y = dd.from_pandas(frame, npartitions=4), dd.from_pandas(labels, npartitions=4)
+    with pytest.raises(ValueError, match=r"by their index: .*Hint: make them from one DataFrame"):
+        BoundTreeClassifier().fit(X, y)
+
+
 def test_categories_that_are_not_known_beforehand(client):
     """A dtype that differs from partition to partition declares nothing."""
     table = frame(400)[["a", "colour", "label"]]

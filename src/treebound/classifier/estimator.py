@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
-from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treebound._validation import OneOf, check, invalid, parameters_of
+from treebound._validation import invalid, parameters_of
 from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import ModelMethods
 from treebound.classifier.not_in_memory import fit_elsewhere, fit_engine
+from treebound.classifier.output import Container, check_container, framed, log_shares
 from treebound.classifier.progress import Watch
 from treebound.data import Matrix
 from treebound.data.frames import read_table
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from treebound.classifier.referring import ReferringClassifier
     from treebound.data.learned import LearnedSchema
     from treebound.growing.engine import Engine
-
-Container = Literal["default", "pandas", "polars"]
 
 
 @parameters_of(FitParameters)
@@ -262,7 +260,8 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         ndarray of shape (n_rows, n_classes)
             The classes in the order of ``classes_``. A frame after :meth:`set_output`.
         """
-        return self._framed(self._answer(X, "proba", Model.predict_proba), X)
+        shares = self._answer(X, "proba", Model.predict_proba)
+        return framed(shares, X, self.classes_, self._container)
 
     @parameters_of(predict)
     def predict_log_proba(self, X: Any) -> Any:
@@ -275,7 +274,8 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         """
         if in_database(X):
             raise TypeError("A database answers no logarithms. Hint: use predict_proba.")
-        return self._framed(self._answer(X, "proba", _log_shares), X)
+        shares = self._answer(X, "proba", log_shares)
+        return framed(shares, X, self.classes_, self._container)
 
     def set_output(self, *, transform: Container | None = None) -> Self:
         """Set the output type of :meth:`predict_proba` and :meth:`predict_log_proba`.
@@ -286,11 +286,6 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         ----------
         transform : {"default", "pandas", "polars"} or None
             An array, or a frame with a column for each class; None changes nothing.
-
-        Raises
-        ------
-        ValueError
-            If ``transform`` is none of these.
 
         Examples
         --------
@@ -303,21 +298,10 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         0    0.95        0.03       0.03
         1    0.95        0.03       0.03
         """
-        choices = OneOf(("default", "pandas", "polars", None))
-        check("set_output", {"transform": transform}, {"transform": choices})
+        check_container(transform)
         if transform is not None:
             self._container = transform
         return self
-
-    def _framed(self, values: Any, X: Any) -> Any:
-        """Probabilities in the chosen container; a pandas frame keeps the index of X."""
-        if self._container == "default" or in_database(X) or is_on_dask(X):
-            return values
-        library: Any = import_module(self._container)  # assumed to be installed
-        if self._container == "polars":
-            return library.DataFrame(values, schema=[str(label) for label in self.classes_])
-        index = X.index if isinstance(X, library.DataFrame) else None
-        return library.DataFrame(values, columns=self.classes_, index=index)
 
     @parameters_of(predict)
     def apply(self, X: Any) -> Any:
@@ -511,8 +495,3 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             autosave=autosave,
             finish=self._with_model,
         )
-
-
-def _log_shares(model: Model, X: Any, n_jobs: int | None) -> Any:
-    with np.errstate(divide="ignore"):
-        return np.log(model.predict_proba(X, n_jobs))

@@ -6,7 +6,6 @@ A task for each of them would cost the scheduler more than small partitions cost
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -322,9 +321,14 @@ def with_labels(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     check_names("fit", list(X.columns), "the frame (or a Dask collection)", **named)
     apart = {_NAMES[parameter]: own[parameter] for parameter in own if parameter not in named}
     if all(_has_rows_of(X, collection) for collection in apart.values()):
-        with suppress(ValueError, TypeError, AssertionError, NotImplementedError):
-            names = _NAMES | named
+        names = _NAMES | named
+        try:
             return X.assign(**apart) if apart else X, names["y"], names["sample_weight"]
+        except (ValueError, TypeError, AssertionError, NotImplementedError) as error:
+            raise ValueError(
+                f"Dask cannot join X, y and sample_weight by their index: {error}. Hint: make them "
+                "from one DataFrame."
+            ) from error
     y, weight = (X[value] if isinstance(value, str) else value for value in own.values())
     return X.drop(columns=[name for name in named.values() if name is not None]), y, weight
 

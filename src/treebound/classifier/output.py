@@ -1,0 +1,38 @@
+"""Probabilities as they are returned: logarithms, and containers that ``set_output`` names."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._validation import OneOf, check
+from treebound.data.streams import in_database, is_on_dask
+from treebound.model import Model
+
+Container = Literal["default", "pandas", "polars"]
+
+
+def check_container(transform: Container | None) -> None:
+    """Raise a ValueError for what is no container; None changes nothing."""
+    choices = OneOf((*get_args(Container), None))
+    check("set_output", {"transform": transform}, {"transform": choices})
+
+
+def framed(values: Any, X: Any, classes: NDArray[Any], container: Container) -> Any:
+    """Probabilities of the rows of X in a container; a pandas frame keeps the index of X."""
+    if container == "default" or in_database(X) or is_on_dask(X):
+        return values
+    library: Any = import_module(container)  # assumed to be installed
+    if container == "polars":
+        return library.DataFrame(values, schema=[str(label) for label in classes])
+    index = X.index if isinstance(X, library.DataFrame) else None
+    return library.DataFrame(values, columns=classes, index=index)
+
+
+def log_shares(model: Model, X: Any, n_jobs: int | None) -> Any:
+    """The logarithms of the probabilities; minus infinity for zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(model.predict_proba(X, n_jobs))

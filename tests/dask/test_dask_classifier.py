@@ -213,8 +213,6 @@ def test_odd_partitions(client):
 
 
 def test_labels_of_another_index_are_not_taken_by_place():
-    import dask.dataframe as dd
-
     frame = pd.DataFrame({"x": np.arange(40.0)})
     labels = pd.Series(["no", "yes"] * 20, index=[f"row {i:02d}" for i in range(40)])
     X, y = dd.from_pandas(frame, npartitions=4), dd.from_pandas(labels, npartitions=4)

@@ -322,8 +322,12 @@ def with_labels(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     apart = {_NAMES[parameter]: own[parameter] for parameter in own if parameter not in named}
     if all(_has_rows_of(X, collection) for collection in apart.values()):
         names = _NAMES | named
+        if not apart:
+            return X, names["y"], names["sample_weight"]
         try:
-            return X.assign(**apart) if apart else X, names["y"], names["sample_weight"]
+            joined = X.assign(**apart)
+            len(joined.divisions)  # what cannot be joined is told here, not by a task
+            return joined, names["y"], names["sample_weight"]
         except (ValueError, TypeError, AssertionError, NotImplementedError) as error:
             raise ValueError(
                 f"Dask cannot join X, y and sample_weight by their index: {error}. Hint: make them "

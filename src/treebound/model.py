@@ -32,10 +32,10 @@ from treebound.data.targets import read_classes
 from treebound.growing import GrowOptions, grow
 from treebound.landscape import Landscape
 from treebound.model_rows import RowReader, Tested, new_missing
-from treebound.pruning import Pruner, PruningPath, PruningResult
+from treebound.pruning import BoundPruner, Pruner, PruningPath, PruningResult
 from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
-from treebound.tree.smoothing import Smoothing, probabilities
+from treebound.tree.smoothing import Smoothing, probabilities, with_shrunk_labels
 from treebound.tree.split import check_unknown
 
 _UNSEEN = Assumption(
@@ -249,6 +249,8 @@ class Model(RowReader):
         result = pruner.prune(
             tree, sample, validation=unseen, grow=partial(grow, options=self.options)
         )
+        asked = self.parameters.get("smoothing", self.smoothing)
+        result, smoothing = with_chosen_smoothing(result, pruner, asked)
         rows = self.rows
         if rows is not None and sample is not None:
             rows = rows.with_rows("training", self.hashes(X, y))
@@ -258,7 +260,7 @@ class Model(RowReader):
         return self.with_tree(
             result.tree,
             pruning=result,
-            smoothing=smoothing_after(result, self.parameters.get("smoothing", self.smoothing)),
+            smoothing=smoothing,
             row_counts=row_counts(result.path.first, sample),
             rows=rows,
             no_certificate=reason or self.no_certificate * (sample is None),
@@ -413,11 +415,20 @@ class Model(RowReader):
         )
 
 
-def smoothing_after(result: PruningResult | None, smoothing: Smoothing | None) -> Smoothing | None:
-    """The smoothing of a pruned tree: pruning for log-loss chooses the strength of shrinkage."""
-    choice = None if result is None else result.choice
-    chosen = None if choice is None else choice.strength
-    return smoothing if chosen is None or smoothing != "shrinkage" else chosen
+def with_chosen_smoothing(
+    result: PruningResult, pruner: Pruner, smoothing: Smoothing | None
+) -> tuple[PruningResult, Smoothing | None]:
+    """What pruning chose, and the smoothing: log-loss chooses the strength of shrinkage.
+
+    The trees then answer the most probable class, unless there are costs.
+    """
+    strength = None if result.choice is None else result.choice.strength
+    if strength is None or smoothing != "shrinkage":
+        return result, smoothing
+    if isinstance(pruner, BoundPruner) and pruner.costs is not None:
+        return result, strength
+    path = result.path.with_first(with_shrunk_labels(result.path.first, strength))
+    return replace(result, path=path, tree=path.tree()), strength
 
 
 def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:

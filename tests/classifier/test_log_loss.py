@@ -62,10 +62,58 @@ def test_a_model_file_keeps_the_strength_and_the_parameter(fitted):
     np.testing.assert_array_equal(model.predict_proba(X), fitted.predict_proba(X))
 
 
+def test_the_answers_are_those_of_the_shrunk_tree(fitted):
+    tree = fitted.tree_
+    usual = replace(tree, label=None)
+    other = tree.leaves[tree.label[tree.leaves] != usual.label[tree.leaves]]
+    assert len(other)  # the majority of these leaves is a matter of chance
+    shares = fitted.model_.node_probabilities
+    np.testing.assert_array_equal(shares.argmax(axis=1), tree.label)
+    kept = probabilities(usual, fitted.model_.smoothing)[other].max(axis=1)
+    np.testing.assert_allclose(kept, 0.5, atol=1e-8)
+    for step in range(0, len(fitted.model_.path), 5):
+        model = fitted.model_.prune_to(step=step)
+        np.testing.assert_array_equal(model.node_probabilities.argmax(axis=1), model.tree.label)
+    # errors, certificate and what is shown are of these answers
+    X, y = table()
+    assert fitted.tree_.errors == (fitted.predict(X) != y).sum() == fitted.certificate_.errors
+    again = loads(dumps(fitted.model_))
+    np.testing.assert_array_equal(again.tree.label, tree.label)
+    np.testing.assert_array_equal(again.path.first.label, fitted.model_.path.first.label)
+
+
+def test_scikit_learn_gets_the_probabilities_that_decide(fitted):
+    X = table(seed=1)[0].astype(np.float32).astype(np.float64)
+    exported = tb.to_sklearn(fitted)
+    np.testing.assert_array_equal(exported.predict(X), fitted.predict(X))
+    np.testing.assert_allclose(exported.predict_proba(X), fitted.predict_proba(X))
+
+
+def test_costs_decide_the_answers_before_shrinkage():
+    X, y = table()
+    pruner = BoundPruner(score="log-loss", costs={"yes": 4.0})
+    model = tb.BoundTreeClassifier(pruning=pruner).fit(X, y).model_
+    assert model.smoothing == model.pruning.choice.strength
+    least = (model.tree.counts * [1.0, 4.0]).argmax(axis=1)
+    np.testing.assert_array_equal(model.tree.label, least)
+
+
+def test_a_split_that_is_replaced_by_hand_answers_by_shrinkage_below(fitted):
+    X, y = table()
+    editor = fitted.edit(X, y)
+    editor.split(0, "c <= 0.3", keep=True)
+    model = editor.model()
+    assert model.smoothing == fitted.model_.smoothing
+    np.testing.assert_array_equal(model.node_probabilities.argmax(axis=1), model.tree.label)
+    assert (model.tree.label != replace(model.tree, label=None).label).any()
+
+
 @pytest.mark.parametrize("smoothing", ["laplace", 20.0, None])
 def test_a_smoothing_that_was_asked_for_stays(smoothing):
     clf = tb.BoundTreeClassifier(pruning=PRUNER, smoothing=smoothing).fit(*table())
     assert clf.model_.smoothing == smoothing
+    best = clf.model_.node_probabilities.argmax(axis=1)
+    np.testing.assert_array_equal(best[clf.tree_.leaves], clf.tree_.label[clf.tree_.leaves])
     model = loads(dumps(clf.model_))
     assert (model.smoothing, model.parameters["smoothing"]) == (smoothing, smoothing)
 

@@ -14,8 +14,8 @@ from treebound.data.folds import folds
 from treebound.growing import grow
 from treebound.pruning import BoundPruner, WeightChoice
 from treebound.pruning.scores import leaf_code
-from treebound.pruning.weight import STRENGTHS, WEIGHTS
-from treebound.tree.smoothing import probabilities
+from treebound.pruning.weight import LOG_LOSS_WEIGHTS, STRENGTHS, WEIGHTS
+from treebound.tree.smoothing import shrunk
 
 
 def noisy(rows=1200, seed=0, **options):
@@ -30,12 +30,12 @@ def weighted(rows=1200):
     return np.random.default_rng(5).random(rows) + 0.2
 
 
-def losses_by_hand(sample, pruner, loss):
+def losses_by_hand(sample, pruner, loss, weights=WEIGHTS):
     """Loss of every tested row at every weight, each tree pruned by itself."""
     rows = []
     for outside, inside in folds(sample, 5, 0):
         grown = grow(outside)
-        trees = [pruner.set_params(weight=w).prune(grown).tree for w in WEIGHTS]
+        trees = [pruner.set_params(weight=w).prune(grown).tree for w in weights]
         pruner.set_params(weight="auto")
         weight = np.ones(inside.n_rows) if inside.weight is None else inside.weight
         rows.append(np.array([weight * loss(tree, inside) for tree in trees]))
@@ -48,7 +48,7 @@ def zero_one(tree, inside):
 
 
 def log_loss(tree, inside, strength):
-    shares = probabilities(tree, strength)[tree.apply(inside.X), inside.y]
+    shares = shrunk(tree, strength)[tree.apply(inside.X), inside.y]
     return -np.log(shares) * (1.0 if inside.factors is None else inside.factors[inside.y])
 
 
@@ -68,9 +68,12 @@ def test_losses_are_those_of_every_tree_pruned_by_itself(options):
     "options", [{}, {"class_weight": {1: 3.0}, "sample_weight": weighted(700)}]
 )
 def test_log_loss_chooses_the_shrinkage_of_each_weight_on_any_number_of_rows(options):
-    sample, pruner = noisy(700, **options), BoundPruner(score="log-loss")
+    sample, pruner = noisy(700, seed=1, **options), BoundPruner(score="log-loss")
     choice = pruner.prune(grow(sample), sample, grow=grow).choice
-    tables = [losses_by_hand(sample, pruner, partial(log_loss, strength=s)) for s in STRENGTHS]
+    tables = [
+        losses_by_hand(sample, pruner, partial(log_loss, strength=s), LOG_LOSS_WEIGHTS)
+        for s in STRENGTHS
+    ]
     sums = np.array([rows.sum(axis=1) for rows in tables])
     np.testing.assert_allclose(choice.losses, sums.min(axis=0) / sample.mass, rtol=1e-9)
     assert choice.strengths == tuple(STRENGTHS[at] for at in sums.argmin(axis=0))
@@ -186,8 +189,15 @@ def test_the_choice_and_its_alternatives_are_told():
     assert (
         replace(detailed, strengths=(30.0, 30.0, 10.0, 10.0))
         .explain()
-        .endswith("weight 0.1 was chosen among 4, with shrinkage 30 among 6, by it.")
+        .endswith("weight 0.1 was chosen among 4, with shrinkage 30 among 10, by it.")
     )
+
+
+def test_the_detailed_rule_takes_one_leaf_where_it_has_the_least_loss():
+    choice = choice_of([0.342, 0.340, 0.345, 0.360], [31, 12, 6, 1], 0.004)
+    assert choice.at("detailed") == 0
+    assert replace(choice, constant=0.341).at("detailed") == 0
+    assert replace(choice, constant=0.340).at("detailed") == 3
 
 
 def test_few_rows_and_no_rows_have_the_default_weight_and_say_so():

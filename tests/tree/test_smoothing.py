@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import treebound as tb
 from treebound.data import Column
 from treebound.tree import Tree
-from treebound.tree.smoothing import SMOOTHINGS, probabilities
+from treebound.tree.smoothing import SMOOTHINGS, probabilities, shrunk, with_shrunk_labels
 
 seeds = st.integers(0, 10**6)
 
@@ -90,6 +90,27 @@ def test_shrinkage_is_that_of_each_path_unless_a_class_would_overtake(seed, smoo
     # elsewhere as near to it as the label allows: the two best classes are level
     best = np.sort(shares[~keeps], axis=1)[:, ::-1]
     np.testing.assert_allclose(best[:, 0], best[:, 1], rtol=1e-6)
+
+
+@given(seeds, st.sampled_from((0.5, 100.0)))
+def test_a_tree_that_answers_by_shrinkage_has_the_shrunk_probabilities(seed, strength):
+    tree = random_tree(seed, most=8)
+    _, plain = shrunk_by_hand(tree, strength)
+    np.testing.assert_allclose(shrunk(tree, strength), plain, rtol=1e-9)
+    answering = with_shrunk_labels(tree, strength)
+    np.testing.assert_array_equal(answering.label, shrunk(tree, strength).argmax(axis=1))
+    np.testing.assert_array_equal(probabilities(answering, strength), shrunk(tree, strength))
+    # any other smoothing keeps the class of most rows
+    np.testing.assert_array_equal(
+        probabilities(answering, "laplace"), probabilities(tree, "laplace")
+    )
+
+
+def test_shrinkage_may_change_the_answers_of_a_rare_class_that_few_rows_have_by_chance():
+    tree = stump([397, 1], [0, 2])
+    answering = with_shrunk_labels(tree, 10.0)
+    assert (tree.label[2], answering.label[2]) == (1, 0)
+    assert probabilities(tree, 10.0)[2, 1] > 0.5 > probabilities(answering, 10.0)[2, 1]
 
 
 @given(seeds, st.sampled_from(["laplace", "m-estimate", "shrinkage", 10.0]))

@@ -172,7 +172,7 @@ class HeldOut:
     errors: int
     counts: Counts  # of each class at each node of the grown tree
     folds: int = 1  # of which this one was the best; its limit has this part of delta
-    choices: int = 1  # prunings among which these rows chose the tree; they share delta
+    choices: int = 1  # trees among which these rows chose this one; they share delta
     shown_before: bool = False  # someone may have seen these figures, as in a model file
 
     @property
@@ -235,7 +235,7 @@ class HeldOut:
             more = [Assumption(text, True)]
         else:
             if self.choices > 1:
-                text = f"these rows chose its weight among {self.choices}, which share delta"
+                text = f"these rows chose it among {self.choices} trees, which share delta"
                 more = [Assumption(text, True)]
             more += [_ALONE] * (path is not None and path.n_considered > 1)
         self.show()

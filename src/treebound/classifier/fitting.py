@@ -24,9 +24,9 @@ from treebound.data.sample import group_codes
 from treebound.data.weights import is_whole, row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
-from treebound.model import Model, row_counts, smoothing_after
+from treebound.model import Model, row_counts, with_chosen_smoothing
 from treebound.parameters import FitParameters
-from treebound.pruning import BoundPruner, Pruner, PruningResult
+from treebound.pruning import BoundPruner, Pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.bound import is_large
 from treebound.tree.model import Tree
@@ -163,7 +163,7 @@ def tested_aside(held_out: HeldOut, model: Model, chose: bool) -> HeldOut:
     if not chose or choice is None or choice.rule is None:
         return held_out
     # no other tree may be certified by rows that had a part in this one
-    return replace(held_out, choices=len(choice.weights), shown_before=True)
+    return replace(held_out, choices=choice.candidates, shown_before=True)
 
 
 def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
@@ -193,9 +193,7 @@ def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions, c
         trees = [tree for tree in trees if tree.leaves <= parameters.max_leaves]
     frontier = Frontier.of(trees, parameters.target_risk)
     chosen = frontier[frontier.chosen]
-    return replace(
-        _model(parameters, chosen.tree, None, options), proof=chosen.proof, frontier=frontier
-    )
+    return replace(_model(parameters, chosen.tree, options), proof=chosen.proof, frontier=frontier)
 
 
 def pruned(
@@ -207,25 +205,23 @@ def pruned(
     validation: Sample | NodeSums | None = None,
 ) -> Model:
     """The model of a grown tree, pruned."""
-    tree, result = grown, None
-    if pruner is not None:
-        again = None if sample is None else partial(grow, options=_beside(pruner, options))
-        result = pruner.prune(grown, sample, validation=validation, grow=again)
-        if parameters.max_leaves is not None:
-            result = result.within(parameters.max_leaves)
-        tree = result.tree
-    return _model(parameters, tree, result, options)
+    model = _model(parameters, grown, options)
+    if pruner is None:
+        return model
+    again = None if sample is None else partial(grow, options=_beside(pruner, options))
+    result = pruner.prune(grown, sample, validation=validation, grow=again)
+    if parameters.max_leaves is not None:
+        result = result.within(parameters.max_leaves)
+    result, smoothing = with_chosen_smoothing(result, pruner, parameters.smoothing)
+    return replace(model, tree=result.tree, pruning=result, smoothing=smoothing)
 
 
-def _model(
-    parameters: FitParameters, tree: Tree, result: PruningResult | None, options: GrowOptions
-) -> Model:
+def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model:
     return Model(
         tree,
-        pruning=result,
         options=options,
         unknown=parameters.unknown,
-        smoothing=smoothing_after(result, parameters.smoothing),
+        smoothing=parameters.smoothing,
         delta=parameters.delta,
         parameters=parameters.values(),
     )

@@ -11,11 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
-from treebound.edit.nodes import LEAF, Nodes, nodes_of, planted, rows_at, split_nodes, stump
+from treebound.edit.nodes import (
+    LEAF,
+    Nodes,
+    UsualAnswers,
+    majority,
+    nodes_of,
+    planted,
+    rows_at,
+    split_nodes,
+    stump,
+)
 from treebound.edit.rules import Rules
 from treebound.growing import GrowOptions, grow
 from treebound.model import Model
-from treebound.pruning.costs import Costs
 from treebound.show.words import answer
 from treebound.tree import Tree
 from treebound.tree.impurity import impurity
@@ -61,7 +70,7 @@ class NodeRows:
         """A subtree grown on some columns, and its number of leaves."""
         options = self._rules.options(self.tree, self.node, columns, ahead=True)
         tree = self._grown(self.sample, columns, options, leaves)
-        return nodes_of(tree, 0, np.array(columns, dtype=np.intp)), tree.n_leaves
+        return nodes_of(tree, 0, majority, np.array(columns, dtype=np.intp)), tree.n_leaves
 
     def best_split(self, column: int) -> SplitTest | None:
         """The best split of a column; None if there is none."""
@@ -152,8 +161,8 @@ class NodeRows:
 class EditedTrees:
     """Makes trees that differ at one node."""
 
-    def __init__(self, model: Model, sample: Sample, costs: Costs | None) -> None:
-        self._sample, self._costs = sample, costs
+    def __init__(self, model: Model, sample: Sample, usual: UsualAnswers) -> None:
+        self._sample, self._usual = sample, usual
         self.rules = Rules(model, sample)
         self._last: NodeRows | None = None
 
@@ -166,14 +175,14 @@ class EditedTrees:
 
     def planted(self, tree: Tree, node: int, nodes: Nodes) -> Tree:
         """The tree with other nodes in the place of a subtree."""
-        return planted(tree, node, nodes, self._sample, self._costs)
+        return planted(tree, node, nodes, self._sample, self._usual)
 
     def split(self, tree: Tree, node: int, test: SplitTest, keep: bool) -> Tree:
         """The tree with another split at a node, above what stood there or what grows anew."""
         below = [LEAF, LEAF]
         if tree.feature[node] >= 0 and keep:
             children = (tree.left[node], tree.right[node])
-            below = [nodes_of(tree, int(child), costs=self._costs) for child in children]
+            below = [nodes_of(tree, int(child), self._usual) for child in children]
         elif tree.feature[node] >= 0:
             below = self._grown_again(tree, node, test)
         return self.planted(tree, node, split_nodes(test, *below))

@@ -11,7 +11,7 @@ from typing import Any
 from treebound._validation import Whole, check, invalid
 from treebound.edit.candidates import EditedTrees
 from treebound.edit.certifying import Certifier
-from treebound.edit.figures import costs_of, figures_of
+from treebound.edit.figures import costs_of, figures_of, usual_answers
 from treebound.edit.nodes import LEAF
 from treebound.edit.places import chosen_columns, node_at, path_of, where
 from treebound.edit.rows import read_rows, with_categories
@@ -87,7 +87,9 @@ class Editor(ShownTree):
         self._start = with_categories(as_model(source, "edit"), X)
         self._rows = read_rows(self._start, X, y, test, sample_weight)
         self._costs, self._finish = costs_of(self._start), finish
-        self._trees = EditedTrees(self._start, self._rows.sample, self._costs)
+        self._trees = EditedTrees(
+            self._start, self._rows.sample, usual_answers(self._start, self._costs)
+        )
         self._certifier = Certifier(self._start, self._rows)
         model = self._certifier.model(self._start.tree)
         first = State(model, figures_of(model, self._rows.test, self._costs))

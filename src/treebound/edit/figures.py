@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from treebound.data import Sample
+from treebound.edit.nodes import UsualAnswers, majority
 from treebound.model import Model
 from treebound.pruning import BoundPruner, make_pruner
 from treebound.pruning.costs import Costs
+from treebound.tree.smoothing import with_shrunk_labels
 
 
 @dataclass(frozen=True)
@@ -118,3 +120,14 @@ def as_frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> Any:
     except ModuleNotFoundError:
         return rows
     return pandas.DataFrame(rows, columns=list(columns))
+
+
+def usual_answers(model: Model, costs: Costs | None) -> UsualAnswers:
+    """What nodes answer unless someone chooses: of least cost, most probable, or the majority's."""
+    if costs is not None and costs.chosen:
+        return lambda tree: costs.labels(tree.counts)
+    strength = model.smoothing
+    if isinstance(strength, float) and model.parameters.get("smoothing") == "shrinkage":
+        # pruning for log-loss chose it
+        return lambda tree: with_shrunk_labels(tree, strength).label
+    return majority

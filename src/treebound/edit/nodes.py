@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
-from treebound.pruning.costs import Costs
 from treebound.tree import Tree
 from treebound.tree.naming import naming_rows
 from treebound.tree.split import SplitTest
@@ -20,23 +20,28 @@ NODE = np.dtype(
      ("missing_left", np.bool_), ("label", np.int32)]
 )  # fmt: skip
 Nodes = NDArray[np.void]
-# The class of a node that answers with its majority.
-MAJORITY = -1
-LEAF: Nodes = np.array([(*SplitTest(-1), MAJORITY)], dtype=NODE)
+# The class of a node that answers as its rows tell, and what they tell at each node of a tree.
+USUAL = -1
+UsualAnswers = Callable[[Tree], NDArray[np.int32]]
+LEAF: Nodes = np.array([(*SplitTest(-1), USUAL)], dtype=NODE)
+
+
+def majority(tree: Tree) -> NDArray[np.int32]:
+    """The class of most training rows at each node."""
+    return replace(tree, label=None).label  # type: ignore[arg-type]
 
 
 def nodes_of(
-    tree: Tree, node: int, features: NDArray[np.intp] | None = None, costs: Costs | None = None
+    tree: Tree, node: int, usual: UsualAnswers, features: NDArray[np.intp] | None = None
 ) -> Nodes:
     """The subtree of a node; ``features`` are the columns of the tree in another table.
 
-    A class that is neither the majority's nor that of least cost was chosen by someone, and is
-    kept.
+    A class other than the usual one was chosen by someone, and is kept.
     """
     nodes = np.empty(tree.n_nodes, dtype=NODE)
     for name in NODE.names or ():
         nodes[name] = vars(tree)[name]
-    nodes["label"][tree.label == _usual(tree, costs)] = MAJORITY
+    nodes["label"][tree.label == usual(tree)] = USUAL
     if features is not None:
         nodes["feature"] = np.where(tree.feature >= 0, features[tree.feature], -1)
     return nodes[node : node + int(tree.size[node])]
@@ -44,7 +49,7 @@ def nodes_of(
 
 def split_nodes(test: SplitTest, left: Nodes, right: Nodes) -> Nodes:
     """A split and what stands below it."""
-    return np.concatenate([np.array([(*test, MAJORITY)], dtype=NODE), left, right])
+    return np.concatenate([np.array([(*test, USUAL)], dtype=NODE), left, right])
 
 
 def _children(nodes: Nodes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -69,23 +74,14 @@ def _bare_tree(nodes: Nodes, like: Tree) -> Tree:
     )  # fmt: skip
 
 
-def _usual(tree: Tree, costs: Costs | None) -> NDArray[np.int32]:
-    """The class of each node without a choice by hand: of least cost, or the majority's."""
-    if costs is not None and costs.chosen:
-        return costs.labels(tree.counts)
-    return replace(tree, label=None).label  # type: ignore[arg-type]
-
-
-def counted_tree(nodes: Nodes, sample: Sample, like: Tree, costs: Costs | None = None) -> Tree:
+def counted_tree(nodes: Nodes, sample: Sample, like: Tree, usual: UsualAnswers) -> Tree:
     """The tree of the nodes with the counts of a sample."""
     tree = _bare_tree(nodes, like).recounted(sample)
-    label = np.where(nodes["label"] == MAJORITY, _usual(tree, costs), nodes["label"])
+    label = np.where(nodes["label"] == USUAL, usual(tree), nodes["label"])
     return replace(tree, label=label)
 
 
-def planted(
-    tree: Tree, node: int, nodes: Nodes, sample: Sample, costs: Costs | None = None
-) -> Tree:
+def planted(tree: Tree, node: int, nodes: Nodes, sample: Sample, usual: UsualAnswers) -> Tree:
     """The tree with other nodes in the place of a subtree, counted on the training rows.
 
     Splits with an empty side are left out. Where rows name the splits they are looked up again:
@@ -93,13 +89,13 @@ def planted(
     certificate, while that of tail inversion keeps its half of delta.
     """
     # the counts outside of the subtree do not change, and neither do the answers
-    whole = nodes_of(tree, 0)
+    whole = nodes_of(tree, 0, usual)
     whole["label"] = tree.label
     joined = np.concatenate([whole[:node], nodes, whole[node + int(tree.size[node]) :]])
-    edited = counted_tree(joined, sample, tree, costs)
+    edited = counted_tree(joined, sample, tree, usual)
     kept = _with_rows(edited)
     if len(kept) < edited.n_nodes:
-        edited = counted_tree(joined[kept], sample, tree, costs)
+        edited = counted_tree(joined[kept], sample, tree, usual)
     if tree.names is not None:
         edited = replace(edited, names=naming_rows(edited, sample))
     return edited

@@ -26,6 +26,7 @@ from treebound.model import Model
 from treebound.model_methods import as_model
 from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
+from treebound.tree.smoothing import Smoothing, probabilities
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
@@ -129,8 +130,8 @@ def to_sklearn(
     Parameters
     ----------
     model : Tree, Model or BoundTreeClassifier
-        A tree that predicts the most frequent class of each leaf; without ``indicators``, a tree
-        without splits on nominal columns.
+        A tree that predicts the most frequent class of each leaf, or the most probable one;
+        without ``indicators``, a tree without splits on nominal columns.
     like : DecisionTreeClassifier, optional
         An estimator with the type and parameters of the result. By default its criterion is that
         of the classifier, and Gini for a bare tree and for misclassification, which scikit-learn
@@ -146,6 +147,9 @@ def to_sklearn(
 
     Notes
     -----
+    Its probabilities are the frequencies of the classes, as in scikit-learn's own trees. Where
+    shrunk probabilities decide the answers, in a model pruned for log-loss, they are those.
+
     scikit-learn rounds its input to float32: predictions agree for every input that is exact in
     float32, and for every float64 input if the tree came from :func:`from_sklearn`.
 
@@ -169,14 +173,14 @@ def to_sklearn(
 
     source = as_model(model, "to_sklearn")
     tree = Indicators(source).tree if indicators else source.tree
-    _check_representable(tree)
+    shares = _shares(tree, source.smoothing)
     if like is not None:
         estimator = clone(like)
     else:
         entropy = not isinstance(model, Tree) and source.options.criterion == "entropy"
         estimator = DecisionTreeClassifier(criterion="entropy" if entropy else "gini")
     make, state = _template()
-    n_features, least = len(tree.columns), np.finfo(float).tiny
+    n_features = len(tree.columns)
     inner = make(n_features, np.array([tree.n_classes], dtype=np.intp), 1)
     inner.__setstate__(
         {
@@ -184,7 +188,7 @@ def to_sklearn(
             "max_depth": tree.depth,
             "node_count": tree.n_nodes,
             "nodes": _nodes(tree, state["nodes"].dtype, estimator.criterion),
-            "values": (_masses(tree) / np.maximum(tree.mass, least)[:, None])[:, None, :],
+            "values": shares[:, None, :],
         }
     )
     estimator.n_features_in_ = n_features
@@ -234,7 +238,8 @@ def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[A
 # -- to scikit-learn ---------------------------------------------------------------------------
 
 
-def _check_representable(tree: Tree) -> None:
+def _shares(tree: Tree, smoothing: Smoothing | None) -> NDArray[np.float64]:
+    """What scikit-learn takes the largest of; an error if there is no such tree."""
     used = np.unique(tree.feature[~tree.is_leaf])
     nominal = [tree.columns[i].name for i in used if tree.columns[i].kind == "nominal"]
     if nominal:
@@ -243,18 +248,18 @@ def _check_representable(tree: Tree) -> None:
             "Hint: to_sklearn(tree, indicators=True) makes a column of zeros and ones for each "
             "category."
         )
-    unlike = _masses(tree).argmax(axis=1) != tree.label
-    if (unlike & tree.is_leaf).any():
+    # ties must be exact
+    masses = snapped(tree.masses) if tree.weighted else tree.masses
+    unlike = tree.is_leaf & (masses.argmax(axis=1) != tree.label)
+    if not unlike.any():
+        return np.asarray(masses / np.maximum(tree.mass, np.finfo(float).tiny)[:, None])
+    shares = probabilities(tree, smoothing)
+    if (tree.is_leaf & (shares.argmax(axis=1) != tree.label)).any():
         raise ValueError(
             "A scikit-learn tree predicts the most frequent class, this tree another one "
-            f"at node {int((unlike & tree.is_leaf).argmax())}. Hint: give the costs as sample "
-            "weights."
+            f"at node {int(unlike.argmax())}. Hint: give the costs as sample weights."
         )
-
-
-def _masses(tree: Tree) -> NDArray[np.float64]:
-    """What scikit-learn takes the largest of: ties must be exact."""
-    return snapped(tree.masses) if tree.weighted else tree.masses
+    return shares
 
 
 @cache

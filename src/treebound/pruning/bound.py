@@ -31,6 +31,7 @@ from treebound.pruning.optimal import BestBySize, best_sizes, optimal
 from treebound.pruning.scores import GROWTHS, SCORES, SIZE_PRIORS, Objective, leaf_code
 from treebound.pruning.validation import PrunedSums, losses_on
 from treebound.pruning.weight import (
+    LOG_LOSS_WEIGHTS,
     RULES,
     STRENGTHS,
     WEIGHTS,
@@ -40,7 +41,7 @@ from treebound.pruning.weight import (
 )
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
-from treebound.tree.smoothing import probabilities
+from treebound.tree.smoothing import shrunk
 
 Floats = NDArray[np.float64]
 
@@ -89,13 +90,14 @@ class BoundPruner(BasePruner):
         below 1,000 rows too, for a weight of 0.6 or more. Log-loss is cross-validated on any number
         of rows, and with the weight it chooses how strongly probabilities shrink
         (:func:`treebound.tree.smoothing.probabilities`), unless the classifier has another
-        ``smoothing`` than ``"shrinkage"``.
+        ``smoothing`` than ``"shrinkage"``. The answers are then the most probable classes after
+        shrinkage, which need not be those of most rows in a leaf.
     rule : {"accurate", "balanced", "small", "detailed"} or None
         Which weight ``"auto"`` takes: that of the least validated loss, or the largest within half
         a standard error, or within one, or the smallest within half of one. A tree of one leaf is
         chosen only if it has the least loss itself, or is within two standard errors and no other
         is pruned much. None: ``"balanced"`` where ``"auto"`` cross-validates (``"detailed"`` for
-        log-loss: more leaves rank better).
+        log-loss: more leaves rank better; one leaf where that has the least loss).
     folds : int or splitter
         Number of folds, which are the same for any order of the rows or names of the classes; or a
         cross-validation splitter of scikit-learn.
@@ -231,6 +233,11 @@ class BoundPruner(BasePruner):
         """The weight, if it is not chosen by the rows."""
         return default_weight(self.score) if self.weight == "auto" else float(self.weight)
 
+    @property
+    def _weights(self) -> Floats:
+        """The weights to choose from."""
+        return LOG_LOSS_WEIGHTS if self.score == "log-loss" else WEIGHTS
+
     def _objective(self, tree: Tree, costs: Costs, weight: float) -> Objective:
         return Objective(
             m=max(1, round(costs.m)),
@@ -291,7 +298,8 @@ class BoundPruner(BasePruner):
         choice = choose_weight(
             parts,
             measure,
-            best_sizes(sizes, objective, WEIGHTS),
+            self._weights,
+            best_sizes(sizes, objective, self._weights),
             strengths=STRENGTHS if self.score == "log-loss" else (),
             rule=self.rule or ("detailed" if self.score == "log-loss" else "balanced"),
             unit=self._unit(sizes.tree),
@@ -324,10 +332,10 @@ class BoundPruner(BasePruner):
         """Losses on other rows, as :func:`choose_weight` needs them."""
         losses = [costs.by_class(tree)]
         if self.score == "log-loss":
-            losses = [-np.log(probabilities(tree, at)) * costs.worst for at in STRENGTHS]
+            losses = [-np.log(shrunk(tree, at)) * costs.worst for at in STRENGTHS]
         sizes = self._sizes(tree, costs)
         m = max(1, round(float(tree.counts[0] @ costs.worst)))
-        leaves = best_sizes(sizes, replace(objective, m=m, weight=0.0), WEIGHTS)
+        leaves = best_sizes(sizes, replace(objective, m=m, weight=0.0), self._weights)
         cuts = {size: sizes.cuts(size) for size in set(leaves.tolist())}
 
         def at_weights(loss: Floats) -> list[Floats]:

@@ -74,6 +74,10 @@ class PruningPath(ABC):
         vars(other).update(changes, chosen=chosen)
         return other
 
+    def with_first(self, tree: Tree) -> Self:
+        """The path of the same tree with other labels, where these are not what it counts."""
+        return self._choosing(self.chosen, first=tree)
+
     @property
     def counted(self) -> str:
         """What the errors are: of weighted classes, weighted errors."""

@@ -18,8 +18,9 @@ Ints = NDArray[np.int64]
 WEIGHTS = np.array([0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0])
 DEFAULT_WEIGHT = 0.6
 LOG_LOSS_WEIGHT = 0.3  # of the score "log-loss"
-# Strengths of shrinkage that are tried for log-loss.
-STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+# What log-loss chooses from: many leaves that shrink strongly rank better than few.
+LOG_LOSS_WEIGHTS = np.array([0.0, *WEIGHTS])
+STRENGTHS = tuple(2.0**power for power in range(1, 11))  # of shrinkage
 # Where one leaf is within so many standard errors of the least loss, only trees of at most so many
 # leaves, or of half of those at the smallest weight, are considered.
 CHANCE = 2.0
@@ -82,6 +83,11 @@ class WeightChoice:
         return self.losses[self.index] if self.rule else np.nan
 
     @property
+    def candidates(self) -> int:
+        """Number of trees that were compared: the strength of shrinkage decides answers too."""
+        return len(self.weights) * (len(STRENGTHS) if self.strengths else 1)
+
+    @property
     def strength(self) -> float | None:
         """The chosen strength of shrinkage; None if it was not chosen."""
         return self.strengths[self.index] if self.strengths else None
@@ -93,7 +99,8 @@ class WeightChoice:
         slack = 1e-12 * abs(best)  # rounding of weighted sums
         tolerance = abs(RULES[rule]) * self.standard_error + slack
         if RULES[rule] < 0.0:
-            return int(np.argmax(losses <= best + tolerance))
+            detailed = int(np.argmax(losses <= best + tolerance))
+            return len(losses) - 1 if self.constant <= best + slack else detailed
         pruned = leaves <= max(FEW_LEAVES, leaves[0] / 2)
         if self.constant <= best + CHANCE * self.standard_error and pruned.any():
             # noise: a tree that is hardly pruned may be ahead of one leaf by chance
@@ -136,6 +143,7 @@ class WeightChoice:
 def choose_weight(
     parts: Iterable[Any],
     measure: Callable[[Any], tuple[Floats, float, float]],
+    weights: Floats,
     leaves: Ints,
     *,
     strengths: tuple[float, ...] = (),
@@ -156,13 +164,13 @@ def choose_weight(
     sums = np.sum([moments for moments, _, _ in results], axis=0)
     rows, worst = (float(sum(column)) for column in list(zip(*results, strict=True))[1:])
     least = sums[:, :, 0].argmin(axis=0)
-    sums = sums[least, np.arange(len(WEIGHTS) + 1)]
+    sums = sums[least, np.arange(len(weights) + 1)]
     best = int(np.argmin(sums[:-1, 0]))
     total, squares = sums[best]
     error = float(np.sqrt(max(squares - total**2 / rows, 0.0)))
     losses = sums[:, 0] / worst
     choice = WeightChoice(
-        np.nan, rule, reason, unit, tuple(WEIGHTS.tolist()), tuple(losses[:-1].tolist()),
+        np.nan, rule, reason, unit, tuple(weights.tolist()), tuple(losses[:-1].tolist()),
         tuple(leaves.tolist()), error / worst, float(losses[-1]),
         tuple(strengths[at] for at in least[:-1]) if strengths else (),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from treebound.data.folds import folds
 from treebound.growing import grow
 from treebound.pruning import BoundPruner, WeightChoice
 from treebound.pruning.scores import leaf_code
-from treebound.pruning.weight import LOG_LOSS_WEIGHTS, STRENGTHS, WEIGHTS
+from treebound.pruning.weight import LOG_LOSS_WEIGHTS, STRENGTHS, WEIGHTS, choose_weight
 from treebound.tree.smoothing import shrunk
 
 
@@ -74,14 +74,35 @@ def test_log_loss_chooses_the_shrinkage_of_each_weight_on_any_number_of_rows(opt
         losses_by_hand(sample, pruner, partial(log_loss, strength=s), LOG_LOSS_WEIGHTS)
         for s in STRENGTHS
     ]
-    sums = np.array([rows.sum(axis=1) for rows in tables])
-    np.testing.assert_allclose(choice.losses, sums.min(axis=0) / sample.mass, rtol=1e-9)
-    assert choice.strengths == tuple(STRENGTHS[at] for at in sums.argmin(axis=0))
+    chosen = [strength_by_hand(np.array(tables)[:, at]) for at in range(len(LOG_LOSS_WEIGHTS))]
+    rows = np.array([tables[strength][at] for at, strength in enumerate(chosen)])
+    np.testing.assert_allclose(choice.losses, rows.sum(axis=1) / sample.mass, rtol=1e-9)
+    assert choice.strengths == tuple(STRENGTHS[strength] for strength in chosen)
     assert choice.strength == choice.strengths[choice.weights.index(choice.weight)]
     assert STRENGTHS[0] < choice.strength < STRENGTHS[-1]
     assert len(set(choice.strengths)) > 1
-    strength, weight = np.unravel_index(sums.argmin(), sums.shape)
-    check_error_and_leaves(choice, tables[strength][weight], sample, pruner)
+    check_error_and_leaves(choice, rows[np.argmin(rows.sum(axis=1))], sample, pruner)
+
+
+def strength_by_hand(losses):
+    """The place of the strength of least loss, or the usual one unless it gains enough."""
+    best = int(losses.sum(axis=1).argmin())
+    gains = losses[0] - losses[best]
+    return best if gains.sum() > np.sqrt(((gains - gains.mean()) ** 2).sum()) else 0
+
+
+@pytest.mark.parametrize(("gain", "chosen"), [(0.006, 2.0), (0.008, 4.0)])
+def test_a_stronger_shrinkage_must_gain_more_than_its_standard_error(gain, chosen):
+    usual, wobble = np.random.default_rng(0).normal(size=(2, 200))
+    wobble = 0.1 * (wobble - wobble.mean()) / wobble.std()  # a standard error of 0.0071
+    losses = np.stack([usual, usual - gain + wobble, usual + 1.0])
+    sums = [table.sum(axis=1) for table in (losses, losses**2, (losses - usual) ** 2)]
+    tested = np.stack(sums, axis=1)[:, None, :].repeat(2, axis=1)
+    choice = choose_weight(
+        [None], lambda _: (tested, 200.0, 200.0), np.array([0.3]), np.array([5]),
+        strengths=(2.0, 4.0, 8.0), rule="detailed", unit="log-loss", reason="cross-validated",
+    )  # fmt: skip
+    assert choice.strength == chosen == STRENGTHS[strength_by_hand(losses)]
 
 
 def check_error_and_leaves(choice, best, sample, pruner):

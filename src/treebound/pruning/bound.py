@@ -339,7 +339,7 @@ class BoundPruner(BasePruner):
         cuts = {size: sizes.cuts(size) for size in set(leaves.tolist())}
 
         def at_weights(loss: Floats) -> list[Floats]:
-            moments, staying = losses_on(tree, rows, loss)
+            moments, staying = losses_on(tree, rows, loss, losses[0])
             sums = PrunedSums(tree, moments, staying)
             at_size = {size: sums(cut) for size, cut in cuts.items()}
             return [*(at_size[size] for size in leaves.tolist()), moments[0]]

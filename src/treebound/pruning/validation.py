@@ -29,17 +29,17 @@ def errors_on(tree: Tree, sample: Sample) -> tuple[Floats, Floats]:
     return of_nodes, staying
 
 
-def losses_on(tree: Tree, rows: NodeSums, loss: Floats) -> tuple[Floats, Floats]:
-    """Sums of the losses of the rows at each node, and of their squares: shape (n_nodes, 2).
+def losses_on(tree: Tree, rows: NodeSums, loss: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Sums of the losses of rows, of their squares, and of squared differences from others.
 
-    First of all rows of a node, then of those that stay at it. ``loss`` is the loss of a row of
-    each class at each node. A row of whole weight is so many rows; any other weight multiplies its
-    loss.
+    First of all rows of a node, shape (n_nodes, 3), then of those that stay at it. ``loss`` and
+    ``other`` are losses of a row of each class at each node. A row of whole weight is so many rows;
+    any other weight multiplies its loss.
     """
 
     def moments(weights: Floats, squares: Floats) -> Floats:
-        sums = (weights * loss).sum(axis=1), (squares * loss**2).sum(axis=1)
-        return np.array(sums).T
+        apart = (squares * (loss - other) ** 2).sum(axis=1)
+        return np.array([(weights * loss).sum(axis=1), (squares * loss**2).sum(axis=1), apart]).T
 
     of_nodes = moments(rows.weights, rows.squares)
     if all(column.kind == "real" for column in tree.columns):

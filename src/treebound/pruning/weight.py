@@ -18,9 +18,10 @@ Ints = NDArray[np.int64]
 WEIGHTS = np.array([0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0])
 DEFAULT_WEIGHT = 0.6
 LOG_LOSS_WEIGHT = 0.3  # of the score "log-loss"
-# What log-loss chooses from: many leaves that shrink strongly rank better than few.
+# What log-loss chooses from: many leaves that shrink strongly rank better than few. The first
+# strength of shrinkage is the usual one; another must gain more than a standard error over it.
 LOG_LOSS_WEIGHTS = np.array([0.0, *WEIGHTS])
-STRENGTHS = tuple(2.0**power for power in range(1, 11))  # of shrinkage
+STRENGTHS = tuple(2.0**power for power in range(1, 11))
 # Where one leaf is within so many standard errors of the least loss, only trees of at most so many
 # leaves, or of half of those at the smallest weight, are considered.
 CHANCE = 2.0
@@ -58,7 +59,8 @@ class WeightChoice:
     constant : float
         Validated loss of a tree of one leaf.
     strengths : tuple of float
-        For log-loss, the strength of shrinkage that has the least loss at each weight.
+        For log-loss, the strength of shrinkage at each weight: that of the least loss, or the usual
+        one where it is within a standard error of the difference.
     """
 
     weight: float
@@ -154,20 +156,21 @@ def choose_weight(
 ) -> WeightChoice | None:
     """Choose by the losses of all parts together; None if there was no row to measure on.
 
-    ``measure(part)`` gives the sums of losses and of their squares with each strength (or once), at
-    each weight and for one leaf, shape (n_strengths, n_weights + 1, 2), the weight of the rows, and
-    their largest possible loss.
+    ``measure(part)`` gives the sums of losses, of their squares and of squared differences from the
+    first strength, with each strength (or once), at each weight and for one leaf, shape
+    (n_strengths, n_weights + 1, 3), the weight of the rows, and their largest possible loss.
     """
     results = in_threads(measure, parts, n_jobs)
     if not results or not sum(rows for _, rows, _ in results):
         return None
     sums = np.sum([moments for moments, _, _ in results], axis=0)
     rows, worst = (float(sum(column)) for column in list(zip(*results, strict=True))[1:])
-    least = sums[:, :, 0].argmin(axis=0)
-    sums = sums[least, np.arange(len(weights) + 1)]
+    least, at = sums[:, :, 0].argmin(axis=0), np.arange(len(weights) + 1)
+    gained, apart = sums[0, :, 0] - sums[least, at, 0], sums[least, at, 2]
+    least = np.where(gained > _deviation(gained, apart, rows), least, 0)
+    sums = sums[least, at]
     best = int(np.argmin(sums[:-1, 0]))
-    total, squares = sums[best]
-    error = float(np.sqrt(max(squares - total**2 / rows, 0.0)))
+    error = float(_deviation(sums[best, 0], sums[best, 1], rows))
     losses = sums[:, 0] / worst
     choice = WeightChoice(
         np.nan, rule, reason, unit, tuple(weights.tolist()), tuple(losses[:-1].tolist()),
@@ -175,6 +178,11 @@ def choose_weight(
         tuple(strengths[at] for at in least[:-1]) if strengths else (),
     )  # fmt: skip
     return replace(choice, weight=choice.weights[choice.at(rule)])
+
+
+def _deviation(total: Any, squares: Any, rows: float) -> Any:
+    """The standard deviation of a sum over independent rows."""
+    return np.sqrt(np.maximum(squares - total**2 / rows, 0.0))
 
 
 def in_threads(job: Callable[[Any], Any], parts: Iterable[Any], n_jobs: int) -> list[Any]:

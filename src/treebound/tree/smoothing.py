@@ -66,7 +66,7 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
     are. On the paper's 25 data sets (20 splits of 85/15, weight 0.6) the log-loss is 0.439, that of
     the m-estimate 0.453: lower by 0.014 with a standard error of 0.005, on 20 of the sets. The
     constants were chosen on these sets (``benchmarks/smoothing.py``). Pruning for log-loss chooses
-    2 to 1,024, and answers the class that is the most probable then.
+    2 to 1,024, and above 2 answers the class that is the most probable then.
 
     Examples
     --------
@@ -91,19 +91,23 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
 
 
 def shrunk(tree: Tree, strength: float) -> Floats:
-    """Probabilities of the nodes where shrinkage may make another class the most probable.
+    """Probabilities where shrinkage of more than the usual strength may change the answers.
 
-    In a monotone tree it may not, so that the order of its columns holds for the labels too.
+    Not in a monotone tree, so that the order of its columns holds for the answers too.
     """
-    if tree.monotone is not None:
+    if _keeps_answers(tree, strength):
         return probabilities(tree, strength)
     return _shrunk(tree, strength)[1]
 
 
 def with_shrunk_labels(tree: Tree, strength: float) -> Tree:
-    """The tree that answers the most probable class of each node after shrinkage."""
-    label = None if tree.monotone is not None else shrunk(tree, strength).argmax(axis=1)
+    """The tree that answers the most probable class of each node by these probabilities."""
+    label = None if _keeps_answers(tree, strength) else shrunk(tree, strength).argmax(axis=1)
     return replace(tree, label=label)  # type: ignore[arg-type]  # None: from the counts
+
+
+def _keeps_answers(tree: Tree, strength: float) -> bool:
+    return tree.monotone is not None or strength <= SHRINKAGE
 
 
 def _shares(tree: Tree, extra: float) -> Floats:

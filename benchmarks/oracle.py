@@ -7,6 +7,7 @@ Prints a table and keeps it as benchmarks/results/oracle.json.
 
 from __future__ import annotations
 
+import argparse
 import json
 import time
 from collections.abc import Callable
@@ -71,6 +72,7 @@ def jobs() -> dict[str, tuple[Callable[[], Any], int]]:
 
 def main() -> None:
     """Time every job, print the table, keep it."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     times = {name: seconds(job, repeat) for name, (job, repeat) in jobs().items()}
     for name, took in times.items():
         print(f"{name:64} {1000 * took:10.2f} ms")

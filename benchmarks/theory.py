@@ -9,6 +9,7 @@ forms are timed with warm caches, all others as the first call.
 
 from __future__ import annotations
 
+import argparse
 import json
 import platform
 import sys
@@ -169,6 +170,7 @@ def human(taken: float) -> str:
 
 def main() -> None:
     """Measure, print, keep."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     console = Console(width=110)
     table = Table(title="Goals")
     for heading in ("what", "goal", "taken", ""):

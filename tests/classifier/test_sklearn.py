@@ -96,6 +96,14 @@ def test_set_output_makes_frames_of_probabilities(fruit):
         clf.set_output(transform="csv")
 
 
+def test_set_output_needs_the_library(fruit, monkeypatch):
+    monkeypatch.setattr("treebound.classifier.output.find_spec", lambda name: None)
+    clf = BoundTreeClassifier().fit(*fruit)
+    with pytest.raises(ModuleNotFoundError, match=r"needs polars.* Hint: pip install polars"):
+        clf.set_output(transform="polars")
+    assert isinstance(clf.predict_proba(fruit[0]), np.ndarray)
+
+
 def test_a_pipeline_may_set_the_output_of_its_steps(wine):
     X, y = wine
     pipe = make_pipeline(StandardScaler(), BoundTreeClassifier()).set_output(transform="pandas")

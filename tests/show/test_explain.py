@@ -305,3 +305,13 @@ def test_a_row_needs_only_the_columns_that_the_tree_asks() -> None:
         clf.explain([3, 5])
     with pytest.raises(ValueError, match=r"no value for column 'a'. .* for each of 'a'."):
         clf.explain({"b": 1.0})
+
+
+def test_probabilities_of_weighted_classes_are_named_beside_counts_of_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] + rng.normal(size=300) > 1.5).astype(int)
+    clf = tb.BoundTreeClassifier(class_weight="balanced").fit(X, y)
+    text = str(clf.explain(X[0]))
+    assert f"probability {clf.predict_proba(X[:1]).max():.3g} with class weights, " in text
+    assert "with class weights" not in str(tb.BoundTreeClassifier().fit(X, y).explain(X[0]))

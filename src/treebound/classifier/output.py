@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,16 +17,22 @@ Container = Literal["default", "pandas", "polars"]
 
 
 def check_container(transform: Container | None) -> None:
-    """Raise a ValueError for what is no container; None changes nothing."""
+    """Raise an error for what is no container or not installed; None changes nothing."""
     choices = OneOf((*get_args(Container), None))
     check("set_output", {"transform": transform}, {"transform": choices})
+    if transform in ("pandas", "polars") and find_spec(transform) is None:
+        raise ModuleNotFoundError(
+            f"set_output(transform={transform!r}) needs {transform}, which is not installed. "
+            f"Hint: pip install {transform}",
+            name=transform,
+        )
 
 
 def framed(values: Any, X: Any, classes: NDArray[Any], container: Container) -> Any:
     """Probabilities of the rows of X in a container; a pandas frame keeps the index of X."""
     if container == "default" or in_database(X) or is_on_dask(X):
         return values
-    library: Any = import_module(container)  # assumed to be installed
+    library: Any = import_module(container)
     if container == "polars":
         return library.DataFrame(values, schema=[str(label) for label in classes])
     index = X.index if isinstance(X, library.DataFrame) else None

@@ -151,6 +151,8 @@ class Explanation:
         Number of training rows at that node.
     counts, probabilities : dict
         Their weight by class, and the probabilities of ``predict_proba``.
+    class_weights : bool
+        Whether the probabilities count class weights, which ``counts`` do not.
     next_best : object
         The most probable other class; None if there is none.
     counterfactual : Counterfactual or None
@@ -168,6 +170,7 @@ class Explanation:
     rows: int
     counts: dict[Any, float]
     probabilities: dict[Any, float]
+    class_weights: bool
     next_best: Any
     counterfactual: Counterfactual | None
     stopped: bool
@@ -176,8 +179,9 @@ class Explanation:
 
     def _support(self, label: Any) -> str:
         weight = sum(self.counts.values())
+        by = " with class weights" if self.class_weights else ""
         return (
-            f"probability {self.probabilities[label]:.3g}, {count(self.counts[label])} of "
+            f"probability {self.probabilities[label]:.3g}{by}, {count(self.counts[label])} of "
             f"{count(weight)} training examples here"
         )
 
@@ -299,6 +303,7 @@ def explain(source: Any, row: Any) -> Explanation:
         rows=int(tree.rows[node]),
         counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
         probabilities=dict(zip(labels, chances.tolist(), strict=True)),
+        class_weights=tree.factors is not None,
         next_best=labels[max(others, key=lambda k: (chances[k], -k))] if others else None,
         counterfactual=_otherwise(tree, cells, own, unknown, by_name, _grids(tree, table, row)),
         stopped=bool(tree.left[node] >= 0),

@@ -7,6 +7,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from library_tables import BACKENDS, encode, learned
 from scipy import sparse
 
@@ -107,6 +109,30 @@ def test_pandas_categoricals_declare_their_categories():
     assert columns[1] == Column("u", "nominal", ("b", "c", "a"), declared=True, missing=True)
     assert columns[2] == Column("i", "nominal", (5, 7), declared=True)
     np.testing.assert_array_equal(encoded, [[0, 0, 1], [2, 2, 0], [np.nan, np.nan, 1]])
+
+
+TEXTS = st.lists(
+    st.sampled_from(["", "a", "é", "b" * 12, "b" * 13, "b" * 11 + "c", "日本"]), max_size=40
+)
+
+
+@given(TEXTS, st.integers(0, 5), st.booleans(), st.sampled_from(["text", "category"]))
+def test_texts_of_polars_are_read_as_those_of_a_list(texts, skipped, missing, kind):
+    texts = ["x"] * skipped + texts + ([None] if missing else ["y"])
+    series = pl.Series("s", texts[:3]).append(pl.Series("s", texts[3:], dtype=pl.String))
+    series = (series if kind == "text" else series.cast(pl.Categorical))[skipped:]
+    read = read_series(nw.from_native(series, series_only=True), "s")
+    held = [text for text in texts[skipped:] if text is not None]
+    assert read.categories == tuple(sorted(set(held)))
+    found = [None if code < 0 else read.categories[code] for code in read.values.tolist()]
+    assert found == texts[skipped:]
+
+
+def test_many_texts_of_polars():
+    texts = [f"text {i % 200}" for i in range(1000)]
+    read = read_series(nw.from_native(pl.Series("s", texts), series_only=True), "s")
+    assert [read.categories[code] for code in read.values.tolist()] == texts
+    assert len(read.categories) == 200
 
 
 def test_polars_enums_are_ordinal_and_categoricals_nominal():

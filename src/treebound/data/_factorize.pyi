@@ -7,3 +7,6 @@ def factorize_objects(values: Any) -> tuple[list[str], NDArray[np.int32]] | None
 def factorize_bytes(
     ends: NDArray[np.signedinteger[Any]], data: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None: ...
+def factorize_views(
+    views: NDArray[np.uint64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None: ...

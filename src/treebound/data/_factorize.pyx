@@ -9,6 +9,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 
+cdef uint64_t _MIX = 0x9E3779B97F4A7C15  # the golden ratio, to spread keys
+
+
 cdef extern from "Python.h":
     PyObject* PyDict_GetItem(object, object)
     PyObject* PyList_GET_ITEM(object, Py_ssize_t)
@@ -91,7 +94,7 @@ def factorize_bytes(const offset[::1] ends, const uint8_t[::1] data):
                 word &= (<uint64_t> 1 << (8 * (size - at))) - 1
             else:
                 memcpy(&word, start + at, size - at)
-            key = (key ^ word) * <uint64_t> 0x9E3779B97F4A7C15
+            key = (key ^ word) * _MIX
             key ^= key >> 32
             at += 8
         place = key >> 56
@@ -107,6 +110,35 @@ def factorize_bytes(const offset[::1] ends, const uint8_t[::1] data):
                 return None
             slots[place], row[used], begins[used] = <int32_t> used, i, ends[i]
             sizes[used], keys[used] = size, key
+            used += 1
+        out[i] = slots[place]
+    return rows[:used], codes
+
+
+def factorize_views(const uint64_t[::1] views):
+    """The first row of each distinct text, and codes; None if there are above 128 or long ones.
+
+    Text ``i`` is a view of Arrow in two words, which hold its size and at most twelve bytes.
+    """
+    cdef Py_ssize_t i, place, n = views.shape[0] // 2, used = 0
+    cdef uint64_t low, high
+    cdef int32_t slots[256]
+    cdef uint64_t lows[128], highs[128]
+    rows, codes = np.empty(128, dtype=np.int64), np.empty(n, dtype=np.int32)
+    cdef int64_t[::1] row = rows
+    cdef int32_t[::1] out = codes
+    memset(slots, -1, sizeof(slots))
+    for i in range(n):
+        low, high = views[2 * i], views[2 * i + 1]
+        if (low & <uint64_t> 0xFFFFFFFF) > 12:
+            return None
+        place = ((low ^ (high * _MIX)) * _MIX) >> 56
+        while slots[place] >= 0 and (lows[slots[place]] != low or highs[slots[place]] != high):
+            place = (place + 1) & 255
+        if slots[place] < 0:
+            if used == 128:
+                return None
+            slots[place], row[used], lows[used], highs[used] = <int32_t> used, i, low, high
             used += 1
         out[i] = slots[place]
     return rows[:used], codes

@@ -6,6 +6,7 @@ that identifiers are compared exactly.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data._factorize import factorize_bytes
+from treebound.data._factorize import factorize_bytes, factorize_views
 from treebound.data.raw import (
     MISSING,
     RawColumn,
@@ -296,13 +297,25 @@ def _text(series: Any, label: str) -> RawColumn:
     if library.is_pyarrow():
         return _arrow_text(native, label)
     if library.is_polars():
-        return _arrow_text(native.to_arrow(), label)
+        return _short_texts(native) or _arrow_text(native.to_arrow(), label)
     if library.is_pandas_like():
         if getattr(native.dtype, "storage", "") == "pyarrow":
             return _arrow_text(native.array.__arrow_array__(), label)
         codes, distinct = native.factorize()
         return found_column(np.asarray(codes), list(distinct))
     return column_of(series.to_list(), label)
+
+
+def _short_texts(native: Any) -> RawColumn | None:
+    """A few distinct texts of polars of at most twelve bytes, which its views hold themselves."""
+    import polars as pl
+
+    if native.null_count() or not len(native) or sys.byteorder != "little":
+        return None
+    views = native.to_arrow(compat_level=pl.CompatLevel.newest())
+    words: NDArray[Any] = np.frombuffer(views.buffers()[1], np.uint64)
+    coded = factorize_views(words[2 * views.offset : 2 * (views.offset + len(views))])
+    return coded and found_column(coded[1], native.gather(coded[0]).to_list())
 
 
 def _arrow_text(texts: Any, label: str) -> RawColumn:
@@ -342,12 +355,14 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
     if library.is_pyarrow():
         return _arrow_codes(native, label)
     if library.is_polars():
-        array = native.to_arrow()
-        codes = array.indices.cast("int64").fill_null(MISSING).to_numpy(zero_copy_only=False)
+        codes = native.to_physical().cast(int).fill_null(MISSING).to_numpy()
         if dtype == nw.Enum:
-            return coded_column(codes, tuple(array.dictionary.to_pylist()), ordered=True)
+            return coded_column(codes, tuple(native.dtype.categories.to_list()), ordered=True)
         # A Categorical shares its categories with other columns: keep only those found.
-        return _used(codes, array.dictionary)
+        used = native.unique().drop_nulls()
+        rank = np.full(codes.max(initial=MISSING) + 2, MISSING, dtype=np.int32)
+        rank[used.to_physical().to_numpy()] = np.arange(len(used))
+        return found_column(rank[codes], used.cast(str).to_list())
     return _text(series.cast(nw.String), label)
 
 

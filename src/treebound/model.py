@@ -35,7 +35,7 @@ from treebound.model_rows import RowReader, Tested, new_missing
 from treebound.pruning import BoundPruner, Pruner, PruningPath, PruningResult
 from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
-from treebound.tree.smoothing import Smoothing, probabilities, with_shrunk_labels
+from treebound.tree.smoothing import SHRINKAGE, Smoothing, most_probable, probabilities
 from treebound.tree.split import check_unknown
 
 _UNSEEN = Assumption(
@@ -65,6 +65,9 @@ class Model(RowReader):
         How categories that were not seen in training are handled.
     smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
         How counts become probabilities; a number is the strength of shrinkage.
+    free_shrinkage : bool
+        Whether shrinkage may make another class the most probable: pruning for log-loss chose its
+        strength, and answers follow.
     target : str or None
         The name of the target.
     named : bool or None
@@ -103,6 +106,7 @@ class Model(RowReader):
     options: GrowOptions = field(default_factory=GrowOptions)
     unknown: Unknown = "other"
     smoothing: Smoothing | None = "shrinkage"
+    free_shrinkage: bool = False
     target: str | None = None
     named: bool | None = None
     delta: float = 0.05
@@ -179,7 +183,11 @@ class Model(RowReader):
     @cached_property
     def node_probabilities(self) -> NDArray[np.float64]:
         """The probability of each class at each node."""
-        return probabilities(self.tree, self.smoothing)
+        return self.probabilities_of(self.tree)
+
+    def probabilities_of(self, tree: Tree) -> NDArray[np.float64]:
+        """The probability of each class at each node of another tree of the model."""
+        return probabilities(tree, self.smoothing, free=self.free_shrinkage)
 
     # -- other trees -----------------------------------------------------------------------
 
@@ -245,12 +253,19 @@ class Model(RowReader):
         """The model with its grown tree pruned again, see :func:`treebound.prune`."""
         sample = None if X is None else self.read_sample(X, y, sample_weight)
         unseen = None if validation is None else self.read_sample(*validation)
-        tree = self.grown if sample is None else self.grown.recounted(sample)
+        tree = self.grown
+        if sample is not None:
+            tree = tree.recounted(sample)
+        elif self.path is not None and tree.counted:
+            tree = tree.by_majority()  # costs and shrinkage belong to the pruning before
+        asked = "shrinkage" if self.free_shrinkage else self.smoothing
+        asked = self.parameters.get("smoothing", asked)
+        if asked != "shrinkage":
+            pruner = with_smoothing(pruner, asked)
         result = pruner.prune(
             tree, sample, validation=unseen, grow=partial(grow, options=self.options)
         )
-        asked = self.parameters.get("smoothing", self.smoothing)
-        result, smoothing = with_chosen_smoothing(result, pruner, asked)
+        result, strength = with_probable_answers(result, pruner)
         rows = self.rows
         if rows is not None and sample is not None:
             rows = rows.with_rows("training", self.hashes(X, y))
@@ -260,7 +275,8 @@ class Model(RowReader):
         return self.with_tree(
             result.tree,
             pruning=result,
-            smoothing=smoothing,
+            smoothing=strength or asked,
+            free_shrinkage=strength is not None,
             row_counts=row_counts(result.path.first, sample),
             rows=rows,
             no_certificate=reason or self.no_certificate * (sample is None),
@@ -415,20 +431,28 @@ class Model(RowReader):
         )
 
 
-def with_chosen_smoothing(
-    result: PruningResult, pruner: Pruner, smoothing: Smoothing | None
-) -> tuple[PruningResult, Smoothing | None]:
-    """What pruning chose, and the smoothing: log-loss chooses the strength of shrinkage.
+def with_smoothing(pruner: Pruner, smoothing: Smoothing | None) -> Pruner:
+    """The pruner, which validates log-loss by this smoothing unless it has its own."""
+    if isinstance(pruner, BoundPruner) and pruner.smoothing == "auto":
+        return BoundPruner(**{**pruner.get_params(deep=False), "smoothing": smoothing})
+    return pruner
+
+
+def with_probable_answers(
+    result: PruningResult, pruner: Pruner
+) -> tuple[PruningResult, float | None]:
+    """What pruning chose, and the strength of shrinkage if that is more than the usual one.
 
     The trees then answer the most probable class, unless there are costs.
     """
     strength = None if result.choice is None else result.choice.strength
-    if strength is None or smoothing != "shrinkage":
-        return result, smoothing
-    if isinstance(pruner, BoundPruner) and pruner.costs is not None:
-        return result, strength
-    path = result.path.with_first(with_shrunk_labels(result.path.first, strength))
-    return replace(result, path=path, tree=path.tree()), strength
+    if strength is None or strength <= SHRINKAGE:
+        return result, None
+    if not isinstance(pruner, BoundPruner) or pruner.costs is None:
+        first = result.path.first
+        path = result.path.with_first(replace(first, label=most_probable(first, strength)))
+        result = replace(result, path=path, tree=path.tree())
+    return result, strength
 
 
 def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:

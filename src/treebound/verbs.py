@@ -16,7 +16,7 @@ from treebound.data.sample import same_length
 from treebound.data.streams import in_database
 from treebound.exchange.sklearn_tree import SklearnTree, structure_of, to_sklearn
 from treebound.landscape import Landscape
-from treebound.model import Model
+from treebound.model import Model, with_smoothing
 from treebound.model_methods import as_model
 from treebound.pruning import Pruner, make_pruner
 from treebound.pruning.weight import default_weight
@@ -91,6 +91,8 @@ def prune(
     if _is_sklearn_tree(model):
         return cast(M, _prune_sklearn(model, X, y, sample_weight, validation, chosen))
     source: Any = model
+    if isinstance(source, Tree):
+        chosen = with_smoothing(chosen, "shrinkage")  # it keeps no other
     pruned: Any = as_model(source, "prune").prune(
         chosen, X, y, sample_weight, validation=validation
     )
@@ -130,7 +132,7 @@ def _prune_sklearn(
     source = SklearnTree(model)
     sample = source.read(X, y, sample_weight)
     unseen = None if validation is None else source.read(*validation)
-    result = pruner.prune(
+    result = with_smoothing(pruner, "shrinkage").prune(
         source.tree.recounted(sample), sample, validation=unseen, grow=partial(_grow_like, model)
     )
     return to_sklearn(result.tree, like=model)

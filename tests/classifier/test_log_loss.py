@@ -6,9 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
+from treebound.edit import Editor
 from treebound.exchange import dumps, loads
+from treebound.model import Model
 from treebound.pruning import BoundPruner
 from treebound.tree.smoothing import probabilities
 
@@ -31,7 +34,8 @@ def test_the_model_shrinks_as_the_folds_chose_and_answers_the_most_probable_clas
     choice = fitted.pruning_result_.choice
     assert fitted.smoothing == "shrinkage"
     assert fitted.model_.smoothing == choice.strength
-    shares = probabilities(fitted.tree_, choice.strength)
+    assert fitted.model_.free_shrinkage
+    shares = probabilities(fitted.tree_, choice.strength, free=True)
     assert np.abs(shares - probabilities(fitted.tree_)).max() > 0.01
     X = table(seed=1)[0]
     np.testing.assert_array_equal(fitted.predict_proba(X), shares[fitted.apply(X)])
@@ -64,12 +68,12 @@ def test_a_model_file_keeps_the_strength_and_the_parameter(fitted):
 
 def test_the_answers_are_those_of_the_shrunk_tree(fitted):
     tree = fitted.tree_
-    usual = replace(tree, label=None)
+    usual = tree.by_majority()
     other = tree.leaves[tree.label[tree.leaves] != usual.label[tree.leaves]]
     assert len(other)  # the majority of these leaves is a matter of chance
     shares = fitted.model_.node_probabilities
     np.testing.assert_array_equal(shares.argmax(axis=1), tree.label)
-    kept = probabilities(usual, fitted.model_.smoothing)[other].max(axis=1)
+    kept = probabilities(tree, fitted.model_.smoothing)[other].max(axis=1)
     np.testing.assert_allclose(kept, 0.5, atol=1e-8)
     for step in range(0, len(fitted.model_.path), 5):
         model = fitted.model_.prune_to(step=step)
@@ -94,6 +98,7 @@ def test_costs_decide_the_answers_before_shrinkage():
     pruner = BoundPruner(score="log-loss", costs={"yes": 4.0})
     model = tb.BoundTreeClassifier(pruning=pruner).fit(X, y).model_
     assert model.smoothing == model.pruning.choice.strength
+    assert model.free_shrinkage
     least = (model.tree.counts * [1.0, 4.0]).argmax(axis=1)
     np.testing.assert_array_equal(model.tree.label, least)
 
@@ -105,13 +110,95 @@ def test_a_split_that_is_replaced_by_hand_answers_by_shrinkage_below(fitted):
     model = editor.model()
     assert model.smoothing == fitted.model_.smoothing
     np.testing.assert_array_equal(model.node_probabilities.argmax(axis=1), model.tree.label)
-    assert (model.tree.label != replace(model.tree, label=None).label).any()
+    assert (model.tree.label != model.tree.by_majority().label).any()
+
+
+def test_a_threshold_and_an_answer_by_hand_leave_the_probabilities(fitted):
+    X, y = table()
+    for model in (fitted.model_, tb.BoundTreeClassifier(pruning=None).fit(X, y).model_):
+        expected = model.predict_proba(X)
+        for threshold in (0.2, 0.6):
+            with_threshold = model.with_threshold("yes", threshold)
+            np.testing.assert_array_equal(with_threshold.predict_proba(X), expected)
+            np.testing.assert_array_equal(
+                with_threshold.predict(X), np.where(expected[:, 1] >= threshold, "yes", "no")
+            )
+    editor = fitted.edit(X, y)
+    leaf = int(fitted.tree_.leaves[0])
+    editor.answer(leaf, "yes" if fitted.tree_.label[leaf] == 0 else "no")
+    np.testing.assert_array_equal(editor.model().predict_proba(X), fitted.predict_proba(X))
+
+
+def test_pruning_again_without_rows_starts_from_the_majority(fitted):
+    X, y = table()
+    plain = tb.BoundTreeClassifier(pruning=None).fit(X, y).model_
+    for pruner in (BoundPruner(weight=0.6), BoundPruner(score="log-loss", weight=0.3)):
+        again = fitted.model_.prune(pruner)
+        expected = plain.prune(pruner)
+        assert again.tree.errors == expected.tree.errors
+        np.testing.assert_array_equal(again.predict_proba(X), expected.predict_proba(X))
+        assert (again.node_probabilities.argmax(axis=1) == again.tree.label).all()
+
+
+def test_trees_that_keep_no_strength_are_pruned_for_the_usual_one():
+    X, y = table(1500)
+    grown = DecisionTreeClassifier(random_state=0).fit(X, y)
+    pruned = tb.prune(grown, X, y, pruner=PRUNER)
+    assert pruned.get_n_leaves() < grown.get_n_leaves() / 4
+    bare = tb.BoundTreeClassifier(pruning=None).fit(X, y).tree_
+    tree = tb.prune(bare, X, y, pruner=PRUNER)
+    assert tree.n_leaves < bare.n_leaves / 4
+    np.testing.assert_array_equal(tree.label, tree.by_majority().label)
+
+
+def test_a_bare_model_is_pruned_again_and_edited_as_that_of_a_classifier(fitted):
+    X, y = table()
+    bare = Model(tb.BoundTreeClassifier(pruning=None).fit(X, y).tree_)
+    once = bare.prune(PRUNER, X, y)
+    twice = once.prune(PRUNER, X, y)
+    for model in (once, twice):
+        assert (model.smoothing, model.free_shrinkage) == (fitted.model_.smoothing, True)
+        np.testing.assert_array_equal(model.tree.label, fitted.tree_.label)
+    for source in (once, loads(dumps(once))):
+        editor = Editor(source, X, y)
+        editor.split(0, "c <= 0.3", keep=True)
+        shares = editor.model().node_probabilities
+        np.testing.assert_array_equal(shares.argmax(axis=1), editor.tree.label)
+
+
+def test_monotone_trees_of_many_classes_have_finite_losses():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = np.clip(np.round(X[:, 0] + rng.normal(size=300) + 1), 0, 2).astype(int)
+    clf = tb.BoundTreeClassifier(pruning=PRUNER, monotonic_cst=[1, 0], class_order=[0, 1, 2])
+    model = clf.fit(X, y).model_
+    assert np.isfinite(model.pruning.choice.losses).all()
+    np.testing.assert_array_equal(model.tree.label, model.tree.by_majority().label)
+    np.testing.assert_array_equal(loads(dumps(model)).predict(X), model.predict(X))
+
+
+def test_rows_that_choose_the_strength_share_delta_among_all_labellings(monkeypatch):
+    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 3000)
+    X, y = table(3000)
+    model = tb.BoundTreeClassifier(pruning=PRUNER, certify="held-out").fit(X, y).model_
+    held_out, path = model.held_out, model.path
+    assert (held_out.choices, held_out.labellings) == (11, 10)
+    assert held_out.at(path, None)[1] == 110
+    assert held_out.at(path, path.chosen + 1)[1] == 10 * path.n_considered
+    words = " ".join(map(str, model.certificate.assumptions))
+    assert "chose it among 110 candidates" in words
+    other = model.prune_to(step=path.chosen + 1).certificate
+    assert "labelled in 10 ways" in " ".join(map(str, other.assumptions))
+    assert loads(dumps(model)).held_out.labellings == 10
 
 
 @pytest.mark.parametrize("smoothing", ["laplace", 20.0, None])
-def test_a_smoothing_that_was_asked_for_stays(smoothing):
+def test_a_smoothing_that_was_asked_for_stays_and_is_what_is_validated(smoothing):
     clf = tb.BoundTreeClassifier(pruning=PRUNER, smoothing=smoothing).fit(*table())
     assert clf.model_.smoothing == smoothing
+    own = BoundPruner(score="log-loss", smoothing="shrinkage" if smoothing is None else smoothing)
+    assert tb.BoundTreeClassifier(pruning=own).fit(*table()).tree_.n_leaves == clf.tree_.n_leaves
+    assert clf.pruning_result_.choice.strength is None
     best = clf.model_.node_probabilities.argmax(axis=1)
     np.testing.assert_array_equal(best[clf.tree_.leaves], clf.tree_.label[clf.tree_.leaves])
     model = loads(dumps(clf.model_))

@@ -15,7 +15,7 @@ from treebound.growing import grow
 from treebound.pruning import BoundPruner, WeightChoice
 from treebound.pruning.scores import leaf_code
 from treebound.pruning.weight import LOG_LOSS_WEIGHTS, STRENGTHS, WEIGHTS, choose_weight
-from treebound.tree.smoothing import shrunk
+from treebound.tree.smoothing import probabilities
 
 
 def noisy(rows=1200, seed=0, **options):
@@ -48,7 +48,7 @@ def zero_one(tree, inside):
 
 
 def log_loss(tree, inside, strength):
-    shares = shrunk(tree, strength)[tree.apply(inside.X), inside.y]
+    shares = probabilities(tree, strength, free=strength > 2.0)[tree.apply(inside.X), inside.y]
     return -np.log(shares) * (1.0 if inside.factors is None else inside.factors[inside.y])
 
 

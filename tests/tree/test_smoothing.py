@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import treebound as tb
 from treebound.data import Column
 from treebound.tree import Tree
-from treebound.tree.smoothing import SMOOTHINGS, probabilities, shrunk, with_shrunk_labels
+from treebound.tree.smoothing import SMOOTHINGS, most_probable, probabilities
 
 seeds = st.integers(0, 10**6)
 
@@ -92,25 +92,25 @@ def test_shrinkage_is_that_of_each_path_unless_a_class_would_overtake(seed, smoo
     np.testing.assert_allclose(best[:, 0], best[:, 1], rtol=1e-6)
 
 
-@given(seeds, st.sampled_from((2.5, 100.0)))
-def test_a_tree_that_answers_by_shrinkage_has_the_shrunk_probabilities(seed, strength):
+@given(seeds, st.sampled_from(("shrinkage", 0.5, 100.0)))
+def test_free_shrinkage_may_change_the_most_probable_class(seed, strength):
     tree = random_tree(seed, most=8)
     _, plain = shrunk_by_hand(tree, strength)
-    np.testing.assert_allclose(shrunk(tree, strength), plain, rtol=1e-9)
-    answering = with_shrunk_labels(tree, strength)
-    np.testing.assert_array_equal(answering.label, shrunk(tree, strength).argmax(axis=1))
-    np.testing.assert_array_equal(probabilities(answering, strength), shrunk(tree, strength))
-    # any other smoothing keeps the class of most rows
-    np.testing.assert_array_equal(
-        probabilities(answering, "laplace"), probabilities(tree, "laplace")
-    )
+    shares = probabilities(tree, strength, free=True)
+    np.testing.assert_allclose(shares, plain, rtol=1e-9)
+    # labels that someone chose change nothing
+    other = replace(tree, label=np.zeros(tree.n_nodes))
+    np.testing.assert_array_equal(probabilities(other, strength, free=True), shares)
+    np.testing.assert_array_equal(probabilities(other, strength), probabilities(tree, strength))
+    if strength == 100.0:
+        np.testing.assert_array_equal(most_probable(tree, strength), shares.argmax(axis=1))
 
 
-def test_shrinkage_may_change_the_answers_of_a_rare_class_that_few_rows_have_by_chance():
+def test_a_rare_class_that_few_rows_have_by_chance_is_not_the_most_probable():
     tree = stump([397, 1], [0, 2])
-    answering = with_shrunk_labels(tree, 10.0)
-    assert (tree.label[2], answering.label[2], with_shrunk_labels(tree, 2.0).label[2]) == (1, 0, 1)
-    assert probabilities(tree, 10.0)[2, 1] > 0.5 > probabilities(answering, 10.0)[2, 1]
+    assert tree.label[2] == 1
+    assert most_probable(tree, 10.0)[2] == 0
+    assert probabilities(tree, 10.0)[2, 1] > 0.5 > probabilities(tree, 10.0, free=True)[2, 1]
 
 
 @given(seeds, st.sampled_from(["laplace", "m-estimate", "shrinkage", 10.0]))

@@ -172,7 +172,9 @@ class HeldOut:
     errors: int
     counts: Counts  # of each class at each node of the grown tree
     folds: int = 1  # of which this one was the best; its limit has this part of delta
-    choices: int = 1  # trees among which these rows chose this one; they share delta
+    # Prunings among which these rows chose, and ways to label each; they share delta.
+    choices: int = 1
+    labellings: int = 1
     shown_before: bool = False  # someone may have seen these figures, as in a model file
 
     @property
@@ -214,10 +216,10 @@ class HeldOut:
         other steps of its path share a second one.
         """
         if path is None:
-            return self.counts, self.folds * self.choices
+            return self.counts, self.folds * self.choices * self.labellings
         step = path.chosen if step is None else step
         share = self.choices if step == path.chosen else path.n_considered
-        return counts_at(path, step, self.counts), self.folds * share
+        return counts_at(path, step, self.counts), self.folds * share * self.labellings
 
     def certificate(
         self, delta: float, tree: Tree, path: PruningPath | None, step: int | None = None
@@ -229,14 +231,13 @@ class HeldOut:
             if counts is None:
                 return None
             errors = int(errors_by_class(tree, counts)[1].sum())
-            text = (
-                f"it is one of {path.n_considered:,} steps of the pruning path, which share delta"
-            )
-            more = [Assumption(text, True)]
+            labelled = f", labelled in {self.labellings} ways," if self.labellings > 1 else ","
+            steps = f"{path.n_considered:,} steps of the pruning path{labelled}"
+            more = [Assumption(f"it is one of {steps} which share delta", True)]
         else:
             if self.choices > 1:
-                text = f"these rows chose it among {self.choices} trees, which share delta"
-                more = [Assumption(text, True)]
+                among = f"{self.choices * self.labellings} candidates"
+                more = [Assumption(f"these rows chose it among {among}, which share delta", True)]
             more += [_ALONE] * (path is not None and path.n_considered > 1)
         self.show()
         certificate = replace(

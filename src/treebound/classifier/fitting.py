@@ -24,7 +24,7 @@ from treebound.data.sample import group_codes
 from treebound.data.weights import is_whole, row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
-from treebound.model import Model, row_counts, with_chosen_smoothing
+from treebound.model import Model, row_counts, with_probable_answers, with_smoothing
 from treebound.parameters import FitParameters
 from treebound.pruning import BoundPruner, Pruner
 from treebound.pruning.base import BasePruner
@@ -163,7 +163,9 @@ def tested_aside(held_out: HeldOut, model: Model, chose: bool) -> HeldOut:
     if not chose or choice is None or choice.rule is None:
         return held_out
     # no other tree may be certified by rows that had a part in this one
-    return replace(held_out, choices=choice.candidates, shown_before=True)
+    return replace(
+        held_out, choices=len(choice.weights), labellings=choice.labellings, shown_before=True
+    )
 
 
 def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
@@ -208,12 +210,17 @@ def pruned(
     model = _model(parameters, grown, options)
     if pruner is None:
         return model
+    if parameters.smoothing != "shrinkage":
+        pruner = with_smoothing(pruner, parameters.smoothing)
     again = None if sample is None else partial(grow, options=_beside(pruner, options))
     result = pruner.prune(grown, sample, validation=validation, grow=again)
     if parameters.max_leaves is not None:
         result = result.within(parameters.max_leaves)
-    result, smoothing = with_chosen_smoothing(result, pruner, parameters.smoothing)
-    return replace(model, tree=result.tree, pruning=result, smoothing=smoothing)
+    result, strength = with_probable_answers(result, pruner)
+    model = replace(model, tree=result.tree, pruning=result)
+    if strength is None:
+        return model
+    return replace(model, smoothing=strength, free_shrinkage=True)
 
 
 def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model:

@@ -11,7 +11,7 @@ from treebound.edit.nodes import UsualAnswers, majority
 from treebound.model import Model
 from treebound.pruning import BoundPruner, make_pruner
 from treebound.pruning.costs import Costs
-from treebound.tree.smoothing import with_shrunk_labels
+from treebound.tree.smoothing import most_probable
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,6 @@ def usual_answers(model: Model, costs: Costs | None) -> UsualAnswers:
     if costs is not None and costs.chosen:
         return lambda tree: costs.labels(tree.counts)
     strength = model.smoothing
-    if isinstance(strength, float) and model.parameters.get("smoothing") == "shrinkage":
-        # pruning for log-loss chose it
-        return lambda tree: with_shrunk_labels(tree, strength).label
+    if model.free_shrinkage and isinstance(strength, float):
+        return lambda tree: most_probable(tree, strength)
     return majority

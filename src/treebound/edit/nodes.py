@@ -28,7 +28,7 @@ LEAF: Nodes = np.array([(*SplitTest(-1), USUAL)], dtype=NODE)
 
 def majority(tree: Tree) -> NDArray[np.int32]:
     """The class of most training rows at each node."""
-    return replace(tree, label=None).label  # type: ignore[arg-type]
+    return tree.by_majority().label
 
 
 def nodes_of(

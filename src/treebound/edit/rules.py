@@ -142,7 +142,7 @@ class Rules:
         if tree.monotone is None:
             return
         rank = np.argsort(tree.monotone.order)[tree.label]
-        usual = replace(tree, label=None).label  # type: ignore[arg-type]
+        usual = tree.by_majority().label
         for leaf in tree.leaves[tree.label[tree.leaves] != usual[tree.leaves]].tolist():
             for at, left in turns(tree, leaf):
                 sign = self._signs[tree.feature[at]]

@@ -140,6 +140,7 @@ class Prediction(_Object):
 
     unknown: Unknown = "other"
     smoothing: NamedSmoothing | Positive | None = "shrinkage"
+    free_shrinkage: bool = False
 
 
 class HeldOutDocument(_Object):
@@ -150,6 +151,7 @@ class HeldOutDocument(_Object):
     counts: list[list[Whole]]
     folds: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     choices: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+    labellings: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
 
 
 class ProofDocument(_Object):

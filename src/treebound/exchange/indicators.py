@@ -85,7 +85,7 @@ class Indicators:
             threshold=np.where(nominal, 0.5, tree.threshold),
             category=np.full(tree.n_nodes, -1),
             missing_left=np.where(nominal, ~tree.missing_left, tree.missing_left),
-            columns=columns, names=None, factors=None, monotone=None,
+            columns=columns, names=None, monotone=None,
         )  # fmt: skip
 
     def transform(self, X: Any) -> NDArray[np.float64]:

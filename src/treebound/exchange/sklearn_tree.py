@@ -7,7 +7,7 @@ to some greatest one: with that one as threshold both trees agree on every float
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -26,10 +26,11 @@ from treebound.model import Model
 from treebound.model_methods import as_model
 from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
-from treebound.tree.smoothing import Smoothing, probabilities
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
+
+Shares = NDArray[np.float64]
 
 
 def from_sklearn(
@@ -50,8 +51,9 @@ def from_sklearn(
     Returns
     -------
     Tree
-        With the training data it predicts as ``estimator.predict`` for every float64 input
-        (except for a bug of scikit-learn 1.6, which routes some missing values differently in
+        With the training data it predicts as ``estimator.predict`` for every float64 input, if that
+        answers the most frequent class of each leaf, as scikit-learn's own trees do (except for a
+        bug of scikit-learn 1.6, which routes some missing values differently in
         training and prediction; the counts here are those of prediction).
 
     Examples
@@ -173,7 +175,7 @@ def to_sklearn(
 
     source = as_model(model, "to_sklearn")
     tree = Indicators(source).tree if indicators else source.tree
-    shares = _shares(tree, source.smoothing)
+    shares = _shares(tree, source.probabilities_of)
     if like is not None:
         estimator = clone(like)
     else:
@@ -238,7 +240,7 @@ def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[A
 # -- to scikit-learn ---------------------------------------------------------------------------
 
 
-def _shares(tree: Tree, smoothing: Smoothing | None) -> NDArray[np.float64]:
+def _shares(tree: Tree, probabilities: Callable[[Tree], Shares]) -> Shares:
     """What scikit-learn takes the largest of; an error if there is no such tree."""
     used = np.unique(tree.feature[~tree.is_leaf])
     nominal = [tree.columns[i].name for i in used if tree.columns[i].kind == "nominal"]
@@ -253,7 +255,7 @@ def _shares(tree: Tree, smoothing: Smoothing | None) -> NDArray[np.float64]:
     unlike = tree.is_leaf & (masses.argmax(axis=1) != tree.label)
     if not unlike.any():
         return np.asarray(masses / np.maximum(tree.mass, np.finfo(float).tiny)[:, None])
-    shares = probabilities(tree, smoothing)
+    shares = probabilities(tree)
     if (tree.is_leaf & (shares.argmax(axis=1) != tree.label)).any():
         raise ValueError(
             "A scikit-learn tree predicts the most frequent class, this tree another one "

@@ -41,7 +41,7 @@ from treebound.pruning.weight import (
 )
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
-from treebound.tree.smoothing import shrunk
+from treebound.tree.smoothing import ALLOWED, LEAST, SHRINKAGE, Smoothing, probabilities
 
 Floats = NDArray[np.float64]
 
@@ -88,16 +88,13 @@ class BoundPruner(BasePruner):
         them, or without a way to grow trees, it is 0.6 (0.3 for log-loss). Where class weights
         or costs leave less than half of the rows effective, the code length is cross-validated
         below 1,000 rows too, for a weight of 0.6 or more. Log-loss is cross-validated on any number
-        of rows, and with the weight it chooses how strongly probabilities shrink
-        (:func:`treebound.tree.smoothing.probabilities`), unless the classifier has another
-        ``smoothing`` than ``"shrinkage"``. The answers are then the most probable classes after
-        shrinkage, which need not be those of most rows in a leaf.
+        of rows.
     rule : {"accurate", "balanced", "small", "detailed"} or None
         Which weight ``"auto"`` takes: that of the least validated loss, or the largest within half
         a standard error, or within one, or the smallest within half of one. A tree of one leaf is
         chosen only if it has the least loss itself, or is within two standard errors and no other
         is pruned much. None: ``"balanced"`` where ``"auto"`` cross-validates (``"detailed"`` for
-        log-loss: more leaves rank better; one leaf where that has the least loss).
+        log-loss: more leaves rank better; the smallest tree where one leaf has the least loss).
     folds : int or splitter
         Number of folds, which are the same for any order of the rows or names of the classes; or a
         cross-validation splitter of scikit-learn.
@@ -119,6 +116,13 @@ class BoundPruner(BasePruner):
     relabel : bool
         Whether the greedy search updates the labels below a raised child for all the examples
         that now reach them. False keeps the labels, as in the paper's figures.
+    smoothing : "auto", {"shrinkage", "m-estimate", "laplace"}, float or None
+        How probabilities are made where log-loss is cross-validated. ``"auto"``: with the weight it
+        chooses how strongly they shrink (:func:`treebound.tree.smoothing.probabilities`) and, where
+        that is stronger than usual, the answers are the most probable classes then, which need not
+        be those of most rows in a leaf (costs and monotone columns keep the answers). A classifier
+        with another ``smoothing`` than ``"shrinkage"`` uses its own; bare trees and those of
+        scikit-learn, which do not keep a strength, have the usual one.
     n_jobs : int, optional
         Number of folds that are grown at the same time; None means 1, -1 one for each processor.
 
@@ -163,6 +167,7 @@ class BoundPruner(BasePruner):
     size_prior: str = parameter(OneOf(SIZE_PRIORS), default="leaves")
     costs: Any = None
     relabel: bool = parameter(Flag(), default=True)
+    smoothing: Smoothing | str | None = "auto"
     n_jobs: int | None = parameter(Jobs(), default=None)
 
     def _check(self) -> None:
@@ -176,6 +181,8 @@ class BoundPruner(BasePruner):
             raise invalid("growth", owner, "'leaves' unless search='greedy'", self.growth)
         if self.score == "log-loss" and self.search != "optimal":
             raise invalid("search", owner, "'optimal' with score='log-loss'", self.search)
+        if self.smoothing != "auto":
+            check(owner, {"smoothing": self.smoothing}, {"smoothing": ALLOWED})
         if self.rule is not None and not self.chooses:
             hint = "a rule chooses the weight: leave it at 'auto', of a score that has a weight."
             raise invalid("rule", owner, "None with a fixed weight", self.rule, hint)
@@ -300,7 +307,7 @@ class BoundPruner(BasePruner):
             measure,
             self._weights,
             best_sizes(sizes, objective, self._weights),
-            strengths=STRENGTHS if self.score == "log-loss" else (),
+            strengths=STRENGTHS if self.score == "log-loss" and self.smoothing == "auto" else (),
             rule=self.rule or ("detailed" if self.score == "log-loss" else "balanced"),
             unit=self._unit(sizes.tree),
             reason="cross-validated" if validation is None else "left-out",
@@ -332,7 +339,7 @@ class BoundPruner(BasePruner):
         """Losses on other rows, as :func:`choose_weight` needs them."""
         losses = [costs.by_class(tree)]
         if self.score == "log-loss":
-            losses = [-np.log(shrunk(tree, at)) * costs.worst for at in STRENGTHS]
+            losses = [-np.log(shares) * costs.worst for shares in self._shares(tree)]
         sizes = self._sizes(tree, costs)
         m = max(1, round(float(tree.counts[0] @ costs.worst)))
         leaves = best_sizes(sizes, replace(objective, m=m, weight=0.0), self._weights)
@@ -346,3 +353,11 @@ class BoundPruner(BasePruner):
 
         tested = np.array([at_weights(loss) for loss in losses])
         return tested, rows.total, float(rows.weights[0] @ costs.worst)
+
+    def _shares(self, tree: Tree) -> list[Floats]:
+        """The probabilities of the nodes with each smoothing that is tried; none is 0."""
+        if self.smoothing == "auto":
+            tried = [probabilities(tree, at, free=at > SHRINKAGE) for at in STRENGTHS]
+        else:
+            tried = [probabilities(tree, self.smoothing or "shrinkage")]  # type: ignore[arg-type]
+        return [np.maximum(shares, LEAST) for shares in tried]

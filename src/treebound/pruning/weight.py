@@ -85,9 +85,9 @@ class WeightChoice:
         return self.losses[self.index] if self.rule else np.nan
 
     @property
-    def candidates(self) -> int:
-        """Number of trees that were compared: the strength of shrinkage decides answers too."""
-        return len(self.weights) * (len(STRENGTHS) if self.strengths else 1)
+    def labellings(self) -> int:
+        """In how many ways each tree may have been labelled: each strength has its answers."""
+        return len(STRENGTHS) if self.strengths else 1
 
     @property
     def strength(self) -> float | None:

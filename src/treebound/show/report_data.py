@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._choices import Unknown
 from treebound._versions import __version__
 from treebound.certificate import Certificate
 from treebound.certificate.referral import Referral
@@ -21,14 +20,13 @@ from treebound.show.path_display import spread
 from treebound.show.quality import confusion, quality_at, quality_words
 from treebound.show.words import answer, number, rules_in_words, typeset
 from treebound.tree import Tree
-from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, one_line, plain, splits_of
 
 
 def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, Any]:
     """The data of the page, as read by ``report_model.js``; test rows are in its columns."""
     tree, path, certificate = model.tree, model.path, model.certificate
-    store = _Store(model.unknown, model.smoothing)
+    store = _Store(model)
     picked, chosen, last = _picked(model, max_steps)
     steps = _steps(model, picked, store, test)
     root = store.add(tree, model.swapped)
@@ -185,14 +183,13 @@ class _Store:
     # Pruning changes a node and its ancestors only, so that a path takes little more space than
     # its first tree. Children have smaller numbers than their parents.
 
-    def __init__(self, unknown: Unknown, smoothing: Smoothing | None) -> None:
+    def __init__(self, model: Model) -> None:
         self.stats: dict[Any, int] = {}
         self.nodes: dict[tuple[int, ...], int] = {}
         self.splits: list[list[Any]] = []
         self.columns: set[int] = set()  # those that are asked
         self.lines: dict[str, int] = {}  # of all certificates
-        self._unknown = unknown
-        self._smoothing = smoothing
+        self._unknown, self._probabilities = model.unknown, model.probabilities_of
         self._known: dict[Any, int] = {}  # the numbers of splits
 
     def certified(self, limit: Certificate) -> list[int]:
@@ -205,7 +202,7 @@ class _Store:
         numbers = [0] * tree.n_nodes
         rows, label, counts = tree.rows.tolist(), tree.label.tolist(), tree.counts.tolist()
         left, right = tree.left.tolist(), tree.right.tolist()
-        chances = probabilities(tree, self._smoothing).tolist()
+        chances = self._probabilities(tree).tolist()
         asked = self._splits(tree)
         for node in range(tree.n_nodes - 1, -1, -1):
             stats = (rows[node], label[node], tuple(counts[node]), tuple(chances[node]))

@@ -64,7 +64,7 @@ class Tree:
         Number of training rows (of positive weight) at each node.
     label : ndarray of int32
         The class of each node, an index into ``classes``: the class of the largest mass, the
-        first one on ties, unless a pruner used misclassification costs.
+        first one on ties, unless costs, shrunk probabilities or someone chose another.
     columns : tuple of Column
         The input columns.
     classes : ndarray
@@ -360,6 +360,10 @@ class Tree:
         return route.decision_path(self, X, X.unknown if unknown is None else unknown)
 
     # -- new trees from this one -----------------------------------------------------------
+
+    def by_majority(self) -> Tree:
+        """The tree that answers the class of the largest mass at each node."""
+        return replace(self, label=None)  # type: ignore[arg-type]  # from the counts
 
     def recounted(self, sample: Sample) -> Tree:
         """A tree with the same splits and the counts, rows and labels of a sample.

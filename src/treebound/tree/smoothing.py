@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -25,16 +24,17 @@ _WORTH = 4.0
 # Shrinkage: how many examples speak for the parent, and one example spread over the classes.
 SHRINKAGE = 2.0
 _SPREAD = 1.0
-_LEAST = 1e-6
+LEAST = 1e-6
 
 
-def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floats:
+def probabilities(
+    tree: Tree, smoothing: Smoothing | None = "shrinkage", *, free: bool = False
+) -> Floats:
     """Class probabilities of the nodes of a tree.
 
     Smoothing pulls the frequencies of small leaves towards others. The most probable class stays
-    the one of the largest mass, unless shrinkage makes the label of the node the most probable, as
-    in trees that are pruned for log-loss. In a monotone tree the order of its columns holds for
-    what is returned.
+    the one of the largest mass. In a monotone tree the order of its columns holds for what is
+    returned.
 
     Parameters
     ----------
@@ -47,6 +47,8 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
         ``"m-estimate"``: four extra examples, spread evenly over the K classes,
         ``(n_k + 4 / K) / (n + 4)``. ``"laplace"``: one extra example of each class,
         ``(n_k + 1) / (n + K)``. None: the plain frequencies.
+    free : bool
+        Whether shrinkage may make another class the most probable, unless the tree is monotone.
 
     Returns
     -------
@@ -66,7 +68,7 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
     are. On the paper's 25 data sets (20 splits of 85/15, weight 0.6) the log-loss is 0.439, that of
     the m-estimate 0.453: lower by 0.014 with a standard error of 0.005, on 20 of the sets. The
     constants were chosen on these sets (``benchmarks/smoothing.py``). Pruning for log-loss chooses
-    2 to 1,024, and above 2 answers the class that is the most probable then.
+    2 to 1,024; above 2 it is free.
 
     Examples
     --------
@@ -83,31 +85,18 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
     else:
         strength = SHRINKAGE if smoothing == "shrinkage" else float(smoothing)
         own, shares = _shrunk(tree, strength)
-        agreed = shares.argmax(axis=1) == tree.label
-        shares = np.where(agreed[:, None], shares, _kept_labels(own, shares))
+        shares = shares if free else _kept_labels(own, shares)
     if tree.monotone is None:
         return shares
     return tree.monotone.within(tree, _kept_labels(tree.monotone.own(tree), shares))
 
 
-def shrunk(tree: Tree, strength: float) -> Floats:
-    """Probabilities where shrinkage of more than the usual strength may change the answers.
-
-    Not in a monotone tree, so that the order of its columns holds for the answers too.
-    """
-    if _keeps_answers(tree, strength):
-        return probabilities(tree, strength)
-    return _shrunk(tree, strength)[1]
-
-
-def with_shrunk_labels(tree: Tree, strength: float) -> Tree:
-    """The tree that answers the most probable class of each node by these probabilities."""
-    label = None if _keeps_answers(tree, strength) else shrunk(tree, strength).argmax(axis=1)
-    return replace(tree, label=label)  # type: ignore[arg-type]  # None: from the counts
-
-
-def _keeps_answers(tree: Tree, strength: float) -> bool:
-    return tree.monotone is not None or strength <= SHRINKAGE
+def most_probable(tree: Tree, strength: float) -> NDArray[np.int32]:
+    """The most probable class of each node after free shrinkage; of a monotone tree, its own."""
+    if tree.monotone is not None:
+        return tree.by_majority().label
+    best: NDArray[np.int32] = probabilities(tree, strength, free=True).argmax(axis=1)
+    return best
 
 
 def _shares(tree: Tree, extra: float) -> Floats:
@@ -125,11 +114,11 @@ def _shrunk(tree: Tree, strength: float) -> tuple[Floats, Floats]:
         sides = tree.left[parents], tree.right[parents]
         left, right = (tree.mass[side] for side in sides)
         # as many examples tell the children apart; few if one child has few
-        examples = left * right / np.maximum(left + right, _LEAST)
+        examples = left * right / np.maximum(left + right, LEAST)
         part = (examples / (examples + strength))[:, None]  # of a step away from the parent
         for children in sides:
             sums[children] = sums[parents] + part * (own[children] - own[parents])
-    sums = np.maximum(sums, _LEAST)
+    sums = np.maximum(sums, LEAST)
     return own, sums / sums.sum(axis=1, keepdims=True)
 
 

@@ -315,3 +315,17 @@ def test_probabilities_of_weighted_classes_are_named_beside_counts_of_rows():
     text = str(clf.explain(X[0]))
     assert f"probability {clf.predict_proba(X[:1]).max():.3g} with class weights, " in text
     assert "with class weights" not in str(tb.BoundTreeClassifier().fit(X, y).explain(X[0]))
+
+
+def test_an_answer_that_is_not_of_most_examples_is_said_to_be():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    y = (rng.random(600) < 1 / (1 + np.exp(2 - X[:, 0] - X[:, 1]))).astype(int)
+    clf = tb.BoundTreeClassifier(pruning=tb.pruning.BoundPruner(score="log-loss")).fit(X, y)
+    nodes = clf.apply(X)
+    other = (clf.tree_.label != clf.tree_.by_majority().label)[nodes]
+    assert other.any()
+    for row in (np.flatnonzero(other)[0], np.flatnonzero(~other)[0]):
+        explanation = clf.explain(X[row])
+        assert explanation.overruled == other[row]
+        assert ("of another class: probabilities shrunk" in str(explanation)) == other[row]

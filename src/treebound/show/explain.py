@@ -24,6 +24,10 @@ from treebound.tree.route import path_to
 from treebound.tree.split import Split, one_line, plain, split_of
 
 _HEADINGS = ("because", "this row", "training rows that went this way")
+_OVERRULED = (
+    "Most training examples here are of another class: probabilities shrunk towards the nodes "
+    "above, costs or someone chose this one."
+)
 _CELL = '<td style="text-align:left">'
 
 
@@ -160,6 +164,8 @@ class Explanation:
         of sizes (see :class:`Change`). None if no known values do.
     stopped : bool
         Whether the row stopped at an inner node because of an unknown category.
+    overruled : bool
+        Whether the answer is another class than that of most training examples at the node.
     """
 
     row: dict[str, Any]
@@ -174,6 +180,7 @@ class Explanation:
     next_best: Any
     counterfactual: Counterfactual | None
     stopped: bool
+    overruled: bool
 
     # -- in words --------------------------------------------------------------------------
 
@@ -199,6 +206,8 @@ class Explanation:
             lines.append("The tree has no splits: every row gets this answer.")
         if self.stopped:
             lines.append("It stops there, at a category never seen in training.")
+        if self.overruled:
+            lines.append(_OVERRULED)
         if self.next_best is not None:
             lines.append(f"Next best: {one_line(self.next_best)} ({self._support(self.next_best)})")
         if self.counterfactual is not None:
@@ -307,6 +316,7 @@ def explain(source: Any, row: Any) -> Explanation:
         next_best=labels[max(others, key=lambda k: (chances[k], -k))] if others else None,
         counterfactual=_otherwise(tree, cells, own, unknown, by_name, _grids(tree, table, row)),
         stopped=bool(tree.left[node] >= 0),
+        overruled=bool(tree.by_majority().label[node] != own),
     )
 
 

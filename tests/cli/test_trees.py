@@ -263,3 +263,30 @@ def test_a_column_that_no_tree_can_split_on_is_named(tmp_path, capsys):
     assert "Warning: Column 'tags' is left out" in words
     asked = run(capsys, "fit", tmp_path / "table.parquet", "--target", "y", "--ignore", "tags")[2]
     assert "left out" not in asked
+
+
+def test_fit_and_prune_for_probabilities(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(800, 3)).round(2), columns=list("abc"))
+    frame["y"] = np.where(rng.random(800) < 1 / (1 + np.exp(2 - frame["a"] - frame["b"])), "x", "o")
+    data, first, second = (tmp_path / name for name in ("t.csv", "first.json", "second.json"))
+    frame.to_csv(data, index=False)
+    code, _, err = run(capsys, "fit", data, "--target", "y", "--pruning", "log-loss", "-o", first)
+    assert code == 0, err
+    assert "cross-validated log-loss" in err
+    assert run(capsys, "prune", first, data, "--pruning", "log-loss", "-o", second)[0] == 0
+    models = [tb.BoundTreeClassifier.load(path) for path in (first, second)]
+    expected = tb.BoundTreeClassifier(pruning=tb.pruning.BoundPruner(score="log-loss")).fit(
+        frame[["a", "b", "c"]], frame["y"]
+    )
+    for model in models:
+        assert model.model_.free_shrinkage
+        np.testing.assert_array_equal(
+            model.predict_proba(frame[["a", "b", "c"]]),
+            expected.predict_proba(frame[["a", "b", "c"]]),
+        )
+    third = tmp_path / "third.json"
+    options = ("--target", "y", "--pruning", "log-loss", "--costs", "x=2", "-o", third)
+    assert run(capsys, "fit", data, *options)[0] == 0
+    tree = tb.BoundTreeClassifier.load(third).tree_
+    np.testing.assert_array_equal(tree.label, (tree.counts * [1.0, 2.0]).argmax(axis=1))

@@ -151,7 +151,7 @@ def test_cross_validation_reports_it_too(table, capsys):
         (("--weight-column", "y2"), "--weight-column must name a column of numbers. Got 'y2'"),
         (
             ("--costs", "bad=2", "--pruning", "mdl"),
-            "--costs needs --pruning bound. Got --pruning mdl",
+            "--costs needs --pruning bound or log-loss. Got --pruning mdl",
         ),
         (("--size", "small", "--pruning", "mdl"), "--size must be None with this pruner"),
     ],

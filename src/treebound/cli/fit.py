@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from treebound.model import Model as FittedModel
     from treebound.parameters import FitParameters
 
-Pruning = Literal[PrunerName, "none"]
+PruningAgain = Literal[PrunerName, "log-loss"]
+Pruning = Literal[PruningAgain, "none"]
 
 
 @Parameter(name="*")
@@ -45,7 +46,7 @@ class TreeOptions:
     Parameters
     ----------
     pruning
-        How the grown tree is pruned.
+        How the grown tree is pruned; log-loss: for probabilities.
     size
         The tree of the least cross-validated error (accurate), or the smallest within half a
         standard error of it (balanced; the default from 1,000 rows on), or within one (small), or
@@ -101,10 +102,17 @@ class TreeOptions:
         own["monotonic_cst"] = signs or None
         own["class_order"] = None if order is None else order.split(",")
         own["first"] = list(self.first) or None
-        own["pruning"] = None if self.pruning == "none" else self.pruning
+        own["pruning"] = None if self.pruning == "none" else _pruner(self.pruning)
         parameters = FitParameters(**own)
         parameters.checked()
         return parameters
+
+
+def _pruner(name: PruningAgain) -> Any:
+    """The pruner of a name, as the library takes it."""
+    from treebound.pruning import BoundPruner
+
+    return BoundPruner(score="log-loss") if name == "log-loss" else name
 
 
 @command(
@@ -112,6 +120,7 @@ class TreeOptions:
     "treebound fit folder/*.parquet --target label -o model.json",
     "treebound fit data.csv --target label --cv 5 -o model.json --page page.html",
     "treebound fit data.csv --target label --class-weight balanced --size small",
+    "treebound fit data.csv --target label --pruning log-loss",
     "treebound fit data.csv --target label --certify folds --refer 0.05",
     "treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L",
     'treebound fit data.csv --target ill --monotone age=+ --first "sex = male"',
@@ -293,7 +302,7 @@ def prune(
     /,
     *,
     target: Target = None,
-    pruning: PrunerName = "bound",
+    pruning: PruningAgain = "bound",
     leaves: int | None = None,
     output: Output = None,
     force: Force = False,
@@ -308,7 +317,7 @@ def prune(
     Parameters
     ----------
     pruning
-        The pruner.
+        The pruner; log-loss: for probabilities.
     leaves
         Keep at most this many leaves, instead of as many as the pruner chooses.
     output
@@ -329,7 +338,7 @@ def prune(
     if pruning == "reduced-error":
         pruned: Any = prune_model(loaded, validation=rows, pruner=pruning)
     else:
-        pruned = prune_model(loaded, *rows, pruner=pruning)
+        pruned = prune_model(loaded, *rows, pruner=_pruner(pruning))
     if leaves is not None:
         pruned = pruned.prune_to(leaves)
     print_message(summary(pruned))

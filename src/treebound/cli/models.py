@@ -148,8 +148,8 @@ def _odd(tree: Tree) -> list[str]:
         )
     if tree.n_leaves == 1 and tree.n_classes > 1 and tree.factors is None:
         lines.append(
-            "Hint: --class-weight balanced, or --costs LABEL=COST, if all classes matter; in "
-            "Python, BoundPruner(score='log-loss') for probabilities."
+            "Hint: --class-weight balanced, or --costs LABEL=COST, if all classes matter; "
+            "--pruning log-loss for probabilities."
         )
     return lines
 

@@ -60,7 +60,7 @@ class WeightOptions:
     def applied(self, parameters: FitParameters, labels: Any) -> FitParameters:
         """The parameters with the weights and costs of the classes."""
         from treebound.data.targets import learn_classes
-        from treebound.pruning import BoundPruner
+        from treebound.pruning import BoundPruner, make_pruner
 
         classes = learn_classes(labels)[0].tolist()
         if self.class_weight and not self.balanced:
@@ -68,13 +68,14 @@ class WeightOptions:
             parameters = replace(parameters, class_weight=class_weight)
         if not self.costs:
             return parameters
-        if parameters.pruning != "bound":
+        pruner = make_pruner(parameters.pruning)
+        if not isinstance(pruner, BoundPruner):
             raise ValueError(
-                "The option --costs needs --pruning bound. Got --pruning "
+                "The option --costs needs --pruning bound or log-loss. Got --pruning "
                 f"{parameters.pruning or 'none'} instead. Hint: use --class-weight."
             )
         costs = by_class(self.costs, classes)
-        return replace(parameters, pruning=BoundPruner(costs=costs, n_jobs=parameters.n_jobs))
+        return replace(parameters, pruning=pruner.set_params(costs=costs, n_jobs=parameters.n_jobs))
 
     def divided(self, table: Table) -> tuple[Table, NDArray[Any] | None]:
         """The table without the column of weights, and the weights."""

@@ -126,8 +126,10 @@ class WeightChoice:
         others, best = [], self.at("accurate")
         for rule, claim in (("accurate", "the least"), ("small", "within one standard error")):
             other = self.at(rule)
-            size = self.leaves[other]
-            if size != here and (rule == "accurate" or size < min(here, self.leaves[best])):
+            size, least = self.leaves[other], self.losses[other] < self.losses[place]
+            if size != here and (
+                least if rule == "accurate" else size < min(here, self.leaves[best])
+            ):
                 verb = "has" if size == 1 else "have"
                 verb = verb if rule == "accurate" else "is" if size == 1 else "are"
                 others.append(f"{count(size, 'leaf')} ({self._figure(other)}) {verb} {claim}")

@@ -360,9 +360,13 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
             return coded_column(codes, tuple(native.dtype.categories.to_list()), ordered=True)
         # A Categorical shares its categories with other columns: keep only those found.
         used = native.unique().drop_nulls()
-        rank = np.full(codes.max(initial=MISSING) + 2, MISSING, dtype=np.int32)
-        rank[used.to_physical().to_numpy()] = np.arange(len(used))
-        return found_column(rank[codes], used.cast(str).to_list())
+        places = used.to_physical().to_numpy()
+        used = used.gather(places.argsort()).cast(str).to_list()
+        if len(used) <= codes.max(initial=MISSING):
+            rank = np.full(codes.max() + 2, MISSING)
+            rank[np.sort(places)] = np.arange(len(used))
+            codes = rank[codes]
+        return found_column(codes, used)
     return _text(series.cast(nw.String), label)
 
 

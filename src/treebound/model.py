@@ -33,9 +33,10 @@ from treebound.growing import GrowOptions, grow
 from treebound.landscape import Landscape
 from treebound.model_rows import RowReader, Tested, new_missing
 from treebound.pruning import BoundPruner, Pruner, PruningPath, PruningResult
+from treebound.pruning.costs import Costs, probable_answers
 from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
-from treebound.tree.smoothing import SHRINKAGE, Smoothing, most_probable, probabilities
+from treebound.tree.smoothing import SHRINKAGE, Smoothing, probabilities
 from treebound.tree.split import check_unknown
 
 _UNSEEN = Assumption(
@@ -215,6 +216,19 @@ class Model(RowReader):
         path, at = path.reaching(number) if by_size else (path, path.step(number))
         return replace(self, tree=path.tree(at), pruning=replace(self.pruning, path=path), step=at)
 
+    @property
+    def _as_grown(self) -> Tree:
+        """The tree before pruning, without answers that costs or shrinkage chose afterwards."""
+        tree, strength = self.grown, self.smoothing
+        if not tree.counted:
+            return tree
+        if self.path is not None:
+            return tree.by_majority()
+        if not self.free_shrinkage or not isinstance(strength, float):
+            return tree
+        by_hand = tree.label != probable_answers(tree, strength, None)
+        return replace(tree, label=np.where(by_hand, tree.label, tree.by_majority().label))
+
     def with_threshold(self, label: Any, probability: float) -> Model:
         """The model that answers a class wherever its probability is at least a threshold.
 
@@ -253,11 +267,7 @@ class Model(RowReader):
         """The model with its grown tree pruned again, see :func:`treebound.prune`."""
         sample = None if X is None else self.read_sample(X, y, sample_weight)
         unseen = None if validation is None else self.read_sample(*validation)
-        tree = self.grown
-        if sample is not None:
-            tree = tree.recounted(sample)
-        elif self.path is not None and tree.counted:
-            tree = tree.by_majority()  # costs and shrinkage belong to the pruning before
+        tree = self._as_grown if sample is None else self.grown.recounted(sample)
         asked = "shrinkage" if self.free_shrinkage else self.smoothing
         asked = self.parameters.get("smoothing", asked)
         if asked != "shrinkage":
@@ -433,7 +443,9 @@ class Model(RowReader):
 
 def with_smoothing(pruner: Pruner, smoothing: Smoothing | None) -> Pruner:
     """The pruner, which validates log-loss by this smoothing unless it has its own."""
-    if isinstance(pruner, BoundPruner) and pruner.smoothing == "auto":
+    if not isinstance(pruner, BoundPruner) or pruner.score != "log-loss":
+        return pruner
+    if pruner.smoothing == "auto":
         return BoundPruner(**{**pruner.get_params(deep=False), "smoothing": smoothing})
     return pruner
 
@@ -443,16 +455,15 @@ def with_probable_answers(
 ) -> tuple[PruningResult, float | None]:
     """What pruning chose, and the strength of shrinkage if that is more than the usual one.
 
-    The trees then answer the most probable class, unless there are costs.
+    The trees then answer the most probable class, or that of least cost.
     """
     strength = None if result.choice is None else result.choice.strength
     if strength is None or strength <= SHRINKAGE:
         return result, None
-    if not isinstance(pruner, BoundPruner) or pruner.costs is None:
-        first = result.path.first
-        path = result.path.with_first(replace(first, label=most_probable(first, strength)))
-        result = replace(result, path=path, tree=path.tree())
-    return result, strength
+    first = result.path.first
+    costs = Costs.of(first, pruner.costs) if isinstance(pruner, BoundPruner) else None
+    path = result.path.with_first(replace(first, label=probable_answers(first, strength, costs)))
+    return replace(result, path=path, tree=path.tree()), strength
 
 
 def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:

@@ -93,14 +93,21 @@ def test_scikit_learn_gets_the_probabilities_that_decide(fitted):
     np.testing.assert_allclose(exported.predict_proba(X), fitted.predict_proba(X))
 
 
-def test_costs_decide_the_answers_before_shrinkage():
-    X, y = table()
-    pruner = BoundPruner(score="log-loss", costs={"yes": 4.0})
-    model = tb.BoundTreeClassifier(pruning=pruner).fit(X, y).model_
-    assert model.smoothing == model.pruning.choice.strength
+@pytest.mark.parametrize("cost", [0.25, 1.0, 4.0])
+def test_costs_are_the_least_by_the_shrunk_probabilities(cost):
+    X, y = table(1500)
+    pruner = BoundPruner(score="log-loss", costs={"yes": cost})
+    clf = tb.BoundTreeClassifier(pruning=pruner, class_weight={"yes": 2.0}).fit(X, y)
+    model = clf.model_
     assert model.free_shrinkage
-    least = (model.tree.counts * [1.0, 4.0]).argmax(axis=1)
-    np.testing.assert_array_equal(model.tree.label, least)
+    shares = model.node_probabilities / [1.0, 2.0]  # as of rows of equal weight
+    cheapest = (shares * [1.0, 2.0 * cost]).argmax(axis=1)
+    np.testing.assert_array_equal(model.tree.label, cheapest)
+    editor = clf.edit(X, y)
+    editor.split(0, "c <= 0.3", keep=True)
+    edited = editor.model()
+    cheapest = (edited.node_probabilities * [1.0, cost]).argmax(axis=1)
+    np.testing.assert_array_equal(edited.tree.label, cheapest)
 
 
 def test_a_split_that_is_replaced_by_hand_answers_by_shrinkage_below(fitted):
@@ -138,6 +145,8 @@ def test_pruning_again_without_rows_starts_from_the_majority(fitted):
         assert again.tree.errors == expected.tree.errors
         np.testing.assert_array_equal(again.predict_proba(X), expected.predict_proba(X))
         assert (again.node_probabilities.argmax(axis=1) == again.tree.label).all()
+        without_path = loads(dumps(fitted.model_, pruning_path=False)).prune(pruner)
+        assert without_path.tree.errors == without_path.tree.by_majority().errors
 
 
 def test_trees_that_keep_no_strength_are_pruned_for_the_usual_one():

@@ -10,8 +10,7 @@ from treebound.data import Sample
 from treebound.edit.nodes import UsualAnswers, majority
 from treebound.model import Model
 from treebound.pruning import BoundPruner, make_pruner
-from treebound.pruning.costs import Costs
-from treebound.tree.smoothing import most_probable
+from treebound.pruning.costs import Costs, probable_answers
 
 
 @dataclass(frozen=True)
@@ -124,9 +123,9 @@ def as_frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> Any:
 
 def usual_answers(model: Model, costs: Costs | None) -> UsualAnswers:
     """What nodes answer unless someone chooses: of least cost, most probable, or the majority's."""
-    if costs is not None and costs.chosen:
-        return lambda tree: costs.labels(tree.counts)
     strength = model.smoothing
     if model.free_shrinkage and isinstance(strength, float):
-        return lambda tree: most_probable(tree, strength)
+        return lambda tree: probable_answers(tree, strength, costs)
+    if costs is not None and costs.chosen:
+        return lambda tree: costs.labels(tree.counts)
     return majority

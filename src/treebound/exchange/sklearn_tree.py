@@ -7,7 +7,7 @@ to some greatest one: with that one as threshold both trees agree on every float
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -29,8 +29,6 @@ from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
-
-Shares = NDArray[np.float64]
 
 
 def from_sklearn(
@@ -175,7 +173,7 @@ def to_sklearn(
 
     source = as_model(model, "to_sklearn")
     tree = Indicators(source).tree if indicators else source.tree
-    shares = _shares(tree, source.probabilities_of)
+    shares = _shares(tree, source)
     if like is not None:
         estimator = clone(like)
     else:
@@ -240,7 +238,7 @@ def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[A
 # -- to scikit-learn ---------------------------------------------------------------------------
 
 
-def _shares(tree: Tree, probabilities: Callable[[Tree], Shares]) -> Shares:
+def _shares(tree: Tree, source: Model) -> NDArray[np.float64]:
     """What scikit-learn takes the largest of; an error if there is no such tree."""
     used = np.unique(tree.feature[~tree.is_leaf])
     nominal = [tree.columns[i].name for i in used if tree.columns[i].kind == "nominal"]
@@ -253,10 +251,11 @@ def _shares(tree: Tree, probabilities: Callable[[Tree], Shares]) -> Shares:
     # ties must be exact
     masses = snapped(tree.masses) if tree.weighted else tree.masses
     unlike = tree.is_leaf & (masses.argmax(axis=1) != tree.label)
-    if not unlike.any():
+    if not unlike.any() and not source.free_shrinkage:
         return np.asarray(masses / np.maximum(tree.mass, np.finfo(float).tiny)[:, None])
-    shares = probabilities(tree)
-    if (tree.is_leaf & (shares.argmax(axis=1) != tree.label)).any():
+    shares = source.probabilities_of(tree)
+    unlike = tree.is_leaf & (shares.argmax(axis=1) != tree.label)
+    if unlike.any():
         raise ValueError(
             "A scikit-learn tree predicts the most frequent class, this tree another one "
             f"at node {int(unlike.argmax())}. Hint: give the costs as sample weights."

@@ -119,10 +119,11 @@ class BoundPruner(BasePruner):
     smoothing : "auto", {"shrinkage", "m-estimate", "laplace"}, float or None
         How probabilities are made where log-loss is cross-validated. ``"auto"``: with the weight it
         chooses how strongly they shrink (:func:`treebound.tree.smoothing.probabilities`) and, where
-        that is stronger than usual, the answers are the most probable classes then, which need not
-        be those of most rows in a leaf (costs and monotone columns keep the answers). A classifier
-        with another ``smoothing`` than ``"shrinkage"`` uses its own; bare trees and those of
-        scikit-learn, which do not keep a strength, have the usual one.
+        that is stronger than usual, the answers are the most probable classes then, or those of
+        least cost, which need not be those of most rows in a leaf (monotone trees keep theirs). A
+        classifier with another ``smoothing`` than ``"shrinkage"`` validates by its own; bare trees
+        and those of scikit-learn, which do not keep a strength, by the usual one. None is validated
+        by the usual one too: a frequency of 0 would have an infinite loss.
     n_jobs : int, optional
         Number of folds that are grown at the same time; None means 1, -1 one for each processor.
 
@@ -183,6 +184,8 @@ class BoundPruner(BasePruner):
             raise invalid("search", owner, "'optimal' with score='log-loss'", self.search)
         if self.smoothing != "auto":
             check(owner, {"smoothing": self.smoothing}, {"smoothing": ALLOWED})
+            if self.score != "log-loss":
+                raise invalid("smoothing", owner, "'auto' unless score='log-loss'", self.smoothing)
         if self.rule is not None and not self.chooses:
             hint = "a rule chooses the weight: leave it at 'auto', of a score that has a weight."
             raise invalid("rule", owner, "None with a fixed weight", self.rule, hint)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treebound._validation import invalid
 from treebound.data.weights import heaviest, scaled_to_effective
 from treebound.tree.model import Tree
+from treebound.tree.smoothing import probabilities
 
 Floats = NDArray[np.float64]
 
@@ -71,6 +72,20 @@ class Costs:
     def worst(self) -> Floats:
         """The largest cost of a row of each class."""
         return np.asarray(self.matrix.max(axis=1))
+
+
+def probable_answers(tree: Tree, strength: float, costs: Costs | None) -> NDArray[np.int32]:
+    """The class of each node by its probabilities after free shrinkage: most probable, or cheapest.
+
+    A monotone tree has the answers of its counts.
+    """
+    by_cost = costs is not None and costs.chosen
+    if tree.monotone is not None:
+        return costs.labels(tree.counts) if by_cost and costs else tree.by_majority().label
+    shares = probabilities(tree, strength, free=True)
+    if costs is None or not by_cost:
+        return np.asarray(shares.argmax(axis=1), dtype=np.int32)
+    return costs.labels(shares if tree.factors is None else shares / tree.factors)
 
 
 def cost_matrix(classes: NDArray[Any], costs: Any) -> Floats:

@@ -316,7 +316,7 @@ def explain(source: Any, row: Any) -> Explanation:
         next_best=labels[max(others, key=lambda k: (chances[k], -k))] if others else None,
         counterfactual=_otherwise(tree, cells, own, unknown, by_name, _grids(tree, table, row)),
         stopped=bool(tree.left[node] >= 0),
-        overruled=bool(tree.by_majority().label[node] != own),
+        overruled=bool(tree.masses[node, own] < (1.0 - 1e-9) * tree.masses[node].max()),
     )
 
 

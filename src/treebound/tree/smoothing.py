@@ -91,14 +91,6 @@ def probabilities(
     return tree.monotone.within(tree, _kept_labels(tree.monotone.own(tree), shares))
 
 
-def most_probable(tree: Tree, strength: float) -> NDArray[np.int32]:
-    """The most probable class of each node after free shrinkage; of a monotone tree, its own."""
-    if tree.monotone is not None:
-        return tree.by_majority().label
-    best: NDArray[np.int32] = probabilities(tree, strength, free=True).argmax(axis=1)
-    return best
-
-
 def _shares(tree: Tree, extra: float) -> Floats:
     """Frequencies with so many extra examples of each class."""
     masses = (snapped(tree.masses) if tree.weighted else tree.masses) + extra

@@ -124,6 +124,9 @@ class FitParameters(Parameters, GrowParameters):
             hint = "tb.certify(clf, X, y, kind='prior') certifies a tree of any pruner."
             must = "'bound', or a BoundPruner for its costs, with certify='prior', which searches"
             raise invalid("pruning", owner, f"{must} trees in its own way", self.pruning, hint)
+        if isinstance(pruner, BoundPruner) and pruner.smoothing not in ("auto", self.smoothing):
+            must = f"'auto' in this classifier, or its own 'smoothing', {self.smoothing!r}"
+            raise invalid("smoothing", "BoundPruner", must, pruner.smoothing)
         self._check_rules(pruner)
         limits = [self.max_grown_leaves] + [self.max_leaves] * (pruner is None)
         most = min((limit for limit in limits if limit is not None), default=None)

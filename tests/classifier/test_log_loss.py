@@ -205,8 +205,12 @@ def test_rows_that_choose_the_strength_share_delta_among_all_labellings(monkeypa
 def test_a_smoothing_that_was_asked_for_stays_and_is_what_is_validated(smoothing):
     clf = tb.BoundTreeClassifier(pruning=PRUNER, smoothing=smoothing).fit(*table())
     assert clf.model_.smoothing == smoothing
-    own = BoundPruner(score="log-loss", smoothing="shrinkage" if smoothing is None else smoothing)
-    assert tb.BoundTreeClassifier(pruning=own).fit(*table()).tree_.n_leaves == clf.tree_.n_leaves
+    usual = "shrinkage" if smoothing is None else smoothing  # frequencies have infinite losses
+    own = BoundPruner(score="log-loss", smoothing=usual)
+    expected = tb.BoundTreeClassifier(pruning=own, smoothing=usual).fit(*table())
+    assert expected.tree_.n_leaves == clf.tree_.n_leaves
+    with pytest.raises(ValueError, match=r"'smoothing' parameter of BoundPruner must be 'auto' in"):
+        tb.BoundTreeClassifier(pruning=own, smoothing="m-estimate").fit(*table())
     assert clf.pruning_result_.choice.strength is None
     best = clf.model_.node_probabilities.argmax(axis=1)
     np.testing.assert_array_equal(best[clf.tree_.leaves], clf.tree_.label[clf.tree_.leaves])

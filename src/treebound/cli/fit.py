@@ -102,17 +102,18 @@ class TreeOptions:
         own["monotonic_cst"] = signs or None
         own["class_order"] = None if order is None else order.split(",")
         own["first"] = list(self.first) or None
-        own["pruning"] = None if self.pruning == "none" else _pruner(self.pruning)
+        jobs = own.get("n_jobs")
+        own["pruning"] = None if self.pruning == "none" else _pruner(self.pruning, jobs)
         parameters = FitParameters(**own)
         parameters.checked()
         return parameters
 
 
-def _pruner(name: PruningAgain) -> Any:
+def _pruner(name: PruningAgain, jobs: int | None = None) -> Any:
     """The pruner of a name, as the library takes it."""
     from treebound.pruning import BoundPruner
 
-    return BoundPruner(score="log-loss") if name == "log-loss" else name
+    return BoundPruner(score="log-loss", n_jobs=jobs) if name == "log-loss" else name
 
 
 @command(

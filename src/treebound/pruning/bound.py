@@ -41,7 +41,7 @@ from treebound.pruning.weight import (
 )
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
-from treebound.tree.smoothing import ALLOWED, LEAST, SHRINKAGE, Smoothing, probabilities
+from treebound.tree.smoothing import LEAST, SHRINKAGE, SMOOTHINGS, Smoothing, probabilities
 
 Floats = NDArray[np.float64]
 
@@ -168,7 +168,9 @@ class BoundPruner(BasePruner):
     size_prior: str = parameter(OneOf(SIZE_PRIORS), default="leaves")
     costs: Any = None
     relabel: bool = parameter(Flag(), default=True)
-    smoothing: Smoothing | str | None = "auto"
+    smoothing: Smoothing | str | None = parameter(
+        OneOf(("auto", *SMOOTHINGS), Number(0.0, open=True)), default="auto"
+    )
     n_jobs: int | None = parameter(Jobs(), default=None)
 
     def _check(self) -> None:
@@ -182,10 +184,8 @@ class BoundPruner(BasePruner):
             raise invalid("growth", owner, "'leaves' unless search='greedy'", self.growth)
         if self.score == "log-loss" and self.search != "optimal":
             raise invalid("search", owner, "'optimal' with score='log-loss'", self.search)
-        if self.smoothing != "auto":
-            check(owner, {"smoothing": self.smoothing}, {"smoothing": ALLOWED})
-            if self.score != "log-loss":
-                raise invalid("smoothing", owner, "'auto' unless score='log-loss'", self.smoothing)
+        if self.smoothing != "auto" and self.score != "log-loss":
+            raise invalid("smoothing", owner, "'auto' unless score='log-loss'", self.smoothing)
         if self.rule is not None and not self.chooses:
             hint = "a rule chooses the weight: leave it at 'auto', of a score that has a weight."
             raise invalid("rule", owner, "None with a fixed weight", self.rule, hint)

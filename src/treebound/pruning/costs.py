@@ -79,13 +79,13 @@ def probable_answers(tree: Tree, strength: float, costs: Costs | None) -> NDArra
 
     A monotone tree has the answers of its counts.
     """
-    by_cost = costs is not None and costs.chosen
+    chosen = costs if costs is not None and costs.chosen else None
     if tree.monotone is not None:
-        return costs.labels(tree.counts) if by_cost and costs else tree.by_majority().label
+        return tree.by_majority().label if chosen is None else chosen.labels(tree.counts)
     shares = probabilities(tree, strength, free=True)
-    if costs is None or not by_cost:
+    if chosen is None:
         return np.asarray(shares.argmax(axis=1), dtype=np.int32)
-    return costs.labels(shares if tree.factors is None else shares / tree.factors)
+    return chosen.labels(shares if tree.factors is None else shares / tree.factors)
 
 
 def cost_matrix(classes: NDArray[Any], costs: Any) -> Floats:

@@ -20,7 +20,7 @@ demo: $(STAMP)
 
 test: lint doctest unit docs
 
-# What is heavy: Spark, ray, SHAP, LaTeX, the oldest versions of what we depend on, and a wheel.
+# What is heavy: Spark, SHAP, LaTeX, the oldest versions of what we depend on, and a wheel.
 test-all: test $(VENV)/.installed-heavy test-oldest wheel-test
 	$(BIN)/python -m pytest tests -m heavy
 
@@ -89,7 +89,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 # An editable install: compiled modules are rebuilt on import when their source changed.
-$(STAMP): pyproject.toml meson.build src/treebound/meson.build | $(BIN)/python
+$(STAMP): pyproject.toml meson.build | $(BIN)/python
 	$(BIN)/python -m pip install --quiet "meson-python>=0.17" "Cython>=3.0.10" ninja
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
 	@touch $@

@@ -16,12 +16,12 @@ import joblib
 import numpy as np
 from sklearn.model_selection import KFold
 
-from treebound.bench import Draw, NamedSample, load_sample
-from treebound.bench.protocols import paper_options, paper_pruner
-from treebound.bench.splits import seeds_of
 from treebound.growing import grow
 from treebound.growing.options import GrowOptions
 from treebound.pruning import BoundPruner
+from treebound.study import Draw, NamedSample, load_sample
+from treebound.study.protocols import paper_options, paper_pruner
+from treebound.study.splits import seeds_of
 
 EXPONENTS = tuple(range(1, 26))
 WEIGHTS = tuple(round(0.05 * step, 2) for step in range(2, 31))

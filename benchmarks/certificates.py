@@ -31,8 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 import treebound as tb
-from treebound import datasets
-from treebound._files import write_text
+from treebound._utils.files import write_text
 from treebound.bounds.risk import binomial_upper
 from treebound.certificate import Frontier
 from treebound.certificate.held_out import best_of_folds
@@ -49,6 +48,7 @@ from treebound.pruning import (
     merge_equal_leaves,
 )
 from treebound.pruning.base import BasePruner
+from treebound.study import datasets
 from treebound.tree.model import Tree
 from treebound.tree.naming import needs_name
 

@@ -37,7 +37,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
-from treebound._files import write_text
+from treebound._utils.files import write_text
 from treebound.pruning import BoundPruner
 
 RESULTS = Path(__file__).parent / "results" / "default.json"
@@ -146,8 +146,8 @@ def data_sets(folder: Path | None, draws: int) -> Iterator[Case]:
     """The 25 data sets, 85/15."""
     from pruning import one_hot
 
-    for name in tb.datasets.list():
-        data = tb.datasets.load(name, data=folder)
+    for name in tb.study.datasets.list():
+        data = tb.study.datasets.load(name, data=folder)
         y, wide = np.asarray(data.target), one_hot(data)
         for seed in range(draws):
             order = np.random.default_rng(seed).permutation(len(y))
@@ -176,7 +176,7 @@ def rare_classes(folder: Path | None, draws: int) -> Iterator[Case]:
     from pruning import one_hot
 
     for name, (of, label) in RARE.items():
-        data = tb.datasets.load(of, data=folder)
+        data = tb.study.datasets.load(of, data=folder)
         frame, X = data.frame, one_hot(data)
         y = (np.asarray(data.target).astype(str) == label).astype(np.int64)
         for weight in ("balanced", None):

@@ -60,7 +60,7 @@ from growers import (
     seconds,
 )
 
-from treebound._files import write_text
+from treebound._utils.files import write_text
 from treebound.data import Sample
 from treebound.growing import GrowOptions, Limits, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine

@@ -23,7 +23,7 @@ from rich.table import Table
 from sklearn.metrics import log_loss
 
 import treebound as tb
-from treebound._files import write_text
+from treebound._utils.files import write_text
 
 RESULTS = Path(__file__).parent / "results" / "leaf_size.json"
 SIZES = (1, 2, 3, 5)
@@ -49,7 +49,7 @@ def measured(case: Case, least: int) -> dict[str, float]:
 def cases(folder: Path | None, draws: int, only: str | None) -> Iterator[tuple[str, str, Case]]:
     """A group, a unit within it over which errors are standard errors, and a table."""
     if only != "simulations":
-        names = [name for name in tb.datasets.list() for _ in range(draws)]
+        names = [name for name in tb.study.datasets.list() for _ in range(draws)]
         for name, case in zip(names, data_sets(folder, draws), strict=True):
             yield case.group, name, case
     for signal in SIGNALS if only != "sets" else ():

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import treebound as tb
-from treebound._files import write_text
+from treebound._utils.files import write_text
 from treebound.bounds import witnesses
 
 RESULTS = Path(__file__).parent / "results"

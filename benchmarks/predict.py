@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
-from treebound._files import write_text
+from treebound._utils.files import write_text
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -40,7 +40,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
-from treebound._files import write_text
+from treebound._utils.files import write_text
 from treebound.data import Sample
 from treebound.growing import GrowOptions, grow
 from treebound.pruning import PRUNERS, BoundPruner, make_pruner, weakest_link_path
@@ -218,10 +218,10 @@ def end_to_end(folder: Path | None, quick: bool) -> dict[str, dict[str, float]]:
     """Every data set: fit and bound pruning against fit and cross-validation."""
     found = {}
     fixed = tb.BoundTreeClassifier(pruning=BoundPruner(weight=0.6))
-    for name in tb.datasets.list():
+    for name in tb.study.datasets.list():
         if quick and name in SLOW:
             continue
-        data = tb.datasets.load(name, data=folder)
+        data = tb.study.datasets.load(name, data=folder)
         y = np.unique(data.target.to_numpy(), return_inverse=True)[1]
         wide = one_hot(data)
         jobs: dict[str, Callable[[], Any]] = {

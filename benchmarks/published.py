@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from treebound.bench.results import Results
-from treebound.bench.sheets import Cell, Sheet
-from treebound.bench.summaries import NONE, label_of
+from treebound.study.results import Results
+from treebound.study.sheets import Cell, Sheet
+from treebound.study.summaries import NONE, label_of
 
 __all__ = ["DRAWS", "MODELS", "Comparison", "compare", "published", "published_table"]
 

@@ -28,15 +28,15 @@ from pathlib import Path
 
 import numpy as np
 
-from treebound.bench.models import Draw
-from treebound.bench.protocols import paper_options, paper_pruner
-from treebound.bench.samples import NamedSample, load_sample
 from treebound.bounds.counting import stirling
 from treebound.data import Sample
 from treebound.landscape import Landscape
 from treebound.pruning.greedy import greedy
 from treebound.pruning.scores import Objective
 from treebound.shapes import TreeShape
+from treebound.study.models import Draw
+from treebound.study.protocols import paper_options, paper_pruner
+from treebound.study.samples import NamedSample, load_sample
 from treebound.tree.model import Tree
 
 OURS = paper_pruner()

@@ -119,7 +119,7 @@ def fit_side(side: str, folder: str, leaves: int) -> str:
     if side == "duckdb":
         import duckdb
 
-        from treebound.sql import Relation
+        from treebound.engines.sql import Relation
 
         with duckdb.connect(config={"threads": 2}) as connection:
             rows = Relation(connection.read_parquet(f"{folder}/*.parquet"))

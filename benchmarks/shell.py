@@ -27,7 +27,7 @@ import pyarrow.csv
 from rich.console import Console
 from rich.table import Table
 
-from treebound._files import write_text
+from treebound._utils.files import write_text
 
 RESULTS = Path(__file__).parent / "results"
 Times = dict[str, dict[str, float]]

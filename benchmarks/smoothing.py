@@ -63,7 +63,7 @@ SMOOTHINGS: dict[str, Callable[[Tree], Floats]] = {
 }
 
 
-def losses(data: tb.datasets.Dataset, draws: int, pruning: Any) -> dict[str, float]:
+def losses(data: tb.study.datasets.Dataset, draws: int, pruning: Any) -> dict[str, float]:
     """Mean log-loss of each smoothing on one data set."""
     found: dict[str, list[float]] = {name: [] for name in SMOOTHINGS}
     labels = data.target.to_numpy()
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with the files of the data sets")
     parser.add_argument("--draws", type=int, default=8)
     options = parser.parse_args()
-    sets = [tb.datasets.load(name, data=options.data) for name in tb.datasets.list()]
+    sets = [tb.study.datasets.load(name, data=options.data) for name in tb.study.datasets.list()]
     for pruning in (BoundPruner(weight=0.6), None):
         tables = [losses(data, options.draws, pruning) for data in sets]
         usual = np.array([table["m-estimate"] for table in tables])

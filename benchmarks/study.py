@@ -22,12 +22,12 @@ import numpy as np
 from published import compare, published_table
 from rich.console import Console
 
-from treebound._files import write_text
-from treebound.bench import run
-from treebound.bench.display import Display
-from treebound.bench.results import Results
-from treebound.bench.sheets import Cell, Sheet, as_markdown
-from treebound.bench.summaries import (
+from treebound._utils.files import write_text
+from treebound.study import run
+from treebound.study.display import Display
+from treebound.study.results import Results
+from treebound.study.sheets import Cell, Sheet, as_markdown
+from treebound.study.summaries import (
     accuracy_table,
     cost_table,
     differences_table,

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import treebound as tb
-from treebound._files import write_text
+from treebound._utils.files import write_text
 from treebound.bounds._cache import SizedCache
 
 RESULTS = Path(__file__).parent / "results"

@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.table import Table
 
 import treebound as tb
-from treebound import datasets
-from treebound._files import write_text
-from treebound.bench.splits import seeds_of, split
+from treebound._utils.files import write_text
 from treebound.pruning import BoundPruner
+from treebound.study import datasets
+from treebound.study.splits import seeds_of, split
 
 WEIGHTS = (0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.9)
 RESULTS = Path(__file__).parent / "results" / "weight.json"

@@ -16,12 +16,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from treebound import bench
-from treebound.bench.results import Results
-from treebound.bench.sheets import print_sheet
-from treebound.bench.summaries import accuracy_table, cost_table
+from treebound import study
 from treebound.growing import GrowOptions
 from treebound.pruning import BoundPruner, PessimisticPruner
+from treebound.study.results import Results
+from treebound.study.sheets import print_sheet
+from treebound.study.summaries import accuracy_table, cost_table
 
 # %%
 # The schema declares the columns. What it leaves out is inferred.
@@ -31,7 +31,7 @@ print(Path("parcels.toml").read_text())
 # %%
 # ``parcels.toml`` is found by its name. A second table ships with scikit-learn.
 
-sets = [bench.load_sample("parcels.csv"), bench.load_sample("sklearn:wine")]
+sets = [study.load_sample("parcels.csv"), study.load_sample("sklearn:wine")]
 for named in sets:
     kinds = ", ".join(f"{named.count(kind)} {kind}" for kind in ("real", "ordinal", "nominal"))
     print(f"{named.name}: {named.sample.n_rows} rows, {named.sample.n_classes} classes, {kinds}")
@@ -43,20 +43,20 @@ for named in sets:
 logistic = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
 grown = GrowOptions("entropy")
 models = [
-    bench.PrunedTree("Bound", grown, BoundPruner()),
-    bench.PrunedTree("Harder", grown, BoundPruner(weight=1.2)),
-    bench.PrunedTree("Pessimistic", grown, PessimisticPruner()),
-    bench.PrunedTree("Unpruned", grown),
-    bench.Estimator("Logistic", logistic),
+    study.PrunedTree("Bound", grown, BoundPruner()),
+    study.PrunedTree("Harder", grown, BoundPruner(weight=1.2)),
+    study.PrunedTree("Pessimistic", grown, PessimisticPruner()),
+    study.PrunedTree("Unpruned", grown),
+    study.Estimator("Logistic", logistic),
 ]
-mine = bench.Protocol("mine", models=lambda: models, draws=10)
+mine = study.Protocol("mine", models=lambda: models, draws=10)
 
 # %%
 # Results go to a SQLite file, one transaction each. A second run finds nothing left to do.
 
 with tempfile.TemporaryDirectory() as folder:
     for _ in range(2):
-        print(bench.run(protocol=mine, sets=sets, store=f"{folder}/mine.sqlite"), "results added")
+        print(study.run(protocol=mine, sets=sets, store=f"{folder}/mine.sqlite"), "results added")
     results = Results.read(f"{folder}/mine.sqlite")
 
 # %%

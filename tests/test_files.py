@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from treebound._files import atomic_write, write_text
+from treebound._utils.files import atomic_write, write_text
 
 
 def test_an_error_leaves_what_was_there(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 ALLOWED = {"treebound"}
 EXTRAS = (
     "matplotlib", "pandas", "polars", "pyarrow", "pooch", "xlrd", "rustworkx", "dask",
-    "distributed", "ray", "onnx", "onnxruntime", "lightgbm", "xgboost", "pyspark", "duckdb",
+    "distributed", "onnx", "onnxruntime", "lightgbm", "xgboost", "pyspark", "duckdb",
     "jsonschema", "skops",
 )  # fmt: skip
 

@@ -6,8 +6,8 @@ import pytest
 from joblib import effective_n_jobs, parallel_config
 from sklearn.base import BaseEstimator, clone
 
-from treebound._jobs import effective_jobs
-from treebound._validation import Parameters
+from treebound._utils.jobs import effective_jobs
+from treebound._utils.validation import Parameters
 from treebound.pruning import PRUNERS
 
 

@@ -24,7 +24,7 @@ from sklearn.model_selection import cross_val_score
 import treebound as tb
 
 ROOT = Path(__file__).parents[1]
-KERNELS = re.findall(r"\['(\w+)', '(\w+)'\]", (ROOT / "src/treebound/meson.build").read_text())
+KERNELS = re.findall(r"\['(\w+)', '(\w+)'\]", (ROOT / "meson.build").read_text())
 
 
 def test_it_is_the_wheel_and_not_the_sources():

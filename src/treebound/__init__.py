@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treebound._extras import loaded_late
+from treebound._utils.extras import loaded_late
 
 if TYPE_CHECKING:
-    from treebound import bench, bounds, data, datasets, exchange, growing, pruning, show, tree
+    from treebound import bounds, data, exchange, growing, pruning, show, study, tree
     from treebound.certificate import Certificate
-    from treebound.classifier import BoundTreeClassifier
     from treebound.data import Column, Sample
     from treebound.data.check import check
+    from treebound.estimators import BoundTreeClassifier
+    from treebound.estimators.verbs import certify, prune
     from treebound.exchange import from_sklearn, to_sklearn
     from treebound.landscape import Landscape
     from treebound.model import Model
@@ -22,13 +23,12 @@ if TYPE_CHECKING:
     from treebound.shapes import TreeShape
     from treebound.show.compare import compare
     from treebound.tree import Tree
-    from treebound.verbs import certify, prune
 
     __version__: str
 
 # Every public name and the module it lives in; the one place where they are exported.
 _HOME = {
-    "BoundTreeClassifier": "treebound.classifier",
+    "BoundTreeClassifier": "treebound.estimators",
     "Certificate": "treebound.certificate",
     "Column": "treebound.data",
     "Landscape": "treebound.landscape",
@@ -36,16 +36,16 @@ _HOME = {
     "Sample": "treebound.data",
     "Tree": "treebound.tree",
     "TreeShape": "treebound.shapes",
-    "certify": "treebound.verbs",
+    "certify": "treebound.estimators.verbs",
     "check": "treebound.data.check",
     "compare": "treebound.show",
     "from_sklearn": "treebound.exchange",
     "merge_equal_leaves": "treebound.pruning",
-    "prune": "treebound.verbs",
+    "prune": "treebound.estimators.verbs",
     "to_sklearn": "treebound.exchange",
-    "__version__": "treebound._versions",
+    "__version__": "treebound._utils.versions",
 }
-_ROOMS = ("bench", "bounds", "data", "datasets", "exchange", "growing", "pruning", "show", "tree")
+_ROOMS = ("bounds", "data", "exchange", "growing", "pruning", "show", "study", "tree")
 
 __all__ = [
     "BoundTreeClassifier",
@@ -56,13 +56,11 @@ __all__ = [
     "Sample",
     "Tree",
     "TreeShape",
-    "bench",
     "bounds",
     "certify",
     "check",
     "compare",
     "data",
-    "datasets",
     "exchange",
     "from_sklearn",
     "growing",
@@ -70,6 +68,7 @@ __all__ = [
     "prune",
     "pruning",
     "show",
+    "study",
     "to_sklearn",
     "tree",
 ]

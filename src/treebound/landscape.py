@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from treebound._validation import as_int, invalid
+from treebound._utils.validation import as_int, invalid
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from threading import Lock
 from typing import ClassVar
 from weakref import WeakValueDictionary
 
-from treebound._validation import as_int
+from treebound._utils.validation import as_int
 
 
 class TreeShape:

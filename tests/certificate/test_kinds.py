@@ -18,8 +18,8 @@ from treebound.bounds.risk import risk_upper
 from treebound.certificate.held_out import draw_apart
 from treebound.certificate.monitor import Monitor
 from treebound.certificate.prior import Prior
-from treebound.classifier.referring import ReferringClassifier
-from treebound.promises import refer
+from treebound.estimators.referring import ReferringClassifier
+from treebound.model.guarantees import refer
 from treebound.show.report_data import report_data
 
 

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 import treebound as tb
 from treebound.certificate.mean_cost import certify_mean_cost, in_orders
 from treebound.certificate.prior import limit
-from treebound.promises import certify_cost
+from treebound.model.guarantees import certify_cost
 
 
 def wealth(costs, mean, delta):

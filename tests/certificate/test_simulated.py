@@ -15,7 +15,7 @@ from worlds import worlds
 
 import treebound as tb
 from treebound.certificate.referral import Promised
-from treebound.promises import certify_cost, monitor_leaves, refer
+from treebound.model.guarantees import certify_cost, monitor_leaves, refer
 
 DELTA, MAX_RISK = 0.1, 0.25
 WORLDS = worlds()

@@ -8,7 +8,7 @@ import pytest
 from shell import refused, run
 
 import treebound as tb
-from treebound.classifier.referring import ReferringClassifier
+from treebound.estimators.referring import ReferringClassifier
 from treebound.pruning import BoundPruner
 
 

@@ -16,7 +16,7 @@ import treebound as tb
 
 def test_predict_answers_as_the_classifier_does_whatever_the_chunks(model, table, capsys):
     classifier = tb.BoundTreeClassifier.load(model)
-    frame = tb.datasets.read_table(str(table), target="label").frame
+    frame = tb.study.datasets.read_table(str(table), target="label").frame
     expected = classifier.predict(frame)
     for rows in ("7", "1000"):
         code, out, _ = run(capsys, "predict", model, table, "--proba", "--chunk-rows", rows)

@@ -13,10 +13,10 @@ import pytest
 from shell import refused, run
 
 import treebound as tb
-from treebound.classifier.progress import ProgressLines
 from treebound.cli import training
 from treebound.data.files import Source
 from treebound.data.schema import Schema
+from treebound.estimators.progress import ProgressLines
 from treebound.growing import Progress
 
 pytest.importorskip("pyarrow.dataset")

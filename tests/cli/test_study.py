@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "study"))
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
 import stand_ins
 
-from treebound.bench.results import Results
-from treebound.bench.samples import BUNDLED
-from treebound.bench.store import Store
 from treebound.cli import main
+from treebound.study.results import Results
+from treebound.study.samples import BUNDLED
+from treebound.study.store import Store
 
 
 def treebound(*words):
@@ -128,7 +128,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys, begun):
                 pass
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("treebound.bench.run", stopped)
+    monkeypatch.setattr("treebound.study.run", stopped)
     assert treebound("bench", "--store", path) == 130
     said = " ".join(capsys.readouterr().err.split())
     assert said.startswith("treebound: stopped.")
@@ -140,7 +140,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys, begun):
 def test_tables_fit_the_terminal_in_pieces(width):
     from rich.console import Console
 
-    from treebound.bench.sheets import Cell, Sheet, print_sheet
+    from treebound.study.sheets import Cell, Sheet, print_sheet
 
     names = ["Bound", "Bound, Gini", "CC-CV, sklearn", "CC-CV", "Pessimistic", "MDL", "Unpruned",
              "Unpruned, sklearn", "Oracle"]  # fmt: skip

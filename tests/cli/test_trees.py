@@ -201,7 +201,7 @@ def test_the_shell_lists_all_pruners_and_sizes():
     from typing import get_args
 
     from treebound import pruning
-    from treebound._choices import Size
+    from treebound._utils.choices import Size
     from treebound.pruning.weight import RULES
 
     exported = {name for name in pruning.__all__ if name.endswith("Pruner")} - {"Pruner"}
@@ -233,7 +233,7 @@ def test_ctrl_c_in_the_folds_keeps_the_tree(table, tmp_path, monkeypatch, capsys
     def stopped(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("treebound.classifier.fitting.cross_validated", stopped)
+    monkeypatch.setattr("treebound.estimators.fitting.cross_validated", stopped)
     path, page = tmp_path / "m.json", tmp_path / "p.html"
     argv = ["fit", table, "--target", "label", "--cv", "3", "-o", path, "--page", page]
     code, _, err = run(capsys, *argv)

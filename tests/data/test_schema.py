@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from treebound import Landscape
 from treebound.data import Column, landscape_of
 from treebound.data.schema import Layout
-from treebound.datasets import Schema, SchemaError, read_schema
+from treebound.study.datasets import Schema, SchemaError, read_schema
 
 TEXT = """
 target = "label"

@@ -10,8 +10,8 @@ from treebound.data import Column, Sample
 from treebound.data.files import Source, read_raw
 from treebound.data.frames import read_table as read_frame
 from treebound.data.targets import Labels, learn_classes
-from treebound.datasets import Schema, read_table
-from treebound.datasets.reading import frame_of
+from treebound.study.datasets import Schema, read_table
+from treebound.study.datasets.reading import frame_of
 
 TEXT = """x,colour,size,flag,y
 1.5,red,small,true,b

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from slow_reader import slow_column, slow_columns
 from support import column_of
 
-from treebound import datasets
 from treebound.data import text
 from treebound.data.text import text_tables
-from treebound.datasets import Schema, read_table
+from treebound.study import datasets
+from treebound.study.datasets import Schema, read_table
 
 
 def columns(payload: bytes, rows: int | None = None) -> dict[str, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from treebound._validation import InWords, as_int, invalid
+from treebound._utils.validation import InWords, as_int, invalid
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 

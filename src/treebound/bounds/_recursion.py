@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import comb, factorial
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.bounds.counting import stirling, stirling_at_most
 from treebound.bounds.splits import (
     Features,

@@ -49,7 +49,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.bounds import _sums
 from treebound.bounds._cache import SizedCache, from_below
 from treebound.bounds._closed import log_closed_growth

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import as_int
+from treebound._utils.validation import as_int
 
 IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.float64]

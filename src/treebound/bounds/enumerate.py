@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound._validation import InWords, as_int, invalid
+from treebound._utils.validation import InWords, as_int, invalid
 from treebound.bounds._checks import check_shape
 from treebound.shapes import TreeShape
 

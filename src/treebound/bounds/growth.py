@@ -24,7 +24,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import OneOf, as_int, check, invalid
+from treebound._utils.validation import OneOf, as_int, check, invalid
 from treebound.bounds._checks import check_landscape, check_shape, check_size
 from treebound.bounds._closed import (
     log_all_labellings,

@@ -34,7 +34,7 @@ from math import comb, prod
 from types import MappingProxyType
 from typing import NamedTuple
 
-from treebound._validation import OneOf, as_int, check, invalid
+from treebound._utils.validation import OneOf, as_int, check, invalid
 from treebound.bounds._checks import check_landscape, check_shape, check_size
 from treebound.bounds._recursion import (
     Recursion,

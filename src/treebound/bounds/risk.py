@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.bounds._checks import check_size
 
 ERROR_PRIOR = 2.0**-10.5

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-from treebound._validation import as_int
+from treebound._utils.validation import as_int
 from treebound.bounds._checks import check_landscape, check_size
 from treebound.bounds.counting import splits_of_size
 from treebound.bounds.splits import (

@@ -24,8 +24,8 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound._extras import require
-from treebound._validation import InWords, as_int, invalid
+from treebound._utils.extras import require
+from treebound._utils.validation import InWords, as_int, invalid
 from treebound.bounds.enumerate import column_tests, rows_of
 from treebound.bounds.stumps import real_stump_partitions
 

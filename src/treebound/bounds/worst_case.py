@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import as_int
+from treebound._utils.validation import as_int
 from treebound.bounds._checks import check_landscape, check_shape
 from treebound.bounds.counting import stirling
 from treebound.bounds.enumerate import column_tests, count_masks, growth_masks

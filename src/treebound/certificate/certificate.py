@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._choices import CertificateKind
-from treebound._validation import Constraint, Number, Whole, check
+from treebound._utils.choices import CertificateKind
+from treebound._utils.validation import Constraint, Number, Whole, check
 from treebound.bounds.risk import binomial_upper
 from treebound.pruning.path import count
 from treebound.tree.model import Tree, rows_at_rest

@@ -8,7 +8,7 @@ from functools import partial
 from math import log
 from typing import Any
 
-from treebound._validation import Whole, check, invalid
+from treebound._utils.validation import Whole, check, invalid
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import DRAWN_APART, Assumption, Certificate
 from treebound.certificate.prior import CertifiedTree, PriorProof
@@ -137,7 +137,7 @@ class Frontier(Sequence[CertifiedTree]):
         ax : matplotlib axes, optional
             Where to draw.
         """
-        from treebound._extras import require
+        from treebound._utils.extras import require
 
         pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a frontier")
         ax = pyplot.subplots()[1] if ax is None else ax

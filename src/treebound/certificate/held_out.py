@@ -18,7 +18,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._choices import CertificateKind, Unknown
+from treebound._utils.choices import CertificateKind, Unknown
 from treebound.bounds.risk import risk_upper
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import (

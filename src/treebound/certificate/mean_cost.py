@@ -16,7 +16,7 @@ from math import log
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound._validation import Number, check, invalid
+from treebound._utils.validation import Number, check, invalid
 from treebound.certificate.certificate import DELTA
 
 _LARGEST = 0.9

@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound._validation import Constraint, Number, check, invalid
+from treebound._utils.validation import Constraint, Number, check, invalid
 
 # Bets as shares of the largest one that is allowed.
 BETS = np.geomspace(0.01, 0.9, 12)

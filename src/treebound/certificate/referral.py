@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Number, check
+from treebound._utils.validation import Number, check
 from treebound.certificate.certificate import DELTA
 from treebound.certificate.monitor import Monitor, error_monitor
 from treebound.certificate.prior import CertifiedTree, PriorProof, limit, log_labels

@@ -10,7 +10,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Whole, check, invalid
+from treebound._utils.validation import Whole, check, invalid
 from treebound.bounds.compression import log_message_weight
 from treebound.bounds.risk import risk_upper
 from treebound.certificate.by_class import GHOST, by_class_training, inverted

@@ -10,10 +10,10 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from rich.table import Table
 
-from treebound import datasets
 from treebound.cli.app import app, console, examples, fail
 from treebound.cli.output import print_result
-from treebound.datasets import DatasetError, DatasetInfo, sources
+from treebound.study import datasets
+from treebound.study.datasets import DatasetError, DatasetInfo, sources
 
 data_app = App(
     name="data",

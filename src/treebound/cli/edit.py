@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.cli.app import command
 from treebound.cli.options import Data, FileOptions, Force, Model, Output, Switch, Target
 from treebound.cli.output import check_output, print_message, print_result
 
 if TYPE_CHECKING:
-    from treebound.model import Model as FittedModel
+    from treebound.model.model import Model as FittedModel
 
 
 @command(
@@ -57,7 +57,7 @@ def edit(
     browser
         Open the page in the browser.
     """
-    from treebound._extras import require
+    from treebound._utils.extras import require
     from treebound.cli.models import labelled_rows, loaded_model
     from treebound.cli.weighting import WeightOptions
     from treebound.edit import Editor

@@ -16,7 +16,7 @@ from treebound.cli.weighting import Numbers
 if TYPE_CHECKING:
     from treebound.certificate import Certificate
     from treebound.certificate.referral import Referral
-    from treebound.model import Model as FittedModel
+    from treebound.model.model import Model as FittedModel
 
 _MOST_CLASSES = 12  # in a confusion matrix
 _MOST_PAIRS = 12  # of classes, if that is too large
@@ -124,7 +124,7 @@ def certify(
     """
     from treebound.cli.models import labelled_rows, loaded_model, one_leaf, tested_rows
     from treebound.cli.weighting import by_class
-    from treebound.promises import certify_cost
+    from treebound.model.guarantees import certify_cost
 
     loaded = loaded_model(model, data)
     if loaded.referral is not None:

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from treebound._choices import CertificateKind, Criterion, PrunerName, Size, Thresholds, Unknown
-from treebound._validation import invalid
+from treebound._utils.choices import (
+    CertificateKind,
+    Criterion,
+    PrunerName,
+    Size,
+    Thresholds,
+    Unknown,
+)
+from treebound._utils.validation import invalid
 from treebound.cli.app import command
 from treebound.cli.options import (
     Data,
@@ -31,8 +38,8 @@ from treebound.cli.weighting import WeightOptions
 
 if TYPE_CHECKING:
     from treebound.data import Sample
-    from treebound.model import Model as FittedModel
-    from treebound.parameters import FitParameters
+    from treebound.model.model import Model as FittedModel
+    from treebound.model.parameters import FitParameters
 
 PruningAgain = Literal[PrunerName, "log-loss"]
 Pruning = Literal[PruningAgain, "none"]
@@ -95,7 +102,7 @@ class TreeOptions:
 
     def parameters(self, **others: Any) -> FitParameters:
         """The parameters of the library, checked before a table is read."""
-        from treebound.parameters import FitParameters
+        from treebound.model.parameters import FitParameters
 
         own = {**vars(self), **others}
         signs, order = _signs(own.pop("monotone")), own["class_order"]
@@ -231,7 +238,7 @@ def fit(
 
 def _referring(model: FittedModel, risks: Sequence[float]) -> list[FittedModel]:
     """A model for each risk that it promises, and the promises printed."""
-    from treebound.promises import refer
+    from treebound.model.guarantees import refer
 
     models = refer(model, list(risks))
     for own in models:
@@ -271,8 +278,8 @@ def _cross_validated(
     parameters: FitParameters, sample: Sample, model: FittedModel, k: int, quiet: bool
 ) -> str:
     """Cross-validate and print the result; the share of errors."""
-    from treebound.classifier.fitting import cross_validated
     from treebound.cli.models import constant_error, percent
+    from treebound.estimators.fitting import cross_validated
     from treebound.show.quality import quality_line
     from treebound.show.words import counted
 
@@ -325,7 +332,7 @@ def prune(
         Where to write the pruned model; without it the tree is printed.
     """
     from treebound.cli.models import labelled_rows, loaded_model, summary, write_model
-    from treebound.verbs import prune as prune_model
+    from treebound.estimators.verbs import prune as prune_model
 
     check_output(output, "model", reads=[model, data, options.schema], force=force)
     loaded = loaded_model(model, data)

@@ -13,7 +13,7 @@ from treebound.cli.output import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
 from treebound.model import Model
-from treebound.model_rows import Tested
+from treebound.model.rows import Tested
 from treebound.show.words import rules_in_words
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def tested_rows(
     """Labelled rows, counted at the nodes of a model batch by batch, or in their database."""
     if is_database(paths[0]):
         from treebound.cli.options import no_target
-        from treebound.sql import tested as tested_there
+        from treebound.engines.sql import tested as tested_there
 
         refuse_file_options(options, paths[1:])
         with relation_of(paths[0]) as relation:

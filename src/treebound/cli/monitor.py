@@ -12,7 +12,7 @@ from treebound.cli.output import check_output, print_result
 if TYPE_CHECKING:
     from treebound.certificate.monitor import Monitor
     from treebound.data.frames import Table
-    from treebound.model import Model as FittedModel
+    from treebound.model.model import Model as FittedModel
 
 ALARM = 3
 _POINTS = 200  # of the plot
@@ -51,7 +51,7 @@ def monitor(
     plot
         Where to draw the evidence (PNG, SVG or PDF).
     """
-    from treebound._files import write_text
+    from treebound._utils.files import write_text
     from treebound.cli.models import loaded_model
 
     reads = [model, data, options.schema]
@@ -75,7 +75,7 @@ def monitor(
 def _fresh(model: FittedModel, labels: bool, alpha: float) -> Monitor:
     """A monitor of what the model promises."""
     if not labels:
-        from treebound.promises import monitor_leaves
+        from treebound.model.guarantees import monitor_leaves
 
         return monitor_leaves(model, alpha)
     if model.referral is not None:
@@ -155,7 +155,7 @@ def _draw(evidence: list[list[float]], watched: Monitor, path: Path) -> None:
     """The log evidence against the limits, of the six with the most, and where it is an alarm."""
     from math import log
 
-    from treebound._extras import require
+    from treebound._utils.extras import require
 
     pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a monitor")
     figure, ax = pyplot.subplots(layout="constrained")

@@ -11,13 +11,13 @@ from urllib.parse import parse_qs
 
 from cyclopts import Group, Parameter
 
-from treebound._extras import require
-from treebound._validation import invalid
+from treebound._utils.extras import require
+from treebound._utils.validation import invalid
 
 if TYPE_CHECKING:
     from treebound.data import Column
     from treebound.data.schema import Layout, Schema
-    from treebound.model import Model as FittedModel
+    from treebound.model.model import Model as FittedModel
 
 _TABLE = "A CSV or Parquet file, or '-' for one on standard input."
 _MODEL = "A model that 'treebound fit' wrote, or '-' for one on standard input."
@@ -239,7 +239,7 @@ def nodes_of(model: FittedModel, relation: Any, chunk_rows: int) -> Iterator[tup
     """Tables of rows with the nodes that they reach, some rows at a time."""
     import pyarrow
 
-    from treebound.sql import with_answers
+    from treebound.engines.sql import with_answers
 
     for batch in with_answers(model, relation, "node").to_arrow_reader(chunk_rows):
         rows = pyarrow.Table.from_batches([batch])

@@ -18,7 +18,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from treebound._files import check_writable, is_special, write_bytes
+from treebound._utils.files import check_writable, is_special, write_bytes
 from treebound.cli.app import console
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from json import dumps
 from typing import TYPE_CHECKING
 
-from treebound._validation import as_int, invalid
+from treebound._utils.validation import as_int, invalid
 from treebound.cli.app import command, console
 from treebound.cli.options import (
     Data,

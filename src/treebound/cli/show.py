@@ -12,7 +12,7 @@ from treebound.cli.models import loaded_model
 from treebound.cli.options import Force, Model, Output
 from treebound.cli.output import check_output, write_result
 from treebound.exchange import Exports
-from treebound.model import Model as FittedModel
+from treebound.model.model import Model as FittedModel
 from treebound.show import Forms
 
 # Every form that the classifier has as a method, and the pictures.

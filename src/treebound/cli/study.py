@@ -16,7 +16,7 @@ from treebound.cli.options import Force, Output, Switch
 from treebound.cli.output import check_output, write_result
 
 if TYPE_CHECKING:
-    from treebound.datasets import Schema
+    from treebound.study.datasets import Schema
 
 Words = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
 Format = Literal["terminal", "markdown", "latex", "csv", "html"]
@@ -31,7 +31,7 @@ def run_study(
     models: Words = None,
     draws: int | None = None,
     jobs: int = 1,
-    backend: Literal["local", "dask", "ray"] = "local",
+    backend: Literal["local", "dask"] = "local",
     scheduler: str | None = None,
     timeout: float = 3600.0,
     store: Path = Path("results.sqlite"),
@@ -62,7 +62,7 @@ def run_study(
     backend
         Where the work is done.
     scheduler
-        Address of a dask scheduler or ray cluster; without one, a local cluster is started.
+        Address of a Dask scheduler; without one, a local cluster is started.
     timeout
         Seconds after which a model is stopped; its result is then an error.
     store
@@ -72,8 +72,8 @@ def run_study(
     yes
         Do not ask whether inferred types are right.
     """
-    from treebound.bench import run
-    from treebound.bench.display import Display
+    from treebound.study import run
+    from treebound.study.display import Display
 
     with _stopped_by_hand(store), Display(console) as display:
         added = run(
@@ -149,10 +149,10 @@ def report(
     output
         File to write; by default the standard output (the page: report.html).
     """
-    from treebound.bench.page import page
-    from treebound.bench.results import Results
-    from treebound.bench.sheets import as_csv, as_latex, as_markdown, as_text, print_sheet
-    from treebound.bench.summaries import TABLES, sheets_of
+    from treebound.study.page import page
+    from treebound.study.results import Results
+    from treebound.study.sheets import as_csv, as_latex, as_markdown, as_text, print_sheet
+    from treebound.study.summaries import TABLES, sheets_of
 
     if form == "html":
         output = output or Path("report.html")

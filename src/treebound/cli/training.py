@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.cli.app import command
 from treebound.cli.options import (
     Data,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from treebound.data.files import RawTable
     from treebound.data.findings import Finding
     from treebound.model import Model
-    from treebound.parameters import FitParameters
+    from treebound.model.parameters import FitParameters
 
 # A table in memory takes a few times the size of its file.
 _TIMES_IN_MEMORY = 6
@@ -189,7 +189,7 @@ class Training:
         return self._in_memory(parameters)
 
     def _in_database(self, parameters: FitParameters) -> Model:
-        from treebound.classifier.not_in_memory import fit_elsewhere
+        from treebound.estimators.not_in_memory import fit_elsewhere
 
         weights, options = self.weights, self.options
         by_label = weights.costs or (weights.class_weight and not weights.balanced)
@@ -209,9 +209,9 @@ class Training:
             return fit_elsewhere(parameters, relation, schema.target, weight, columns)
 
     def _in_batches(self, parameters: FitParameters) -> Model:
-        from treebound.classifier.not_in_memory import fit_elsewhere
-        from treebound.classifier.progress import ProgressLines, Watch
         from treebound.data.files import Source
+        from treebound.estimators.not_in_memory import fit_elsewhere
+        from treebound.estimators.progress import ProgressLines, Watch
 
         if self.folds is not None:
             raise ValueError("A table that is read batch by batch cannot be cross-validated.")
@@ -244,8 +244,8 @@ class Training:
     def _in_memory(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample]:
         """Read the whole table, print what is suspicious, and fit."""
         from treebound.certificate.row_record import RowRecord
-        from treebound.classifier.fitting import fit_sample, fit_table
         from treebound.data import Sample
+        from treebound.estimators.fitting import fit_sample, fit_table
 
         with progress(f"reading {self.paths[0]}", self.quiet):
             table = read_training(self.paths, self.options, self.target)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from treebound._validation import Number, invalid
+from treebound._utils.validation import Number, invalid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from treebound.data.frames import Table
     from treebound.model import Model
-    from treebound.parameters import FitParameters
+    from treebound.model.parameters import FitParameters
 
 Numbers = Annotated[tuple[str, ...], Parameter(negative="")]
 
@@ -93,7 +93,7 @@ class WeightOptions:
     def promised(self, model: Model) -> Iterator[str]:
         """The limit on the mean cost, if errors differ in cost and rows promise it."""
         if self.costs and (model.proof is not None or model.held_out_counts() is not None):
-            from treebound.promises import certify_cost
+            from treebound.model.guarantees import certify_cost
 
             yield str(certify_cost(model, costs=by_class(self.costs, model.classes.tolist())))
 

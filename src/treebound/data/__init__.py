@@ -1,6 +1,6 @@
 """Tables to samples: the only place where values are read, typed and checked."""
 
-from treebound._choices import Unknown
+from treebound._utils.choices import Unknown
 from treebound.data.columns import Column, Kind, landscape_of
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.matrix import Matrix

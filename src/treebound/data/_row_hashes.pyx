@@ -33,7 +33,7 @@ cdef extern from *:
     #include <stddef.h>
     #include <stdint.h>
     #include <string.h>
-    #include "_processor.h"
+    #include "processor.h"
 
     /* The bits of a number: one zero and one NaN. */
     static inline uint64_t bits_of(double value)

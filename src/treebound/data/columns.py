@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.landscape import Landscape
 
 Kind = Literal["real", "ordinal", "nominal"]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._choices import Unknown
-from treebound._validation import invalid
+from treebound._utils.choices import Unknown
+from treebound._utils.validation import invalid
 from treebound.data.columns import Column, Kind, place_of
 from treebound.data.frames import Table, read_table
 from treebound.data.matrix import Matrix

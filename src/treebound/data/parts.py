@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treebound._choices import Unknown
+from treebound._utils.choices import Unknown
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.folds import LeftOut
 from treebound.data.frames import Table

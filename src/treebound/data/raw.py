@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.data._factorize import factorize_objects
 
 # Type of the values of a column; "empty" when every value is missing.

@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._choices import Unknown
-from treebound._validation import InWords, invalid
+from treebound._utils.choices import Unknown
+from treebound._utils.validation import InWords, invalid
 from treebound.data.columns import Column
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table

@@ -76,7 +76,7 @@ class Schema:
 
     Examples
     --------
-    >>> from treebound.datasets import Schema
+    >>> from treebound.study.datasets import Schema
     >>> schema = Schema.from_toml('''
     ... target = "label"
     ... [columns]

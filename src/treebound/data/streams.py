@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from treebound._validation import said_of
+from treebound._utils.validation import said_of
 from treebound.data.folds import LeftOut
 from treebound.data.frames import Table, read_columns
 from treebound.data.learned import (
@@ -121,11 +121,6 @@ def open_stream(X: Any) -> Batches | None:
     return DatasetBatches(X)
 
 
-def is_on_ray(X: Any) -> bool:
-    """Whether a table is a dataset of Ray."""
-    return type(X).__module__.startswith("ray.data.")
-
-
 def is_on_dask(X: Any) -> bool:
     """Whether a table is a collection of Dask."""
     return hasattr(type(X), "dask")  # that of X itself would be made of all its tasks
@@ -140,7 +135,7 @@ def in_database(X: Any) -> bool:
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.LazyFrame):
             return not (frame.implementation.is_polars() or frame.implementation.is_dask())
-    return module.startswith("treebound.sql.")
+    return module.startswith("treebound.engines.sql.")
 
 
 class TableStream:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 
 # Sums of weights outside this range lose precision.
 _LEAST, _MOST = 1e-300, 2.0**52

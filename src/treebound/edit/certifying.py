@@ -12,7 +12,8 @@ from dataclasses import replace
 from treebound.certificate.held_out import HeldOut
 from treebound.certificate.prior import Prior
 from treebound.edit.rows import EditedRows
-from treebound.model import Model, row_counts
+from treebound.model import Model
+from treebound.model.model import row_counts
 from treebound.tree import Tree
 
 _HINT = "Hint: certify the edited tree with rows that took no part."

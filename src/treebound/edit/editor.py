@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from treebound._validation import Whole, check, invalid
+from treebound._utils.validation import Whole, check, invalid
 from treebound.edit.candidates import EditedTrees
 from treebound.edit.certifying import Certifier
 from treebound.edit.figures import costs_of, figures_of, usual_answers
@@ -18,7 +18,7 @@ from treebound.edit.rows import read_rows, with_categories
 from treebound.edit.shown import ShownTree
 from treebound.edit.steps import State, Step, Steps
 from treebound.model import Model
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.show.words import counted
 from treebound.tree import Tree
 from treebound.tree.parsing import column_named, parse_split

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from treebound._html import assembled
+from treebound._utils.html import assembled
 from treebound.data import Column, Sample
 from treebound.edit.candidates import Candidate
 from treebound.edit.editor import Editor
@@ -21,7 +21,7 @@ from treebound.edit.places import node_at, where
 from treebound.edit.steps import Step
 from treebound.exchange import dumps
 from treebound.model import Model
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.show import to_html
 from treebound.show.distributions import histogram
 from treebound.show.report_data import report_data

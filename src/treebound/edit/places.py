@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from treebound._choices import Unknown
-from treebound._validation import Whole, invalid
+from treebound._utils.choices import Unknown
+from treebound._utils.validation import Whole, invalid
 from treebound.show.words import answer
 from treebound.tree import Tree
 from treebound.tree.split import one_line, split_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.certificate.held_out import LabelledRows, draw_apart
 from treebound.certificate.row_record import Role, RowRecord
 from treebound.data import Sample, learn_matrix

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from treebound._extras import require
+from treebound._utils.extras import require
 from treebound.edit.page import EditorPage
 
 _HOST = "127.0.0.1"

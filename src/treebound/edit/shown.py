@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.edit.candidates import EditedTrees, NodeRows
 from treebound.edit.figures import Figures, as_frame
 from treebound.edit.places import node_at, path_of, question, where

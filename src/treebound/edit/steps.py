@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treebound._files import write_text
+from treebound._utils.files import write_text
 from treebound.edit.figures import Figures
 from treebound.model import Model
 from treebound.tree import Tree

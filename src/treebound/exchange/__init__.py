@@ -10,7 +10,7 @@ from treebound.exchange.onnx_model import to_onnx
 from treebound.exchange.python_code import to_python
 from treebound.exchange.sklearn_tree import from_sklearn, to_sklearn
 from treebound.exchange.sql_code import to_sql
-from treebound.model_methods import as_method
+from treebound.model.methods import as_method
 
 __all__ = [
     "Exports",

@@ -14,11 +14,11 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._files import atomic_write
+from treebound._utils.files import atomic_write
 from treebound.data.raw import is_missing
 from treebound.data.streams import until_settled
 from treebound.model import Model
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 
 if TYPE_CHECKING:
     import pyarrow as pa

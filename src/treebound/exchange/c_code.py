@@ -6,10 +6,10 @@ import math
 import re
 from typing import Any
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.exchange import code
 from treebound.model import Model
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.tree.split import Split, plain
 
 _KEYWORDS = """

@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from treebound._choices import Unknown
-from treebound._validation import OneOf, check
+from treebound._utils.choices import Unknown
+from treebound._utils.validation import OneOf, check
 from treebound.data import Column
 from treebound.model import Model
 from treebound.tree import Tree

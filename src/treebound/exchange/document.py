@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
 from msgspec.json import schema
 
-from treebound._choices import Size, Unknown
+from treebound._utils.choices import Size, Unknown
 from treebound.certificate.row_record import Role
 from treebound.data.columns import Kind
 from treebound.tree.smoothing import NamedSmoothing

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import InWords, invalid
+from treebound._utils.validation import InWords, invalid
 from treebound.data import Column, Sample
 from treebound.data.frames import Table, read_table
 from treebound.data.raw import RawColumn

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from treebound.data import Column
 from treebound.data.raw import MISSING, UNKNOWN
 from treebound.exchange.imports import preorder
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.tree.model import Tree, arranged
 
 

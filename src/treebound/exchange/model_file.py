@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._files import write_text
-from treebound._versions import __version__
+from treebound._utils.files import write_text
+from treebound._utils.versions import __version__
 from treebound.certificate import Frontier
 from treebound.certificate.held_out import HeldOut, counts_at
 from treebound.certificate.prior import CertifiedTree, PriorProof
@@ -40,8 +40,8 @@ from treebound.exchange.stored import (
     tree_of,
 )
 from treebound.model import Model
-from treebound.model_methods import as_model
-from treebound.parameters import FitParameters
+from treebound.model.methods import as_model
+from treebound.model.parameters import FitParameters
 from treebound.pruning import PruningPath, PruningResult, WeightChoice
 from treebound.tree import Tree
 

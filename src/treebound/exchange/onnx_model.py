@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treebound._choices import Unknown
-from treebound._extras import require
-from treebound._validation import invalid
+from treebound._utils.choices import Unknown
+from treebound._utils.extras import require
+from treebound._utils.validation import invalid
 from treebound.data import Column
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.tree import Tree
 from treebound.tree.split import splits_of
 

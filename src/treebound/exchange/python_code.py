@@ -7,10 +7,10 @@ import keyword
 import math
 from typing import Any
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.data import Column
 from treebound.exchange import code
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.tree import Tree
 from treebound.tree.split import Split, plain
 

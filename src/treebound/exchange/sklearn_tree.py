@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import InWords, invalid
+from treebound._utils.validation import InWords, invalid
 from treebound.data import Column, Sample
 from treebound.data.frames import Table
 from treebound.data.targets import read_classes
@@ -23,7 +23,7 @@ from treebound.data.weights import class_factors, class_totals, snapped
 from treebound.exchange.imports import bare_tree, float64_threshold
 from treebound.exchange.indicators import Indicators
 from treebound.model import Model
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
 

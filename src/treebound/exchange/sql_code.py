@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from treebound._choices import Unknown
-from treebound._extras import require
-from treebound._validation import OneOf, check
+from treebound._utils.choices import Unknown
+from treebound._utils.extras import require
+from treebound._utils.validation import OneOf, check
 from treebound.data import Column
 from treebound.exchange import code
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.tree import Tree
 from treebound.tree.split import Split, plain
 

@@ -23,7 +23,7 @@ from libc.string cimport memcpy, memmove, memset, strlen
 from treebound.tree._thresholds cimport OBSERVED, Rule, pick
 
 include "layout.pxi"
-include "../_pool.pxi"
+include "../_utils/pool.pxi"
 include "scan.pxi"
 include "sorted.pxi"
 include "bins.pxi"

@@ -42,7 +42,7 @@ cdef struct Extent:
     bint missing
 
 
-cdef extern from "_loops.h":
+cdef extern from "loops.h":
     void cells_of(
         const double* values, Py_ssize_t n, double low, double rate, double top, int32_t* cells
     ) noexcept nogil

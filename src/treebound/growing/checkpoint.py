@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._files import check_writable, write_bytes
+from treebound._utils.files import check_writable, write_bytes
 
 _MAGIC = b"treebound checkpoint "
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._jobs import effective_jobs
+from treebound._utils.jobs import effective_jobs
 from treebound.data import Column, Matrix, Sample
 from treebound.data.columns import KINDS
 from treebound.data.matrix import MatrixPart

@@ -59,7 +59,7 @@ cdef struct Gathered:
     int64_t* weights
 
 
-cdef extern from "_loops.h":
+cdef extern from "loops.h":
     void prefetch(const void* place) noexcept nogil
 
 cdef enum:

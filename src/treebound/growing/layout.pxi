@@ -259,7 +259,7 @@ cdef inline bint keeps_order(
 # -- the criterion ---------------------------------------------------------------------------
 
 
-cdef extern from "_criteria.h":
+cdef extern from "criteria.h":
     int128_t squared(int128_t count) noexcept nogil  # a macro: of the type of its argument
     double square "squared"(double count) noexcept nogil
     double c_log_c(double count) noexcept nogil

@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass, fields
 from math import ceil
 from typing import Any, Self, get_args
 
-from treebound._choices import Criterion, GrowthOrder, Thresholds
-from treebound._validation import (
+from treebound._utils.choices import Criterion, GrowthOrder, Thresholds
+from treebound._utils.validation import (
     Jobs,
     Number,
     OneOf,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.data import Column
 from treebound.data.columns import place_of
 from treebound.growing.options import GROWING_RULES, GrowOptions

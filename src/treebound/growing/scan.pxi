@@ -62,7 +62,7 @@ cdef inline bint beats(
     )
 
 
-cdef extern from "_loops.h":
+cdef extern from "loops.h":
     enum:
         SCREENED
     int rows_above(

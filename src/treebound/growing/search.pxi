@@ -69,7 +69,7 @@ cdef struct Finder:
     bint failed            # memory ran out
 
 
-cdef extern from "_loops.h":
+cdef extern from "loops.h":
     double greatest(const double* values, Py_ssize_t n) noexcept nogil
     void gini_of_pairs(
         const double* a, const double* b, Py_ssize_t n, double all_a, double all_b,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from treebound._choices import PrunerName
-from treebound._validation import invalid
+from treebound._utils.choices import PrunerName
+from treebound._utils.validation import invalid
 from treebound.pruning.base import BasePruner, Pruner, PruningResult
 from treebound.pruning.bottom_up import (
     MDLPruner,

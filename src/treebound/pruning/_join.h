@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "_processor.h"
+#include "processor.h"
 
 /* Lower `out` to `base + curve` where that is less. */
 FOR_THIS_PROCESSOR

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from treebound._validation import Parameters, check, invalid
+from treebound._utils.validation import Parameters, check, invalid
 from treebound.data import Sample
 from treebound.data.folds import LeftOut
 from treebound.pruning.path import PruningPath

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
-from treebound._validation import Number, OneOf, Whole, parameter, with_parameters
+from treebound._utils.validation import Number, OneOf, Whole, parameter, with_parameters
 from treebound.bounds.risk import binomial_rates
 from treebound.data import Sample
 from treebound.data.folds import held_out

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._jobs import effective_jobs
-from treebound._validation import (
+from treebound._utils.jobs import effective_jobs
+from treebound._utils.validation import (
     Flag,
     Folds,
     Jobs,

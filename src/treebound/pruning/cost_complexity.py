@@ -8,8 +8,8 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._choices import Criterion
-from treebound._validation import Folds, Number, OneOf, Whole, parameter, with_parameters
+from treebound._utils.choices import Criterion
+from treebound._utils.validation import Folds, Number, OneOf, Whole, parameter, with_parameters
 from treebound.data import Sample
 from treebound.data.folds import Splitter
 from treebound.pruning.base import BasePruner, Grow, PruningResult, Rows

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.data.weights import heaviest, scaled_to_effective
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import probabilities

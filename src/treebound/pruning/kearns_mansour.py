@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Folds, Number, OneOf, Whole, parameter, with_parameters
+from treebound._utils.validation import Folds, Number, OneOf, Whole, parameter, with_parameters
 from treebound.bounds import log_growth
 from treebound.data import Sample, landscape_of
 from treebound.data.folds import Splitter

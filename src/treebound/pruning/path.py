@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
-from treebound._extras import require
-from treebound._validation import Whole, check, invalid
+from treebound._utils.extras import require
+from treebound._utils.validation import Whole, check, invalid
 from treebound.tree.model import Tree, nodes_left
 
 Floats = NDArray[np.float64]

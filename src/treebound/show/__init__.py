@@ -1,6 +1,6 @@
 """Text, rules, figures and pages of trees."""
 
-from treebound.model_methods import as_method
+from treebound.model.methods import as_method
 from treebound.show.as_dot import to_dot
 from treebound.show.as_html import to_html
 from treebound.show.as_latex import to_latex

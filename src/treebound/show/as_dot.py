@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.show.colours import fill_of
 from treebound.show.layout import visible
 from treebound.show.words import answer, node_lines

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from treebound._files import write_text
-from treebound._html import assembled
-from treebound._validation import invalid
-from treebound.model_methods import as_model
+from treebound._utils.files import write_text
+from treebound._utils.html import assembled
+from treebound._utils.validation import invalid
+from treebound.model.methods import as_model
 from treebound.show.report_data import report_data
 from treebound.tree.split import one_line
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
 from treebound.show.words import answer, node_lines, typeset

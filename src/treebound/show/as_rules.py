@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from treebound._choices import Unknown
-from treebound._extras import require
+from treebound._utils.choices import Unknown
+from treebound._utils.extras import require
 from treebound.data import Column
 from treebound.data.raw import is_missing
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
 from treebound.tree.split import Split, plain, splits_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.show.words import answer, class_and_counts, node_lines, tree_in_words
 from treebound.tree.split import one_line, split_of
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._extras import require
+from treebound._utils.extras import require
 from treebound.data.sample import same_length
 from treebound.data.targets import learn_classes, read_classes
 from treebound.model import Model
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.show.as_rules import Region, to_rules
 from treebound.show.figure import TreeDisplay
 from treebound.show.words import counted

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from treebound._choices import Unknown
+from treebound._utils.choices import Unknown
 from treebound.data.raw import MISSING, UNKNOWN
 from treebound.show.as_rules import Region, ends
 from treebound.tree import Tree

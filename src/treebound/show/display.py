@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from treebound._extras import require
+from treebound._utils.extras import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treebound._extras import require
+from treebound._utils.extras import require
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.distributions import Distribution
 from treebound.tree import Tree

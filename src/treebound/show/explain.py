@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from treebound._choices import Unknown
+from treebound._utils.choices import Unknown
 from treebound.data import Column
 from treebound.data.frames import Table, read_row
 from treebound.data.raw import MISSING, UNKNOWN, RawColumn
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.show.as_rules import Region
 from treebound.show.counterfactual import Cell, Grid, least_change
 from treebound.show.words import answer, count, number

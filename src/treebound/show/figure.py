@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._extras import require
-from treebound._validation import Whole, check
+from treebound._utils.extras import require
+from treebound._utils.validation import Whole, check
 from treebound.data import Sample
 from treebound.model import Model
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.show.distributions import Distribution, distributions
 from treebound.show.drawing import BAR, LINE, PAD, PLOT, PLOT_WIDTH, Box, Page, text_width, wrapped
 from treebound.show.layout import tidy, visible

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treebound._extras import require
+from treebound._utils.extras import require
 from treebound.model import Model
-from treebound.model_methods import as_model
+from treebound.model.methods import as_model
 from treebound.pruning import PruningPath, WeightChoice
 from treebound.show.display import CHOSEN, LINE, Display
 from treebound.show.words import count, counted

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._extras import require
+from treebound._utils.extras import require
 from treebound.show.display import CHOSEN, LINE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from treebound.model import Model
-    from treebound.model_rows import Tested
+    from treebound.model.rows import Tested
     from treebound.tree import Tree
 
 _BINS = 10  # of the calibration

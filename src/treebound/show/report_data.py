@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._versions import __version__
+from treebound._utils.versions import __version__
 from treebound.certificate import Certificate
 from treebound.certificate.referral import Referral
 from treebound.data import Column, Sample
 from treebound.model import Model
-from treebound.parameters import FitParameters
+from treebound.model.parameters import FitParameters
 from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
 from treebound.show.quality import confusion, quality_at, quality_words

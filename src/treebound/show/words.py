@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from treebound._validation import Whole, check
+from treebound._utils.validation import Whole, check
 from treebound.growing import GrowOptions
 from treebound.growing.rules import groups_of, places_of
 from treebound.tree.model import Tree

@@ -5,10 +5,10 @@ import numpy as np
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 
 
-cdef extern from "_criteria.h":
+cdef extern from "criteria.h":
     double squared(double share) noexcept nogil
     double c_log_c(double share) noexcept nogil
 

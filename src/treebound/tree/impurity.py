@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._choices import Criterion
+from treebound._utils.choices import Criterion
 from treebound.tree._structure import sums_over_classes
 from treebound.tree.model import Tree
 

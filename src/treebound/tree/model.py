@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._versions import checked_state, state_with_version
+from treebound._utils.versions import checked_state, state_with_version
 from treebound.data.columns import Column, landscape_of
 from treebound.data.weights import heaviest
 from treebound.landscape import Landscape

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from treebound._validation import invalid
+from treebound._utils.validation import invalid
 from treebound.data import Column
 from treebound.tree.split import SplitTest, one_line
 

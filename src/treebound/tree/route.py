@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._jobs import effective_jobs
-from treebound._validation import invalid
+from treebound._utils.jobs import effective_jobs
+from treebound._utils.validation import invalid
 from treebound.data.matrix import MatrixPart
 from treebound.tree._route import SPLIT, STEP, route, walk
 from treebound.tree._structure import COLUMN

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Number, OneOf, check
+from treebound._utils.validation import Number, OneOf, check
 from treebound.data.weights import snapped
 
 if TYPE_CHECKING:

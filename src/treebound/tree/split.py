@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._choices import Unknown
-from treebound._validation import InWords, OneOf, check, invalid
+from treebound._utils.choices import Unknown
+from treebound._utils.validation import InWords, OneOf, check, invalid
 from treebound.data.columns import Column
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Rows that live elsewhere: on a Dask cluster, in a database."""

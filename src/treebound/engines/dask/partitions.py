@@ -1,0 +1,380 @@
+"""The partitions of a table, many of them in one task.
+
+A task for each of them would cost the scheduler more than small partitions cost the workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treebound._utils.extras import require
+from treebound._utils.validation import invalid
+from treebound.data.learned import PartFacts, nothing_but_rows, some_numbers
+from treebound.data.parts import PartRows, learn_part
+from treebound.data.raw import check_names
+from treebound.data.streams import is_on_dask
+from treebound.engines.dask.waiting import PartitionError, gathered, waited
+
+# Tasks for each thread of the cluster, about.
+_TASKS = 4
+# Columns that no table has.
+_NAMES = {"y": "\0treebound label", "sample_weight": "\0treebound weight"}
+
+
+class Subgraph(NamedTuple):
+    """How a partition is computed: ``graph`` makes the pieces of these keys, of what it needs."""
+
+    keys: list[Any]
+    graph: dict[Any, Any]
+    needs: dict[Any, Any]  # futures, or delayed objects, by their keys
+
+
+# -- on a worker: what a partition is before it is coded -----------------------------------------
+
+
+def in_partition(number: int, function: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
+    """Call a function; an error tells the number of the partition, once."""
+    try:
+        return function(*args, **options)
+    except Exception as error:
+        if str(error).startswith("Partition "):
+            raise
+        if isinstance(error, ValueError | TypeError):
+            raise type(error)(f"Partition {number}: {error}") from error
+        raise PartitionError(
+            f"Partition {number} failed with {type(error).__name__}: {error}"
+        ) from error
+
+
+def _on_group(
+    split: Callable[..., Any],
+    work: Sequence[tuple[int, Subgraph, dict[str, Any]]],
+    use: Callable[..., Any],
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    needs: Sequence[Sequence[Any]],
+) -> Any:
+    """Use what a function gives for some partitions, which are computed one after the other."""
+    from dask.local import get_sync
+
+    def each() -> Iterator[Any]:
+        for (number, part, more), own in zip(work, needs, strict=True):
+            values = {
+                key: (partial(same, value),) for key, value in zip(part.needs, own, strict=True)
+            }
+            pieces = in_partition(number, get_sync, part.graph | values, part.keys)
+            yield in_partition(number, function, *split(*pieces), **more)
+
+    return use(each(), *args)
+
+
+def _as_they_are(X: Any, y: Any = None, weight: Any = None) -> tuple[Any, Any, Any]:
+    return X, y, weight
+
+
+def same(value: Any) -> Any:
+    """The value, as the result of a task."""
+    return value
+
+
+def learn(X: Any, y: Any, weight: Any, **options: Any) -> PartFacts:
+    """What rows, labels and weights tell of columns and classes."""
+    if not len(X.columns if hasattr(X, "columns") else X[:1].T):
+        X = nothing_but_rows(len(y))
+    return learn_part(X, y, weight, **options)
+
+
+def numbers(X: Any, _: Any, weight: Any, names: list[str]) -> dict[str, Any]:
+    """Values of some rows."""
+    return some_numbers(X[names], weight, names)
+
+
+# -- by the client -------------------------------------------------------------------------------
+
+
+class Partitions:
+    """Partitions as delayed objects; ``split`` makes rows, labels and weights of those of one."""
+
+    def __init__(
+        self, client: Any, pieces: Sequence[Sequence[Any]], split: Callable[..., Any] = _as_they_are
+    ) -> None:
+        self.client = client  # None: the local scheduler
+        self._parts = self._lazy = _subgraphs(pieces)
+        self._split = split
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def keep(self, numbers: Sequence[int]) -> None:
+        """Keep some partitions on the workers until they are released; they are read once."""
+        self._parts = list(self._lazy)
+        for k in numbers if self.client is not None else ():
+            pieces = self.client.persist(_pieces(self._lazy[k]))
+            self._parts[k] = _own_graph(pieces, _merged(pieces))
+
+    def release(self) -> None:
+        """Keep nothing any more."""
+        self._parts = self._lazy
+
+    def groups(self, numbers: Sequence[int], least: int = 1) -> list[list[int]]:
+        """Partitions that one task is to compute: of one worker, if they are on workers."""
+        n_threads = sum(self.client.nthreads().values())
+        size = -(-len(numbers) // max(_TASKS * n_threads, least)) if n_threads else 1
+        if size == 1:
+            return [[k] for k in numbers]
+        by_home: dict[Any, list[int]] = {}
+        for k, home in zip(numbers, self._homes(numbers), strict=True):
+            by_home.setdefault(home, []).append(k)
+        return [mine[i : i + size] for mine in by_home.values() for i in range(0, len(mine), size)]
+
+    def _homes(self, numbers: Sequence[int]) -> list[Any]:
+        """The worker that has a partition; its number if it needs tasks that others need too."""
+        futures, homes = dict[int, Any](), dict[int, Any]()
+        for k in numbers:
+            for need in self._parts[k].needs.values():
+                if hasattr(need, "dask"):
+                    homes[k] = k
+                else:
+                    futures.setdefault(k, need)
+        asked = list(futures.values())
+        waited(self.client, asked, lambda i: f"The rows of partition {list(futures)[i]}")
+        held = self.client.who_has(asked) if asked else {}
+        homes |= {k: (*held.get(future.key, ()), "")[0] for k, future in futures.items()}
+        return [homes.get(k, "") for k in numbers]
+
+    def task(
+        self,
+        group: Sequence[int],
+        use: Callable[..., Any],
+        function: Any,
+        *args: Any,
+        first: Sequence[int] | None = None,
+        key: str | None = None,
+    ) -> Any:
+        """A task that uses what a function gives for each of some partitions, in their order.
+
+        The function takes rows, labels and weights; with ``first``, also the number of the first
+        row. ``use`` takes an iterator, and the other arguments.
+        """
+        parts = [self._parts[k] for k in group]
+        if len(parts) == 1:  # what it needs may be made in parallel
+            parts = [_of_tasks(_pieces(parts[0]))]
+        more = [{} if first is None else {"first": first[k]} for k in group]
+        work = [
+            (k, part._replace(needs=dict.fromkeys(part.needs)), own)
+            for k, part, own in zip(group, parts, more, strict=True)
+        ]
+        task = _dask("delayed").delayed(partial(_on_group, self._split, work), pure=False)
+        needs = [list(part.needs.values()) for part in parts]
+        return task(use, function, args, needs, dask_key_name=key)
+
+    def each(
+        self,
+        function: Callable[..., Any],
+        numbers: Sequence[int] | None = None,
+        first: Sequence[int] | None = None,
+    ) -> list[Any]:
+        """What a function of rows, labels and weights gives, by the cluster or here."""
+        numbers = range(len(self)) if numbers is None else numbers
+        if self.client is None:
+            more = [{} if first is None else {"first": first[k]} for k in numbers]
+            return [self._here(k, function, own) for k, own in zip(numbers, more, strict=True)]
+        groups = self.groups(numbers)
+        tasks = [self.task(group, list, function, first=first) for group in groups]
+        futures = self.client.compute(tasks)
+        try:
+            told = gathered(self.client, futures, lambda i: f"The rows of {in_words(groups[i])}")
+        except PartitionError:
+            raise
+        except Exception:
+            for group, future in zip(groups, futures, strict=True):
+                if future.status == "error":
+                    in_partition(group[0], future.result)
+            raise
+        by_number = dict(zip(chain(*groups), chain(*told), strict=True))
+        return [by_number[k] for k in numbers]
+
+    def here(self, read: Callable[..., PartRows]) -> Iterator[PartRows]:
+        """The rows, one partition after the other, by the local scheduler."""
+        first = 0
+        for number in range(len(self)):
+            part: PartRows = self._here(number, read, {"first": first})
+            first += part.n_rows
+            yield part
+
+    def _here(self, number: int, function: Callable[..., Any], options: dict[str, Any]) -> Any:
+        pieces = in_partition(number, _dask("base").compute, *_pieces(self._parts[number]))
+        return in_partition(number, function, *self._split(*pieces), **options)
+
+
+def _subgraphs(pieces: Sequence[Sequence[Any]]) -> list[Subgraph]:
+    """How each partition is made: by itself, unless it needs tasks that others need too."""
+    merged = _merged(list(chain(*pieces)))
+    parts = [_own_graph(own, merged) for own in pieces]
+    users: dict[Any, int] = {}
+    shared = set()
+    for k, part in enumerate(parts):
+        for key in part.graph:
+            if users.setdefault(key, k) != k:
+                shared |= {k, users[key]}
+    return [_of_tasks(pieces[k]) if k in shared else part for k, part in enumerate(parts)]
+
+
+def _merged(pieces: Sequence[Any]) -> dict[Any, Any]:
+    """The tasks of all pieces; none where they are bound to some workers."""
+    graphs = {id(piece.dask): piece.dask for piece in pieces if hasattr(piece, "dask")}.values()
+    layers = [layer for graph in graphs for layer in getattr(graph, "layers", {}).values()]
+    if any(layer.annotations for layer in layers):
+        return {}
+    return {key: task for graph in graphs for key, task in graph.items()}
+
+
+def _own_graph(pieces: Sequence[Any], merged: dict[Any, Any]) -> Subgraph:
+    """All tasks that make some pieces, and futures that they need.
+
+    Where a task is of an unknown form, or is bound to a worker as those of a shuffle, the pieces
+    are made by tasks of the scheduler.
+    """
+    graph, futures, left = {}, {}, [piece.key for piece in pieces]
+    while left:
+        key = left.pop()
+        task: Any = merged.get(key)
+        module = getattr(getattr(task, "func", None), "__module__", None) or ""
+        if hasattr(task, "key") and hasattr(task, "client"):
+            futures[key] = task
+        elif hasattr(task, "dependencies") and not module.startswith("distributed."):
+            graph[key] = task
+            left += task.dependencies - graph.keys()
+        else:
+            return _of_tasks(pieces)
+    return Subgraph([piece.key for piece in pieces], graph, futures)
+
+
+def _of_tasks(pieces: Sequence[Any]) -> Subgraph:
+    """Pieces that are made by tasks of the scheduler."""
+    return Subgraph([piece.key for piece in pieces], {}, {piece.key: piece for piece in pieces})
+
+
+def _pieces(part: Subgraph) -> list[Any]:
+    """The delayed objects of a partition, without the tasks of others."""
+    if not part.graph:
+        return [part.needs[key] for key in part.keys]
+    return [_dask("delayed").Delayed(key, part.graph | part.needs) for key in part.keys]
+
+
+def in_words(group: Sequence[int]) -> str:
+    """The numbers of some partitions."""
+    some = ", ".join(map(str, group[:5])) + (", ..." if len(group) > 5 else "")
+    return f"partition{'s' * (len(group) > 1)} {some}"
+
+
+def _dask(module: str) -> Any:
+    return require(f"dask.{module}", extra="dask", why="A table on Dask")
+
+
+# -- of collections ------------------------------------------------------------------------------
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a Dask DataFrame."""
+    return is_on_dask(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
+
+
+def is_array(X: Any) -> bool:
+    """Whether X is a Dask Array."""
+    return is_on_dask(X) and hasattr(X, "rechunk")
+
+
+def partitions(client: Any, X: Any, y: Any, weight: Any) -> Partitions:
+    """The partitions of what :func:`with_labels` gives."""
+    if isinstance(y, str):
+        split = partial(_apart, label=y, weight=weight)
+        return Partitions(client, [(part,) for part in X.to_delayed()], split)
+    parts = [_delayed(collection) for collection in (X, y, weight) if collection is not None]
+    if len({len(part) for part in parts}) > 1:
+        raise ValueError(
+            "X, y and sample_weight must have the same partitions. Got "
+            f"{', '.join(str(len(part)) for part in parts)} partitions instead. "
+            "Hint: make them from one DataFrame, or rechunk them alike."
+        )
+    return Partitions(client, list(zip(*parts, strict=True)))
+
+
+def with_labels(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """A frame with labels and weights as columns, and their names: each partition is read once.
+
+    Or collections side by side, whose rows go by their place: arrays, and frames where Dask does
+    not know which index each partition has and that are not columns of one frame.
+    """
+    own = {"y": y, "sample_weight": weight}
+    named = {parameter: name for parameter, name in own.items() if not is_on_dask(name)}
+    if not is_frame(X):
+        for parameter, value in named.items():
+            if parameter == "y" or value is not None:
+                raise invalid(parameter, "fit", "a Dask collection beside one", type(value))
+        return X, y, weight
+    check_names("fit", list(X.columns), "the frame (or a Dask collection)", **named)
+    apart = {_NAMES[parameter]: own[parameter] for parameter in own if parameter not in named}
+    if all(_has_rows_of(X, collection) for collection in apart.values()):
+        names = _NAMES | named
+        if not apart:
+            return X, names["y"], names["sample_weight"]
+        try:
+            joined = X.assign(**apart)
+            len(joined.divisions)  # what cannot be joined is told here, not by a task
+            return joined, names["y"], names["sample_weight"]
+        except (ValueError, TypeError, AssertionError, NotImplementedError) as error:
+            raise ValueError(
+                f"Dask cannot join X, y and sample_weight by their index: {error}. Hint: make them "
+                "from one DataFrame."
+            ) from error
+    y, weight = (X[value] if isinstance(value, str) else value for value in own.values())
+    return X.drop(columns=[name for name in named.values() if name is not None]), y, weight
+
+
+def _has_rows_of(frame: Any, collection: Any) -> bool:
+    """Whether rows are found by their index, or are those of the same frame."""
+    if frame.known_divisions and getattr(collection, "known_divisions", False):
+        return True
+    root = _root(frame)
+    return root is not None and bool(_root(collection) == root)
+
+
+def _root(collection: Any) -> Any:
+    """What a collection is columns of, by its name; None if that cannot be told."""
+    expression: Any = getattr(collection, "expr", None)
+    while type(expression).__name__ in ("Projection", "Drop"):
+        expression = expression.frame
+    return getattr(expression, "_name", None)
+
+
+def plain_numbers(X: Any) -> list[str]:
+    """Columns of a DataFrame of which nothing must be learned but a few values."""
+    if not is_frame(X) or not all(isinstance(name, str) for name in X.columns):
+        return []
+    kinds = X.dtypes
+    return [
+        name
+        for name in X.columns
+        if isinstance(kinds[name], np.dtype) and kinds[name].kind in "fiu"
+    ]
+
+
+def _apart(frame: Any, label: str, weight: str | None) -> tuple[Any, Any, Any]:
+    """The columns of a partition, its labels and its weights."""
+    rows = frame.drop(columns=[name for name in (label, weight) if name is not None])
+    return rows, frame[label], None if weight is None else frame[weight]
+
+
+def _delayed(collection: Any) -> list[Any]:
+    """A delayed object for every partition, none of them put together."""
+    if not is_array(collection):
+        return list(collection.to_delayed(optimize_graph=False))
+    if collection.ndim == 2:
+        return list(collection.rechunk({1: collection.shape[1]}).to_delayed()[:, 0])
+    return list(collection.to_delayed())

@@ -1,0 +1,187 @@
+"""Dask DataFrames and Arrays: learned and coded where the rows are, and answered lazily."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._utils.extras import require
+from treebound.data.folds import LeftOut
+from treebound.data.learned import LearnedSchema, put_together, with_numbers
+from treebound.data.parts import PartReader, PartRows, count_rows
+from treebound.data.raw import chosen_columns, spread
+from treebound.engines.dask.partitions import (
+    Partitions,
+    is_array,
+    is_frame,
+    learn,
+    numbers,
+    partitions,
+    plain_numbers,
+    with_labels,
+)
+from treebound.engines.dask.waiting import PartitionError
+from treebound.growing._kernels import Bins
+from treebound.growing.engine import Engine, stream_engine
+from treebound.model import Model
+
+# Values of real columns that bins are chosen from, in all partitions.
+_SAMPLE_ROWS = 1 << 17
+# Partitions that are read for these where nothing else must be learned.
+_SAMPLED = 4
+
+
+def current_client() -> Any:
+    """The client in use; None where there is no cluster."""
+    try:
+        return require("distributed", extra="dask", why="A cluster of Dask").default_client()
+    except (ImportError, ValueError):
+        return None
+
+
+class DaskTable:
+    """A frame or an array on Dask, with labels and weights as columns or collections.
+
+    Workers read the partitions and keep them as codes, one or two bytes for each value; only counts
+    are sent here. Without a cluster, partitions are read here one after the other.
+    """
+
+    def __init__(self, X: Any, y: Any, weight: Any, columns: Any) -> None:
+        name = y if isinstance(y, str) else getattr(y, "name", None)
+        self.target: str | None = name if isinstance(name, str) and not is_array(y) else None
+        self._names: list[str] = []
+        lazy, *self._own = with_labels(X, y, weight)
+        if is_frame(X):
+            named = [name for name in (y, weight) if isinstance(name, str)]
+            self._names = chosen_columns(list(X.columns), "the frame", columns, *named)
+            lazy = lazy[[*self._names, *(name for name in self._own if isinstance(name, str))]]
+        self._X, self._partitions = lazy, partitions(current_client(), lazy, *self._own)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def learn(self, *, held_out: LeftOut | None, **options: Any) -> LearnedSchema:
+        """What columns and classes are, without the rows held out.
+
+        Columns of plain numbers are looked at in a few partitions only, which are kept until they
+        are coded. Where that fails, all are read for an error with the number of the partition.
+        """
+        rows, X = self._partitions, self._X
+        plain = [name for name in plain_numbers(X) if name in self._names]
+        by_type = isinstance(options["categorical_features"], str)
+        if plain and by_type and options["ordinal_features"] is None:
+            some = spread(len(rows), _SAMPLED).tolist()
+            with suppress(ValueError, TypeError, PartitionError):
+                others = X[[name for name in X.columns if name not in plain]]  # read without these
+                parts = partitions(rows.client, others, *self._own)
+                schema = _put_together(parts, held_out, **options)
+                rows.keep(some)
+                samples = rows.each(partial(numbers, names=plain), some)
+                return with_numbers(schema, self._names, samples)
+        return _put_together(rows, held_out, **options)
+
+    def rows(self, reader: PartReader) -> Iterable[PartRows]:
+        """The rows, partition by partition, here."""
+        return self._partitions.each(reader.read)
+
+    def engine(self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int) -> Engine:
+        """An engine on the workers, once they have coded their partitions; or here."""
+        rows, schema = self._partitions, reader.schema
+        read = replace(reader, schema=replace(schema, sample=())).read
+        n_rows = schema.n_rows + schema.held_out
+        if rows.client is None:
+            return stream_engine(rows.here(read), bins, n_rows, n_threads=n_threads)
+        from treebound.engines.dask.engine import DaskEngine
+
+        engine = DaskEngine(
+            rows,
+            read,
+            bins,
+            len(schema.classes),
+            n_rows=n_rows,
+            first=None if reader.rows is None else _first_rows(rows, schema),
+            gather_rows=gather_rows,
+        )
+        self._stack.callback(engine.close)
+        rows.release()
+        return engine
+
+
+def _put_together(
+    rows: Partitions, held_out: LeftOut | None, class_weight: Any, **kinds: Any
+) -> LearnedSchema:
+    """What all partitions tell, without the rows held out."""
+    sample_rows = max(256, _SAMPLE_ROWS // len(rows))
+    facts = rows.each(
+        partial(learn, sample_rows=sample_rows, held_out=held_out, **kinds),
+        first=None if held_out is None else _first_rows(rows),
+    )
+    return put_together(facts, class_weight=class_weight)
+
+
+def _first_rows(rows: Partitions, schema: LearnedSchema | None = None) -> list[int]:
+    """The number of the first row of every partition, where columns were not learned in these."""
+    learned = schema is not None and not schema.held_out and len(schema.part_rows) == len(rows)
+    sizes = schema.part_rows if schema and learned else rows.each(count_rows)
+    return [0, *accumulate(sizes)][:-1]
+
+
+# -- answers -----------------------------------------------------------------------------------
+
+
+def lazy_answers(model: Model, X: Any, output: str, answer: Callable[..., Any]) -> Any:
+    """What a model answers for every partition, when it is computed."""
+    nothing: NDArray[Any] = np.empty((0, len(model.classes)))
+    if output != "proba":
+        nothing = model.classes[:0] if output == "label" else np.empty(0, dtype=np.int32)
+    answers = partial(_answers, model, output, answer, nothing)
+    if is_frame(X):
+        return X.map_partitions(answers, meta=answers(X._meta))
+    X = X.rechunk({1: X.shape[1]})
+    kept = None if nothing.ndim == 1 else (X.chunks[0], nothing.shape[1:])
+    dropped = 1 if kept is None else None
+    return X.map_blocks(answers, dtype=nothing.dtype, meta=nothing, chunks=kept, drop_axis=dropped)
+
+
+def _answers(
+    model: Model, output: str, answer: Callable[..., Any], nothing: NDArray[Any], rows: Any
+) -> Any:
+    """What a model answers for a partition: a pandas object with its index, or an array."""
+    answers = answer(model, rows) if len(rows) else nothing
+    if isinstance(rows, np.ndarray):
+        return answers
+    import pandas
+
+    if answers.ndim == 2:
+        return pandas.DataFrame(answers, index=rows.index, columns=model.classes)
+    if output != "label":
+        return pandas.Series(answers, index=rows.index)
+    kind = pandas.Series(model.classes).dtype
+    return pandas.Series(answers, index=rows.index, name=model.target, dtype=kind)
+
+
+def accuracy_of(model: Model, X: Any, y: Any, weight: Any) -> float:
+    """The share of rows, by weight, whose class is predicted."""
+    rows = partitions(current_client(), *with_labels(X, y, weight))
+    right, total = np.sum(rows.each(partial(_right, model)), axis=0)
+    return float(right / total)
+
+
+def _right(model: Model, X: Any, y: Any, weight: Any) -> tuple[float, float]:
+    """The weight of rows that get their class, and of all."""
+    if not len(y):
+        return 0.0, 0.0
+    weights = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+    right = model.predict(X) == np.asarray(y)
+    return float(weights[right].sum()), float(weights.sum())

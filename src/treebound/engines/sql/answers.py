@@ -1,0 +1,101 @@
+"""Answers inside a database: a fitted tree as columns of a relation, and its rows by counts."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._utils.choices import Unknown
+from treebound.certificate.row_record import RowsSeen
+from treebound.data.targets import read_classes
+from treebound.engines.sql.relation import Relation, fetch_table
+from treebound.engines.sql.stores import ROWS, Store, store_of
+from treebound.exchange.code import answers, columns_used
+from treebound.exchange.sql_code import case_of
+from treebound.model import Model
+from treebound.model.rows import Tested
+from treebound.tree.model import Tree
+from treebound.tree.split import plain
+
+_NAME, _NODE, _LABEL, _WEIGHT = (
+    "prediction", "treebound_node", "treebound_label", "treebound_weight",
+)  # fmt: skip
+
+
+def with_answers(model: Model, X: Any, output: Literal["label", "proba", "node"]) -> Any:
+    """A lazy frame of the database, of the type of X, with the answers as further columns."""
+    frame = Relation.of(X).frame
+    columns = frame.collect_schema()
+    _check_asked(model.tree, columns.names())
+    if any(name == _NAME or name.startswith(f"{_NAME} ") for name in columns.names()):
+        raise ValueError(f"The relation has a column {_NAME!r} already. Hint: rename it.")
+    store, tree = store_of(frame), model.tree
+    values: dict[str, Any] = {_NAME: list(range(tree.n_nodes))}
+    if output == "label":
+        values = {_NAME: answers(model, "label")}
+    elif output == "proba":
+        shares = zip(*answers(model, "proba"), strict=True)
+        labels = model.classes.tolist()
+        values = {f"{_NAME} {plain(k)}": own for k, own in zip(labels, shares, strict=True)}
+    types = {bool: "boolean", int: "int64", float: "float64"}
+    more = {name: types.get(type(plain(own[0])), "string") for name, own in values.items()}
+    text = case_of(tree, values, model.unknown, store.dialect, store.suffixes(columns))
+    answered = store.relation(f"SELECT *, {text} FROM {ROWS}", frame.to_native(), **more)
+    return nw.from_native(answered) if isinstance(X, nw.LazyFrame) else answered
+
+
+def _check_asked(tree: Tree, names: list[str]) -> None:
+    """Raise an error if a relation lacks a column of a tree."""
+    missing = [
+        tree.columns[j].name for j in columns_used(tree) if tree.columns[j].name not in names
+    ]
+    if missing:
+        raise ValueError(f"The relation has no column {missing[0]!r}, which the tree asks.")
+
+
+def rows_at_nodes(
+    store: Store, frame: Any, tree: Tree, label: str, unknown: Unknown, weight: str | None = None
+) -> NDArray[Any]:
+    """Rows of each class that come to rest at each node of a tree, or their weight."""
+    types = frame.collect_schema()
+    _check_asked(tree, types.names())
+    weights = nw.lit(1.0) if weight is None else nw.col(weight).cast(nw.Float64)
+    suffixes = store.suffixes(types)
+    nodes = case_of(tree, {_NODE: range(tree.n_nodes)}, unknown, store.dialect, suffixes)
+    each = "COUNT(*)" if weight is None else f"SUM({_WEIGHT})"
+    inside = f"{nodes}, {_LABEL}{suffixes.get(label, '')} AS y, {_WEIGHT}"
+    counted = store.fetch(
+        f"SELECT {_NODE}, y, {each} AS n FROM (SELECT {inside} FROM {ROWS}) AS s GROUP BY "
+        f"{_NODE}, y",
+        frame.with_columns(nw.col(label).alias(_LABEL), weights.alias(_WEIGHT)).to_native(),
+    )
+    if any(value is None for value in counted["y"].tolist()):
+        raise ValueError(f"The column {label!r} has rows without a label. Hint: leave them out.")
+    counts = np.zeros((tree.n_nodes, tree.n_classes), np.int64 if weight is None else np.float64)
+    codes = read_classes(counted["y"], tree.classes)
+    np.add.at(counts, (counted[_NODE].astype(np.intp), codes), counted["n"].astype(counts.dtype))
+    return counts
+
+
+def accuracy(model: Model, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """The share of rows, by weight, whose class is predicted; counted in the database."""
+    relation = Relation.of(X)
+    relation.types("score", y=y, sample_weight=sample_weight)
+    counts = rows_at_nodes(
+        store_of(relation.frame), relation.frame, model.tree, y, model.unknown, sample_weight
+    )
+    return float(counts[np.arange(len(counts)), model.tree.label].sum() / counts.sum())
+
+
+def tested(model: Model, X: Any, y: Any) -> Tested:
+    """Labelled rows at the nodes; few of them are fetched and compared with those of ``fit``."""
+    relation = Relation.of(X)
+    types = relation.types("certify", y=y)
+    counts = rows_at_nodes(store_of(relation.frame), relation.frame, model.tree, y, model.unknown)
+    if model.rows is not None and counts.sum() <= relation.max_fetched_rows:
+        table = fetch_table(relation.frame, types)
+        return model.tested(table.drop_columns([y]), table.column(y))
+    return Tested(counts, RowsSeen(why="the rows were counted in a database"))

@@ -1,0 +1,361 @@
+"""SqlEngine: growing where every question about the rows is a query of counts.
+
+Rows are counted by slot, cell and label. What is inside a cell is asked in slices of equal width,
+again and again, each with its least and greatest value; at last value by value. Any map that keeps
+the order of values gives the same tree.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data.columns import KINDS
+from treebound.engines.sql.relation import Coding
+from treebound.engines.sql.rows import CodedRows, RelationRows
+from treebound.engines.sql.stores import one_of, pick
+from treebound.growing._kernels import Bins, keys_of
+from treebound.growing.engine import Engine
+from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, Subtree
+from treebound.growing.shard import Facts, Piece, grow_subtree
+from treebound.tree.model import Tree
+
+# Columns that are counted in one query.
+_AT_ONCE = 64
+# Results that are not whole numbers.
+_FLOATS = {"low": np.float64, "high": np.float64, "part": np.float64}
+_LOOK = 2  # the value tells the side of a row
+
+
+class SqlEngine(Engine):
+    """The rows of a relation, and the operations that growing needs, as queries.
+
+    ``source`` counts rows at the nodes of a tree. Those of small nodes are fetched.
+    """
+
+    def __init__(self, rows: CodedRows, max_fetched_rows: int, source: RelationRows) -> None:
+        self._rows, self._table, self._store = rows, rows.table, rows.store
+        self._n_classes = len(rows.schema.classes)
+        self._weighted = not rows.total.ones
+        # counts of a bin: one a class, and the rows where these are weights
+        self._stride = self._n_classes + self._weighted
+        # SQL of the rows of a group and of their weight; columns of weights and codes; of numbers
+        self._sums, self._codes = ["COUNT(*) AS n"], rows.words
+        if self._weighted:
+            self._sums += ["CAST(SUM(units) AS BIGINT) AS units"]
+            self._codes = ["units", *rows.words]
+        self._reals = [f"v{j}" for j, coding in enumerate(rows.codings) if coding.codes is None]
+        self.gather_rows, self._source = max_fetched_rows, source
+        self.left_out, self.class_rows = source.left_out, source.class_rows  # type: ignore[method-assign]
+        self.left_out_rows = source.count_aside  # type: ignore[method-assign]
+        # the number that the rows of each slot have in the table, and how many there are
+        self._numbers, self._n_numbers = np.zeros(1, dtype=np.int64), 1
+        self._at_root = True
+        self._start()
+
+    # -- the root ------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        """Count all rows; bins are the cells that hold some."""
+        schema = self._rows.schema
+        fetched = self._counted(self._table, ends=True)
+        if fetched["n"][fetched["j"] == 0].sum() != schema.n_rows:
+            raise _changed()
+        self._cells = [
+            _cells(coding, {name: array[fetched["j"] == j] for name, array in fetched.items()})
+            for j, coding in enumerate(self._rows.codings)
+        ]
+        self.bins = Bins(
+            [cells.low if cells.real else np.empty(0) for cells in self._cells],
+            [KINDS.index(column.kind) for column in schema.columns],
+            [len(column.categories or ()) for column in schema.columns],
+            65535,
+        )
+        self._starts = np.cumsum([0, *(n + 1 for n in self.bins.n_bins)])
+        self._root = self._histograms(fetched, np.zeros(1, dtype=np.int64))
+        counts = self._by_column(self._root[0])
+        self._counts = counts[0][:, : self._n_classes].sum(axis=0).astype(np.int64)
+        self._facts = Facts(
+            schema.n_rows,
+            self._rows.total,
+            np.array([cells.extent for cells in self._cells], dtype=np.float64).reshape(-1, 2),
+            np.array([own[-1].any() for own in counts], dtype=bool),
+            [(cells.low == cells.high).astype(np.uint8) for cells in self._cells],
+        )
+
+    def _by_column(self, table: NDArray[Any]) -> list[NDArray[Any]]:
+        """The counts of each column in a histogram: bins, and missing values last."""
+        return np.split(table.reshape(-1, self._stride), self._starts[1:-1])
+
+    def recode(self, bins: Bins) -> None:
+        """Nothing: cells are divided where it matters."""
+
+    # -- counting ------------------------------------------------------------------------------
+
+    def _counted(self, source: str, *, ends: bool = False) -> dict[str, Any]:
+        """Rows and weights by column, place (number of the node and label) and code."""
+        place = f"slot * {len(self._rows.classes_of)} + label" if ends else "place"
+        parts = []
+        for j, coding in enumerate(self._rows.codings):
+            wanted = [f"{j} AS j, {place} AS place, {coding.code(self._store)} AS code"]
+            wanted += self._sums
+            if ends:
+                value = f"v{j}" if coding.codes is None else self._store.number(0.0)
+                wanted += [f"MIN({value}) AS low", f"MAX({value}) AS high"]
+            by = f"{place}, {coding.code(self._store)}"
+            parts.append(f"SELECT {', '.join(wanted)} FROM {source} AS s GROUP BY {by}")
+        return self._fetch(parts)
+
+    def _fetch(self, parts: Sequence[str]) -> dict[str, Any]:
+        """The results of several queries of the same columns, some of them at once."""
+        fetched = [
+            self._store.fetch(" UNION ALL ".join(parts[start : start + _AT_ONCE]))
+            for start in range(0, len(parts), _AT_ONCE)
+        ]
+        joined = {name: np.concatenate([some[name] for some in fetched]) for name in fetched[0]}
+        return {k: v.astype(_FLOATS.get(k, np.int64)) for k, v in joined.items()}
+
+    def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
+        """Count the rows of some nodes, by bin and class; one histogram for each node."""
+        if slots.tolist() == [0] and self._at_root:
+            return self._root
+        numbers = self._numbers[slots]
+        # the rows of these nodes side by side are counted twice as fast
+        place = f"CAST(slot AS BIGINT) * {len(self._rows.classes_of)} + label AS place"
+        source = self._store.keep(
+            f"SELECT {', '.join([place, *self._codes])} FROM {self._table} AS t "
+            f"WHERE slot {one_of(numbers)}"
+        )
+        try:
+            return self._histograms(self._counted(source), numbers)
+        finally:
+            self._store.drop(source)
+
+    def _histograms(self, fetched: Mapping[str, Any], numbers: NDArray[np.int64]) -> NDArray[Any]:
+        """Histograms of what was counted, of the nodes whose rows have some numbers."""
+        table = np.zeros((len(numbers), self._starts[-1], self._stride), dtype=np.int64)
+        firsts = np.cumsum([0, *(len(cells.bins) for cells in self._cells)])
+        bins = np.concatenate([cells.bins for cells in self._cells])[
+            firsts[fetched["j"]] + fetched["code"]
+        ]
+        if len(bins) and bins.min() < 0:
+            raise _changed()
+        number, label = np.divmod(fetched["place"], len(self._rows.classes_of))
+        order = np.argsort(numbers)
+        at = order[np.searchsorted(numbers[order], number)]
+        cells = self._starts[fetched["j"]] + bins
+        weights = fetched["units" if self._weighted else "n"]
+        np.add.at(table, (at, cells, self._rows.classes_of[label]), weights)
+        if self._weighted:
+            np.add.at(table, (at, cells, self._n_classes), fetched["n"])
+        small = not self._weighted and self._rows.schema.n_rows < 2**32
+        return table.reshape(len(numbers), -1).astype(np.uint32 if small else np.int64)
+
+    # -- looking into cells --------------------------------------------------------------------
+
+    def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
+        """Count what is inside some intervals of columns, by the number of the column."""
+        fetched = self._fetch([self._inside(j, question) for j, question in questions.items()])
+        return {j: self._answer(fetched, fetched["j"] == j) for j in questions}
+
+    def _inside(self, j: int, question: Question) -> str:
+        """A query of the rows of some intervals, by slices of equal width or by value."""
+        each = np.diff(question.first, axis=1)
+        numbers = np.repeat(self._numbers[question.slots], each.sum(axis=1))
+        bins = np.concatenate([np.repeat(np.arange(len(row)), row) for row in each])
+        cells = self._cells[j]
+        low = np.maximum(question.low, keys_of(cells.low)[bins])
+        high = np.minimum(question.high, keys_of(cells.high)[bins])
+        ends = values_of(low), values_of(high)
+        with np.errstate(all="ignore"):
+            rates = question.n_slices * (1.0 - 2.0**-40) / (ends[1] - ends[0])
+        rates[(question.shift == EXACT) | ~np.isfinite(rates)] = 0.0  # by value
+        coding = self._rows.codings[j]
+        places = numbers * coding.width + cells.codes[bins]
+        intervals = self._store.table_of(
+            i=np.arange(len(places)), place=places, least=ends[0], most=ends[1], rate=rates
+        )
+        units = ", t.units AS units" if self._weighted else ""
+        part = f"CASE WHEN q.rate = 0 THEN t.v{j} ELSE FLOOR((t.v{j} - q.least) * q.rate) END"
+        return (
+            f"SELECT {j} AS j, i, part, label, {', '.join(self._sums)}, MIN(value) AS low, "
+            f"MAX(value) AS high FROM (SELECT q.i AS i, {part} AS part, t.label AS label, t.v{j} "
+            f"AS value{units} FROM {self._table} AS t JOIN {intervals} "
+            f"AS q ON CAST(t.slot AS BIGINT) * {coding.width} + "
+            f"{coding.code(self._store)} = q.place "
+            f"AND t.v{j} BETWEEN q.least AND q.most) AS s GROUP BY i, part, label"
+        )
+
+    def _answer(self, fetched: Mapping[str, Any], of: NDArray[np.bool_]) -> Answer:
+        """Intervals, their least and greatest keys, and counts, in order."""
+        mine = {name: array[of] for name, array in fetched.items()}
+        by = np.lexsort((mine["part"], mine["i"]))
+        mine = {name: array[by] for name, array in mine.items()}
+        new = np.ones(len(by), dtype=bool)
+        new[1:] = (np.diff(mine["i"]) != 0) | (np.diff(mine["part"]) != 0)
+        group, starts = np.cumsum(new) - 1, np.flatnonzero(new)
+        counts = np.zeros((len(starts), self._n_classes + 1), dtype=np.int64)
+        label = self._rows.classes_of[mine["label"]]
+        np.add.at(counts, (group, label), mine["units" if self._weighted else "n"])
+        np.add.at(counts[:, self._n_classes], group, mine["n"])
+        low, high = mine["low"] + 0.0, mine["high"] + 0.0  # no negative zero
+        if len(starts):
+            low, high = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
+        intervals = mine["i"][starts].astype(np.int32)
+        return Answer(intervals, keys_of(low), keys_of(high), counts)
+
+    # -- dividing ------------------------------------------------------------------------------
+
+    def divide(self, splits: Sequence[ShardSplit]) -> None:
+        """Split nodes; the slots are now those of the children that are kept."""
+        left_over = set(self._numbers.tolist())
+        numbers: list[int] = []
+        cases: list[tuple[int, str]] = []
+        for split in splits:
+            own = int(self._numbers[split.slot])
+            left_over.discard(own)
+            left, right = own if split.keep_left else -1, -1
+            if split.keep_right:  # a new number where the left child has that of the node
+                right = self._n_numbers if split.keep_left else own
+                self._n_numbers += split.keep_left
+            numbers += [number for number in (left, right) if number >= 0]
+            if left < 0 or (split.sides != 1).any():
+                test = f"CASE WHEN {self._goes_left(split)} THEN {left} ELSE {right} END"
+                cases.append((own, test))
+        cases = sorted([*cases, *((number, "-1") for number in left_over)])
+        if cases:
+            changed = [number for number, _ in cases]
+            self._table = self._store.update(
+                self._table, pick("slot", cases), changed, ["label", *self._codes, *self._reals]
+            )
+        self._numbers = np.array(numbers, dtype=np.int64)
+        self._at_root = False
+
+    def _goes_left(self, split: ShardSplit) -> str:
+        """SQL that is true for rows on the left of a split, missing values included."""
+        j, sides, cells = split.column, split.sides, self._cells[split.column]
+        if not cells.real:
+            runs = _runs(np.flatnonzero((cells.bins >= 0) & (sides[cells.bins] == 1)))
+            code = self._rows.codings[j].code(self._store)
+            return " OR ".join(f"{code} BETWEEN {a} AND {b}" for a, b in runs) or "1 = 0"
+        left = np.flatnonzero(sides[:-1] == 1)
+        edge = split.edge if (sides == _LOOK).any() else cells.high[left].max(initial=-np.inf)
+        test = f"v{j} <= {self._store.number(edge)}" if edge > -np.inf else "1 = 0"
+        return f"{test} OR v{j} IS NULL" if sides[-1] == 1 else test
+
+    # -- small nodes ---------------------------------------------------------------------------
+
+    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+        """Grow all of the tree below some small nodes; the arrays of each subtree."""
+        numbers = self._numbers[[subtree.slot for subtree in subtrees]]
+        values = [
+            f"{f'v{j}' if coding.codes is None else coding.code(self._store)} AS x{j}"
+            for j, coding in enumerate(self._rows.codings)
+        ]
+        wanted = ["slot", "label", *(["units"] if self._weighted else []), *values]
+        fetched = self._store.fetch(
+            f"SELECT {', '.join(wanted)} FROM {self._table} AS t WHERE slot {one_of(numbers)}"
+        )
+        arrays = []
+        for number, subtree in zip(numbers, subtrees, strict=True):
+            at = np.flatnonzero(fetched["slot"] == number)
+            columns = [
+                _values(fetched[f"x{j}"][at], coding) for j, coding in enumerate(self._rows.codings)
+            ]
+            labels = self._rows.classes_of[fetched["label"][at]].astype(np.int32)
+            weights = fetched["units"][at].astype(np.int64) if self._weighted else None
+            arrays.append(grow_subtree([Piece(columns, labels, weights)], subtree.kernel))
+        return arrays
+
+    def check_unchanged(self) -> None:
+        """Raise an error if rows that are not kept are others than at first."""
+        if not self._store.keeps:
+            again = SqlEngine(self._rows, 0, self._source)
+            if not np.array_equal(again._root, self._root):
+                raise _changed()
+
+    # -- the rest ------------------------------------------------------------------------------
+
+    def name(self, tree: Tree) -> NDArray[np.int64]:
+        """None: rows of a database have no numbers."""
+        raise ValueError(
+            "thresholds='observed' names training rows, and the rows of a database have no "
+            "numbers. Hint: use 'decimal' or 'midpoint'."
+        )
+
+    def digest(self) -> list[int]:
+        return [zlib.crc32(counts.tobytes()) for counts in self._by_column(self._root[0])]
+
+
+def _runs(numbers: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Numbers in order, as runs without gaps."""
+    if not len(numbers):
+        return []
+    parts = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    return [(int(part[0]), int(part[-1])) for part in parts]
+
+
+class Cells(NamedTuple):
+    """The bins of a column: the cells of numbers that hold rows, or all categories."""
+
+    real: bool
+    bins: NDArray[np.int64]  # of every stored code; -1 has none, and missing the last
+    codes: NDArray[np.int64]  # the stored code of each bin of numbers
+    low: NDArray[np.float64]  # the least and the greatest value of each bin
+    high: NDArray[np.float64]
+    extent: tuple[float, float]
+
+
+def _cells(coding: Coding, fetched: Mapping[str, Any]) -> Cells:
+    """The bins of a column, of its codes with their least and greatest values."""
+    if coding.codes is not None:
+        n = len(coding.column.categories or ())
+        categories = np.append(-1, coding.codes)
+        present = categories[fetched["code"]]
+        present = present[present >= 0]
+        extent = (present.min(), present.max()) if len(present) else (np.inf, -np.inf)
+        bins = np.where(categories < 0, n, categories)
+        # a category that was not there when they were listed is stored as missing
+        listed = np.bincount(bins[1:], coding.rows, n + 1)
+        if not np.array_equal(np.bincount(bins[fetched["code"]], fetched["n"], n + 1), listed):
+            raise _changed()
+        return Cells(False, bins, np.empty(0, np.int64), np.zeros(n), np.zeros(n), extent)
+    # also of code 0: a value that was not there when the cells were made may be below all of them
+    if (fetched["low"] < coding.low).any() or (fetched["high"] > coding.high).any():
+        raise _changed()
+    own = {name: array[fetched["code"] > 0] for name, array in fetched.items()}
+    codes, at = np.unique(own["code"], return_inverse=True)
+    low, high = np.full(len(codes), np.inf), np.full(len(codes), -np.inf)
+    np.minimum.at(low, at, own["low"] + 0.0)  # no negative zero
+    np.maximum.at(high, at, own["high"] + 0.0)
+    bins = np.full(coding.width, -1, dtype=np.int64)
+    bins[codes] = np.arange(len(codes))
+    bins[0] = max(len(codes), 1)
+    if not len(codes):  # one bin that nothing is in
+        return Cells(True, bins, np.zeros(1, np.int64), np.zeros(1), np.zeros(1), (np.inf, -np.inf))
+    return Cells(True, bins, codes, low, high, (low[0], high[-1]))
+
+
+def _values(stored: NDArray[Any], coding: Coding) -> NDArray[Any]:
+    """Numbers, or codes of categories, as the growth in memory takes them."""
+    if coding.codes is None:
+        return np.ascontiguousarray(stored, dtype=np.float64)
+    codes: NDArray[np.int32] = np.append(-1, coding.codes)[stored].astype(np.int32)
+    return codes
+
+
+def _changed() -> ValueError:
+    return ValueError(
+        "The relation changed while it was read. Hint: grow on a table that stays as it is, such "
+        "as a copy."
+    )
+
+
+def values_of(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """The floats of some keys."""
+    top = np.uint64(1) << np.uint64(63)
+    return np.where(keys >= top, keys ^ top, ~keys).view(np.float64)

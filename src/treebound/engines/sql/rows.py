@@ -1,0 +1,268 @@
+"""The rows of a relation: checked, weighted, some of them held out, and coded in the database.
+
+Only counts, categories and the ends of columns are fetched. The rows stay where they are: as a
+temporary table of values and codes, or, where nothing may be written, as a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._utils.choices import Unknown
+from treebound.certificate.held_out import draw_apart
+from treebound.data.encoding import chosen_columns
+from treebound.data.learned import LearnedSchema
+from treebound.data.raw import columns_to_learn
+from treebound.data.targets import learn_classes
+from treebound.data.weights import WeightTotal
+from treebound.engines.sql.answers import rows_at_nodes
+from treebound.engines.sql.relation import (
+    Coding,
+    Relation,
+    categories_of,
+    distinct,
+    fetch_table,
+    in_words,
+    is_number,
+    number_codings,
+)
+from treebound.engines.sql.stores import ROWS, Store, store_of
+from treebound.engines.sql.weights import Labels, Weights
+from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums, summed_up
+
+# Rows are set aside by number, and the numbers are sent to the database.
+MOST_SET_ASIDE = 20_000
+_ROW = "treebound_row"
+
+
+class CodedRows(NamedTuple):
+    """Rows as values and codes, and what was learned of them.
+
+    The table has the columns ``slot``, ``label``, ``units`` (where rows have weights), the words
+    ``w0``, ``w1``, ... of codes, and the number ``vj`` of every column j that is real.
+    """
+
+    store: Store
+    table: str
+    words: list[str]
+    codings: list[Coding]
+    classes_of: NDArray[np.int64]  # the class of each stored label
+    schema: LearnedSchema
+    total: WeightTotal
+
+
+class RelationRows:
+    """The rows of a relation with a weight above zero; columns are given by name."""
+
+    def __init__(
+        self, relation: Relation, target: Any, weight: Any = None, columns: Any = None
+    ) -> None:
+        self.types = relation.types("fit", y=target, sample_weight=weight, id=relation.id)
+        self.target, self.weight, self.id = target, weight, relation.id
+        self.names = columns_to_learn(
+            self.types.names(), "the relation", columns, target, weight, relation.id
+        )
+        self._store = store_of(relation.frame)
+        self._frame = relation.frame
+        self._most_weight: float | None = None
+        if weight is not None:
+            self._leave_out_weightless()
+        self._aside: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        try:
+            self._learn_classes()
+        except BaseException:
+            self._store.close()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Remove temporary tables."""
+        self._store.close()
+
+    def _leave_out_weightless(self) -> None:
+        """Keep the rows of a weight above zero, if every weight is a number."""
+        weight = nw.col(self.weight).cast(nw.Float64)
+        good = (weight >= 0.0) & (weight <= np.finfo(float).max) & ~weight.is_nan()
+        bad = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
+        native = self._frame.select(bad=bad, w=weight).to_native()
+        fetched = self._store.fetch(f"SELECT SUM(bad) AS n, MAX(w) AS most FROM {ROWS}", native)
+        if fetched["n"][0]:
+            raise ValueError(
+                f"Weights must be finite numbers from 0 on. The column {self.weight!r} of the "
+                f"relation has {int(fetched['n'][0])} others. Hint: leave these rows out."
+            )
+        self._most_weight = float(fetched["most"][0] or 0.0)
+        self._frame = self._frame.filter(weight > 0.0)
+
+    def _learn_classes(self) -> None:
+        """The classes; a table of labels with numbers there; the class and rows of each number."""
+        native = self._read({"y": self.target})
+        table, values, rows = distinct(self._store, native, "y", self.target)
+        if not len(values):
+            raise ValueError("The relation has no rows of a weight above zero.")
+        missing = [value is None or value != value for value in values.tolist()]
+        if any(missing):
+            raise ValueError(
+                f"The column {self.target!r} of the relation has {int(rows[missing].sum())} rows "
+                "without a label. Hint: leave them out."
+            )
+        classes, codes = learn_classes(values)
+        self._labels = Labels(table, classes, codes.astype(np.int64), rows)
+
+    def _read(self, names: Mapping[str, str], **more: Any) -> Any:
+        """The relation of some columns, by names of ours, text by its bytes; and of more."""
+        frame = self._frame.select(**{at: nw.col(name) for at, name in names.items()}, **more)
+        suffixes = self._store.suffixes({at: self.types[name] for at, name in names.items()})
+        columns = ", ".join(f"{at}{suffixes.get(at, '')} AS {at}" for at in (*names, *more))
+        return self._store.relation(f"SELECT {columns} FROM {ROWS}", frame.to_native())
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, those apart that are set aside."""
+        return int(self._labels.rows.sum())
+
+    def fetched(self) -> tuple[Any, Any, Any]:
+        """Columns, labels and weights of all rows, in memory; in the order of the key."""
+        frame = self._frame if self.id is None else self._frame.sort(self.id)
+        table = fetch_table(frame, self.types)
+        weight = None if self.weight is None else table.column(self.weight).cast("float64")
+        labels = table.column(self.target)
+        return table.select(self.names), labels, None if weight is None else weight.to_numpy()
+
+    # -- rows that are set aside -----------------------------------------------------------------
+
+    def set_aside(self, seed: int | None, *, certify: bool, choose: bool) -> None:
+        """Draw rows by number, to certify the tree and to choose a weight of pruning.
+
+        Nothing else is learned from them. Without numbers no weight is chosen.
+        """
+        if certify and not self._store.keeps:
+            raise ValueError(
+                "Held-out rows are kept in a temporary table, and none can be written here. Hint: "
+                "use certify='training', and certify the fitted classifier with other rows."
+            )
+        if not certify and not (choose and self._store.keeps):
+            return
+        table, m, native = self._numbered(), self.n_rows, self._frame.to_native()
+        order = np.random.default_rng(seed).permutation(m)
+        sizes = {"held-out": len(draw_apart(m, seed, in_folds=False)[0]) if certify else 0}
+        sizes["left-out"] = (m - sizes["held-out"]) // 10 if choose else 0
+        start = 0
+        for kind, size in sizes.items():
+            chosen = order[start : start + min(size, MOST_SET_ASIDE)]
+            start += len(chosen)
+            if len(chosen):
+                self._aside[kind] = self._part(table, native, "IN", chosen)
+        self._frame = self._part(table, native, "NOT IN", order[:start])
+        fetched = self._store.fetch(
+            f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} {self._labels.join} "
+            "GROUP BY ty.code",
+            self._read({"y": self.target}),
+        )
+        left = np.zeros_like(self._labels.rows)
+        left[fetched["code"].astype(np.intp)] = fetched["n"].astype(np.int64)
+        self._labels = self._labels._replace(rows=left)
+
+    def _part(self, table: str, like: Any, which: str, numbers: NDArray[np.int64]) -> Any:
+        """Some rows of a table that has numbers of rows beside the columns of a relation."""
+        others = self._store.table_of(n=numbers)
+        text = f"SELECT * FROM {table} AS t WHERE {_ROW} {which} (SELECT n FROM {others} AS q)"
+        return nw.from_native(self._store.relation(text, like, **{_ROW: "int64"}))
+
+    def _numbered(self) -> str:
+        """A table of all rows with numbers."""
+        m, frame = self.n_rows, self._frame
+        if self.id is None:
+            number = f"ROW_NUMBER() OVER {self._store.any_order} - 1 AS {_ROW}"
+            return self._store.keep(f"SELECT *, {number} FROM {ROWS}", frame.to_native())
+        counted = f"SELECT COUNT(DISTINCT id) AS n FROM {ROWS}"
+        ids = int(self._store.fetch(counted, self._read({"id": self.id}))["n"][0])
+        if ids != m:
+            raise ValueError(
+                f"The column {self.id!r} must tell rows apart. It has {ids} different values in "
+                f"{m} rows. Hint: name another key."
+            )
+        # the number comes last, as it does without a key
+        numbered = frame.with_row_index(_ROW, order_by=[self.id]).select(*self.types.names(), _ROW)
+        return self._store.keep(f"SELECT * FROM {ROWS}", numbered.to_native())
+
+    def left_out(self, tree: Tree) -> NodeSums | None:
+        """The rows that the weight of pruning is chosen on, at the nodes of a tree."""
+        if "left-out" not in self._aside:
+            return None
+        resting = self.count_aside(tree, kind="left-out")
+        counts = summed_up(tree, resting.astype(np.float64))
+        return NodeSums(counts, counts)
+
+    def class_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """The rows of each class at each node of a tree."""
+        counts = rows_at_nodes(self._store, self._frame, tree, self.target, "other")
+        return summed_up(tree, counts.astype(np.float64)).astype(np.int64)
+
+    def count_aside(
+        self, tree: Tree, *, unknown: Unknown = "other", kind: str = "held-out"
+    ) -> NDArray[np.int64]:
+        """Rows of each class that come to rest at each node of a tree."""
+        return rows_at_nodes(self._store, self._aside[kind], tree, self.target, unknown)
+
+    # -- coding --------------------------------------------------------------------------------
+
+    def code(
+        self, *, categorical_features: Any, ordinal_features: Any, class_weight: Any
+    ) -> CodedRows:
+        """Learn the columns, and keep the rows as values and codes."""
+        store = self._store
+        nominal, ordinal = chosen_columns(tuple(self.names), categorical_features, ordinal_features)
+        chosen = nominal | ordinal.keys()
+        numbers = [
+            j for j, n in enumerate(self.names) if is_number(self.types[n], n) and j not in chosen
+        ]
+        names = {f"x{j}": n for j, n in enumerate(self.names) if j not in numbers}
+        values = {f"x{j}": self._number(self.names[j]) for j in numbers}
+        if self.weight is not None:
+            values["w"] = nw.col(self.weight).cast(nw.Float64)
+        native = self._read({**names, "y": self.target}, **values)
+        codings = number_codings(store, native, self.names, numbers)
+        joins = [self._labels.join]
+        for at, name in names.items():
+            j = int(at[1:])
+            options: dict[str, Any] = {"categorical_features": [name]} if j in nominal else {}
+            if j in ordinal:
+                order = ordinal[j]
+                options = {"ordinal_features": [name] if order is None else {name: list(order)}}
+            table, codings[j] = categories_of(store, native, at, name, self.types[name], options)
+            joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
+        weights = Weights(store, native, self._labels, self._most_weight, class_weight)
+        stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
+        ordered = in_words([codings[j] for j in range(len(self.names))])
+        words = list(dict.fromkeys(coding.word for coding in ordered))
+        for word in words:
+            codes = [c.stored(j, store) for j, c in enumerate(ordered) if c.word == word]
+            stored.append(f"CAST({' + '.join(codes)} AS BIGINT) AS {word}")
+        stored += [f"x{j} AS v{j}" for j, coding in enumerate(ordered) if coding.codes is None]
+        table = store.keep(f"SELECT {', '.join(stored)} FROM {ROWS} {' '.join(joins)}", native)
+        schema = LearnedSchema(
+            tuple(coding.column for coding in ordered),
+            tuple(self.names),
+            self._labels.classes,
+            weights.factors,
+            weights.scale,
+            (),
+            (self.n_rows,),
+        )
+        return CodedRows(store, table, words, ordered, self._labels.class_of, schema, weights.total)
+
+    def _number(self, name: str) -> Any:
+        """A column as float64, with NULL for NaN."""
+        value = nw.col(name)
+        if self.types[name].is_float():
+            value = nw.when(~value.is_nan()).then(value)
+        return value.cast(nw.Float64)

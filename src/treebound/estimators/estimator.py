@@ -1,0 +1,492 @@
+"""BoundTreeClassifier: grow, prune, predict, as scikit-learn expects it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self, overload
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from treebound._utils.validation import invalid, parameters_of
+from treebound.data import Matrix
+from treebound.data.frames import read_table
+from treebound.data.streams import in_database, is_on_dask, is_stream
+from treebound.edit import Editor
+from treebound.estimators.fitting import fit_table
+from treebound.estimators.methods import ModelMethods
+from treebound.estimators.not_in_memory import fit_elsewhere, fit_engine
+from treebound.estimators.output import Container, check_container, framed, log_shares
+from treebound.estimators.progress import Watch
+from treebound.growing import Progress
+from treebound.model import Model
+from treebound.model.parameters import FitParameters
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+    from sklearn.utils import Tags
+
+    from treebound.data.learned import LearnedSchema
+    from treebound.estimators.referring import ReferringClassifier
+    from treebound.growing.engine import Engine
+
+
+@parameters_of(FitParameters)
+class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParameters):
+    """A decision tree that prunes itself with a generalization bound.
+
+    One readable tree, grown best-first on real, ordinal and nominal columns as they are. It is
+    pruned by a score from learning theory, with a weight that is chosen by five folds from 1,000
+    rows on and fixed below.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if the table has any.
+    model_ : Model
+        The fitted model: what was learned, without scikit-learn's interface.
+
+    See Also
+    --------
+    treebound.from_sklearn : Import a scikit-learn tree.
+    treebound.prune : Prune a fitted tree.
+
+    Notes
+    -----
+    A missing value in a real or ordinal column goes to the side learned for it at each split; in a
+    nominal column it is a category of its own. If no training value was missing, it goes to the
+    larger child.
+
+    ``get_params`` and ``set_params`` are those of scikit-learn.
+
+    Rows of weight zero are dropped. If all sample weights are whole numbers, a row of weight two
+    counts as two rows. Otherwise only the ratios of the weights matter: they are scaled to mean 1.
+
+    A tie between the classes of a leaf goes to the first class in sorted order. Apart from that,
+    the names of the classes change nothing.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import treebound as tb
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> clf = tb.BoundTreeClassifier().fit(X, y)
+    >>> clf.n_leaves_, clf.grown_tree_.n_leaves
+    (7, 9)
+    >>> print(f"{clf.score(X, y):.2f}")
+    0.99
+    """
+
+    model_: Model
+    _container: Container = "default"
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    # -- learning --------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        columns: Sequence[str] | None = None,
+        verbose: int = 0,
+        callback: Callable[[Progress], None] | None = None,
+        checkpoint: Any = None,
+    ) -> Self:
+        """Grow a tree and prune it.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            A data frame of any library that narwhals knows, an array, or nested lists; or a
+            ``pyarrow.dataset.Dataset`` or a lazy frame of polars, which are read batch by batch
+            and never held in memory as a whole; or a relation of DuckDB, PySpark or Ibis, which
+            stays in its database (:class:`treebound.engines.sql.Relation` has settings); or a Dask
+            DataFrame or Array, which stays on its cluster.
+        y : array-like of shape (n_rows,), or str
+            The class of every row; of a table that is not in memory, the name of its column. On
+            Dask, also a Series or an Array in the partitions of X.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            The weight of every row, or the name of its column, as for ``y``.
+        groups : array-like of shape (n_rows,), optional
+            The group of every row, such as a patient with several rows. Folds and held-out rows
+            keep groups together. Rows of a group are not independent, so there is a certificate
+            only with ``certify="held-out"`` or ``"folds"``: it counts one row of each group.
+        columns : sequence of str, optional
+            The columns to learn from, of a table that is read in batches; by default all others.
+        verbose : int
+            Whether to print a line after every batch that is read, and every pass of growing.
+        callback : callable, optional
+            Called with a :class:`treebound.growing.Progress` at these times.
+        checkpoint : str or path-like, optional
+            A file in which the unfinished tree is saved after every round. If it exists, ``fit`` on
+            the same rows goes on from it; it is removed when the tree is grown.
+        """
+        watch = Watch.of(verbose, callback, checkpoint)
+        if is_stream(X) or in_database(X) or is_on_dask(X):
+            if groups is not None:
+                raise invalid("groups", "", "None for rows that are not in memory", type(groups))
+            return self._set_model(fit_elsewhere(self, X, y, sample_weight, columns, watch))
+        if columns is not None:
+            hint = "choose them before: X[columns]."
+            raise invalid("columns", "fit", "None for a table in memory", columns, hint)
+        rows = read_table(X)
+        if y is None or not (type(X) is np.ndarray or rows.names):  # else there is nothing to find
+            # a copy: what was fitted before stays if fitting fails
+            validate_data(copy(self), X, y, skip_check_array=True)
+        return self._set_model(fit_table(self, rows, y, sample_weight, groups, watch))
+
+    def fit_engine(
+        self,
+        engine: Engine,
+        schema: LearnedSchema,
+        *,
+        target: str | None = None,
+        verbose: int = 0,
+        callback: Callable[[Progress], None] | None = None,
+        checkpoint: Any = None,
+    ) -> Self:
+        """Grow a tree on the rows of an engine and prune it by its counts.
+
+        Parameters
+        ----------
+        engine : Engine
+            The rows, wherever they are.
+        schema : LearnedSchema
+            Columns and classes, as :func:`treebound.data.learned.put_together` makes them.
+        target : str, optional
+            The name of the target.
+        verbose, callback, checkpoint
+            See :meth:`fit`.
+        """
+        watch = Watch.of(verbose, callback, checkpoint)
+        return self._set_model(fit_engine(self, engine, schema, target, watch))
+
+    def _set_model(self, model: Model) -> Self:
+        """Set what ``fit`` learned: the model, and the names of its columns."""
+        self.model_ = model
+        self.n_features_in_ = len(model.columns)
+        self.__dict__.pop("feature_names_in_", None)
+        if model.named:
+            names = [column.name for column in model.columns]
+            self.feature_names_in_ = np.array(names, dtype=object)
+        return self
+
+    @classmethod
+    def _of_model(cls, model: Model) -> Self:
+        """A fitted classifier with the parameters of a model."""
+        if model.referral is not None:
+            raise ValueError(
+                "This model refers some cases. Hint: "
+                "treebound.estimators.referring.ReferringClassifier.load."
+            )
+        return cls(**model.parameters)._with_model(model)
+
+    def _with_model(self, model: Model) -> Self:
+        """A fitted copy with another model."""
+        return copy(self)._set_model(model)
+
+    # -- prediction ------------------------------------------------------------------------
+
+    def _fitted(self) -> Model:
+        check_is_fitted(self)
+        return self.model_
+
+    def _rows(self, X: Any) -> Any:
+        """What the model reads: a table that is in batches as it is."""
+        return X if is_stream(X) else self._read(X)
+
+    def _read(self, X: Any) -> Matrix:
+        """The rows of a table, after scikit-learn's checks of the state and the columns."""
+        model, table = self._fitted(), read_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return model.read(table, whole=True)
+
+    def _answer(self, X: Any, output: Any, answer: Callable[..., Any]) -> Any:
+        """What the model answers, lazily in a database (as further columns) and on Dask."""
+        if in_database(X):
+            from treebound.engines.sql import with_answers
+
+            return with_answers(self._fitted(), X, output)
+        answer = partial(answer, n_jobs=self.n_jobs)
+        if is_on_dask(X):
+            from treebound.engines.dask.table import lazy_answers
+
+            return lazy_answers(self._fitted(), X, output, answer)
+        return answer(self._fitted(), self._rows(X))
+
+    def predict(self, X: Any) -> Any:
+        """Predict the class of each row of a table.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table. A dataset of pyarrow or a lazy frame of polars is
+            read in batches.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Of a relation of a database, a lazy frame of it with a column ``prediction``; of a
+            collection of Dask, a lazy one.
+        """
+        return self._answer(X, "label", Model.predict)
+
+    @parameters_of(predict)
+    def predict_proba(self, X: Any) -> Any:
+        """Predict the probability of each class for each row, smoothed by ``smoothing``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The classes in the order of ``classes_``. A frame after :meth:`set_output`.
+        """
+        shares = self._answer(X, "proba", Model.predict_proba)
+        return framed(shares, X, self.classes_, self._container)
+
+    @parameters_of(predict)
+    def predict_log_proba(self, X: Any) -> Any:
+        """Predict the log-probability of each class for each row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            See :meth:`predict_proba`.
+        """
+        if in_database(X):
+            raise TypeError("A database answers no logarithms. Hint: use predict_proba.")
+        shares = self._answer(X, "proba", log_shares)
+        return framed(shares, X, self.classes_, self._container)
+
+    def set_output(self, *, transform: Container | None = None) -> Self:
+        """Set the output type of :meth:`predict_proba` and :meth:`predict_log_proba`.
+
+        It applies to this classifier only; clones, as made by model selection, return arrays.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None
+            An array, or a frame with a column for each class; None changes nothing.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import treebound as tb
+        >>> iris = load_iris(as_frame=True)
+        >>> clf = tb.BoundTreeClassifier().fit(iris.data, iris.target_names[iris.target])
+        >>> print(clf.set_output(transform="pandas").predict_proba(iris.data.head(2)).round(2))
+           setosa  versicolor  virginica
+        0    0.95        0.03       0.03
+        1    0.95        0.03       0.03
+        """
+        check_container(transform)
+        if transform is not None:
+            self._container = transform
+        return self
+
+    @parameters_of(predict)
+    def apply(self, X: Any) -> Any:
+        """The node of ``tree_`` that each row reaches.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_rows,)
+            Leaves, or inner nodes with ``unknown="stop"``.
+        """
+        return self._answer(X, "node", Model.apply)
+
+    def decision_path(self, X: Any) -> csr_matrix:
+        """The nodes on the path of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table.
+
+        Returns
+        -------
+        csr_matrix of shape (n_rows, n_nodes)
+        """
+        return self.tree_.decision_path(self._read(X))
+
+    @parameters_of(predict)
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy on labelled rows.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,), or str
+            The labels; of a table that is not in memory, as for :meth:`fit`.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            The weight of every row, as for ``y``; not of a table that is read in batches.
+        """
+        if in_database(X):
+            from treebound.engines.sql import accuracy
+
+            return accuracy(self._fitted(), X, y, sample_weight)
+        if is_on_dask(X):
+            from treebound.engines.dask.table import accuracy_of
+
+            return accuracy_of(self._fitted(), X, y, sample_weight)
+        if not is_stream(X):
+            return float(super().score(X, y, sample_weight))
+        if sample_weight is not None:
+            must = "None for a table that is read in batches"
+            raise invalid("sample_weight", "score", must, type(sample_weight))
+        errors, rows = self._fitted().errors_on(X, y)
+        return 1.0 - errors / rows
+
+    # -- other trees -----------------------------------------------------------------------
+
+    @overload
+    def refer(
+        self, X: Any = ..., y: Any = ..., *, max_risk: float, label: Any = ..., delta: Any = ...
+    ) -> ReferringClassifier: ...
+    @overload
+    def refer(
+        self, X: Any = ..., y: Any = ..., *, max_risk: Sequence[float], label: Any = ...,
+        delta: Any = ...,
+    ) -> list[ReferringClassifier]: ...  # fmt: skip
+    def refer(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        max_risk: float | Sequence[float],
+        label: Any = None,
+        delta: float | None = None,
+    ) -> ReferringClassifier | list[ReferringClassifier]:
+        """A classifier that answers only where the risk of an answered case can be promised.
+
+        Parameters
+        ----------
+        X, y : table and labels, optional
+            Rows that took no part in fitting. By default those that ``fit`` held out or, with
+            ``certify="prior"``, those that test its trees; of these the one that answers most
+            cases is kept.
+        max_risk : float or sequence of float
+            At most this share of the answered new cases is misclassified, with probability
+            ``1 - delta``. Several values share ``delta``. Another value from the same rows after
+            looking has what is left of it, and is refused if nothing is; with
+            ``certify="prior"`` all of them hold together.
+        label : object, optional
+            What ``predict`` gives for the other cases, of the type of the classes; by default
+            ``"refer"``, or -1 where classes are numbers.
+        delta : float, optional
+            Probability that a promise is wrong; by default what is left of that of the
+            classifier.
+
+        Returns
+        -------
+        ReferringClassifier
+            A list of them for several values.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> import treebound as tb
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+        >>> print(clf.refer(max_risk=0.07).referral_)
+        With probability 95 %, at most 7 % of the answered new cases are misclassified.
+        77.3 % of 150 rows are answered, 3 of them wrongly; the rest is referred.
+        """
+        from treebound.estimators.referring import ReferringClassifier
+        from treebound.model.guarantees import refer
+
+        many = isinstance(max_risk, Sequence | np.ndarray)
+        max_risks: Any = max_risk if many else [max_risk]
+        models = refer(self._fitted(), list(max_risks), X, y, label=label, delta=delta)
+        referring = [ReferringClassifier(model) for model in models]
+        return referring if many else referring[0]
+
+    def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
+        """A copy of this classifier at another step of the pruning path, without refitting.
+
+        Parameters
+        ----------
+        leaves : int
+            The largest tree on the path with at most this many leaves; usually better than a tree
+            that was stopped at this size while growing.
+        step : int
+            The tree at this step of ``pruning_path_``.
+
+        Returns
+        -------
+        BoundTreeClassifier
+            A fitted copy; this classifier is not changed.
+
+        Raises
+        ------
+        ValueError
+            If both or none of ``leaves`` and ``step`` are given, there is no such step, or the
+            classifier was fitted with ``pruning=None``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> import treebound as tb
+        >>> clf = tb.BoundTreeClassifier().fit(*load_wine(return_X_y=True))
+        >>> clf.prune_to(2).n_leaves_, clf.prune_to(step=0).n_leaves_
+        (2, 8)
+        """
+        return self._with_model(self._fitted().prune_to(leaves, step=step))
+
+    @parameters_of(Editor)
+    def edit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        test: tuple[Any, Any] | None = None,
+        sample_weight: Any = None,
+        autosave: str | PathLike[str] | None = None,
+    ) -> Editor:
+        """Change the tree by hand; this classifier is not changed.
+
+        Returns
+        -------
+        Editor
+            A notebook with anywidget shows it as a page to edit in. Its method ``done`` gives a
+            fitted classifier with the edited tree.
+
+        Raises
+        ------
+        ValueError
+            If these are not the rows that the tree was trained on.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import treebound as tb
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> clf = tb.BoundTreeClassifier().fit(X, y)
+        >>> editor = clf.edit(X, y)
+        >>> step = editor.collapse("R")
+        >>> editor.done().n_leaves_, clf.n_leaves_
+        (2, 7)
+        """
+        self._fitted()
+        return Editor(
+            self,
+            X,
+            y,
+            test=test,
+            sample_weight=sample_weight,
+            autosave=autosave,
+            finish=self._with_model,
+        )

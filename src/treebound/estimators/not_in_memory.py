@@ -1,0 +1,319 @@
+"""Fitting on rows that are not in memory at once: streams, partitions, databases, engines."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from math import inf
+from typing import Any, Protocol
+
+from treebound._utils.jobs import effective_jobs
+from treebound._utils.validation import invalid
+from treebound.certificate.held_out import HeldOut
+from treebound.certificate.row_record import Role, RowRecord
+from treebound.data import Matrix, Sample
+from treebound.data.findings import warn_of_findings
+from treebound.data.folds import LeftOut
+from treebound.data.frames import Table
+from treebound.data.learned import LearnedSchema
+from treebound.data.parts import PartReader, PartRows, as_table, join_parts
+from treebound.data.row_hashes import RowSketch, row_hashes
+from treebound.data.streams import (
+    Batches,
+    TableStream,
+    in_database,
+    is_on_dask,
+    open_stream,
+)
+from treebound.estimators.fitting import (
+    UNWATCHED,
+    chooses_on_aside,
+    fit_sample,
+    fit_table,
+    pruned,
+    tested_aside,
+)
+from treebound.estimators.progress import Watch
+from treebound.growing import Limits, Progress, grow_on_engine, make_bins
+from treebound.growing._kernels import Bins
+from treebound.growing.checkpoint import check_checkpoint
+from treebound.growing.engine import Engine, stream_engine
+from treebound.growing.grow import FINE_BINS
+from treebound.model import Model
+from treebound.model.parameters import FitParameters
+from treebound.pruning import PRUNERS, BoundPruner, Pruner
+from treebound.pruning.base import BasePruner
+from treebound.pruning.bound import MOST_VALUES, is_large
+
+# Without another limit: labels that are noise would be grown to a leaf for nearly every row.
+MOST_GROWN_LEAVES = 1 << 16
+# Smaller nodes are always finished in one place.
+_FEW_ROWS = 1 << 11
+
+
+class PartedTable(Protocol):
+    """A table in parts: batches, or partitions of Dask."""
+
+    target: str | None
+
+    def learn(self, *, held_out: LeftOut | None, **of_columns: Any) -> LearnedSchema:
+        """What columns and classes are, without the rows held out."""
+        ...
+
+    def rows(self, reader: PartReader) -> Iterable[PartRows]:
+        """The rows of each part, here."""
+        ...
+
+    def engine(self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int) -> Engine:
+        """The coded rows, wherever they are."""
+        ...
+
+
+def fit_elsewhere(
+    parameters: FitParameters,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    columns: Any = None,
+    watch: Watch = UNWATCHED,
+) -> Model:
+    """Fit on a table that is read in batches, or inside its database or cluster.
+
+    y and sample_weight name columns; on Dask, they may be collections.
+    """
+    if in_database(X):
+        return _fit_relation(parameters, X, y, sample_weight, columns, watch)
+    parameters.checked()
+    check_checkpoint(watch.checkpoint)
+    if is_on_dask(X):
+        from treebound.engines.dask.table import DaskTable
+
+        with DaskTable(X, y, sample_weight, columns) as on_dask:
+            return _fit_parts(parameters, on_dask, watch)
+    batches = open_stream(X)
+    assert batches is not None
+    table = _Stream(batches, y, sample_weight, columns, watch)
+    model = _fit_parts(parameters, table, watch)
+    # rows are noted as they are coded; those of a small table in memory, by its sample
+    return replace(model, rows=table.record) if model.rows is None else model
+
+
+def _needs_rows(pruner: Pruner | None) -> bool:
+    """Whether a pruner looks at the rows again."""
+    return isinstance(pruner, BasePruner) and pruner.needs_rows
+
+
+def _refuse_what_needs_rows(pruner: Pruner | None) -> None:
+    """Raise a ValueError for a pruner that needs the rows again, in a table of many values."""
+    if _needs_rows(pruner):
+        able = [name for name, kind in PRUNERS.items() if not kind().needs_rows]
+        raise ValueError(
+            f"The pruner {pruner!r} looks at the rows again, and they are not in memory. "
+            f"Hint: these need only the counts in the tree: {', '.join(map(repr, able))}, None; "
+            "others too where the constant they would look for is given."
+        )
+
+
+def _refuse_what_needs_a_table(parameters: FitParameters) -> None:
+    """Raise a ValueError for certificates that need the rows of a table in memory."""
+    if parameters.certify not in ("training", "held-out"):
+        must = (
+            "'training' or 'held-out' for rows that are not in memory, as those of a table of more "
+            f"than {MOST_VALUES:,} values"
+        )
+        hint = "'held-out' has nearly the limit of 'folds' with so many rows."
+        raise invalid("certify", "", must, parameters.certify, hint)
+
+
+class _Stream(TableStream):
+    """A table that is read batch by batch; the rows that are coded are noted."""
+
+    def __init__(self, batches: Batches, y: Any, weight: Any, columns: Any, watch: Watch) -> None:
+        def tell(phase: str, rows: int) -> None:
+            if watch.progress is not None:
+                watch.progress(Progress.of_reading(phase, rows))
+
+        super().__init__(batches, y, weight, columns=columns, tell=tell)
+        self._sketches: dict[Role, RowSketch] = {}
+
+    @property
+    def record(self) -> RowRecord:
+        """Which rows took part."""
+        return RowRecord(self._sketches)
+
+    def engine(self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int) -> Engine:
+        """Codes in memory, values in a temporary file."""
+        n_rows = reader.schema.n_rows + reader.schema.held_out
+        return stream_engine(self._noted(reader), bins, n_rows, n_threads=n_threads)
+
+    def _noted(self, reader: PartReader) -> Iterator[PartRows]:
+        """The parts; the rows of each, and those set aside, are added to the sketches."""
+        aside: Role = "held-out" if reader.schema.held_out else "training"
+        for part in self.rows(reader):
+            self._note("training", part.kept.X, part.kept)
+            if part.aside is not None and part.table is not None:
+                self._note(aside, part.table, part.aside)
+            yield part
+
+    def _note(self, role: Role, rows: Matrix | Table, sample: Sample) -> None:
+        if sample.n_rows:
+            names = [column.name for column in sample.columns]
+            sketch = RowSketch.of(row_hashes(rows, sample.classes, sample.y, names=names))
+            held = self._sketches.get(role)
+            self._sketches[role] = sketch if held is None else held.merge(sketch)
+
+
+def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> Model:
+    """Fit on rows in parts, by the method that the same table has in memory.
+
+    Columns are learned without rows that are held out. What looks at rows again gets those of a
+    small table in memory. Of a large one, a tenth may be left out and counted at the nodes of the
+    tree.
+    """
+    pruner, _ = parameters.checked()
+    held_out = LeftOut.draw(parameters.random_state) if parameters.certify == "held-out" else None
+    learn = partial(table.learn, **parameters.of_columns())
+    schema = learn(held_out=held_out)
+    size = schema.n_rows + schema.held_out, len(schema.columns)
+    rows_again = not is_large(*size) and parameters.certify != "training"
+    if rows_again or _looks_again(pruner, *size):
+        schema = schema if held_out is None else learn(held_out=None)
+        return _fit_joined(parameters, schema, table)
+    _refuse_what_needs_a_table(parameters)
+    _refuse_what_needs_rows(pruner)
+    aside, chooses, unknown = held_out, True, parameters.unknown
+    if held_out is not None:
+        chooses = chooses_on_aside(parameters, size)
+        unknown = "other" if unknown == "error" else unknown
+    else:
+        aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
+        unknown = "error"
+    engine = table.engine(
+        PartReader(schema, aside, unknown),
+        make_bins(schema.columns, schema.sample),
+        n_threads=effective_jobs(parameters.n_jobs),
+        gather_rows=_rows_to_gather(parameters, size[0]),
+    )
+    model = fit_engine(parameters, engine, schema, table.target, watch, validate=chooses)
+    if held_out is None:
+        return model
+    counts = HeldOut.by_counts(engine.left_out_rows, model.tree, model.grown)
+    return replace(model, held_out=tested_aside(counts, model, chooses))
+
+
+def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
+    """Whether pruning looks at the rows again, and they are few enough to be read into memory."""
+    if _needs_rows(pruner):
+        return not is_large(rows, columns)
+    if not isinstance(pruner, BoundPruner):
+        return False
+    return pruner.chooses and pruner.leaves_out(rows, columns) is None
+
+
+def _fit_joined(parameters: FitParameters, schema: LearnedSchema, table: PartedTable) -> Model:
+    """Fit on rows in parts that are read into memory."""
+    apart = parameters.certify in ("held-out", "folds")
+    own = replace(schema, scale=None, factors=None) if apart else schema  # weights as they are
+    sample = join_parts(list(table.rows(PartReader(own)))).kept
+    named = schema.names is not None
+    if apart:  # columns are learned again, without some rows
+        labels = sample.classes[sample.y]
+        model = fit_table(parameters, as_table(sample, schema), labels, sample.weight)
+    else:
+        record = RowRecord.of(sample, named)
+        warn_of_findings(sample, record.sketches["training"], stacklevel=6)
+        model = fit_sample(parameters, sample, rows=record)
+    return replace(model, target=table.target, named=named)
+
+
+def _rows_to_gather(parameters: FitParameters, n_rows: int) -> int:
+    """Rows of a node that is finished in one place, where its subtree may get too large.
+
+    Few of its leaves are kept where the limit of leaves makes them large.
+    """
+    rows = n_rows // (4 * (parameters.checked()[1].max_leaves or MOST_GROWN_LEAVES))
+    most = Engine.gather_rows
+    return min(rows, most) if rows >= _FEW_ROWS else most
+
+
+def _fit_relation(
+    parameters: FitParameters, X: Any, y: Any, sample_weight: Any, columns: Any, watch: Watch
+) -> Model:
+    """Fit inside a database.
+
+    A relation of few rows is fetched. Of another one, rows may be set aside by number: to certify
+    the tree, and to choose the weight of the pruner.
+    """
+    from treebound.engines.sql import Relation, RelationRows, SqlEngine
+
+    pruner, options = parameters.checked()
+    relation = X if isinstance(X, Relation) else Relation(X)
+    with RelationRows(relation, y, sample_weight, columns) as rows:
+        if rows.n_rows <= relation.max_fetched_rows:
+            return replace(fit_table(parameters, *rows.fetched()), target=y)
+        _refuse_what_needs_rows(pruner)
+        _refuse_what_needs_a_table(parameters)
+        held_out = parameters.certify == "held-out"
+        if options.thresholds == "observed":
+            must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
+            raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)
+        chooses = isinstance(pruner, BoundPruner) and pruner.validates(rows.n_rows)
+        chooses = chooses and sample_weight is None  # rows that are set aside are counted
+        rows.set_aside(parameters.random_state, certify=held_out, choose=chooses)
+        coded = rows.code(**parameters.of_columns())
+        # cells are divided where it matters: finer ones for all rows are of no use; a query costs
+        # more than values
+        limits = Limits(most_live=inf, most_values=1 << 20)
+        engine = SqlEngine(coded, relation.max_fetched_rows, rows)
+        model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
+        engine.check_unchanged()
+        if held_out:
+            counted = partial(rows.count_aside, unknown=parameters.unknown)
+            model = replace(model, held_out=HeldOut.by_counts(counted, model.tree, model.grown))
+    return model
+
+
+def fit_engine(
+    parameters: FitParameters,
+    engine: Engine,
+    schema: LearnedSchema,
+    target: str | None = None,
+    watch: Watch = UNWATCHED,
+    limits: Limits | None = None,
+    validate: bool = True,
+) -> Model:
+    """Grow on the rows of an engine, and prune by the counts alone.
+
+    Rows that are left out may choose the weight of the pruner (``validate``).
+    """
+    pruner, options = parameters.checked()
+    unlimited = options.max_leaves is None
+    if unlimited:
+        options = replace(options, max_leaves=MOST_GROWN_LEAVES)
+    grown = grow_on_engine(
+        engine,
+        schema.columns,
+        schema.classes,
+        options,
+        factors=schema.factors,
+        whole=schema.scale is None,
+        limits=limits,
+        **watch._asdict(),
+        finer=lambda: make_bins(schema.columns, schema.sample, FINE_BINS),
+    )
+    if unlimited and grown.n_leaves >= MOST_GROWN_LEAVES:
+        warnings.warn(
+            f"Growth was stopped at {MOST_GROWN_LEAVES} leaves. Hint: set 'max_grown_leaves' to "
+            "grow on, or to a smaller number where labels are noisy.",
+            UserWarning,
+            stacklevel=5,
+        )
+    aside = engine.left_out(grown) if validate else None
+    return replace(
+        pruned(parameters, grown, pruner, options, validation=aside),
+        target=target,
+        named=schema.names is not None,
+        row_counts=engine.class_rows(grown) if grown.weighted else None,
+    )

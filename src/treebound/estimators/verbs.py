@@ -1,0 +1,236 @@
+"""``prune`` and ``certify`` for trees of this package and of scikit-learn."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treebound._utils.choices import CertificateKind
+from treebound._utils.validation import invalid
+from treebound.certificate.certificate import Certificate, certify_counts
+from treebound.data import Sample
+from treebound.data.sample import same_length
+from treebound.data.streams import in_database
+from treebound.exchange.sklearn_tree import SklearnTree, structure_of, to_sklearn
+from treebound.landscape import Landscape
+from treebound.model import Model
+from treebound.model.methods import as_model
+from treebound.model.model import with_smoothing
+from treebound.pruning import Pruner, make_pruner
+from treebound.pruning.weight import default_weight
+from treebound.tree.model import Tree
+
+Rows = tuple[Any, Any] | tuple[Any, Any, Any]
+M = TypeVar("M")  # what is given is returned, pruned
+
+
+def prune(
+    model: M,
+    X: Any = None,
+    y: Any = None,
+    *unnamed: Any,
+    validation: Rows | None = None,
+    pruner: Any = "bound",
+    sample_weight: ArrayLike | None = None,
+    **options: Any,
+) -> M:
+    """Prune a fitted tree.
+
+    Parameters
+    ----------
+    model : DecisionTreeClassifier, BoundTreeClassifier, Model or Tree
+        A fitted scikit-learn tree, a fitted classifier of this package, its model or its tree.
+    X, y : table and labels, optional
+        The rows that the counts and classes of the tree come from: its training rows, or other
+        rows on which it is recounted. Required for a scikit-learn tree, and for pruners that use
+        the rows. Columns are found by name where the tree was fitted with names.
+    validation : (X, y) or (X, y, sample_weight), optional
+        Rows that had no part in growing, for reduced-error pruning, or for the bound pruner to
+        choose its weight on.
+    pruner : str or Pruner
+        ``"bound"`` (the default), ``"kearns-mansour"``, ``"cost-complexity"``,
+        ``"reduced-error"``, ``"pessimistic"``, ``"mdl"``, or a pruner object. By name, the bound
+        pruner has the weight 0.6; ``weight="auto"`` grows more trees to choose it.
+    sample_weight : array-like, optional
+        The weights of the rows.
+    **options
+        Parameters of the pruner, if it is given by name.
+
+    Returns
+    -------
+    DecisionTreeClassifier, BoundTreeClassifier, Model or Tree
+        The pruned model, of the same type as ``model``, which is not changed. Pruners that
+        cross-validate fit clones on parts of the rows. To see all decisions of a pruner, call
+        ``pruner.prune(tree, sample)``, which returns a
+        :class:`~treebound.pruning.PruningResult`.
+
+    Raises
+    ------
+    ValueError
+        If a scikit-learn tree is given without its rows, or the pruner needs rows.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> grown = DecisionTreeClassifier(random_state=0).fit(X, y)
+    >>> pruned = tb.prune(grown, X, y)
+    >>> print(type(pruned).__name__, grown.get_n_leaves(), pruned.get_n_leaves())
+    DecisionTreeClassifier 22 9
+    """
+    if unnamed:
+        raise TypeError(
+            f"prune takes a model, X and y, all else by name. Got {unnamed[0]!r:.60} as fourth. "
+            "Hint: prune(model, X, y, pruner=...)."
+        )
+    chosen = _pruner(pruner, options)
+    if _is_sklearn_tree(model):
+        return cast(M, _prune_sklearn(model, X, y, sample_weight, validation, chosen))
+    source: Any = model
+    if isinstance(source, Tree):
+        chosen = with_smoothing(chosen, "shrinkage")  # it keeps no other
+    pruned: Any = as_model(source, "prune").prune(
+        chosen, X, y, sample_weight, validation=validation
+    )
+    if isinstance(source, Tree):
+        pruned = pruned.tree
+    elif not isinstance(source, Model):
+        pruned = source._with_model(pruned)
+    return cast(M, pruned)
+
+
+def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:
+    if isinstance(pruner, str) and pruner == "bound":
+        # to choose it would grow more trees
+        options.setdefault("weight", default_weight(options.get("score")))
+    chosen = make_pruner(pruner, **options)
+    if chosen is None:
+        raise invalid("pruner", "", "a pruner or its name", None)
+    return chosen
+
+
+# -- scikit-learn's trees ------------------------------------------------------------------------
+
+
+def _is_sklearn_tree(model: Any) -> bool:
+    import sys
+
+    trees = sys.modules.get("sklearn.tree")  # not loaded: it is none of them
+    return trees is not None and isinstance(model, trees.DecisionTreeClassifier)
+
+
+def _prune_sklearn(
+    model: Any, X: Any, y: Any, sample_weight: Any, validation: Rows | None, pruner: Pruner
+) -> Any:
+    if X is None or y is None:
+        must = "what the scikit-learn tree was fitted on"
+        raise invalid("X" if X is None else "y", "prune", must, None)
+    source = SklearnTree(model)
+    sample = source.read(X, y, sample_weight)
+    unseen = None if validation is None else source.read(*validation)
+    result = with_smoothing(pruner, "shrinkage").prune(
+        source.tree.recounted(sample), sample, validation=unseen, grow=partial(_grow_like, model)
+    )
+    return to_sklearn(result.tree, like=model)
+
+
+def _grow_like(estimator: Any, sample: Sample) -> Tree:
+    """Grow a tree on part of the rows as a scikit-learn estimator would."""
+    from sklearn.base import clone
+
+    again = clone(estimator).set_params(class_weight=None)  # already in the weights
+    again.fit(sample.X.dense, sample.y, sample_weight=sample.masses)
+    return structure_of(again, sample.columns, sample.classes).recounted(sample)
+
+
+# -- certificates --------------------------------------------------------------------------------
+
+
+def certify(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    kind: CertificateKind | None = None,
+    landscape: Landscape | None = None,
+    delta: float | None = None,
+) -> Certificate:
+    """Bound the risk of a tree on new examples.
+
+    Parameters
+    ----------
+    model : BoundTreeClassifier, Model, Tree, DecisionTreeClassifier, or any classifier
+        A fitted classifier of this package, its model or its tree, or a fitted scikit-learn tree.
+        With ``kind="held-out"``, anything with a ``predict``.
+    X, y : table and labels, optional
+        Rows to certify from; without them those of ``fit``. Every row counts once. The labels of a
+        table that is not in memory are named; the rows of a relation are counted in its database.
+    kind : {"training", "held-out", "prior"}, optional
+        What the rows are; ``"prior"``: all training rows, of which a fifth defines a prior over
+        trees. By default the record of ``fit`` tells: unknown rows are held-out rows,
+        known ones the training rows, and some of both are refused. A tree without a record (of
+        scikit-learn, a bare ``Tree``, an imported one) has no default.
+    landscape : Landscape, optional
+        The features to split on, for a certificate from training rows; by default those of the
+        columns, where undeclared categories count as unbounded.
+    delta : float, optional
+        Probability that the bound fails; by default that of the model, or 0.05.
+
+    Raises
+    ------
+    ValueError
+        If there is no certificate; the message says why.
+
+    See Also
+    --------
+    treebound.bounds.binomial_upper : The limit from the counts of held-out rows alone.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = tb.BoundTreeClassifier(max_leaves=15).fit(X[:1300], y[:1300])
+    >>> print(tb.certify(clf))
+    With probability 95 %, at most 50.7 % of new examples are misclassified
+    (20.2 % on the 1,300 training examples, 15 leaves; always the most frequent class: 89.8 %).
+    >>> print(tb.certify(clf, X[1300:], y[1300:]))
+    With probability 95 %, at most 32.9 % of new examples are misclassified
+    (146 of 497 held-out examples were; always the most frequent class: 89.7 %).
+    """
+    if (X is None) != (y is None):
+        present, absent = ("X", "y") if y is None else ("y", "X")
+        raise ValueError(
+            f"certify needs both 'X' and 'y', or none. Got {present!r} without {absent!r}."
+        )
+    if _is_sklearn_tree(model):
+        model = SklearnTree(model).certifiable(X, y, kind)
+    elif not isinstance(model, Model | Tree) and "model_" not in vars(model):
+        return _certify_any(model, X, y, kind, delta)
+    own = as_model(model, "certify")
+    if in_database(X):
+        from treebound.engines.sql import tested
+
+        if kind not in (None, "held-out"):
+            raise invalid("kind", "certify", "None or 'held-out' for rows of a database", kind)
+        return own.certify_tested(tested(own, X, y), kind and "held-out", delta=delta)
+    return own.certify(X, y, kind=kind, landscape=landscape, delta=delta)
+
+
+def _certify_any(model: Any, X: Any, y: Any, kind: str | None, delta: float | None) -> Certificate:
+    """The certificate of any classifier, from held-out rows."""
+    if not hasattr(model, "predict"):
+        as_model(model, "certify")
+    if X is None or kind != "held-out":
+        hint = "give rows that had no part in fitting as X and y."
+        must = "'held-out' for a classifier that is no tree"
+        raise invalid("kind", "certify", must, kind, hint)
+    predicted, labels = np.asarray(model.predict(X)), np.asarray(y)
+    same_length(len(predicted), len(labels))
+    errors = int((predicted != labels).sum())
+    return certify_counts(errors, len(labels), 0.05 if delta is None else delta)

@@ -1,0 +1,479 @@
+"""Model: a fitted tree with all that reading rows, predicting, pruning and certifying need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import cached_property, partial
+from math import log
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._utils.choices import CertificateKind, Unknown
+from treebound._utils.validation import Number, check, invalid
+from treebound._utils.versions import checked_state, state_with_version
+from treebound.certificate.by_class import by_class_on_rows
+from treebound.certificate.certificate import (
+    Assumption,
+    Certificate,
+    certify_counts,
+)
+from treebound.certificate.frontier import Frontier, certify_proof
+from treebound.certificate.held_out import HeldOut, counts_at
+from treebound.certificate.prior import Prior, PriorOptions, PriorProof
+from treebound.certificate.referral import Promised, Referral
+from treebound.certificate.row_record import RowRecord
+from treebound.certificate.training import certify_tree, reason_against
+from treebound.data import Matrix, Sample
+from treebound.data.streams import is_stream, open_stream, until_settled
+from treebound.data.targets import read_classes
+from treebound.growing import GrowOptions, grow
+from treebound.landscape import Landscape
+from treebound.model.rows import RowReader, Tested, new_missing
+from treebound.pruning import BoundPruner, Pruner, PruningPath, PruningResult
+from treebound.pruning.costs import Costs, probable_answers
+from treebound.tree.impurity import importances
+from treebound.tree.model import Tree
+from treebound.tree.smoothing import SHRINKAGE, Smoothing, probabilities
+from treebound.tree.split import check_unknown
+
+_UNSEEN = Assumption(
+    "no figure of the held-out rows was seen before the edits ended, the certificate of the fitted "
+    "tree included", False,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Model(RowReader):
+    """A fitted tree, its pruning path, and how it reads rows and answers; immutable.
+
+    ``BoundTreeClassifier`` holds one as ``model_``; model files hold one. ``Model(tree)`` makes one
+    of a bare tree.
+
+    Attributes
+    ----------
+    tree : Tree
+        The tree that predicts.
+    pruning : PruningResult or None
+        What pruning chose and its path; None if the tree was not pruned.
+    step : int or None
+        The step of the path selected by ``prune_to``; None for the tree that was fitted.
+    options : GrowOptions
+        The options of growing.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        How categories that were not seen in training are handled.
+    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
+        How counts become probabilities; a number is the strength of shrinkage.
+    free_shrinkage : bool
+        Whether shrinkage may make another class the most probable: pruning for log-loss chose its
+        strength, and answers follow.
+    target : str or None
+        The name of the target.
+    named : bool or None
+        Whether the training table had column names, so that rows are read by name. None if it is
+        not known, as for a bare tree: by name if a table has these names, else by position.
+    delta : float
+        The certificate holds with probability ``1 - delta``.
+    held_out : HeldOut or None
+        Counts of the rows that were held out by ``fit``.
+    proof : PriorProof or None
+        What the certificate by a prior rests on.
+    frontier : Frontier or None
+        The other trees that the prior certifies.
+    row_counts : ndarray of int64 or None
+        If the rows were weighted: training rows of each class at each node of the grown tree.
+    rows : RowRecord or None
+        What is kept of the rows that took part in fitting, to recognise them.
+    parameters : mapping
+        The other parameters of the classifier that fitted it.
+    no_certificate : str
+        Why the training rows give no certificate, if the tree itself does not tell.
+    edits : tuple of str
+        What was changed by hand after fitting, as sentences.
+    swapped : tuple of int
+        Nodes whose right branch is shown first; nothing else depends on it.
+    referral : Referral or None
+        Where the tree refers instead of answering, and its promise.
+    promised : Promised
+        Promises that were made before, from which rows; copies of the model share it.
+    """
+
+    tree: Tree
+    _: KW_ONLY
+    pruning: PruningResult | None = None
+    step: int | None = None
+    options: GrowOptions = field(default_factory=GrowOptions)
+    unknown: Unknown = "other"
+    smoothing: Smoothing | None = "shrinkage"
+    free_shrinkage: bool = False
+    target: str | None = None
+    named: bool | None = None
+    delta: float = 0.05
+    held_out: HeldOut | None = None
+    proof: PriorProof | None = None
+    frontier: Frontier | None = None
+    row_counts: NDArray[np.int64] | None = None
+    rows: RowRecord | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    no_certificate: str = ""
+    edits: tuple[str, ...] = ()
+    swapped: tuple[int, ...] = ()
+    referral: Referral | None = None
+    promised: Promised = field(default_factory=Promised)
+
+    def __post_init__(self) -> None:
+        check_unknown(self.unknown, caller="Model")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {own.name: getattr(self, own.name) for own in fields(self)}
+        if self.held_out is not None:
+            state["held_out"] = replace(self.held_out, shown_before=self.held_out.shown)
+        return state_with_version(state)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(checked_state(state))
+
+    # -- what it holds ---------------------------------------------------------------------
+
+    @property
+    def path(self) -> PruningPath | None:
+        """The pruning path; None if the tree was not pruned."""
+        return None if self.pruning is None else self.pruning.path
+
+    @property
+    def grown(self) -> Tree:
+        """The tree before pruning."""
+        return self.tree if self.path is None else self.path.first
+
+    @property
+    def importances(self) -> NDArray[np.float64]:
+        """Share of each column in the total decrease of impurity."""
+        return importances(self.tree, self.options.criterion)
+
+    # -- answers ---------------------------------------------------------------------------
+
+    def apply(self, X: Any, n_jobs: int | None = None) -> NDArray[np.int32]:
+        """The node that each row of a table or Matrix reaches; tables may come in batches."""
+        if is_stream(X):
+            nodes = until_settled(lambda: [nodes for _, nodes in self.reached(X, n_jobs)])
+            return np.concatenate(nodes) if nodes else np.empty(0, dtype=np.int32)
+        matrix = X if isinstance(X, Matrix) else self.read(X)
+        return self.tree.apply(matrix, n_jobs=n_jobs)
+
+    def reached(
+        self, X: Any, n_jobs: int | None = None, *, whole: bool = False
+    ) -> Iterator[tuple[Any, NDArray[np.int32]]]:
+        """Rows with the nodes that they reach: the table, or each batch, ``whole`` or as read."""
+        batches = open_stream(X)
+        if batches is None:
+            yield X, self.apply(X, n_jobs)
+            return
+        for batch, table in self.batches(batches, whole=whole):
+            yield batch, self.apply(table, n_jobs)
+
+    def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
+        """The class of each row."""
+        return self.classes[self.tree.label].take(self.apply(X, n_jobs))
+
+    def predict_proba(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """The probability of each class for each row."""
+        return self.node_probabilities.take(self.apply(X, n_jobs), axis=0)
+
+    @cached_property
+    def node_probabilities(self) -> NDArray[np.float64]:
+        """The probability of each class at each node."""
+        return self.probabilities_of(self.tree)
+
+    def probabilities_of(self, tree: Tree) -> NDArray[np.float64]:
+        """The probability of each class at each node of another tree of the model."""
+        return probabilities(tree, self.smoothing, free=self.free_shrinkage)
+
+    # -- other trees -----------------------------------------------------------------------
+
+    def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Model:
+        """The model at another step of its path: of at most so many leaves, or of a number."""
+        if (leaves is None) == (step is None):
+            raise ValueError(
+                "prune_to needs one of 'leaves' and 'step'. "
+                f"Got leaves={leaves!r} and step={step!r} instead."
+            )
+        by_size, frontier = step is None, self.frontier
+        number: int = leaves if by_size else step  # type: ignore[assignment]
+        if frontier is not None:
+            at = frontier.step_with(number) if by_size else frontier.step(number)
+            tree, proof = frontier[at].tree, frontier[at].proof
+            counts = proof.counts_a + proof.counts_b if tree.weighted else None
+            return replace(self, tree=tree, proof=proof, row_counts=counts, step=at)
+        if self.pruning is None:
+            why = "edited by hand" if self.edits else "fitted with pruning=None"
+            raise ValueError(
+                f"There is no pruning path: the model was {why}. "
+                "Hint: fit it with another 'pruning'."
+            )
+        path = self.pruning.path
+        path, at = path.reaching(number) if by_size else (path, path.step(number))
+        return replace(self, tree=path.tree(at), pruning=replace(self.pruning, path=path), step=at)
+
+    @property
+    def _as_grown(self) -> Tree:
+        """The tree before pruning, without answers that costs or shrinkage chose afterwards."""
+        tree, strength = self.grown, self.smoothing
+        if not tree.counted:
+            return tree
+        if self.path is not None:
+            return tree.by_majority()
+        if not self.free_shrinkage or not isinstance(strength, float):
+            return tree
+        by_hand = tree.label != probable_answers(tree, strength, None)
+        return replace(tree, label=np.where(by_hand, tree.label, tree.by_majority().label))
+
+    def with_threshold(self, label: Any, probability: float) -> Model:
+        """The model that answers a class wherever its probability is at least a threshold.
+
+        Elsewhere it answers the most probable of the others. Its labels are then no longer those
+        that were fitted, so it has no certificate.
+        """
+        if self.referral is not None:
+            raise ValueError(
+                "A model that refers has promised its answers, and a threshold would change them. "
+                "Hint: use the model that was fitted without a promise."
+            )
+        check("with_threshold", {"probability": probability}, {"probability": Number(0.0, 1.0)})
+        at = int(read_classes([label], self.classes)[0])
+        shares = self.node_probabilities.copy()
+        chosen = shares[:, at] >= probability
+        shares[:, at] = -1.0
+        answers = np.where(chosen, at, shares.argmax(axis=1)).astype(np.int32)
+        reason = "The classes were chosen by a threshold."
+        return self.with_tree(replace(self.tree, label=answers), no_certificate=reason)
+
+    def with_tree(self, tree: Tree, **changes: Any) -> Model:
+        """The model with another tree: no path, held-out rows or proof of the fitted one."""
+        names = ("pruning", "step", "held_out", "proof", "frontier")
+        kept: dict[str, Any] = {**dict.fromkeys(names), **changes}
+        return replace(self, tree=tree, **kept)
+
+    def prune(
+        self,
+        pruner: Pruner,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        validation: tuple[Any, ...] | None = None,
+    ) -> Model:
+        """The model with its grown tree pruned again, see :func:`treebound.prune`."""
+        sample = None if X is None else self.read_sample(X, y, sample_weight)
+        unseen = None if validation is None else self.read_sample(*validation)
+        tree = self._as_grown if sample is None else self.grown.recounted(sample)
+        asked = "shrinkage" if self.free_shrinkage else self.smoothing
+        asked = self.parameters.get("smoothing", asked)
+        if asked != "shrinkage":
+            pruner = with_smoothing(pruner, asked)
+        result = pruner.prune(
+            tree, sample, validation=unseen, grow=partial(grow, options=self.options)
+        )
+        result, strength = with_probable_answers(result, pruner)
+        rows = self.rows
+        if rows is not None and sample is not None:
+            rows = rows.with_rows("training", self.hashes(X, y))
+        if rows is not None and validation is not None:
+            rows = rows.with_rows("validation", self.hashes(*validation[:2]))
+        reason = "" if sample is None else new_missing(result.path.first, sample.columns)
+        return self.with_tree(
+            result.tree,
+            pruning=result,
+            smoothing=strength or asked,
+            free_shrinkage=strength is not None,
+            row_counts=row_counts(result.path.first, sample),
+            rows=rows,
+            no_certificate=reason or self.no_certificate * (sample is None),
+        )
+
+    # -- certificates ----------------------------------------------------------------------
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """The certificate from ``fit``; None if it would not hold."""
+        return self._certificate(self.delta)
+
+    def _certificate(self, delta: float) -> Certificate | None:
+        if self.proof is not None:
+            return certify_proof(self.tree, self.proof, delta, self.unknown)
+        if self.held_out is None:
+            return None if self._reason else self._by_training(delta)
+        certificate = self.held_out.certificate(delta, self.tree, self.path, self.step)
+        if certificate is None or not self.edits:
+            return certificate
+        return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
+
+    def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
+        return certify_tree(
+            self.tree, row_counts=self.rows_at_nodes, landscape=landscape, delta=delta,
+            unknown=self.unknown,
+        )  # fmt: skip
+
+    @property
+    def rows_at_nodes(self) -> NDArray[np.int64] | None:
+        """The row counts at the nodes of the tree, where the rows were weighted."""
+        if self.row_counts is None or self.path is None:
+            return self.row_counts
+        step = self.path.chosen if self.step is None else self.step
+        return counts_at(self.path, step, self.row_counts)
+
+    @property
+    def _reason(self) -> str:
+        """Why the training rows give no certificate; empty if they do."""
+        return self.no_certificate or reason_against(self.tree, self.rows_at_nodes)
+
+    @property
+    def certificate_reason(self) -> str | None:
+        """Why there is no certificate, in words; None if there is one."""
+        raised = "The held-out rows were counted on the grown tree; this tree has raised subtrees."
+        return None if self.certificate is not None else self._reason or raised
+
+    def certify(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        kind: CertificateKind | None = None,
+        landscape: Landscape | None = None,
+        delta: float | None = None,
+    ) -> Certificate:
+        """Bound the risk of the tree on new examples, see :func:`treebound.certify`."""
+        if X is None or self.referral is not None:
+            return self._own(kind, landscape, self.delta if delta is None else delta)
+        if kind in (None, "held-out"):
+            return self.certify_tested(self.tested(X, y), kind, landscape=landscape, delta=delta)
+        if is_stream(X):
+            raise invalid("kind", "certify", "None or 'held-out' for rows in batches", kind)
+        level = self.delta if delta is None else delta
+        if kind == "prior":
+            return self._from_prior(X, y, level)
+        if kind != "training":
+            must = "'training', 'prior' or 'held-out' for rows that are given"
+            raise invalid("kind", "certify", must, kind)
+        return self._from_training(X, y, landscape, level)
+
+    def certify_tested(
+        self,
+        tested: Tested,
+        kind: Literal["held-out"] | None = None,
+        *,
+        landscape: Landscape | None = None,
+        delta: float | None = None,
+    ) -> Certificate:
+        """Bound the risk from rows that were counted, see :meth:`certify`."""
+        level, seen = self.delta if delta is None else delta, tested.seen
+        if kind is None:
+            if self.rows is None:
+                raise ValueError(
+                    "There is no record of the rows that this tree was fitted on. Hint: say what "
+                    "these rows are: kind='training' if they had a part in fitting, "
+                    "kind='held-out' if not."
+                )
+            if seen.some:
+                raise ValueError(seen.refusal)
+            if seen.all:
+                return self._own(None, landscape, level)
+        wrong = self.tree.label[:, None] != np.arange(len(self.classes))
+        rows, errors = tested.counts.sum(axis=0), (tested.counts * wrong).sum(axis=0)
+        m = int(rows.sum())
+        constant_error = 1.0 - float(rows.max()) / m
+        certificate = certify_counts(
+            int(errors.sum()), m, level, seen=seen, constant_error=constant_error
+        )
+        return certificate.of_tree(
+            self.tree, partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
+        )
+
+    def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
+        """The certificate from the rows of fit; a tree that refers has a promise instead."""
+        own: CertificateKind = "training" if self.held_out is None else self.held_out.kind
+        own = own if self.proof is None else "prior"
+        if landscape is not None or (kind == "training" and own != kind):
+            if self._reason:
+                raise ValueError(f"There is no certificate for this tree. {self._reason}")
+            return self._by_training(delta, landscape)
+        if kind is not None and kind != own:
+            must = f"{own!r}, the kind of the rows that fit had, or None"
+            raise invalid("kind", "certify", must, kind, "give such rows as X and y.")
+        certificate = self._certificate(delta)
+        if certificate is None:
+            raise ValueError(f"There is no certificate for this tree. {self.certificate_reason}")
+        return certificate
+
+    def _from_prior(self, X: Any, y: Any, delta: float) -> Certificate:
+        """The certificate of any tree from all training rows, in the order of ``fit``."""
+        sample = replace(self.read_sample(X, y, whole=True), factors=None)
+        proof = self.prior(sample).certify(self.tree, delta).proof
+        return certify_proof(self.tree, proof, delta, self.unknown)
+
+    def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
+        """The rows that fit held out, at each node, and how many trees share their delta."""
+        if self.held_out is None:
+            return None
+        counts, shares = self.held_out.at(self.path, self.step)
+        return None if counts is None else (counts, shares)
+
+    def prior(self, sample: Sample) -> Prior:
+        """The prior of fit again, from its rows in their order."""
+        options = PriorOptions.of(self.options.thresholds, self.options.max_depth)
+        return Prior(sample, self.parameters.get("random_state", 0), options)
+
+    def _from_training(
+        self, X: Any, y: Any, landscape: Landscape | None, delta: float
+    ) -> Certificate:
+        """The certificate from training rows that are given, each counted once."""
+        sample = self.read_test(X, y)
+        reason = new_missing(self.tree, sample.columns)
+        if reason:
+            raise ValueError(f"There is no certificate for this tree. {reason}")
+        counted = replace(self.tree.recounted(sample), label=self.tree.label)
+        if _same_counts(counted, self.tree):
+            counted = self.tree  # its own training rows: which of them name its splits is known
+        errors, _ = self.errors_on(X, y)
+        return certify_tree(
+            counted, errors=errors, landscape=landscape, delta=delta, unknown=self.unknown
+        )
+
+
+def with_smoothing(pruner: Pruner, smoothing: Smoothing | None) -> Pruner:
+    """The pruner, which validates log-loss by this smoothing unless it has its own."""
+    if not isinstance(pruner, BoundPruner) or pruner.score != "log-loss":
+        return pruner
+    if pruner.smoothing == "auto":
+        return BoundPruner(**{**pruner.get_params(deep=False), "smoothing": smoothing})
+    return pruner
+
+
+def with_probable_answers(
+    result: PruningResult, pruner: Pruner
+) -> tuple[PruningResult, float | None]:
+    """What pruning chose, and the strength of shrinkage if that is more than the usual one.
+
+    The trees then answer the most probable class, or that of least cost.
+    """
+    strength = None if result.choice is None else result.choice.strength
+    if strength is None or strength <= SHRINKAGE:
+        return result, None
+    first = result.path.first
+    costs = Costs.of(first, pruner.costs) if isinstance(pruner, BoundPruner) else None
+    path = result.path.with_first(replace(first, label=probable_answers(first, strength, costs)))
+    return replace(result, path=path, tree=path.tree()), strength
+
+
+def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:
+    """Rows of each class at each node, if they are weighted; otherwise the tree has them."""
+    if sample is None or (sample.weight is None and sample.factors is None):
+        return None
+    counts, _ = tree.counts_on(replace(sample, weight=None))
+    return counts.astype(np.int64)
+
+
+def _same_counts(counted: Tree, tree: Tree) -> bool:
+    same = tree.counted and (counted.weighted, counted.columns) == (tree.weighted, tree.columns)
+    return same and np.array_equal(counted.counts, tree.counts)

@@ -1,0 +1,189 @@
+"""How a fitted model reads rows; after ``fit`` nobody else does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import compress, repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._utils.choices import Unknown
+from treebound.certificate.row_record import RowRecord, RowsSeen
+from treebound.data import Column, Matrix, Sample, read_matrix
+from treebound.data.frames import Table, read_table
+from treebound.data.raw import check_names
+from treebound.data.row_hashes import RowSketch, row_hashes
+from treebound.data.sample import same_length
+from treebound.data.streams import Batches, open_stream, until_settled
+from treebound.data.targets import read_classes
+from treebound.tree.model import Tree
+
+_NO_ROWS = RowSketch.of(np.empty(0, dtype=np.uint64))
+
+
+class Tested(NamedTuple):
+    """Labelled rows of each class that end at each node, and which took part in fitting.
+
+    The sketch recognises them later; empty if rows cannot be hashed.
+    """
+
+    counts: NDArray[np.int64]
+    seen: RowsSeen
+    sketch: RowSketch = _NO_ROWS
+
+
+class RowReader:
+    """How a model reads rows: columns by name where fit had names, unknown categories as fitted."""
+
+    tree: Tree
+    named: bool | None
+    unknown: Unknown
+    rows: RowRecord | None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the training table."""
+        return self.tree.columns
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The class labels, sorted."""
+        return self.tree.classes
+
+    @property
+    def grown(self) -> Tree:
+        """The tree before pruning."""
+        return self.tree
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the training table had column names; those of a bare tree are x0, x1, ..."""
+        if self.named is not None:
+            return self.named
+        return any(column.name != f"x{at}" for at, column in enumerate(self.columns))
+
+    def read(self, X: Any, *, whole: bool = False) -> Matrix:
+        """Read rows for prediction: the columns that the tree asks, or the whole table."""
+        table = read_table(X)
+        return read_matrix(table, self.columns, **self._options(table, self.tree, whole))
+
+    def read_sample(
+        self, X: Any, y: Any, sample_weight: Any = None, *, whole: bool = False
+    ) -> Sample:
+        """Read labelled rows: the columns that the grown tree asks, or the whole table."""
+        table = read_table(X)
+        return Sample.read(
+            table,
+            y,
+            sample_weight,
+            columns=self.columns,
+            classes=self.classes,
+            factors=self.tree.factors,
+            **self._options(table, self.grown, whole),
+        )
+
+    def read_test(self, X: Any, y: Any) -> Sample:
+        """Read labelled rows that each count once, without class weights."""
+        return replace(self.read_sample(X, y), factors=None)
+
+    def _options(self, table: Table, tree: Tree, whole: bool) -> dict[str, Any]:
+        """How the columns of a table are found, and which are needed."""
+        named, needed = self.has_names, None
+        if not whole:
+            needed = np.zeros(len(self.columns), dtype=bool)
+            needed[tree.feature[tree.feature >= 0]] = True
+        if self.named is None and not named and table.names is not None:
+            asked = compress(self.columns, repeat(True) if needed is None else needed)
+            named = {column.name for column in asked} <= {*table.names}
+        return {"named": named, "needed": needed, "unknown": self.unknown}
+
+    def batches(self, X: Batches, *, whole: bool) -> Iterator[tuple[Any, Any]]:
+        """Batches with the rows to read in them; ``whole``: batches have all columns."""
+        names = self._names_in(X, None, whole=False)
+        for batch in X.read(None if whole else names):
+            table = X.split(batch, names, None, None)[0]
+            if table is not None:
+                yield batch, table
+
+    def _labelled(self, X: Any, y: Any, *, whole: bool) -> Iterator[tuple[Any, Any]]:
+        """Tables with their labels: one, or each of many batches, whose labels ``y`` names."""
+        batches = open_stream(X)
+        if batches is None:
+            yield X, y
+            return
+        check_names("", batches.names, "a table that is streamed", y=y)
+        names = self._names_in(batches, y, whole=whole)
+        for batch in batches.read([*names, y]):
+            table, labels, _ = batches.split(batch, names, y, None)
+            if table is not None:
+                yield table, labels
+
+    def _names_in(self, batches: Batches, target: str | None, *, whole: bool) -> list[str]:
+        """The columns of a table in batches that are read."""
+        others = [name for name in batches.names if name != target]
+        if not self.has_names:
+            return others
+        asked = {*self.tree.feature.tolist()}
+        own = {column.name for at, column in enumerate(self.columns) if whole or at in asked}
+        return [name for name in others if name in own] or others[:1]
+
+    def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
+        """A hash of each labelled row; None if the table lacks columns of the training table."""
+        table, names = read_table(X), [column.name for column in self.columns]
+        if self.has_names and table.names is not None:
+            absent = not {*names} <= {*table.names}
+        else:
+            absent = table.shape[1] != len(names)
+        if absent:
+            return None
+        codes = read_classes(y, self.classes)
+        same_length(table.shape[0], len(codes))
+        return row_hashes(table, self.classes, codes, names=names if self.has_names else None)
+
+    def errors_on(self, X: Any, y: Any) -> tuple[int, int]:
+        """Number of rows that are misclassified, and of rows; ``y`` names the labels of batches."""
+        counts = until_settled(lambda: self._counted(X, y, None)).counts
+        right = int(counts[np.arange(len(counts)), self.tree.label].sum())
+        return int(counts.sum()) - right, int(counts.sum())
+
+    def tested(self, X: Any, y: Any) -> Tested:
+        """Count labelled rows, and compare them with those of ``fit``."""
+        return until_settled(lambda: self._counted(X, y, self.rows or RowRecord()))
+
+    def _counted(self, X: Any, y: Any, record: RowRecord | None) -> Tested:
+        """Count labelled rows at the nodes of the tree, and look them up in the record."""
+        n, hashes, sketch = len(self.classes), [], _NO_ROWS
+        counts = np.zeros(self.tree.n_nodes * n, dtype=np.int64)
+        for table, labels in self._labelled(X, y, whole=record is not None):
+            reached = self.tree.apply(self.read(table))
+            codes = read_classes(labels, self.classes)
+            same_length(len(reached), len(codes))
+            counts += np.bincount(reached.astype(np.int64) * n + codes, minlength=len(counts))
+            own = None if record is None else self.hashes(table, labels)
+            if record is not None and own is not None:
+                hashes += [record.covered(own)] if record.sketches else []
+                sketch = sketch.merge(RowSketch.of(own))
+        seen = RowsSeen()
+        if record is not None:
+            seen = record.recognise(np.concatenate(hashes) if hashes else None, sketch)
+        return Tested(counts.reshape(-1, n), seen, sketch)
+
+
+def new_missing(tree: Tree, columns: tuple[Column, ...]) -> str:
+    """Why rows with these missing values certify nothing; empty if they do.
+
+    A first missing value of a nominal column goes with the larger child, perhaps beside a
+    category: such a split is not in the class of trees that a certificate counts.
+    """
+    asked = np.unique(tree.feature[(tree.feature >= 0) & tree.missing_left])
+    for at in asked.tolist():
+        column = tree.columns[at]
+        if column.kind == "nominal" and columns[at].missing and not column.missing:
+            return (
+                f"Column {column.name!r} has missing values in these rows and had none in the rows "
+                "that the tree was grown on. Hint: fit on these rows."
+            )
+    return ""

@@ -1,0 +1,96 @@
+"""Trees grown on a Dask cluster are those of memory, in every array."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from random_samples import (
+    ARRAYS,
+    random_bins,
+    random_limits,
+    random_options,
+    random_parts,
+    random_sample,
+)
+
+from treebound.data.parts import PartRows
+from treebound.growing import grow, grow_on_engine
+
+dask = pytest.importorskip("dask")
+pytest.importorskip("distributed")
+
+
+def same(sample, y, weight, first):
+    return PartRows(sample)
+
+
+def grown_on_dask(client, sample, parts, bins, options, limits, finer):
+    from treebound.engines.dask.engine import DaskEngine
+    from treebound.engines.dask.partitions import Partitions
+
+    raw = [(dask.delayed(part),) for part in parts]
+    engine = DaskEngine(Partitions(client, raw), same, bins, sample.n_classes)
+    try:
+        return grow_on_engine(
+            engine, sample.columns, sample.classes, options,
+            limits=limits, finer=finer,
+        )  # fmt: skip
+    finally:
+        engine.close()
+
+
+def assert_same_tree(client, seed, most_rows):
+    rng = np.random.default_rng(seed)
+    sample, options = random_sample(rng, most_rows), random_options(rng, most_leaves=12)
+    bins, limits, parts = random_bins(rng, sample), random_limits(rng), random_parts(rng, sample)
+    finer = partial(random_bins, rng, sample, 1000)
+    tree = grown_on_dask(client, sample, parts, bins, options, limits, finer)
+    expected = grow(sample, options)
+    for name in ARRAYS:
+        np.testing.assert_array_equal(
+            getattr(tree, name), getattr(expected, name), err_msg=f"{seed} {options} {limits}"
+        )
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_dask_grows_the_tree_of_memory(client, part):
+    for seed in range(50):
+        assert_same_tree(client, [200 + part, seed], 60)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("part", range(10))
+def test_a_thousand_trees_on_dask_are_those_of_memory(client, part):
+    for seed in range(100):
+        assert_same_tree(client, [300 + part, seed], 200)
+
+
+def test_partitions_that_become_one_shard_keep_their_row_numbers():
+    import distributed
+
+    from treebound.engines.dask.engine import DaskEngine
+    from treebound.engines.dask.partitions import Partitions
+    from treebound.tree.naming import naming_rows
+
+    rng = np.random.default_rng(0)
+    sample = random_sample(rng, 400)
+    options = random_options(rng, most_leaves=12)
+    tree = grow(sample, options)
+    parts = [sample.part(rows) for rows in np.array_split(np.arange(sample.n_rows), 50)]
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        raw = [(future,) for future in client.scatter(parts)]  # in turn on both workers
+        engine = DaskEngine(
+            Partitions(client, raw), same, random_bins(rng, sample), sample.n_classes
+        )
+        assert any(b - a > 1 for group in engine._groups for a, b in pairwise(group))
+        assert len(engine._groups) == 8
+        np.testing.assert_array_equal(engine.name(tree), naming_rows(tree, sample))
+        engine.close()

@@ -599,6 +599,7 @@ cdef class Driver:
             least = max(least, tolerance)
         task.index = index
         task.wanted = wanted
+        task.every = False
         task.view.problem = &self.problem if node.home == NULL else &node.home.problem
         task.view.start = node.start
         task.view.stop = node.stop

@@ -79,6 +79,27 @@ cdef class Grower(Driver):
         free(self.sorted.tasks[0].splits)
         free(self.sorted.tasks[1].splits)
 
+    cdef int set_sample(self, columns, y, weights, kinds, n_categories, may_miss, part) except -1:
+        """Take the rows to grow on; see `grow_arrays`."""
+        cdef Py_ssize_t j
+        cdef const int32_t[::1] labels = y
+        cdef const int64_t[::1] units
+        self.arrays = (columns, y, weights)
+        for j, values in enumerate(columns):
+            self.sources[j] = source_of(values, kinds[j])
+            self.sources[j].n_categories = n_categories[j]
+            self.sources[j].may_miss = may_miss[j]
+        self.problem.n_rows = len(y if part is None else part)
+        if part is not None:
+            self.part = part
+            self.ids = &self.part[0]
+        self.problem.labels = <const uint32_t*>&labels[0]
+        if weights is not None:
+            units = weights
+            self.problem.weights = &units[0]
+            self.problem.max_weight = weights.max()
+        return 0
+
     cdef int pause(self) except -1 nogil:
         """Tell how far it is, about once a second."""
         cdef Py_ssize_t i, rows = 0
@@ -686,28 +707,12 @@ def grow_arrays(
     # columns: then the tree is what that sample has below the node. If the number of leaves is
     # limited, none is expanded whose priority is below least_priority. part are the rows to grow
     # on, in ascending order, or None; trees on parts of the same columns take the same shared.
-    cdef Py_ssize_t n = len(y if part is None else part), j
-    cdef const int32_t[::1] labels = y
-    cdef const int64_t[::1] units
     cdef Grower grower
-    n_threads = max(1, min(n_threads, len(columns), n // 4096))
+    n_threads = max(1, min(n_threads, len(columns), len(y if part is None else part) // 4096))
     grower = Grower(len(columns), n_classes, options, Pool(n_threads))
-    grower.arrays = (columns, y, weights)
-    for j, values in enumerate(columns):
-        grower.sources[j] = source_of(values, kinds[j])
-        grower.sources[j].n_categories = n_categories[j]
-        grower.sources[j].may_miss = may_miss[j]
-    grower.problem.n_rows = n
-    if part is not None:
-        grower.part = part
-        grower.ids = &grower.part[0]
+    grower.set_sample(columns, y, weights, kinds, n_categories, may_miss, part)
     grower.shared = shared or SharedCodes()
     grower.shared.sorts &= part is not None
-    grower.problem.labels = <const uint32_t*>&labels[0]
-    if weights is not None:
-        units = weights
-        grower.problem.weights = &units[0]
-        grower.problem.max_weight = weights.max()
     grower.whole = whole
     grower.spans = spans
     grower.progress = progress

@@ -28,6 +28,7 @@ cdef struct Task:
     # A node to search for its best split.
     int32_t index
     bint wanted         # whether it may be split at all
+    bint every          # whether the best split of every column is wanted, not of the best alone
     NodeView view
     double least        # the score that a split must beat
     Split* splits       # the best of each column
@@ -393,7 +394,7 @@ cdef void search_sorted_column(void* context, Py_ssize_t j, int thread) noexcept
         partition(column.entries, search.part, &search.home.problem.packing, scratch.entries)
     for q in range(2):
         if search.tasks[q].wanted:
-            scratch.floor = scratch.floors[q]
+            scratch.floor = search.tasks[q].least if search.tasks[q].every else scratch.floors[q]
             search.tasks[q].splits[j] = best_split(column, j, &search.tasks[q].view, scratch)
             scratch.floors[q] = scratch.floor
 

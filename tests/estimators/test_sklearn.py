@@ -53,7 +53,7 @@ def fruit():
 @parametrize_with_checks(
     [
         BoundTreeClassifier(),
-        BoundTreeClassifier(criterion="gini", unknown="stop"),
+        BoundTreeClassifier(criterion="gini", handle_unknown="stop"),
         BoundTreeClassifier(pruning=None, growth_order="impurity"),
         BoundTreeClassifier(size="small"),
         BoundTreeClassifier(class_weight="balanced"),
@@ -133,7 +133,7 @@ def test_tags_say_what_it_takes():
 @pytest.mark.parametrize("pruning", ["bound", None])
 def test_copies_answer_alike(duplicate, pruning, fruit, tmp_path):
     X, y = fruit
-    clf = BoundTreeClassifier(pruning=pruning, unknown="stop").fit(X, y)
+    clf = BoundTreeClassifier(pruning=pruning, handle_unknown="stop").fit(X, y)
     if duplicate == "joblib":
         joblib.dump(clf, tmp_path / "clf.joblib")
         other = joblib.load(tmp_path / "clf.joblib")

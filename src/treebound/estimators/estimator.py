@@ -125,7 +125,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         groups : array-like of shape (n_rows,), optional
             The group of every row, such as a patient with several rows. Folds and held-out rows
             keep groups together. Rows of a group are not independent, so there is a certificate
-            only with ``certify="held-out"`` or ``"folds"``: it counts one row of each group.
+            only with ``certificate="held-out"`` or ``"folds"``: it counts one row of each group.
         columns : sequence of str, optional
             The columns to learn from, of a table that is read in batches; by default all others.
         verbose : int
@@ -305,7 +305,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         Returns
         -------
         ndarray of int32, shape (n_rows,)
-            Leaves, or inner nodes with ``unknown="stop"``.
+            Leaves, or inner nodes with ``handle_unknown="stop"``.
         """
         return self._answer(X, "node", Model.apply)
 
@@ -376,13 +376,13 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         ----------
         X, y : table and labels, optional
             Rows that took no part in fitting. By default those that ``fit`` held out or, with
-            ``certify="prior"``, those that test its trees; of these the one that answers most
+            ``certificate="prior"``, those that test its trees; of these the one that answers most
             cases is kept.
         max_risk : float or sequence of float
             At most this share of the answered new cases is misclassified, with probability
             ``1 - delta``. Several values share ``delta``. Another value from the same rows after
             looking has what is left of it, and is refused if nothing is; with
-            ``certify="prior"`` all of them hold together.
+            ``certificate="prior"`` all of them hold together.
         label : object, optional
             What ``predict`` gives for the other cases, of the type of the classes; by default
             ``"refer"``, or -1 where classes are numbers.
@@ -400,7 +400,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         >>> from sklearn.datasets import load_breast_cancer
         >>> import treebound as tb
         >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+        >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
         >>> print(clf.refer(max_risk=0.07).referral_)
         With probability 95 %, at most 7 % of the answered new cases are misclassified.
         77.3 % of 150 rows are answered, 3 of them wrongly; the rest is referred.

@@ -38,8 +38,9 @@ class Indicators:
     Notes
     -----
     An unknown category is zero in all of its columns (in an ordinal column, a code past the last
-    one), so it matches no category, as with ``unknown="other"``. With ``unknown="missing"`` it is
-    missing, with ``"error"`` an error; ``"majority"`` and ``"stop"`` cannot be expressed.
+    one), so it matches no category, as with ``handle_unknown="other"``. With
+    ``handle_unknown="missing"`` it is missing, with ``"error"`` an error; ``"majority"`` and
+    ``"stop"`` cannot be expressed.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,7 +21,6 @@ from treebound.edit import Editor
 from treebound.estimators.fitting import fit_table
 from treebound.estimators.methods import ModelMethods
 from treebound.estimators.not_in_memory import fit_elsewhere, fit_engine
-from treebound.estimators.output import Container, check_container, framed, log_shares
 from treebound.estimators.progress import Watch
 from treebound.growing import Progress
 from treebound.model import Model
@@ -84,7 +84,6 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
     """
 
     model_: Model
-    _container: Container = "default"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -253,10 +252,9 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
-            The classes in the order of ``classes_``. A frame after :meth:`set_output`.
+            The classes in the order of ``classes_``.
         """
-        shares = self._answer(X, "proba", Model.predict_proba)
-        return framed(shares, X, self.classes_, self._container)
+        return self._answer(X, "proba", Model.predict_proba)
 
     @parameters_of(predict)
     def predict_log_proba(self, X: Any) -> Any:
@@ -269,34 +267,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         """
         if in_database(X):
             raise TypeError("A database answers no logarithms. Hint: use predict_proba.")
-        shares = self._answer(X, "proba", log_shares)
-        return framed(shares, X, self.classes_, self._container)
-
-    def set_output(self, *, transform: Container | None = None) -> Self:
-        """Set the output type of :meth:`predict_proba` and :meth:`predict_log_proba`.
-
-        It applies to this classifier only; clones, as made by model selection, return arrays.
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"} or None
-            An array, or a frame with a column for each class; None changes nothing.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> import treebound as tb
-        >>> iris = load_iris(as_frame=True)
-        >>> clf = tb.BoundTreeClassifier().fit(iris.data, iris.target_names[iris.target])
-        >>> print(clf.set_output(transform="pandas").predict_proba(iris.data.head(2)).round(2))
-           setosa  versicolor  virginica
-        0    0.95        0.03       0.03
-        1    0.95        0.03       0.03
-        """
-        check_container(transform)
-        if transform is not None:
-            self._container = transform
-        return self
+        return self._answer(X, "proba", _log_proba)
 
     @parameters_of(predict)
     def apply(self, X: Any) -> Any:
@@ -490,3 +461,9 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             autosave=autosave,
             finish=self._with_model,
         )
+
+
+def _log_proba(model: Model, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
+    """Return the logarithms of the probabilities; minus infinity for zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(model.predict_proba(X, n_jobs))

@@ -24,6 +24,7 @@ from treebound.data.weights import is_whole, row_weights, warn_of_common_factor
 from treebound.estimators.progress import Watch
 from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
+from treebound.growing.graph import search
 from treebound.model import Model
 from treebound.model.model import row_counts, with_probable_answers, with_smoothing
 from treebound.model.parameters import FitParameters
@@ -34,6 +35,8 @@ from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
 UNWATCHED = Watch()
+# Tables of more values are grown greedily by default.
+MOST_SEARCHED = 100_000
 _GROUPED = (
     "Rows of one group are not independent, and certificates count independent rows. Hint: "
     "certificate='held-out' holds out groups and counts one row of each."
@@ -214,7 +217,9 @@ def pruned(
     if parameters.smoothing != "shrinkage":
         pruner = with_smoothing(pruner, parameters.smoothing)
     again = None if sample is None else partial(grow, options=_beside(pruner, options))
-    result = pruner.prune(grown, sample, validation=validation, grow=again)
+    wide = sample is not None and validation is None and searches(parameters, pruner, sample)
+    more = {"search": partial(search, options=_beside(pruner, options))} if wide else {}
+    result = pruner.prune(grown, sample, validation=validation, grow=again, **more)
     if parameters.max_leaves is not None:
         result = result.within(parameters.max_leaves)
     result, strength = with_probable_answers(result, pruner)
@@ -222,6 +227,13 @@ def pruned(
     if strength is None:
         return model
     return replace(model, smoothing=strength, free_shrinkage=True)
+
+
+def searches(parameters: FitParameters, pruner: Pruner, sample: Sample) -> bool:
+    """Return True if several candidate splits are tried at the top of the tree."""
+    if parameters.search == "greedy" or not isinstance(pruner, BoundPruner) or not pruner.searches:
+        return False
+    return parameters.search == "wide" or sample.n_rows * len(sample.columns) <= MOST_SEARCHED
 
 
 def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model:

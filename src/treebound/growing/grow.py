@@ -106,47 +106,68 @@ def grow(
     (2, 2)
     """
     options = options or GrowOptions()
-    masses = sample.masses
+    arguments, total = kernel_sample(sample, options, limits)
+
+    def report(leaves: int, open_rows: int) -> None:
+        if progress is not None:
+            progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
+
+    matrix = sample.X.whole if arguments["part"] is not None else sample.X  # type: ignore[attr-defined]
+    arrays = grow_arrays(
+        *arguments.pop("arrays"),
+        **arguments,
+        n_threads=effective_jobs(options.n_jobs),
+        crossing=crossing,
+        progress=report,
+        shared=_SHARED.setdefault(matrix, SharedCodes()),
+    )
+    arrays["counts"] = sample_counts(arrays["counts"], sample, total)
+    arrays |= {"columns": sample.columns, "classes": sample.classes, "factors": sample.factors}
+    monotone = monotone_of(options, sample.columns, sample.classes)
+    tree = Tree(**arrays, weighted=sample.masses is not None, monotone=monotone)
+    report(tree.n_leaves, 0)
+    if options.thresholds == "observed":
+        return replace(tree, names=naming_rows(tree, sample))
+    return tree
+
+
+def kernel_sample(
+    sample: Sample, options: GrowOptions, limits: Sequence[float] | None = None
+) -> tuple[dict[str, Any], WeightTotal]:
+    """The rows and options as the kernels take them, and the unit of their weights.
+
+    Rows that are a large part of a matrix stay where they are, so that parts share its codes.
+    """
+    masses, columns = sample.masses, sample.columns
     total = WeightTotal.of(masses, sample.n_rows)
     units = total.integers(masses, sample.n_rows)
     whole = sample.n_rows if units is None else int(units.sum())
-    columns = sample.columns
-    monotone = monotone_of(options, columns, sample.classes)
-    rules = kernel_rules(options, columns, monotone, limits)
+    rules = kernel_rules(options, columns, monotone_of(options, columns, sample.classes), limits)
     matrix, labels, part = sample.X, sample.y, None
     if isinstance(matrix, MatrixPart) and 2 * matrix.n_rows >= matrix.whole.n_rows:
         labels, part = matrix.in_place(labels), matrix.rows.astype(np.uint32)
         units = None if units is None else matrix.in_place(units)
         matrix = matrix.whole
+    return {
+        "arrays": (
+            matrix.values,
+            np.ascontiguousarray(labels, dtype=np.int32),
+            units,
+            sample.n_classes,
+            [KINDS.index(column.kind) for column in columns],
+            [len(column.categories or ()) for column in columns],
+            [column.missing for column in columns],
+        ),
+        "options": options.for_kernels(whole, rules, weighted=units is not None),
+        "part": part,
+    }, total
 
-    def tell(leaves: int, open_rows: int) -> None:
-        if progress is not None:
-            progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
 
-    arrays = grow_arrays(
-        matrix.values,
-        np.ascontiguousarray(labels, dtype=np.int32),
-        units,
-        sample.n_classes,
-        [KINDS.index(column.kind) for column in columns],
-        [len(column.categories or ()) for column in columns],
-        [column.missing for column in columns],
-        options=options.for_kernels(whole, rules, weighted=units is not None),
-        n_threads=effective_jobs(options.n_jobs),
-        crossing=crossing,
-        progress=tell,
-        part=part,
-        shared=_SHARED.setdefault(matrix, SharedCodes()),
-    )
-    arrays["counts"] = sample_sums(
-        arrays["counts"] * total.unit, sample.factors, is_whole(sample.weight)
-    )
-    arrays |= {"columns": columns, "classes": sample.classes, "factors": sample.factors}
-    tree = Tree(**arrays, weighted=masses is not None, monotone=monotone)
-    tell(tree.n_leaves, 0)
-    if options.thresholds == "observed":
-        return replace(tree, names=naming_rows(tree, sample))
-    return tree
+def sample_counts(
+    counts: NDArray[np.int64], sample: Sample, total: WeightTotal
+) -> NDArray[np.float64]:
+    """Counts of a kernel as sums of sample weights."""
+    return sample_sums(counts * total.unit, sample.factors, is_whole(sample.weight))
 
 
 def grow_on_engine(

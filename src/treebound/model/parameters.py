@@ -97,6 +97,7 @@ class FitParameters(Parameters, GrowParameters):
     max_grown_leaves: int | None = parameter(Whole(1, optional=True), default=None)
     pruning: str | Pruner | None = "bound"
     size: Size | None = parameter(OneOf((*get_args(Size), None)), default=None)
+    search: str = parameter(OneOf(("auto", "greedy", "wide")), default="greedy")
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
     handle_unknown: Unknown = parameter(OneOf(get_args(Unknown)), default="other")

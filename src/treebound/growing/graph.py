@@ -82,12 +82,15 @@ class CandidateGraph:
             The class of each node of the graph; by default the one of largest weight.
         """
         at, split, left, right = nodes
-        inner = split >= 0
+
+        def splits(values: NDArray[Any], of_leaf: Any) -> NDArray[Any]:
+            return np.append(values, of_leaf).astype(values.dtype)[split]  # a leaf has split -1
+
         return Tree(
-            feature=np.where(inner, self.feature[split], -1),
-            threshold=np.where(inner, self.threshold[split], np.nan),
-            category=np.where(inner, self.category[split], -1),
-            missing_left=inner & self.missing_left[split],
+            feature=splits(self.feature, -1),
+            threshold=splits(self.threshold, np.nan),
+            category=splits(self.category, -1),
+            missing_left=splits(self.missing_left, False),
             left=left,
             right=right,
             counts=self.counts[at],

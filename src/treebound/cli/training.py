@@ -25,8 +25,6 @@ from treebound.cli.options import (
     relation_of,
 )
 from treebound.cli.output import (
-    errors,
-    plain_table,
     print_json,
     print_message,
     print_result,
@@ -176,15 +174,13 @@ class Training:
     weights: WeightOptions
     quiet: bool
     stream: bool = False
-    checkpoint: Path | None = None
     folds: int | None = None  # of a cross-validation
-    verbose: bool = False
 
     def fit(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample | None]:
         """The model, with the parameters that the labels complete, and the rows in memory."""
         if is_database(self.paths[0]):
             return self._in_database(parameters), parameters, None
-        if self.stream or self.checkpoint or too_large(self.paths):
+        if self.stream or too_large(self.paths):
             return self._in_batches(parameters), parameters, None
         return self._in_memory(parameters)
 
@@ -193,10 +189,10 @@ class Training:
 
         weights, options = self.weights, self.options
         by_label = weights.costs or (weights.class_weight and not weights.balanced)
-        if self.paths[1:] or self.folds or self.stream or self.checkpoint or by_label:
+        if self.paths[1:] or self.folds or self.stream or by_label:
             raise ValueError(
-                "A table of a database takes none of further files, --cv, --stream, --checkpoint, "
-                "--costs and --class-weight LABEL=WEIGHT."
+                "A table of a database takes none of further files, --cv, --stream, --costs "
+                "and --class-weight LABEL=WEIGHT."
             )
         with self._telling(), relation_of(self.paths[0]) as relation:
             schema = options.checked_schema(self.target)
@@ -226,7 +222,7 @@ class Training:
             if schema.target is None:
                 raise no_target(source.columns)
             lines = ProgressLines(tell, source.n_rows())
-            watch = Watch(lines.tell, self.checkpoint)
+            watch = Watch(lines.tell)
             return fit_elsewhere(parameters, source, schema.target, watch=watch)
 
     @contextmanager
@@ -276,9 +272,6 @@ class Training:
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""
-        if self.verbose:
-            columns = plain_table(("column", "kind", "categories"), table.schema.rows())
-            errors.print(columns, soft_wrap=not errors.is_terminal)
         if self.quiet:
             return
         names = f"{len(sample.columns):,} column{'s' * (len(sample.columns) != 1)}"

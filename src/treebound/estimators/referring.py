@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from treebound._utils.validation import parameters_of
 from treebound.estimators.methods import ModelMethods
 from treebound.model import Model
-from treebound.model.methods import learned
 
 
 class Answered(NamedTuple):
@@ -36,10 +35,6 @@ class ReferringClassifier(ModelMethods):
         The tree with the label of referral as one more class.
     """
 
-    classes_: NDArray[Any] = learned(
-        "referral.tree.classes", "The classes, without the label of referral."
-    )
-
     def __init__(self, model: Model) -> None:
         assert model.referral is not None
         self.model_, self.referral_, self.label_ = model, model.referral, model.referral.label
@@ -53,6 +48,11 @@ class ReferringClassifier(ModelMethods):
 
     def __repr__(self) -> str:
         return f"<ReferringClassifier: {self.referral_}>"
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, without the label of referral."""
+        return self.referral_.tree.classes
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each row, or the label of referral.

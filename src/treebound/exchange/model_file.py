@@ -39,9 +39,15 @@ from treebound.exchange.stored import (
     table_of,
     tree_of,
 )
+from treebound.growing import GrowOptions
 from treebound.model import Model
 from treebound.model.methods import as_model
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import (
+    FitParameters,
+    checked_parameters,
+    parameter_values,
+    with_class_order,
+)
 from treebound.pruning import PruningPath, PruningResult, WeightChoice
 from treebound.tree import Tree
 
@@ -142,7 +148,7 @@ def loads(text: str | bytes) -> Model:
         tree,
         pruning=None if path is None else _result(path, document.pruning),
         step=_step(document),
-        options=parameters.checked()[1],
+        options=_options(parameters, tree),
         handle_unknown=parameters.handle_unknown,
         smoothing=document.prediction.smoothing,
         free_shrinkage=document.prediction.free_shrinkage,
@@ -156,11 +162,20 @@ def loads(text: str | bytes) -> Model:
         named=document.named,
         rows=_optional(_row_record, document.rows),
         promised=_promised(document.promised),
-        parameters=parameters.values() if document.parameters else {},
+        parameters=parameter_values(parameters) if document.parameters else {},
         no_certificate=document.no_certificate,
         edits=document.edits,
         swapped=_swapped(document.swapped, tree),
     )
+
+
+def _options(parameters: FitParameters, tree: Tree) -> GrowOptions:
+    """Return the options of growing; the order of the classes is stored with the tree."""
+    order = None if tree.monotone is None else tree.monotone.order
+    if order is not None and order != (0, 1):
+        labels = tuple(tree.classes[list(order)].tolist())
+        parameters = with_class_order(parameters, labels)
+    return checked_parameters(parameters)[1]
 
 
 def _optional(convert: Callable[..., R], value: Any, *others: Any) -> R | None:
@@ -263,7 +278,7 @@ def _choice(document: doc.ChoiceDocument) -> WeightChoice:
 
 
 def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitParameters:
-    usual = FitParameters().values()
+    usual = parameter_values(FitParameters())
     for name in parameters:
         if name not in usual or name == "handle_unknown":  # it is with the prediction
             raise FormatError(f"parameters.{name:.60}", "is not a parameter of the classifier")
@@ -271,7 +286,7 @@ def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitPar
     parameters = {"smoothing": answering.smoothing, **parameters}
     fitted = FitParameters(**parameters, handle_unknown=answering.handle_unknown)
     try:
-        fitted.checked()
+        checked_parameters(fitted)
     except (TypeError, ValueError) as error:
         raise FormatError("parameters", str(error)) from None
     return fitted

@@ -88,6 +88,8 @@ class FileOptions:
         return replace(schema, layout=self._layout(schema.layout), missing=missing)
 
     def _layout(self, layout: Layout) -> Layout:
+        from treebound.data.schema import SchemaError
+
         if self.sep is not None:
             named = {"tab": "\t", "\\t": "\t", "whitespace": "whitespace"}
             separator = named.get(self.sep, self.sep)
@@ -98,9 +100,8 @@ class FileOptions:
             value = getattr(self, option)
             try:
                 layout = layout if value is None else replace(layout, **{option: value})
-            except ValueError as error:
-                words = str(error).replace(f"The {option!r} of [read]", f"The option --{option}")
-                raise ValueError(words) from None
+            except SchemaError as error:
+                raise invalid(option, "", error.must, value) from None
         return layout
 
 

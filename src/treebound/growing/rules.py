@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import invalid
+from treebound._utils.validation import Setting, WordedError, invalid
 from treebound.data import Column
 from treebound.data.columns import place_of
 from treebound.growing.options import GROWING_RULES, GrowOptions
@@ -90,9 +90,13 @@ def _class_order(order: Sequence[Any] | None, classes: list[Any]) -> tuple[int, 
     if order is None:
         if len(classes) == 2:
             return (0, 1)
-        raise ValueError(
-            f"The 'monotonic_cst' parameter needs two classes, or an order of all {len(classes)}. "
-            "Hint: give y as an ordered categorical, its categories from low to high."
+        raise WordedError(
+            "The ",
+            Setting("monotonic_cst", python="'monotonic_cst' parameter"),
+            f" needs two classes, or an order of all {len(classes)}. Hint: declare the order of "
+            "the target, from low to high (",
+            Setting("ordinal", python="y as an ordered categorical"),
+            ").",
         )
     listed = [str(label) for label in order]
     absent = [label for label in classes if str(label) not in listed]

@@ -12,6 +12,7 @@ from treebound._utils.validation import (
     Number,
     OneOf,
     Parameters,
+    Setting,
     Whole,
     check,
     invalid,
@@ -147,9 +148,10 @@ def checked_parameters(parameters: FitParameters) -> tuple[Pruner | None, GrowOp
         raise invalid("class_weight", owner, must, weight)
     pruner = _pruner(parameters, owner)
     if parameters.certificate == "prior" and not isinstance(pruner, BoundPruner | None):
-        hint = "tb.certify(clf, X, y, kind='prior') certifies a tree of any pruner."
-        must = "'bound', or a BoundPruner for its costs, with certificate='prior', which searches"
-        raise invalid("pruning", owner, f"{must} trees in its own way", parameters.pruning, hint)
+        prior = Setting("certificate", "prior")
+        only = ("'bound', or a BoundPruner for its costs, with ", prior, ", which searches trees")
+        hint = "certify the fitted tree from a prior instead: that takes any pruner."
+        raise invalid("pruning", owner, (*only, " in its own way"), parameters.pruning, hint)
     if isinstance(pruner, BoundPruner) and pruner.smoothing not in ("auto", parameters.smoothing):
         must = f"'auto' in this classifier, or its own 'smoothing', {parameters.smoothing!r}"
         raise invalid("smoothing", "BoundPruner", must, pruner.smoothing)
@@ -166,8 +168,9 @@ def _check_rules(parameters: FitParameters, pruner: Pruner | None) -> None:
     rules = {name: values[name] for name in GROWING_RULES if values[name] is not None}
     if rules and parameters.certificate == "prior":
         name, value = next(iter(rules.items()))
-        must = "None with certificate='prior', which searches trees in its own way"
-        raise invalid(name, "", must, value, "use another 'certificate'.")
+        prior = Setting("certificate", "prior")
+        must = ("None with ", prior, ", which searches trees in its own way")
+        raise invalid(name, "", must, value, ("use another ", Setting("certificate"), "."))
     raises = isinstance(pruner, BasePruner) and pruner.raises_subtrees
     if raises and not rules.keys().isdisjoint(("monotonic_cst", "forced_splits")):
         raise ValueError(

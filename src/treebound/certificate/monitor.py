@@ -184,7 +184,7 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
         The classes that are watched apart.
     leaves : list of int
         The nodes whose shares of rows are watched, for a monitor without labels.
-    refers : object
+    abstains : object
         The answer that is none: rows with this prediction are ignored.
     alarms : list of Alarm
         Raised so far, at most one for each stream.
@@ -194,7 +194,7 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
     streams: list[Stream]
     classes: list[Any] = []
     leaves: list[int] = []
-    refers: Any = None
+    abstains: Any = None
     alarms: list[Alarm] = []
 
     @property
@@ -221,8 +221,8 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
             raise invalid("y_pred", "Monitor.update", must, answer.shape)
         if self.leaves:
             raise ValueError("This monitor watches leaves. Hint: update_rows(clf, X).")
-        if self.refers is not None:
-            true, answer = true[answer != self.refers], answer[answer != self.refers]
+        if self.abstains is not None:
+            true, answer = true[answer != self.abstains], answer[answer != self.abstains]
         wrong = true != answer
         masks = [np.ones(len(true), dtype=bool), *(true == label for label in self.classes)]
         return self._update([wrong[mask] for mask in masks])
@@ -306,17 +306,17 @@ def error_monitor(
     by_class: Sequence[tuple[Any, float]] = (),
     *,
     alpha: float = 0.01,
-    refers: Any = None,
+    abstains: Any = None,
 ) -> Monitor:
     """Watch the error rate, and the share of missed cases of each class, which share alpha."""
     check("monitor", {"alpha": alpha}, _ALPHA)
     share = alpha / (1 + len(by_class))
-    name = "the error rate" if refers is None else "the error rate of answered cases"
+    name = "the error rate" if abstains is None else "the error rate of predicted cases"
     streams = [Stream(name, float(limit), share)]
     streams += [
         Stream(f"the share of missed {label}", float(own), share) for label, own in by_class
     ]
-    return Monitor(alpha, streams, [label for label, _ in by_class], refers=refers)
+    return Monitor(alpha, streams, [label for label, _ in by_class], abstains=abstains)
 
 
 def leaf_monitor(

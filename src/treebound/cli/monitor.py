@@ -78,8 +78,8 @@ def _fresh(model: FittedModel, labels: bool, alpha: float) -> Monitor:
         from treebound.model.guarantees import monitor_leaves
 
         return monitor_leaves(model, alpha)
-    if model.referral is not None:
-        return model.referral.monitor(alpha)
+    if model.abstention is not None:
+        return model.abstention.monitor(alpha)
     if model.certificate is None:
         raise ValueError(f"The model has no certificate to watch. {model.certificate_reason}")
     return model.certificate.monitor(alpha)
@@ -91,7 +91,7 @@ def _no_alarm(watched: Monitor) -> str:
     first = watched.streams[0]
     if watched.leaves:
         return f"No alarm: {first.seen:,} rows reach the {len(watched.leaves):,} leaves as before."
-    rows = "rows" if watched.refers is None else "answered rows"
+    rows = "rows" if watched.abstains is None else "predicted rows"
     return (
         f"No alarm: {first.events:,} of {first.seen:,} {rows} are misclassified; certified: at "
         f"most {percent(first.limit)}."

@@ -150,7 +150,7 @@ class _Stream(TableStream):
 
     def _noted(self, reader: PartReader) -> Iterator[PartRows]:
         """The parts; the rows of each, and those set aside, are added to the sketches."""
-        aside: Role = "held-out" if reader.schema.held_out else "training"
+        aside: Role = "calibration" if reader.schema.held_out else "validation"
         for part in self.rows(reader):
             self._note("training", part.kept.X, part.kept)
             if part.aside is not None and part.table is not None:

@@ -121,11 +121,12 @@ def test_rows_count_as_predict_answers_them(unknown, pruning):
     assert clf.certificate_.errors == (clf.predict(aside) != y[order]).sum()
     if pruning is None:
         return
-    steps = len(clf.pruning_path_)
-    for step in range(0, steps, 7):
+    path = clf.pruning_path_
+    trees = len(path) + int(path.leaves[-1]) - 1
+    for step in range(0, len(path), 7):
         moved = clf.prune_to(step=step)
         wrong = int((moved.predict(aside) != y[order]).sum())
-        share = 0.05 if step == clf.pruning_path_.chosen else 0.05 / steps
+        share = 0.05 if step == clf.pruning_path_.chosen else 0.05 / trees
         assert moved.certificate_.errors == wrong
         assert moved.certificate_.risk == binomial_upper(120, wrong, share)
         assert moved.certificate_.delta == 0.05
@@ -140,7 +141,8 @@ def test_a_category_that_predict_refuses_does_not_stop_the_fit():
 def test_other_steps_say_that_they_share_delta():
     X, y = table(3)
     clf = tb.BoundTreeClassifier(certify="held-out", pruning="mdl").fit(X, y)
-    steps = f"one of {len(clf.pruning_path_)} steps of the pruning path, which share delta"
+    trees = clf.pruning_path_.n_considered
+    steps = f"one of {trees} trees that prune_to can reach, which share delta"
     assert steps not in clf.certificate_.explain()
     assert steps in clf.prune_to(step=0).certificate_.explain()
     assert "fit was not repeated with another random_state" in clf.certificate_.explain()

@@ -166,11 +166,6 @@ class RowSketch:
         """True if every row is in the sketch."""
         return int(self.counts.sum()) == self.rows
 
-    @property
-    def share(self) -> float:
-        """Share of all hashes that would be in the sketch if a row had them."""
-        return 1.0 if self.complete else (float(self.hashes[-1]) + 1.0) / 2.0**64
-
     def covered(self, hashes: Words) -> Words:
         """Return the hashes that would be in the sketch if its rows had them."""
         return hashes if self.complete else hashes[hashes <= self.hashes[-1]]

@@ -55,12 +55,12 @@ def test_training_limits_count_two_classes_and_the_rows_of_the_class():
         assert (one.label, one.m, one.risk) == (k, m, expected)
 
 
-def test_a_class_without_rows_is_promised_nothing():
+def test_a_class_without_rows_has_no_guarantee():
     found = by_class_on_rows(["a", "b"], np.array([10, 0]), np.array([1, 0]), log(0.05))
     assert found[0].risk == limit(10, 1, log(0.025))
     assert found[1].risk == 1.0
     assert "too few" in str(found[1])
-    assert str(found[0]) == "a: at most 44.5 % of its new cases are missed (1 of 10 were)"
+    assert str(found[0]) == "a: at most 44.5 % of its new cases are misclassified (1 of 10 were)"
 
 
 @pytest.mark.parametrize("draws", [500, pytest.param(3000, marks=pytest.mark.heavy)])

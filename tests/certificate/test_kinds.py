@@ -376,7 +376,9 @@ def test_an_abstaining_classifier_is_read_back(cancer, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(X), some.predict_proba(X))
     assert again.classes_.tolist() == some.classes_.tolist()
     counts = again.model_.tree.counts[0]
-    assert counts.sum() == again.abstention_.tree.counts[0].sum()  # rows it abstains on are its class
+    assert (
+        counts.sum() == again.abstention_.tree.counts[0].sum()
+    )  # rows it abstains on are its class
     shown = again.model_.tree
     assert shown.n_leaves < again.abstention_.tree.n_leaves  # leaves that abstain are merged
     label, left, right = shown.label, shown.left, shown.right

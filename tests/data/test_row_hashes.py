@@ -9,7 +9,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

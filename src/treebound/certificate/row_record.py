@@ -104,7 +104,7 @@ class RowComparison:
         why = "; ".join(filter(None, reasons))
         return f"Whether these rows were used for fitting cannot be tested: {why}."
 
-    def refuse_used(self, caller: str) -> None:
+    def refuse_used(self, hint: str) -> None:
         """Raise an error if rows were used for fitting."""
         if not self.used:
             return
@@ -114,7 +114,7 @@ class RowComparison:
         )
         raise ValueError(
             f"The model was fitted or certified with these rows: {found}, more than chance "
-            f"explains. Hint: {caller} needs rows that were not used before."
+            f"explains. Hint: {hint}"
         )
 
     def __add__(self, other: RowComparison) -> RowComparison:

@@ -94,7 +94,7 @@ def edit(
     if calibration_unseen:
         editor.check_calibration()
     elif editor.notice:
-        print_message(f"{editor.notice} Hint: --calibration-unseen states that.")
+        print_message(f"{editor.notice} Hint: --calibration-unseen states that none was seen.")
     save = partial(_save, output=output, steps=steps, rows=data.name)
     page = EditorPage(
         editor, title=f"Edit {model.name}", save=save, calibration_unseen=calibration_unseen

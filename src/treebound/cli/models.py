@@ -157,7 +157,7 @@ def _odd(tree: Tree) -> list[str]:
 def one_leaf(tree: Tree) -> str:
     """The sentence to begin with if a tree has one leaf."""
     return (
-        f"The tree has one leaf and always answers {tree.classes.tolist()[int(tree.label[0])]!r} "
+        f"The tree has one leaf and always predicts {tree.classes.tolist()[int(tree.label[0])]!r} "
         f"({percent(1.0 - tree.errors / float(tree.weight[0]))} of the training examples)."
     )
 

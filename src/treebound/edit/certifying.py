@@ -3,7 +3,9 @@
 Tail inversion and compression hold for all trees at once, and so does a prior: an edited tree is
 one of them, however it was chosen. Calibration rows test one tree, which must not depend on them.
 The library cannot know what a person has seen, so they certify an edited tree only if the user
-states that no figure of them was seen. Of several folds the best was chosen by its rows.
+states that no figure of them was seen. Of several folds the best was chosen by its rows, and so
+were the training rows outside it: such a tree has no certificate until it is certified from all
+rows.
 """
 
 from __future__ import annotations
@@ -21,6 +23,10 @@ _OTHER_ORDER = (
     "The prior of the fitted tree cannot be made again: the rows are in another order, or the "
     "classifier was fitted with random_state=None. Hint: certify the edited tree with rows that "
     "were not used for fitting."
+)
+_FOLDS = (
+    "The fold was chosen by its errors, and the training rows are those outside it. Hint: "
+    "certify(edited, X, y, kind='training') with all rows of fit."
 )
 _ROUNDING = 1e-6
 
@@ -71,6 +77,8 @@ class Certifier:
         if start.proof is not None:
             proof = None if self._prior is None else self._prior.certify(tree, start.delta).proof
             reason = reason or ("" if proof is not None else _OTHER_ORDER)
+        if start.held_out is not None and start.held_out.folds > 1:
+            reason = reason or _FOLDS
         return replace(
             start,
             tree=tree,

@@ -109,6 +109,8 @@ class Editor(ShownTree):
         if self._start.held_out is None:
             return ""
         sentence = "The certificate of the edited tree is computed from the training rows."
+        if self.model().certificate is None:
+            sentence = f"The edited tree has no certificate. {self.model().certificate_reason}"
         if self._certifier.calibration_reason:
             return f"{sentence} {self._certifier.calibration_reason}"
         return (

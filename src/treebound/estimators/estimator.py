@@ -492,6 +492,9 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             finish=self._with_model,
         )
         if editor.notice:
-            hint = "Hint: done(calibration_unseen=True) states that."
-            warnings.warn(f"{editor.notice} {hint}", UserWarning, stacklevel=2)
+            warnings.warn(
+                f"{editor.notice} Hint: done(calibration_unseen=True) states that none was seen.",
+                UserWarning,
+                stacklevel=2,
+            )
         return editor

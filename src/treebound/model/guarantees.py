@@ -41,7 +41,7 @@ _RAISED = (
 def _unused_rows(model: Model, X: Any, y: Any, caller: str) -> Tested:
     """Count the rows of each class that end at each node; refuse rows used for fitting."""
     tested = model.tested(X, y)
-    tested.comparison.refuse_used(caller)
+    tested.comparison.refuse_used(f"{caller} needs rows that were not used before.")
     return tested
 
 

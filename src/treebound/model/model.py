@@ -305,10 +305,13 @@ class Model(RowReader):
         return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
 
     def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
-        return certify_tree(
-            self.tree, row_counts=self.rows_at_nodes, landscape=landscape, delta=delta,
+        # the fold that was left out was chosen among several by its errors: they share delta
+        folds = 1 if self.held_out is None else self.held_out.folds
+        certificate = certify_tree(
+            self.tree, row_counts=self.rows_at_nodes, landscape=landscape, delta=delta / folds,
             unknown=self.unknown,
         )  # fmt: skip
+        return replace(certificate, delta=delta)
 
     @property
     def rows_at_nodes(self) -> NDArray[np.int64] | None:
@@ -359,7 +362,10 @@ class Model(RowReader):
 
     def certify_tested(self, tested: Tested, *, delta: float | None = None) -> Certificate:
         """Bound the risk from rows that were counted and not used for fitting."""
-        tested.comparison.refuse_used("a certificate")
+        tested.comparison.refuse_used(
+            "give rows that were not used before; without rows, certify gives the certificate of "
+            "fit."
+        )
         level = self.delta if delta is None else delta
         wrong = self.tree.label[:, None] != np.arange(len(self.classes))
         rows, errors = tested.counts.sum(axis=0), (tested.counts * wrong).sum(axis=0)

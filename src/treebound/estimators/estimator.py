@@ -403,8 +403,9 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
         >>> print(clf.abstain(max_risk=0.1).abstention_)
-        With probability 95 %, at most 7 % of the answered new cases are misclassified.
-        77.3 % of 150 rows are answered, 3 of them wrongly; the rest is referred.
+        With probability 95 %, at most 9.0 % of the predicted new cases are misclassified.
+        77.3 % of 150 rows get a prediction, 3 of them a wrong one; the tree abstains on the
+        rest.
         """
         from treebound.estimators.abstaining import AbstainingClassifier
         from treebound.model.guarantees import abstain

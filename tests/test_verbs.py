@@ -229,14 +229,18 @@ def test_a_certificate_says_what_it_assumes():
     assert "values are missing only" not in words  # every column counts twice
 
 
-@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing", "error"])
-def test_rules_that_no_split_follows_are_a_condition(unknown):
+@pytest.mark.parametrize("handle_unknown", ["other", "majority", "stop", "missing", "error"])
+def test_rules_that_no_split_follows_are_a_condition(handle_unknown):
     X = pd.DataFrame({"s": ["a", "b", "c"] * 40, "x": np.arange(120.0)})
     y = np.where(X["s"] == "a", 1, 0)
-    words = tb.BoundTreeClassifier(unknown=unknown).fit(X, y).certificate_.explain()
-    assert ("no category is new: columns 's' (stated)" in words) == (unknown != "other")
+    words = tb.BoundTreeClassifier(handle_unknown=handle_unknown).fit(X, y).certificate_.explain()
+    assert ("no category is new: columns 's' (stated)" in words) == (handle_unknown != "other")
     declared = X.assign(s=X["s"].astype("category"))
-    words = tb.BoundTreeClassifier(unknown=unknown).fit(declared, y).certificate_.explain()
+    words = (
+        tb.BoundTreeClassifier(handle_unknown=handle_unknown)
+        .fit(declared, y)
+        .certificate_.explain()
+    )
     assert "no category is new" not in words
 
 

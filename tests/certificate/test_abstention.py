@@ -169,7 +169,7 @@ def test_the_bounds_of_calibration_rows_hold_for_the_level_that_looks_worst(draw
     cells = np.arange(6.0)[:, None]
     for _ in range(draws):
         sample = draw(rng, 500)
-        clf = tb.BoundTreeClassifier(certify="held-out", delta=delta, random_state=0)
+        clf = tb.BoundTreeClassifier(certificate="held-out", delta=delta, random_state=0)
         clf.fit(sample.X.dense, sample.y)
         violated = False
         for some in clf.abstain(max_risk=np.linspace(0.02, 0.4, 20)):
@@ -185,7 +185,7 @@ def test_the_bounds_of_calibration_rows_hold_for_the_level_that_looks_worst(draw
 
 def test_the_classifier_can_be_asked_for_any_level_any_number_of_times():
     sample = draw(np.random.default_rng(7), 900)
-    clf = tb.BoundTreeClassifier(certify="held-out").fit(sample.X.dense, sample.y)
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(sample.X.dense, sample.y)
     first = [str(clf.abstain(max_risk=risk).abstention_) for risk in (0.3, 0.05, 0.1)]
     again = [str(own.abstention_) for own in clf.abstain(max_risk=[0.3, 0.05, 0.1])]
     assert first == again

@@ -21,7 +21,7 @@ def rows():
 
 @pytest.fixture(scope="module", params=KINDS)
 def fitted(request, rows):
-    options = {"certify": request.param, "random_state": 0}
+    options = {"certificate": request.param, "random_state": 0}
     return lambda: tb.BoundTreeClassifier(**options).fit(*rows)
 
 

@@ -130,7 +130,7 @@ def test_rows_that_are_counted_in_a_database_are_not_compared_and_the_sentence_s
 def test_rows_of_every_role_are_refused(role):
     X, y = table(1200)
     if role == "calibration":
-        clf = tb.BoundTreeClassifier(certify="held-out").fit(X[:900], y[:900])
+        clf = tb.BoundTreeClassifier(certificate="held-out").fit(X[:900], y[:900])
     elif role == "training":
         pruner = ReducedErrorPruner(validation_fraction=0.3)
         clf = tb.BoundTreeClassifier(pruning=pruner).fit(X[:900], y[:900])

@@ -96,8 +96,8 @@ def failures(draws: int, edit, rows: int = 60, unseen: bool = False, **parameter
 KINDS = {
     "tail inversion": {},
     "compression": {"thresholds": "observed"},
-    "prior": {"certify": "prior"},
-    "held-out": {"certify": "held-out"},  # by its training rows
+    "prior": {"certificate": "prior"},
+    "held-out": {"certificate": "held-out"},  # by its training rows
 }
 
 
@@ -118,7 +118,7 @@ def test_limits_hold_in_many_draws(kind, edit) -> None:
 
 @pytest.mark.parametrize("draws", [150, pytest.param(3000, marks=pytest.mark.heavy)])
 def test_calibration_rows_of_which_no_figure_was_seen_certify_the_edited_tree(draws) -> None:
-    wrong = failures(draws, random_edits, rows=100, unseen=True, certify="held-out")
+    wrong = failures(draws, random_edits, rows=100, unseen=True, certificate="held-out")
     # the binomial bound is nearly exact: it fails often, but not too often
     assert binom.ppf(0.001, draws, DELTA / 4) <= wrong <= binom.ppf(0.999, draws, DELTA)
 
@@ -132,7 +132,7 @@ def test_flipping_answers_by_the_test_error_would_fail_and_is_refused(draws) -> 
         X, _ = drawn(rng, 200)
         X = X + rng.random(X.shape)  # many leaves
         y = rng.integers(2, size=200)
-        clf = tb.BoundTreeClassifier(pruning=None, certify="held-out", delta=DELTA).fit(X, y)
+        clf = tb.BoundTreeClassifier(pruning=None, certificate="held-out", delta=DELTA).fit(X, y)
         apart = clf.edit(X, y)._rows.aside
         test = (apart.X.dense, clf.classes_[apart.y])
         editor = clf.edit(X, y, test=test)
@@ -195,7 +195,7 @@ def test_compression_does_not_depend_on_the_order_of_the_rows(fitted) -> None:
 
 
 def test_a_prior_certifies_an_edit_only_with_the_rows_in_order(fitted) -> None:
-    clf, X, y = fitted(certify="prior")
+    clf, X, y = fitted(certificate="prior")
     editor = clf.edit(X, y)
     assert editor.figures.certificate == clf.certificate_.risk
     editor.split("", "x0 <= 1.25")
@@ -209,7 +209,7 @@ def test_a_prior_certifies_an_edit_only_with_the_rows_in_order(fitted) -> None:
 
 @pytest.mark.parametrize("way", ["fitted", "file", "pickle", "certificate read"])
 def test_the_training_rows_certify_an_edit_unless_the_user_states_more(fitted, way) -> None:
-    clf, X, y = fitted(certify="held-out", random_state=3)
+    clf, X, y = fitted(certificate="held-out", random_state=3)
     model = clf.model_
     if way == "certificate read":
         assert clf.certificate_.kind == "held-out"
@@ -239,7 +239,7 @@ def test_the_training_rows_certify_an_edit_unless_the_user_states_more(fitted, w
 
 
 def test_edit_says_on_what_the_certificate_will_rest(fitted) -> None:
-    clf, X, y = fitted(certify="held-out")
+    clf, X, y = fitted(certificate="held-out")
     with pytest.warns(UserWarning, match=r"Hint: done\(calibration_unseen=True\) states"):
         clf.edit(X, y)
     clf, X, y = fitted()
@@ -249,7 +249,7 @@ def test_edit_says_on_what_the_certificate_will_rest(fitted) -> None:
 
 
 def test_an_edit_after_folds_has_no_certificate_and_says_how_to_get_one(fitted) -> None:
-    clf, X, y = fitted(certify="folds")
+    clf, X, y = fitted(certificate="folds")
     with pytest.warns(UserWarning, match="The edited tree has no certificate. The fold was chosen"):
         editor = clf.edit(X, y)
     editor.collapse("")
@@ -263,7 +263,7 @@ def test_an_edit_after_folds_has_no_certificate_and_says_how_to_get_one(fitted) 
 
 
 def test_calibration_rows_that_chose_the_tree_do_not_certify_an_edit(fitted) -> None:
-    clf, X, y = fitted(certify="held-out")
+    clf, X, y = fitted(certificate="held-out")
     held_out = replace(clf.model_.held_out, choices=3)
     editor = Editor(replace(clf.model_, held_out=held_out), X, y)
     editor.collapse("")
@@ -273,13 +273,13 @@ def test_calibration_rows_that_chose_the_tree_do_not_certify_an_edit(fitted) -> 
 
 
 def test_the_training_certificate_of_a_fold_has_its_share_of_delta(fitted) -> None:
-    clf, *_ = fitted(certify="folds")
+    clf, *_ = fitted(certificate="folds")
     found = tb.certify(clf, kind="training")
     shared = certify_tree(clf.tree_, delta=clf.delta / clf.model_.held_out.folds)
     assert (found.risk, found.delta) == (shared.risk, clf.delta)
 
 
 def test_held_out_rows_need_a_seed(fitted) -> None:
-    clf, X, y = fitted(certify="held-out", random_state=None)
+    clf, X, y = fitted(certificate="held-out", random_state=None)
     with pytest.raises(ValueError, match="random_state=None"):
         clf.edit(X, y)

@@ -151,7 +151,7 @@ def test_a_step_that_cannot_be_kept_in_a_file_is_told_and_taken(case, tmp_path) 
 
 @pytest.mark.parametrize("unseen", [False, True])
 def test_calibration_rows_certify_the_first_model_saved_if_the_user_states_it(unseen) -> None:
-    clf, X, y = passengers(certify="held-out", random_state=0)
+    clf, X, y = passengers(certificate="held-out", random_state=0)
     page = EditorPage(Editor(clf, X, y), title="Edit", calibration_unseen=unseen)
     state = ask(page, do="collapse", node="R", version=0)["state"]
     assert "computed from the training rows" in state["notice"]

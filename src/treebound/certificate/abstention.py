@@ -150,8 +150,8 @@ def abstain_by_rows(
 ) -> Abstention:
     """Return the largest set of leaves, in their order, whose bound from m rows is small enough.
 
-    ``counts`` are those of the rows, of each class at each node; with ``unknown="stop"`` some reach
-    no leaf. The tree is one of ``shares`` that share delta.
+    ``counts`` are those of the rows, of each class at each node; with ``handle_unknown="stop"``
+    some reach no leaf. The tree is one of ``shares`` that share delta.
     """
     check("abstain", {"max_risk": max_risk, "delta": delta}, CONSTRAINTS)
     order = _ranked(tree)

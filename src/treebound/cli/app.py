@@ -46,7 +46,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Say why rows get their predictions, and what would have to change for another one.",
     ),
     "evaluate": ("evaluate", "Try a model on labelled rows that were not used for fitting."),
-    "certify": ("evaluate", "Print the certificate of a model: a bound on its errors on new examples."),
+    "certify": (
+        "evaluate",
+        "Print the certificate of a model: a bound on its errors on new examples.",
+    ),
     "monitor": (
         "monitor",
         "Watch rows, in the order they came, against the certificate of a model.",

@@ -70,7 +70,7 @@ def certify_cost(
     >>> from sklearn.datasets import load_breast_cancer
     >>> import treebound as tb
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+    >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
     >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
     With probability 95 %, a new example costs at most 0.6325 on average
     (0.2933 on the 150 counted here).
@@ -95,7 +95,7 @@ def certify_cost(
     else:
         raise ValueError(
             "certify_cost needs rows that were not used for fitting. Hint: fit with "
-            "certify='held-out', 'folds' or 'prior', or give such rows as X and y."
+            "certificate='held-out', 'folds' or 'prior', or give such rows as X and y."
             if model.held_out is None
             else _RAISED
         )
@@ -135,7 +135,7 @@ def abstain(
 
 def _abstaining(model: Model, abstention: Abstention) -> Model:
     return model.with_tree(
-        abstention.shown_tree(stops=model.unknown == "stop"),
+        abstention.shown_tree(stops=model.handle_unknown == "stop"),
         abstention=abstention,
         row_counts=None,
         no_certificate=f"The tree predicts only some cases. {abstention}",
@@ -159,7 +159,7 @@ def _abstentions(
         if model.held_out is None:
             raise ValueError(
                 "abstain needs rows that were not used for fitting. Hint: fit with "
-                "certify='held-out', 'folds' or 'prior', or give such rows: "
+                "certificate='held-out', 'folds' or 'prior', or give such rows: "
                 "abstain(X, y, max_risk=...)."
             )
         tested = model.held_out_counts()

@@ -15,7 +15,7 @@ from worlds import worlds
 
 import treebound as tb
 from treebound.certificate.referral import Promised
-from treebound.model.guarantees import certify_cost, monitor_leaves, refer
+from treebound.model.guarantees import certify_cost, refer
 
 DELTA, MAX_RISK = 0.1, 0.25
 WORLDS = worlds()
@@ -57,17 +57,6 @@ class Fitted:
             self.model, costs=costs
         ).cost * (1 + 1e-9)
 
-    def wrong_leaves(self):
-        """Whether a limit on the share of a leaf, inside or outside, is wrong: half of alpha."""
-        reached, chance = self.model.tree.apply(self.cells), self.world.joint.sum(axis=1)
-        monitor = monitor_leaves(self.model, 2 * DELTA)
-        inside = [chance[reached == leaf].sum() for leaf in monitor.leaves]
-        shares = [share for own in inside for share in (own, 1.0 - own)]
-        return any(
-            share > stream.limit + 1e-12
-            for share, stream in zip(shares, monitor.streams, strict=True)
-        )
-
     def wrong_referral(self, *max_risks):
         """Whether one of several promises of referral is wrong."""
         models = refer(replace(self.model, promised=Promised()), max_risks)
@@ -96,7 +85,6 @@ def promises(world, kind, rng, seed):
     own = Fitted(world, clf.model_)
     yield "limit", own.wrong(own.model)
     yield "by class", own.wrong_by_class()
-    yield "shares of leaves", own.wrong_leaves()
     yield from beside(kind, own, X, y, others)
 
 

@@ -19,6 +19,7 @@ from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.sample import same_length
 from treebound.data.streams import Batches, open_stream, until_settled
 from treebound.data.targets import read_classes
+from treebound.data.weights import check_rows
 from treebound.tree.model import Tree
 
 _NO_ROWS = RowSketch.of(np.empty(0, dtype=np.uint64))
@@ -166,6 +167,7 @@ class RowReader:
             if record is not None and own is not None:
                 hashes += [record.covered(own)] if record.sketches else []
                 sketch = sketch.merge(RowSketch.of(own))
+        check_rows(counts.sum())
         seen = RowsSeen()
         if record is not None:
             seen = record.recognise(np.concatenate(hashes) if hashes else None, sketch)

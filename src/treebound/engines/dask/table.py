@@ -17,6 +17,7 @@ from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, put_together, with_numbers
 from treebound.data.parts import PartReader, PartRows, count_rows
 from treebound.data.raw import chosen_columns, spread
+from treebound.data.weights import check_rows
 from treebound.engines.dask.partitions import (
     Partitions,
     is_array,
@@ -175,6 +176,7 @@ def accuracy_of(model: Model, X: Any, y: Any, weight: Any) -> float:
     """The share of rows, by weight, whose class is predicted."""
     rows = partitions(current_client(), *with_labels(X, y, weight))
     right, total = np.sum(rows.each(partial(_right, model)), axis=0)
+    check_rows(total)
     return float(right / total)
 
 

@@ -253,8 +253,8 @@ def _fit_relation(
             return replace(fit_table(parameters, *rows.fetched()), target=y)
         _refuse_what_needs_rows(pruner)
         stay = (
-            f"the {rows.n_rows:,} rows stay in the database, which are more than the "
-            f"'max_fetched_rows' of the Relation ({relation.max_fetched_rows:,})"
+            f"the {rows.n_rows:,} rows stay in the database, as they are more than the "
+            f"{relation.max_fetched_rows:,} of Relation's 'max_fetched_rows'"
         )
         _refuse_what_needs_a_table(parameters, stay)
         held_out = parameters.certify == "held-out"

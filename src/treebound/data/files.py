@@ -344,10 +344,11 @@ class Source(Batches):
         for name in self.inferred or ():
             column = self._inferred(chunk, name, whole)
             columns |= {} if column is None else {name: column}
+        used = {*columns, asked.target}
         return replace(
             asked,
             columns=tuple(columns[name] for name in names if name in columns),
-            ignored=tuple(name for name in names if name not in {*columns, asked.target}),
+            ignored=tuple(name for name in names if name not in used),
             order=tuple(names),
         )
 

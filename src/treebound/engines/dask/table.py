@@ -79,12 +79,14 @@ class DaskTable:
         are coded. Where that fails, all are read for an error with the number of the partition.
         """
         rows, X = self._partitions, self._X
-        plain = [name for name in plain_numbers(X) if name in self._names]
+        chosen = set(self._names)
+        plain = [name for name in plain_numbers(X) if name in chosen]
         by_type = isinstance(options["categorical_features"], str)
         if plain and by_type and options["ordinal_features"] is None:
             some = spread(len(rows), _SAMPLED).tolist()
             with suppress(ValueError, TypeError, PartitionError):
-                others = X[[name for name in X.columns if name not in plain]]  # read without these
+                unread = set(plain)
+                others = X[[name for name in X.columns if name not in unread]]
                 parts = partitions(rows.client, others, *self._own)
                 schema = _put_together(parts, held_out, **options)
                 rows.keep(some)

@@ -89,7 +89,7 @@ def random_options(rng, table, in_database):
     pruning = [None, *map(make_pruner, names)][rng.integers(1 + len(names))]
     if in_database and isinstance(pruning, BoundPruner):
         pruning.set_params(weight=float(rng.choice([0.5, 2.0])))
-    options = {"class_weight": class_weight, "certify": certificate, "pruning": pruning}
+    options = {"class_weight": class_weight, "certificate": certificate, "pruning": pruning}
     return {**options, "random_state": int(rng.integers(9)), "max_leaves": 9}, large
 
 

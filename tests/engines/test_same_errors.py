@@ -36,22 +36,22 @@ def engines(frame):
 
 
 @pytest.mark.parametrize("class_weight", [{"sick": 2.0}, {"yes": 1.0, "sick": 2.0}])
-@pytest.mark.parametrize("certify", ["training", "held-out"])
-def test_a_class_weight_of_an_unknown_class_is_refused(class_weight, certify):
+@pytest.mark.parametrize("certificate", ["training", "held-out"])
+def test_a_class_weight_of_an_unknown_class_is_refused(class_weight, certificate):
     words = r"'class_weight' .* classes of y as keys \('no', 'yes'\). Got 'sick' instead"
     for X, y in engines(table()):
         with pytest.raises(ValueError, match=words):
-            tb.BoundTreeClassifier(class_weight=class_weight, certify=certify).fit(X, y)
+            tb.BoundTreeClassifier(class_weight=class_weight, certificate=certificate).fit(X, y)
 
 
-@pytest.mark.parametrize("certify", ["held-out", "folds"])
-def test_a_class_weight_of_a_class_without_training_rows_is_accepted(certify):
+@pytest.mark.parametrize("certificate", ["held-out", "folds"])
+def test_a_class_weight_of_a_class_without_training_rows_is_accepted(certificate):
     frame = table()
     frame.loc[7, "label"] = "rare"
     for seed in range(6):  # it is drawn as a calibration row with some of them
-        options = {"class_weight": {"rare": 3.0}, "certify": certify, "random_state": seed}
+        options = {"class_weight": {"rare": 3.0}, "certificate": certificate, "random_state": seed}
         for X, y in engines(frame):
-            if certify == "folds" and isinstance(X, Relation):
+            if certificate == "folds" and isinstance(X, Relation):
                 continue
             clf = tb.BoundTreeClassifier(**options).fit(X, y)
             assert clf.classes_.tolist() == ["no", "rare", "yes"]

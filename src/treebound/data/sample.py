@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -144,6 +144,7 @@ class Sample:
         sample_weight: Any = None,
         *,
         class_weight: ClassWeight = None,
+        classes: NDArray[Any] | None = None,
         groups: Any = None,
         categorical_features: Any = "from_dtype",
         ordinal_features: Any = None,
@@ -163,6 +164,8 @@ class Sample:
             others only the ratios matter.
         class_weight : "balanced", mapping of class to weight, or None
             Multiplies the sample weights; only the ratios matter.
+        classes : ndarray, optional
+            All classes, if some of them may have no rows here.
         groups : array-like of shape (n_rows,), optional
             The group of each row, such as a patient.
         categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
@@ -183,7 +186,10 @@ class Sample:
         rows = Rows.of(X, y, sample_weight, groups)
         kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
         matrix = learn_matrix(rows.table, **kinds)
-        schema = put_together([rows.facts(matrix)], class_weight=class_weight)
+        facts = rows.facts(matrix)
+        if classes is not None:
+            facts = replace(facts, held_out_classes=classes)
+        schema = put_together([facts], class_weight=class_weight)
         return rows.sample(matrix, schema)
 
     @classmethod

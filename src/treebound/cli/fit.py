@@ -208,7 +208,10 @@ def fit(
     )
     class_weight = "balanced" if weights.balanced else None
     parameters = tree.parameters(
-        class_weight=class_weight, ordinal_features=options.ordered or None, n_jobs=jobs
+        class_weight=class_weight,
+        categorical_features=options.nominal_columns(target) or "from_dtype",
+        ordinal_features=options.ordered or None,
+        n_jobs=jobs,
     )
     model, parameters, sample = training.fit(parameters)
     if not quiet:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treebound._utils.validation import invalid
-from treebound.cli.app import command
+from treebound.cli.app import command, in_options
 from treebound.cli.options import (
     Data,
     Json,
@@ -117,7 +117,10 @@ def check(
 
     table = read_training([data], options, target)
     ordered = options.ordered or None
-    sample = Sample.learn(table.table(), table.labels(), ordinal_features=ordered)
+    chosen = options.nominal_columns(target) or "from_dtype"
+    sample = Sample.learn(
+        table.table(), table.labels(), categorical_features=chosen, ordinal_features=ordered
+    )
     lost = file_findings(table, options.checked_schema(target).ignored)
     report = check_sample(sample, str(table.schema.target), lost)
     if json:
@@ -147,6 +150,7 @@ def remedy(finding: Finding) -> str:
     words = finding.remedy.replace(", or give fit the same group for all copies of a row", "")
     words = words.replace("class_weight='balanced'", "--class-weight balanced")
     words = words.replace("make it nominal", f"use --nominal {quoted}")
+    words = words.replace("name it in 'categorical_features'", f"use --nominal {quoted}")
     if words.startswith("leave it out"):
         return words.replace("leave it out", f"leave it out with --ignore {quoted}", 1)
     if words.endswith("to missing values"):
@@ -200,7 +204,8 @@ class Training:
             )
         with self._telling(), relation_of(self.paths[0]) as relation:
             schema = options.checked_schema(self.target)
-            refuse_file_options(options, options.nominal, [o for o in options.ordinal if "=" in o])
+            declared = [own for own in (*options.nominal, *options.ordinal) if "=" in own]
+            refuse_file_options(options, declared)
             if schema.target not in relation.columns:
                 raise no_target(relation.columns)
             out = {schema.target, weights.weight_column, *schema.ignored}
@@ -239,7 +244,7 @@ class Training:
             warnings.simplefilter("always", UserWarning)
             yield tell
         for warning in () if self.quiet else caught:
-            print_message(f"Warning: {warning.message}")
+            print_message(in_options(f"Warning: {warning.message}"))
 
     def _in_memory(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample]:
         """Read the whole table, print what is suspicious, and fit."""
@@ -255,8 +260,7 @@ class Training:
                 X,
                 labels,
                 row_weights,
-                class_weight=parameters.class_weight,
-                ordinal_features=self.options.ordered or None,
+                **parameters.of_columns(),
             )
         if self.folds is not None and self.folds > sample.n_rows:
             raise invalid("cv", "", f"at most {sample.n_rows}, the number of rows", self.folds)

@@ -33,8 +33,11 @@ class Column:
     missing : bool
         Whether values were missing in training.
     unlisted : int
-        Number of categories that are not listed: a model file lists only those of columns that its
-        trees ask. Values of such a column are not read.
+        Number of categories that are not listed: a model file lists only those that its trees
+        need. Values of a column without any listed category are not read.
+    identifier : bool
+        True if the column identifies rows: no tree is grown on it. A fitted model lists none of
+        its categories.
     """
 
     name: str
@@ -43,6 +46,12 @@ class Column:
     declared: bool = False
     missing: bool = False
     unlisted: int = 0
+    identifier: bool = False
+
+    @property
+    def is_read(self) -> bool:
+        """Return True if the values of the column are read, False if no category is listed."""
+        return not self.unlisted or bool(self.categories)
 
     @property
     def n_categories(self) -> int:
@@ -52,6 +61,26 @@ class Column:
     def with_missing(self, missing: bool) -> Column:
         """A copy of the column, with or without missing values in training."""
         return replace(self, missing=missing)
+
+    def without_values(self) -> Column:
+        """A copy of an identifier that lists no category: every value counts as missing."""
+        return replace(self, categories=(), unlisted=self.n_categories, missing=True)
+
+
+# A nominal column of at least so many rows, with a larger share of distinct values, is an
+# identifier.
+_IDENTIFIER_ROWS, _IDENTIFIER_SHARE = 50, 0.9
+
+
+def is_identifier(kind: Kind, declared: bool, n_categories: int, n_rows: int) -> bool:
+    """Return True if a column identifies rows: nominal, not declared, values almost all distinct.
+
+    The rule depends on the number of rows and of categories only, so that it gives the same result
+    in memory, in batches and in a database.
+    """
+    if kind != "nominal" or declared or n_rows < _IDENTIFIER_ROWS:
+        return False
+    return n_categories > _IDENTIFIER_SHARE * n_rows
 
 
 def place_of(name: Any, names: Sequence[str], parameter: str) -> int:
@@ -71,12 +100,16 @@ def landscape_of(columns: Sequence[Column], *, observed: bool = False) -> Landsc
     A real column with missing values counts as two real columns; an ordinal one as two ordinal
     columns with one more category; in a nominal column, missing is one more category.
     Categories that were not declared count as unbounded (an undeclared ordinal column as real),
-    unless they are ``observed``: valid for a pruning score, not for a certificate.
+    unless they are ``observed``: valid for a pruning score, not for a certificate. For the same
+    reason identifiers count in a certificate, and not if ``observed``: which columns are
+    identifiers is known from the rows only.
     """
     real = 0
     ordinal: list[int] = []
     nominal: list[int | None] = []
     for column in columns:
+        if observed and column.identifier:
+            continue
         copies = 2 if column.missing else 1
         counted = column.declared or observed
         size = column.n_categories

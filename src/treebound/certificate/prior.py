@@ -41,7 +41,7 @@ from treebound.bounds.risk import risk_upper
 from treebound.certificate._prior import PriorSearch
 from treebound.certificate.certificate import errors_by_class
 from treebound.data import Column, Sample
-from treebound.data.columns import KINDS
+from treebound.data.columns import IDENTIFIER_ROWS, KINDS
 from treebound.pruning.costs import Costs, cost_matrix
 from treebound.tree.model import Tree
 from treebound.tree.split import Split, split_of
@@ -166,7 +166,7 @@ class Prior:
         mask = np.zeros(sample.n_rows, dtype=bool)
         mask[rows_a] = True
         self.sample, self.options, self.costs = sample, options, costs
-        self.log_columns = _log_columns(sample.columns)
+        self.log_columns = _log_columns(sample.columns, sample.n_rows)
         self.a, self.b = sample.part(np.flatnonzero(mask)), sample.part(np.flatnonzero(~mask))
         self.kernel = _kernel(self.a, self.b, options, costs)
 
@@ -259,13 +259,15 @@ def limit(m: int, errors: int, log_level: float) -> float:
     return risk_upper(m, errors, log_level - _SLACK * (1.0 - log_level)) if m else 1.0
 
 
-def _log_columns(columns: Sequence[Column]) -> float:
+def _log_columns(columns: Sequence[Column], n_rows: int) -> float:
     """Log probability of the set of columns that are identifiers, fixed before the rows are seen.
 
     All rows, B too, determine which of the k undeclared nominal columns are not split on: each set
     of them has a prior of its own. The empty set has the probability 31 / 32; the others share the
-    rest, sets of j columns ``1 / (j (j + 1))`` of it, in equal parts.
+    rest, sets of j columns ``1 / (j (j + 1))`` of it, in equal parts. With few rows there are none.
     """
+    if n_rows < IDENTIFIER_ROWS:
+        return 0.0
     undeclared = sum(column.kind == "nominal" and not column.declared for column in columns)
     j = sum(column.identifier for column in columns)
     if j:

@@ -26,15 +26,16 @@ class Column:
     kind : {"real", "ordinal", "nominal"}
         Threshold tests for real and ordinal columns, ``x == category`` for nominal ones.
     categories : tuple or None
-        The categories of an ordinal (in order) or nominal column; None for a real one.
+        The categories of an ordinal (in order) or nominal column; None for a real one, and for
+        one whose values are not read.
     declared : bool
         Whether the categories were declared before the data were seen (by the dtype or the user).
         Undeclared categories count as unbounded in a certificate.
     missing : bool
         Whether values were missing in training.
     unlisted : int
-        Number of categories that are not listed: a model file lists only those that its trees
-        need. Values of a column without any listed category are not read.
+        Number of further categories that are not listed: a model file lists only those that its
+        trees need.
     identifier : bool
         True if the column identifies rows: no tree is grown on it. A fitted model lists none of
         its categories.
@@ -50,8 +51,8 @@ class Column:
 
     @property
     def is_read(self) -> bool:
-        """Return True if the values of the column are read, False if no category is listed."""
-        return not self.unlisted or bool(self.categories)
+        """Return True if the values are read, False for a column that no tree splits on."""
+        return not self.unlisted or self.categories is not None
 
     @property
     def n_categories(self) -> int:
@@ -64,12 +65,12 @@ class Column:
 
     def without_values(self) -> Column:
         """A copy of an identifier that lists no category: every value counts as missing."""
-        return replace(self, categories=(), unlisted=self.n_categories, missing=True)
+        return replace(self, categories=None, unlisted=self.n_categories, missing=True)
 
 
 # A nominal column of at least so many rows, with a larger share of distinct values, is an
 # identifier.
-_IDENTIFIER_ROWS, _IDENTIFIER_SHARE = 50, 0.9
+IDENTIFIER_ROWS, _IDENTIFIER_SHARE = 50, 0.9
 
 
 def is_identifier(kind: Kind, declared: bool, n_categories: int, n_rows: int) -> bool:
@@ -78,7 +79,7 @@ def is_identifier(kind: Kind, declared: bool, n_categories: int, n_rows: int) ->
     The rule depends on the number of rows and of categories only, so that it gives the same result
     in memory, in batches and in a database.
     """
-    if kind != "nominal" or declared or n_rows < _IDENTIFIER_ROWS:
+    if kind != "nominal" or declared or n_rows < IDENTIFIER_ROWS:
         return False
     return n_categories > _IDENTIFIER_SHARE * n_rows
 

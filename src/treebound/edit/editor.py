@@ -84,7 +84,8 @@ class Editor(ShownTree):
         autosave: str | PathLike[str] | None = None,
         finish: Callable[[Model], Any] | None = None,
     ) -> None:
-        self._start = with_categories(as_model(source, "edit"), X)
+        self._source = as_model(source, "edit")
+        self._start = with_categories(self._source, X)
         self._rows = read_rows(self._start, X, y, test, sample_weight)
         self._costs, self._finish = costs_of(self._start), finish
         self._trees = EditedTrees(
@@ -313,7 +314,7 @@ class Editor(ShownTree):
             steps. Rows that fit held out are counted on it now, for the first time; if a figure of
             them was seen before, there is no certificate, and ``certificate_reason_`` says so.
         """
-        model = self._start
+        model = self._source
         if self.history:
             now = self.model()
             last = self._certifier.last(now.tree)

@@ -199,7 +199,7 @@ def categories_of(
     if not options:
         n = int(store.fetch(f"SELECT COUNT(value) AS n FROM {table} AS t")["n"][0])
         if is_identifier("nominal", False, n, n_rows):
-            column = Column(name, "nominal", (), missing=True, unlisted=n, identifier=True)
+            column = Column(name, "nominal", missing=True, unlisted=n, identifier=True)
             return table, Coding(column, codes=np.array([-1]), rows=np.array([n_rows]))
     values, rows = _fetched_values(store, table, name)
     matrix = learn_matrix(pyarrow.table({name: _arrow(values.tolist(), dtype)}), **options)

@@ -108,7 +108,7 @@ class Referral:
         order = np.argsort(classes)
         code = np.argsort(order)  # where each class, and last the new one, has gone
         counts = np.zeros((tree.n_nodes, len(classes)))
-        rest = rows_at_rest(tree, tree.counts)
+        rest = np.maximum(rows_at_rest(tree, tree.counts), 0.0)  # sums of weights are rounded
         counts[:, code[:-1]] = np.where(self.answers[:, None], rest, 0.0)
         counts[:, code[-1]] = np.where(self.answers, 0.0, rest.sum(axis=1))
         answering = (self.answers & tree.is_leaf).astype(np.int64)[:, None]
@@ -127,6 +127,7 @@ class Referral:
             label=np.where(answer, code[tree.label], code[-1]),
             names=None,
             factors=factors,
+            monotone=None,  # the label of referral has no place in the order of the classes
         )
         return whole.collapsed(np.flatnonzero(refers & ~tree.is_leaf))
 

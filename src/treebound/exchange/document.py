@@ -14,7 +14,7 @@ from collections import Counter
 from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
-from msgspec.json import schema
+from msgspec.json import schema_components
 
 from treebound._utils.choices import PrunerName, Size, Unknown
 from treebound.certificate.row_record import Role
@@ -279,7 +279,7 @@ class ModelDocument(_Object):
     named: bool | None = None
     prediction: Prediction = field(default_factory=Prediction)
     delta: Annotated[float, Meta(gt=0.0, lt=1.0)] = 0.05
-    parameters: dict[str, Parameter] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)  # values are a Parameter each
     certificate: dict[str, Any] | None = None
     no_certificate: str = ""
     edits: tuple[str, ...] = ()
@@ -296,11 +296,15 @@ class ModelDocument(_Object):
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of the format, for tools in other languages."""
+    kinds = (ModelDocument, dict[str, Parameter])
+    (model, parameters), parts = schema_components(kinds, ref_template="#/$defs/{name}")
+    parts["ModelDocument"]["properties"]["parameters"] = {**parameters, "default": {}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:treebound:model:{VERSION}",
         "title": f"treebound model, version {VERSION}",
-        **schema(ModelDocument),
+        **model,
+        "$defs": parts,
     }
 
 

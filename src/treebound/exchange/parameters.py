@@ -140,4 +140,6 @@ def _made(stored: doc.Stored, where: str) -> Any:
 def _pruner(stored: doc.PrunerDocument, where: str) -> BasePruner:
     kind = PRUNERS[stored.name]
     read = {name: _read(value, f"{where}.{name}") for name, value in stored.parameters.items()}
-    return kind(**read)
+    pruner = kind(**read)
+    pruner._check()
+    return pruner

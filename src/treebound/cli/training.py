@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treebound._utils.validation import invalid
 from treebound.cli.app import command, in_options
@@ -170,6 +170,15 @@ def brief_lines(sample: Sample, target: str) -> Iterator[str]:
         yield f"Warning: {len(serious) - _BRIEF} more. Hint: 'treebound check' lists them."
 
 
+class Fitted(NamedTuple):
+    """A model, the parameters that the labels completed, the rows in memory, and the columns."""
+
+    model: Model
+    parameters: FitParameters
+    sample: Sample | None = None
+    file_columns: Sequence[str] = ()  # of a table in memory, in the order of its file
+
+
 @dataclass(frozen=True)
 class Training:
     """Where the rows to fit to are, and what the options say of them."""
@@ -184,12 +193,12 @@ class Training:
     folds: int | None = None  # of a cross-validation
     verbose: bool = False
 
-    def fit(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample | None]:
-        """The model, with the parameters that the labels complete, and the rows in memory."""
+    def fit(self, parameters: FitParameters) -> Fitted:
+        """Fit on the rows, wherever they are."""
         if is_database(self.paths[0]):
-            return self._in_database(parameters), parameters, None
+            return Fitted(self._in_database(parameters), parameters)
         if self.stream or self.checkpoint or too_large(self.paths):
-            return self._in_batches(parameters), parameters, None
+            return Fitted(self._in_batches(parameters), parameters)
         return self._in_memory(parameters)
 
     def _in_database(self, parameters: FitParameters) -> Model:
@@ -246,7 +255,7 @@ class Training:
         for warning in () if self.quiet else caught:
             print_message(in_options(f"Warning: {warning.message}"))
 
-    def _in_memory(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample]:
+    def _in_memory(self, parameters: FitParameters) -> Fitted:
         """Read the whole table, print what is suspicious, and fit."""
         from treebound.certificate.row_record import RowRecord
         from treebound.data import Sample
@@ -270,10 +279,11 @@ class Training:
             warnings.simplefilter("ignore")  # what is suspicious was printed above
             if parameters.certify in ("held-out", "folds"):  # columns are learned without some rows
                 model = fit_table(parameters, X, labels, row_weights)
-                return replace(model, target=name), parameters, sample
+                return Fitted(replace(model, target=name), parameters, sample, table.names)
             rows = RowRecord.of(sample, named=True)
             model = fit_sample(parameters, sample, rows=rows)
-            return replace(model, target=name, named=True), parameters, sample
+            model = replace(model, target=name, named=True)
+            return Fitted(model, parameters, sample, table.names)
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""

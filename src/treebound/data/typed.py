@@ -176,6 +176,12 @@ def _number(value: Any, decimal: str) -> float:
     return float(value)
 
 
+def _texts(category: Any) -> list[str]:
+    """The texts that tables have for a category: ``true``, ``True`` and ``TRUE`` are one."""
+    text = _text(category)
+    return [text, text.title(), text.upper()] if isinstance(category, bool | np.bool_) else [text]
+
+
 def _text(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
@@ -247,7 +253,7 @@ def _codes_among(
 
     -1 is missing, -2 is none of the categories.
     """
-    texts = {_text(category): code for code, category in enumerate(categories)}
+    texts = {text: code for code, own in enumerate(categories) for text in _texts(own)}
     plain = {own: code for code, own in enumerate(categories) if isinstance(own, int | float)}
 
     def code_of(value: Any) -> int:

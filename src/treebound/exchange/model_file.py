@@ -212,7 +212,7 @@ def listing_of(model: Model) -> Listing:
     trees = [model.tree, model.grown, *(certified.tree for certified in model.frontier or ())]
     if model.referral is not None:
         trees.append(model.referral.tree)
-    return Listing(model.columns, trees, only_named=model.unknown == "other")
+    return Listing(model.columns, trees, model.unknown)
 
 
 def _check_options(model: Model) -> None:

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.choices import Unknown
 from treebound.data.columns import Column
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError, NodesDocument, PathDocument
@@ -24,7 +25,7 @@ from treebound.pruning.path import ListedPath
 from treebound.tree import Tree
 from treebound.tree.model import NO_SPLIT, SPLIT_FIELDS
 from treebound.tree.monotone import Monotone
-from treebound.tree.recoding import new_codes
+from treebound.tree.recoding import listed_columns, new_codes
 
 D = TypeVar("D", bound=msgspec.Struct)
 # Steps with more leaves than this are not stored: the file size grows with their square.
@@ -36,18 +37,10 @@ _VALUES: dict[type, Any] = {
 
 
 class Listing:
-    """The columns of a file: of categories only those that the trees in it need.
+    """The columns of a file: of categories only those that the trees in it need."""
 
-    A nominal column lists all its categories if unknown ones are not handled like those that no
-    split names; an ordinal one lists all, in order.
-    """
-
-    def __init__(
-        self, columns: Sequence[Column], trees: Sequence[Tree], *, only_named: bool
-    ) -> None:
-        self.columns = [
-            _listed(column, _codes_in(trees, at), only_named) for at, column in enumerate(columns)
-        ]
+    def __init__(self, columns: Sequence[Column], trees: Sequence[Tree], unknown: Unknown) -> None:
+        self.columns = listed_columns(columns, trees, unknown)
 
     @property
     def documents(self) -> list[doc.ColumnDocument]:
@@ -57,25 +50,6 @@ class Listing:
     def nodes(self, tree: Tree) -> NodesDocument:
         """The nodes of a tree, with the codes of these columns."""
         return nodes_of(tree, new_codes(tree, self.columns))
-
-
-def _codes_in(trees: Sequence[Tree], at: int) -> NDArray[np.int32] | None:
-    """The codes that splits on a column name; None if there is no split on it."""
-    codes = [tree.category[tree.feature == at] for tree in trees]
-    return np.unique(np.concatenate(codes)) if any(map(len, codes)) else None
-
-
-def _listed(column: Column, codes: NDArray[np.int32] | None, only_named: bool) -> Column:
-    categories = column.categories
-    if column.kind == "real" or not categories:
-        return column
-    if codes is None:
-        return replace(column, categories=None, unlisted=column.n_categories)
-    truths = all(isinstance(value, bool | np.bool_) for value in categories)
-    if column.kind != "nominal" or not only_named or truths:
-        return column
-    named = tuple(categories[code] for code in codes.tolist() if code < len(categories))
-    return replace(column, categories=named, unlisted=column.n_categories - len(named))
 
 
 def _column_document(column: Column) -> doc.ColumnDocument:

@@ -106,7 +106,7 @@ def typed_column(
             raise _unknown_category(each, codes, strange[0], column, first_row)
         return coded_column(own[codes], column.categories, ordered=column.kind == "ordinal")
     kept = [None if code < 0 else column.categories[code] for code in own[:-1].tolist()]
-    are_texts = any(isinstance(category, str | bool) for category in column.categories)
+    are_texts = any(isinstance(category, str) for category in column.categories)
     for at in strange:  # of the type of those that are categories
         try:
             kept[at] = _text(each[at]) if are_texts else _number(each[at], ".")

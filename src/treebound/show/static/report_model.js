@@ -277,11 +277,11 @@ const codeOf = ({ categories, written, numeric, boolean }, text) => {
 };
 // A cell from text, as predict reads a table; throws an Error that says what is wrong.
 const cellFrom = (column, text) => {
-  const { name, kind, categories } = data.columns[column], trimmed = text.trim();
+  const { name, kind, categories, numeric } = data.columns[column], trimmed = text.trim();
   if (kind !== "real") {
-    const code = codeOf(data.columns[column], text);
-    if (code !== UNKNOWN || !["error", "missing"].includes(data.unknown)) return code;
-    if (data.unknown === "missing") return MISSING;
+    const code = codeOf(data.columns[column], text), another = !numeric || NUMBER.test(trimmed); // another category
+    if (code !== UNKNOWN || (another && !["error", "missing"].includes(data.unknown))) return code;
+    if (another && data.unknown === "missing") return MISSING;
     throw new Error(`${name} must be one of ${categories.slice(0, 8).join(", ")}${categories.length > 8 ? ", …" : ""}. Got ${trimmed} instead.`);
   }
   if (NOTHING.has(trimmed)) return NaN;
@@ -323,10 +323,8 @@ const withoutTarget = (values) => {
   const texts = new Set(rows.map((row) => JSON.stringify(row)));
   return texts.size === 1 ? rows[0] : null;
 };
-// Texts by column from what was pasted: a row in the order of the columns, or of the file, or names and a row below.
-const pastedRow = (text) => {
-  const { seen } = recordsOf(text, "\t;,"), sign = ["\t", ";"].find((one) => seen.has(one)) ?? ",";
-  const { records } = recordsOf(text, sign), [first, second] = records;
+// Texts by column of a row, perhaps below a line of names; null where the records are neither.
+const rowIn = ([first, second]) => {
   const keys = data.columns.map((column) => column.key), names = first.map((name) => name.trim());
   if (second && names.some((name) => keys.includes(name))) {
     const places = keys.map((key) => (names.indexOf(key) < 0 ? first.indexOf(key) : names.indexOf(key)));
@@ -334,7 +332,15 @@ const pastedRow = (text) => {
   }
   if (first.length === keys.length) return first;
   if (first.length === data.file.length) return keys.map((key) => (data.file.indexOf(key) < 0 ? null : first[data.file.indexOf(key)]));
-  const own = first.length === keys.length + 1 ? withoutTarget(first) : null;
-  if (own) return own;
+  return first.length === keys.length + 1 ? withoutTarget(first) : null;
+};
+// Texts by column from what was pasted: a row in the order of the columns, or of the file, or names and a row below.
+const pastedRow = (text) => {
+  const { seen } = recordsOf(text, "\t;,"), signs = ["\t", ";", ","].filter((one) => seen.has(one));
+  for (const sign of signs.length ? signs : [","]) {
+    const own = rowIn(recordsOf(text, sign).records);
+    if (own) return own;
+  }
+  const keys = data.columns.map((column) => column.key), [first] = recordsOf(text, signs[0] ?? ",").records;
   throw new Error(`The row has ${many(first.length, "value")}, but there are ${many(keys.length, "column")}: ${keys.slice(0, 8).join(", ")}${keys.length > 8 ? ", …" : ""}. Or give the names in a first line.`);
 };

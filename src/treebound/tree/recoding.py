@@ -43,6 +43,8 @@ def _listed(column: Column, codes: NDArray[np.int32] | None, unknown: Unknown) -
     if column.kind != "nominal" or unknown != "other" or truths:
         return column
     named = tuple(categories[code] for code in codes.tolist() if code < len(categories))
+    if not named and not isinstance(categories[0], str):
+        named = categories[:1]  # of numbers one, which tells their type
     return replace(column, categories=named, unlisted=column.n_categories - len(named))
 
 

@@ -20,10 +20,10 @@ def table(seed, rows=400):
     return [[word, number] for word, number in zip(words, numbers.tolist(), strict=True)], y
 
 
-def apart(X, y, weight=None, seed=0, unknown="other"):
+def apart(X, y, weight=None, seed=0, handle_unknown="other"):
     rows = len(y) if weight is None else int(np.count_nonzero(weight))
     (fold,) = draw_apart(rows, seed, in_folds=False)
-    return learn_apart(Sample.learn, read_table(X), y, weight, fold, unknown)[:2]
+    return learn_apart(Sample.learn, read_table(X), y, weight, fold, handle_unknown)[:2]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_tenth_but_150_at_least_and_30_per_cent_at_most(rows, size):
 @pytest.mark.parametrize("kind", ["held-out", "folds"])
 def test_one_row_cannot_be_parted(kind):
     with pytest.raises(ValueError, match="needs at least 2 rows to set some aside"):
-        tb.BoundTreeClassifier(certify=kind).fit([[1.0]], [0])
+        tb.BoundTreeClassifier(certificate=kind).fit([[1.0]], [0])
 
 
 def test_which_rows_depends_on_seed_and_number_alone():
@@ -90,11 +90,11 @@ def test_a_class_that_only_rows_set_aside_have_is_kept_and_counts_as_an_error():
     X, y = np.arange(500.0)[:, None], (np.arange(500) > 250).astype(int)
     row = int(apart(X, y)[1].X.values[0][0])
     y[row] = 7
-    clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
     assert clf.classes_.tolist() == [0, 1, 7]
     assert clf.tree_.counts[0, 2] == 0
     assert clf.certificate_.errors >= 1
-    balanced = tb.BoundTreeClassifier(certify="held-out", class_weight="balanced").fit(X, y)
+    balanced = tb.BoundTreeClassifier(certificate="held-out", class_weight="balanced").fit(X, y)
     assert np.isfinite(balanced.tree_.counts).all()
 
 
@@ -102,7 +102,7 @@ def test_the_tree_is_that_of_the_other_rows():
     rng = np.random.default_rng(0)
     X = rng.random((600, 3))
     y = (X[:, 0] > rng.random(600)).astype(int)
-    clf = tb.BoundTreeClassifier(certify="held-out", random_state=3).fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out", random_state=3).fit(X, y)
     rest, aside = apart(X, y, seed=3)
     alone = tb.BoundTreeClassifier().fit(rest.X.dense, rest.y)
     assert clf.to_text() == alone.to_text()
@@ -111,11 +111,13 @@ def test_the_tree_is_that_of_the_other_rows():
     assert clf.certificate_.kind == "held-out"
 
 
-@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing"])
+@pytest.mark.parametrize("handle_unknown", ["other", "majority", "stop", "missing"])
 @pytest.mark.parametrize("pruning", ["mdl", None])
-def test_rows_count_as_predict_answers_them(unknown, pruning):
+def test_rows_count_as_predict_answers_them(handle_unknown, pruning):
     X, y = table(1)
-    clf = tb.BoundTreeClassifier(certify="held-out", unknown=unknown, pruning=pruning).fit(X, y)
+    clf = tb.BoundTreeClassifier(
+        certificate="held-out", handle_unknown=handle_unknown, pruning=pruning
+    ).fit(X, y)
     order = np.random.default_rng(0).permutation(len(y))[:120]
     aside = [X[row] for row in order]
     assert clf.certificate_.errors == (clf.predict(aside) != y[order]).sum()
@@ -133,13 +135,13 @@ def test_rows_count_as_predict_answers_them(unknown, pruning):
 
 def test_a_category_that_predict_refuses_does_not_stop_the_fit():
     X, y = table(2)
-    clf = tb.BoundTreeClassifier(certify="held-out", unknown="error").fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out", handle_unknown="error").fit(X, y)
     assert clf.certificate_.m == 120
 
 
 def test_other_steps_say_that_they_share_delta():
     X, y = table(3)
-    clf = tb.BoundTreeClassifier(certify="held-out", pruning="mdl").fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out", pruning="mdl").fit(X, y)
     steps = f"one of {len(clf.pruning_path_)} steps of the pruning path, which share delta"
     assert steps not in clf.certificate_.explain()
     assert steps in clf.prune_to(step=0).certificate_.explain()
@@ -153,7 +155,7 @@ def test_raised_subtrees_off_the_chosen_step_have_no_certificate():
     y = ((X[:, 0] > 0.5) ^ (rng.random(120) < 0.1)).astype(int)
     pruner = BoundPruner(search="greedy", weight=0.1)
     for seed in range(30):
-        clf = tb.BoundTreeClassifier(certify="held-out", pruning=pruner, random_state=seed)
+        clf = tb.BoundTreeClassifier(certificate="held-out", pruning=pruner, random_state=seed)
         path = clf.fit(X, y).pruning_path_
         raised = [step for step in range(len(path) - 1) if path.cuts(step) is None]
         if raised:
@@ -168,7 +170,9 @@ def test_weighted_rows_count_once():
     rng = np.random.default_rng(0)
     X = rng.random((600, 2))
     y = (X[:, 0] > rng.random(600)).astype(int)
-    clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y, sample_weight=rng.random(600) + 0.5)
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(
+        X, y, sample_weight=rng.random(600) + 0.5
+    )
     order = np.random.default_rng(0).permutation(600)[:150]
     assert clf.certificate_.errors == (clf.predict(X[order]) != y[order]).sum()
     assert "weighted or not" in clf.certificate_.explain()
@@ -183,7 +187,7 @@ def noise(seed, rows=1200, columns=3):
 def test_rows_that_chose_the_weight_of_a_large_table_certify_it_with_a_part_of_delta(monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 3000)
     X, y = noise(0)
-    clf = tb.BoundTreeClassifier(certify="held-out", delta=0.1).fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out", delta=0.1).fit(X, y)
     choice, held_out = clf.pruning_result_.choice, clf.model_.held_out
     assert choice.reason == "left-out"
     assert held_out.m + clf.grown_tree_.rows[0] == len(y)
@@ -197,9 +201,11 @@ def test_rows_that_chose_the_weight_of_a_large_table_certify_it_with_a_part_of_d
     assert again.held_out.choices == len(choice.weights)
     assert again.certificate.risk == certificate.risk
     groups = np.arange(len(y)) // 3
-    grouped = tb.BoundTreeClassifier(certify="held-out").fit(X, y, groups=groups).model_.held_out
+    grouped = (
+        tb.BoundTreeClassifier(certificate="held-out").fit(X, y, groups=groups).model_.held_out
+    )
     assert 20 < grouped.m < 80  # one row of each group in a tenth of 400
-    few = tb.BoundTreeClassifier(certify="held-out").fit(X[:900], y[:900])
+    few = tb.BoundTreeClassifier(certificate="held-out").fit(X[:900], y[:900])
     assert few.model_.held_out.choices == 1
 
 
@@ -209,7 +215,7 @@ def test_the_limit_holds_though_the_same_rows_chose_the_tree(draws, monkeypatch)
     broken = 0
     for seed in range(draws):
         X, y = noise(seed)
-        clf = tb.BoundTreeClassifier(certify="held-out", delta=0.1, size="accurate").fit(X, y)
+        clf = tb.BoundTreeClassifier(certificate="held-out", delta=0.1, size="accurate").fit(X, y)
         true = np.where(clf.tree_.label == 0, 0.4, 0.6)  # of each leaf, by its label
         share = clf.tree_.rows[clf.tree_.is_leaf] / clf.tree_.rows[0]
         broken += clf.certificate_.risk < float(share @ true[clf.tree_.is_leaf])

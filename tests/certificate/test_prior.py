@@ -138,9 +138,10 @@ def test_every_tree_has_the_probability_of_the_exact_twin_and_they_sum_to_one(se
 def test_the_sets_of_identifiers_have_a_mass_of_at_most_one(n_columns):
     total = 0.0
     for mask in product([False, True], repeat=n_columns):
-        columns = [
-            Column("x", "nominal", ("a",), identifier=identifier) for identifier in mask
-        ] + [Column("y", "nominal", ("a",), declared=True), Column("z")]
+        columns = [Column("x", "nominal", ("a",), identifier=identifier) for identifier in mask] + [
+            Column("y", "nominal", ("a",), declared=True),
+            Column("z"),
+        ]
         total += exp(_log_columns(columns, 50))
         assert _log_columns(columns, 49) == 0.0
     assert 0.9 < total <= 1.0 + 1e-12

@@ -21,7 +21,7 @@ def _table(n: int = 300, seed: int = 0) -> pd.DataFrame:
     return frame
 
 
-@pytest.mark.parametrize("more", [[], ["--stream"], ["--certify", "held-out"]])
+@pytest.mark.parametrize("more", [[], ["--stream"], ["--certificate", "held-out"]])
 def test_the_command_line_prints_it_and_nominal_insists(
     more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -29,11 +29,18 @@ def test_the_command_line_prints_it_and_nominal_insists(
     _table().to_csv(path, index=False)
     command = ["fit", path, "--target", "y", "--pruning", "none", *more]
     code, out, err = run(capsys, *command)
-    assert code == 0 and err.count("identifies rows") == 1
-    assert "--nominal" in err and "categorical_features" not in err and "key" not in out
+    assert code == 0
+    assert err.count("identifies rows") == 1
+    assert "--nominal" in err
+    assert "categorical_features" not in err
+    assert "key" not in out
     code, out, err = run(capsys, *command, "--nominal", "key")
-    assert code == 0 and "identifies rows" not in err and "key = P" in out
+    assert code == 0
+    assert "identifies rows" not in err
+    assert "key = P" in out
     schema = tmp_path / "schema.toml"
     schema.write_text('[columns]\nkey = "nominal"\n', encoding="utf-8")
     code, out, err = run(capsys, *command, "--schema", schema)
-    assert code == 0 and "identifies rows" not in err and "key = P" in out
+    assert code == 0
+    assert "identifies rows" not in err
+    assert "key = P" in out

@@ -49,7 +49,7 @@ def test_the_rule_needs_50_rows_and_more_than_90_percent_distinct_values(
 @pytest.mark.parametrize("pruning", ["bound", None])
 def test_an_identifier_is_never_split_on_and_fit_warns_once(certify: str, pruning: str) -> None:
     frame = _table()
-    clf = tb.BoundTreeClassifier(certify=certify, pruning=pruning)
+    clf = tb.BoundTreeClassifier(certificate=certify, pruning=pruning)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         clf.fit(frame.drop(columns="y"), frame["y"])
@@ -64,7 +64,9 @@ def test_an_identifier_is_never_split_on_and_fit_warns_once(certify: str, prunin
 def test_new_identifiers_are_accepted_where_new_categories_are_errors() -> None:
     frame = _table()
     with pytest.warns(UserWarning, match=NOTICE):
-        clf = tb.BoundTreeClassifier(unknown="error").fit(frame.drop(columns="y"), frame["y"])
+        clf = tb.BoundTreeClassifier(handle_unknown="error").fit(
+            frame.drop(columns="y"), frame["y"]
+        )
     clf.predict(frame.drop(columns="y").assign(key="never seen"))
     with pytest.raises(ValueError, match="'never seen'"):
         clf.predict(frame.drop(columns="y").assign(colour="never seen"))
@@ -92,7 +94,8 @@ def test_categorical_features_insists() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         clf = tb.BoundTreeClassifier(pruning=None).fit(declared, y)
-    assert not _notices(caught) and 0 in clf.tree_.feature
+    assert not _notices(caught)
+    assert 0 in clf.tree_.feature
 
 
 def test_a_pruning_score_does_not_count_identifiers_and_a_certificate_does() -> None:
@@ -109,7 +112,7 @@ def test_numbers_written_as_text_keep_their_own_hint() -> None:
         tb.BoundTreeClassifier().fit(frame.drop(columns="y"), frame["y"])
 
 
-@pytest.mark.parametrize("options", [{"pruning": None}, {"certify": "held-out"}, {}])
+@pytest.mark.parametrize("options", [{"pruning": None}, {"certificate": "held-out"}, {}])
 @pytest.mark.parametrize("insisted", [False, True])
 def test_every_engine_grows_the_tree_of_memory(options: dict[str, object], insisted: bool) -> None:
     duckdb, dd = pytest.importorskip("duckdb"), pytest.importorskip("dask.dataframe")
@@ -153,4 +156,5 @@ def test_a_database_counts_the_values_of_an_identifier_and_fetches_none() -> Non
     )
     with pytest.warns(UserWarning, match=NOTICE):
         clf = tb.BoundTreeClassifier(pruning=None).fit(Relation(relation), "y")
-    assert clf.tree_.columns[0].unlisted == n and clf.n_leaves_ == 2
+    assert clf.tree_.columns[0].unlisted == n
+    assert clf.n_leaves_ == 2

@@ -37,12 +37,20 @@ def _rows(rng: np.random.Generator, n: int = N) -> tuple[pd.DataFrame, np.ndarra
 
 
 def _pruner(rng: np.random.Generator) -> Any:
-    costs = [None, {"ill": 5.0}, {"well": 3}, np.array([[0, 4.0], [1, 0]]), [[0, 2], [1, 0]], (3, 1)]
+    costs = [
+        None,
+        {"ill": 5.0},
+        {"well": 3},
+        np.array([[0, 4.0], [1, 0]]),
+        [[0, 2], [1, 0]],
+        (3, 1),
+    ]
     chosen = costs[rng.integers(len(costs))]
     made = [
         None, *PRUNERS,
         BoundPruner(weight=float(rng.choice([0.3, 0.6])), costs=chosen),
-        BoundPruner(score="log-loss", costs=chosen), BoundPruner(search="optimal+raise", weight=0.5),
+        BoundPruner(score="log-loss", costs=chosen),
+        BoundPruner(search="optimal+raise", weight=0.5),
         BoundPruner(rule="small", folds=3, random_state=7),
         PRUNERS["cost-complexity"](alpha=0.01), PRUNERS["reduced-error"](validation_fraction=0.25),
         PRUNERS["pessimistic"](confidence=0.1), PRUNERS["kearns-mansour"](constant=0.1, delta=0.2),
@@ -65,9 +73,9 @@ def _parameters(rng: np.random.Generator) -> dict[str, Any]:
         "min_gain": one_of(0.0, 1e-4),
         "thresholds": one_of("decimal", "midpoint", "observed"),
         "n_jobs": one_of(None, 1),
-        "monotonic_cst": one_of(None, None, {"age": 1}, [1, 0, 0, 0, 0, 0], np.array([1] + [0] * 5)),
+        "monotonic_cst": one_of(None, None, {"age": 1}, [1] + [0] * 5, np.array([1] + [0] * 5)),
         "class_order": one_of(None, ["well", "ill"], ("ill", "well")),
-        "first": one_of(None, None, ["smokes = True"], ("age <= 30", "colour = blue")),
+        "forced_splits": one_of(None, None, ["smokes = True"], ("age <= 30", "colour = blue")),
         "forbidden": one_of(None, None, ["group"], np.array([5])),
         "interaction_cst": one_of(None, None, [["age", "colour"], [2]], "pairwise"),
         "max_grown_leaves": one_of(None, 50),
@@ -77,10 +85,10 @@ def _parameters(rng: np.random.Generator) -> dict[str, Any]:
                                        pd.Index(["dose"])),
         "ordinal_features": one_of(None, {"size": ["small", "medium", "large"]}, [2],
                                    {2: ("small", "medium", "large")}),
-        "unknown": one_of("other", "other", "majority", "stop", "missing", "error"),
+        "handle_unknown": one_of("other", "other", "majority", "stop", "missing", "error"),
         "smoothing": one_of("shrinkage", "laplace", "m-estimate", 3.5, None),
         "class_weight": one_of(None, None, "balanced", {"ill": 5}, {"ill": 2.5, "well": 1}),
-        "certify": one_of("training", "training", "held-out", "folds", "prior"),
+        "certificate": one_of("training", "training", "held-out", "folds", "prior"),
         "delta": one_of(0.05, 0.2),
         "target_risk": None,
         "random_state": one_of(0, 3),
@@ -117,7 +125,7 @@ def _models(seed: int) -> tuple[Any, pd.DataFrame, np.ndarray, np.ndarray | None
 
 def _new_rows(clf: Any, rng: np.random.Generator) -> pd.DataFrame:
     new, _ = _rows(rng)
-    if clf.unknown != "error":
+    if clf.handle_unknown != "error":
         new.loc[:20, "colour"] = "never seen"
         new.loc[10:30, "size"] = None
     return new
@@ -181,7 +189,7 @@ def _check_equal(clf: Any, again: Any, new: pd.DataFrame, seed: int) -> None:
 def test_models_made_of_others_read_back(block: int) -> None:
     made = 0
     for seed in range(10 * block, 10 * (block + 1)):
-        clf, frame, _, _ = _models(seed)
+        clf, _frame, _, _ = _models(seed)
         if clf is None:
             continue
         new = _new_rows(clf, np.random.default_rng(seed))

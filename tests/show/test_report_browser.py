@@ -74,7 +74,7 @@ def test_rows_are_routed_explained_and_changed_as_by_the_library(
 ) -> None:
     for seed in range(4):
         tree = random_tree(seed, 25, n_classes=3)
-        model = Model(tree, unknown=unknown)
+        model = Model(tree, handle_unknown=unknown)
         opened(driver, to_html(model), tmp_path)
         listed = loads(dumps(model))  # it knows the categories that the report lists
         X = random_rows(tree, seed, 25)
@@ -122,7 +122,8 @@ def test_rows_are_routed_explained_and_changed_as_by_the_library(
                 column = listed.columns[k]
                 if column.kind != "real" and value is not None:
                     if value == -2:
-                        assert one.new not in column.categories and one.new is not None
+                        assert one.new not in column.categories
+                        assert one.new is not None
                         continue
                     value = None if value < 0 else column.categories[value]
                 assert value == one.new
@@ -227,7 +228,7 @@ def test_pasted_values_are_read_as_predict_reads_a_table(driver, tmp_path: Path)
     score = (frame["colour"] == "red") + 2 * (frame["size"].astype(int) == 2) + 1.5 * frame["flag"]
     y = np.where(score + (frame["x"] > 0) > 1.7, "yes", "no")
     # unlike "other", it makes the report list all categories
-    clf = tb.BoundTreeClassifier(pruning=None, unknown="majority").fit(frame, y)
+    clf = tb.BoundTreeClassifier(pruning=None, handle_unknown="majority").fit(frame, y)
     colours, sizes = clf.columns_[0].categories, clf.columns_[1].categories
     opened(driver, clf.to_html(), tmp_path)
     unknown, missing = -2, -1
@@ -308,7 +309,7 @@ def test_every_kind_of_value_is_read_as_by_predict(
         frame["x"] = frame["x"].astype(float)
     clf = tb.BoundTreeClassifier(
         pruning=None,
-        unknown=unknown,
+        handle_unknown=unknown,
         categorical_features=["dose"],
         ordinal_features={"level": ["low", "mid", "high"], "rank": [1, 2, 3]},
     ).fit(frame, y)
@@ -352,7 +353,19 @@ def test_a_line_of_the_file_is_read_with_its_target(driver, tmp_path: Path, caps
     rows, page = tmp_path / "rows.csv", tmp_path / "report.html"
     frame.to_csv(rows, index=False)
     with pytest.raises(SystemExit) as stop:
-        main(["fit", str(rows), "--target", "ill", "--ignore", "row", "--page", str(page), "--quiet"])
+        main(
+            [
+                "fit",
+                str(rows),
+                "--target",
+                "ill",
+                "--ignore",
+                "row",
+                "--report",
+                str(page),
+                "--quiet",
+            ]
+        )
     assert not stop.value.code
     driver.get(page.as_uri())
     header, *lines = rows.read_text(encoding="utf-8").splitlines()

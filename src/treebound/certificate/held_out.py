@@ -112,7 +112,7 @@ def learn_apart(
     y: Any,
     sample_weight: Any,
     fold: NDArray[np.intp],
-    unknown: Unknown,
+    handle_unknown: Unknown,
     groups: Counts | None = None,
 ) -> tuple[Sample, Sample, NDArray[np.uint64]]:
     """Split into training rows and held-out rows; ``fold`` are places among rows with weight.
@@ -135,7 +135,7 @@ def learn_apart(
         columns=sample.columns,
         classes=sample.classes,
         named=False,
-        unknown="other" if unknown == "error" else unknown,
+        handle_unknown="other" if handle_unknown == "error" else handle_unknown,
     )
     aside = replace(aside, weight=relative_weights(weights, training[2]))
     names = None if table.names is None else [column.name for column in sample.columns]

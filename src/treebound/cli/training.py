@@ -277,7 +277,10 @@ class Training:
         name = table.schema.target
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is suspicious was printed above
-            if parameters.certify in ("held-out", "folds"):  # columns are learned without some rows
+            if parameters.certificate in (
+                "held-out",
+                "folds",
+            ):  # columns are learned without some rows
                 model = fit_table(parameters, X, labels, row_weights)
                 return Fitted(replace(model, target=name), parameters, sample, table.names)
             rows = RowRecord.of(sample, named=True)

@@ -66,7 +66,10 @@ class LearnedSchema:
 
 
 def put_together(
-    parts: Sequence[PartFacts], *, class_weight: Any = None, categorical_features: Any = "from_dtype"
+    parts: Sequence[PartFacts],
+    *,
+    class_weight: Any = None,
+    categorical_features: Any = "from_dtype",
 ) -> LearnedSchema:
     """What all parts are.
 

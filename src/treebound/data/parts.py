@@ -81,7 +81,7 @@ class PartReader:
 
     schema: LearnedSchema
     rows: LeftOut | None = None  # which are left out
-    unknown: Unknown = "error"  # how categories are read that only these have
+    handle_unknown: Unknown = "error"  # how categories are read that only these have
 
     def read(self, X: Any, y: Any, weight: Any, first: int = 0) -> PartRows:
         """One part; ``first`` is the number of its first row."""
@@ -91,14 +91,16 @@ class PartReader:
         rows, aside = _apart(Rows.of(X, y, weight, part=True), self.rows, first)
         table = rows.table if self.schema.identifiers else None
         if aside is None:
-            return PartRows(self._sample(rows, self.unknown), kept_table=table)
-        kept, others = self._sample(rows, "error"), self._sample(aside, self.unknown)
+            return PartRows(self._sample(rows, self.handle_unknown), kept_table=table)
+        kept, others = self._sample(rows, "error"), self._sample(aside, self.handle_unknown)
         return PartRows(kept, others, aside.table, table)
 
-    def _sample(self, rows: Rows, unknown: Unknown) -> Sample:
+    def _sample(self, rows: Rows, handle_unknown: Unknown) -> Sample:
         if not len(rows.codes):
             return empty_sample(self.schema)
-        matrix = read_matrix(rows.table, self.schema.columns, named=False, unknown=unknown)
+        matrix = read_matrix(
+            rows.table, self.schema.columns, named=False, handle_unknown=handle_unknown
+        )
         return rows.sample(matrix, self.schema)
 
 

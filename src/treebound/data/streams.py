@@ -165,7 +165,10 @@ class TableStream:
     def _learn(
         self, kinds: dict[str, Any], class_weight: Any, held_out: LeftOut | None
     ) -> LearnedSchema:
-        nominal, ordinal = kinds.get("categorical_features", "from_dtype"), kinds.get("ordinal_features")
+        nominal, ordinal = (
+            kinds.get("categorical_features", "from_dtype"),
+            kinds.get("ordinal_features"),
+        )
         by_type = isinstance(nominal, str) and ordinal is None
         plain = [c for c in self._batches.plain_numbers() if c in self.columns] if by_type else []
         rest = [name for name in self.columns if name not in plain]

@@ -104,7 +104,9 @@ def _trained(model: Model, rows: LabelledRows) -> Iterator[EditedRows]:
         numbers, aside = np.delete(rows.numbers, fold), None
         sample = model.read_sample(*rows.part(numbers), whole=True)
         if len(fold):
-            reader = replace(model, unknown="other") if model.unknown == "error" else model
+            reader = (
+                replace(model, handle_unknown="other") if model.handle_unknown == "error" else model
+            )
             aside = reader.read_sample(*rows.part(rows.numbers[fold]), whole=True)
         for kept in (sample, _without_validation(model, sample)):
             if kept is not None and _counts_agree(model, kept):

@@ -36,7 +36,7 @@ from treebound.tree.node_sums import NodeSums
 UNWATCHED = Watch()
 _GROUPED = (
     "Rows of one group are not independent, and certificates count independent rows. Hint: "
-    "certify='held-out' holds out groups and counts one row of each."
+    "certificate='held-out' holds out groups and counts one row of each."
 )
 
 
@@ -49,15 +49,15 @@ def fit_table(
     watch: Watch = UNWATCHED,
 ) -> Model:
     """Grow a tree on a table and prune it."""
-    if groups is not None and parameters.certify == "prior":
+    if groups is not None and parameters.certificate == "prior":
         must = "'held-out', 'folds' or 'training' with groups"
-        raise invalid("certify", "BoundTreeClassifier", must, parameters.certify, _GROUPED)
+        raise invalid("certificate", "BoundTreeClassifier", must, parameters.certificate, _GROUPED)
     checked = parameters.checked()
     table = read_table(X)
     name = y.name if hasattr(y, "name") else None
     target = name if isinstance(name, str) and name else None
     named = table.names is not None
-    if parameters.certify in ("held-out", "folds"):
+    if parameters.certificate in ("held-out", "folds"):
         model = _fit_apart(parameters, table, y, sample_weight, groups)
     else:
         sample = Sample.learn(table, y, sample_weight, groups=groups, **parameters.of_columns())
@@ -81,10 +81,10 @@ def _fit_apart(
     if m < 2:
         what = "rows" if members is None else "groups"
         raise ValueError(
-            f"certify={parameters.certify!r} needs at least 2 {what} to set some aside. "
+            f"certificate={parameters.certificate!r} needs at least 2 {what} to set some aside. "
             f"Got {m} instead."
         )
-    in_folds = parameters.certify == "folds"
+    in_folds = parameters.certificate == "folds"
     drawn = draw_apart(m, seed, in_folds=in_folds)
     folds = [np.flatnonzero(np.isin(place, fold)) for fold in drawn]
     size = len(rows), table.shape[1]
@@ -96,7 +96,7 @@ def _fit_apart(
 
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
         sample, aside, hashes = learn_apart(
-            learn, table, y, sample_weight, fold, parameters.unknown, members
+            learn, table, y, sample_weight, fold, parameters.handle_unknown, members
         )
         validation = aside if chooses else None
         if members is not None:  # what is counted must be independent
@@ -142,7 +142,7 @@ def fit_sample(
         None if rows is None else rows.without_identifiers() for rows in (aside, validation)
     )
     warn_of_common_factor(sample.weight, stacklevel=5)
-    if parameters.certify == "prior":
+    if parameters.certificate == "prior":
         costs = pruner.costs if isinstance(pruner, BoundPruner) else None
         model = _by_prior(parameters, sample, options, costs)
     else:
@@ -232,7 +232,7 @@ def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model
     return Model(
         tree,
         options=options,
-        unknown=parameters.unknown,
+        handle_unknown=parameters.handle_unknown,
         smoothing=parameters.smoothing,
         delta=parameters.delta,
         parameters=parameters.values(),

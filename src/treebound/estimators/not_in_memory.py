@@ -118,13 +118,13 @@ def _refuse_what_needs_rows(pruner: Pruner | None) -> None:
 
 def _refuse_what_needs_a_table(parameters: FitParameters) -> None:
     """Raise a ValueError for certificates that need the rows of a table in memory."""
-    if parameters.certify not in ("training", "held-out"):
+    if parameters.certificate not in ("training", "held-out"):
         must = (
             "'training' or 'held-out' for rows that are not in memory, as those of a table of more "
             f"than {MOST_VALUES:,} values"
         )
         hint = "'held-out' has nearly the limit of 'folds' with so many rows."
-        raise invalid("certify", "", must, parameters.certify, hint)
+        raise invalid("certificate", "", must, parameters.certificate, hint)
 
 
 class _Stream(TableStream):
@@ -173,26 +173,28 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     tree.
     """
     pruner, _ = parameters.checked()
-    held_out = LeftOut.draw(parameters.random_state) if parameters.certify == "held-out" else None
+    held_out = (
+        LeftOut.draw(parameters.random_state) if parameters.certificate == "held-out" else None
+    )
     learn = partial(table.learn, **parameters.of_columns())
     schema = learn(held_out=held_out)
     size = schema.n_rows + schema.held_out, len(schema.columns)
-    rows_again = not is_large(*size) and parameters.certify != "training"
+    rows_again = not is_large(*size) and parameters.certificate != "training"
     if rows_again or _looks_again(pruner, *size):
         schema = schema if held_out is None else learn(held_out=None)
         return _fit_joined(parameters, schema, table)
     _refuse_what_needs_a_table(parameters)
     _refuse_what_needs_rows(pruner)
     warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
-    aside, chooses, unknown = held_out, True, parameters.unknown
+    aside, chooses, handle_unknown = held_out, True, parameters.handle_unknown
     if held_out is not None:
         chooses = chooses_on_aside(parameters, size)
-        unknown = "other" if unknown == "error" else unknown
+        handle_unknown = "other" if handle_unknown == "error" else handle_unknown
     else:
         aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
-        unknown = "error"
+        handle_unknown = "error"
     engine = table.engine(
-        PartReader(schema, aside, unknown),
+        PartReader(schema, aside, handle_unknown),
         make_bins(schema.columns, schema.sample),
         n_threads=effective_jobs(parameters.n_jobs),
         gather_rows=_rows_to_gather(parameters, size[0]),
@@ -215,7 +217,7 @@ def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
 
 def _fit_joined(parameters: FitParameters, schema: LearnedSchema, table: PartedTable) -> Model:
     """Fit on rows in parts that are read into memory."""
-    apart = parameters.certify in ("held-out", "folds")
+    apart = parameters.certificate in ("held-out", "folds")
     own = replace(schema, scale=None, factors=None) if apart else schema  # weights as they are
     sample = join_parts(list(table.rows(PartReader(own.with_identifiers())))).kept
     named = schema.names is not None
@@ -256,7 +258,7 @@ def _fit_relation(
             return replace(fit_table(parameters, *rows.fetched()), target=y)
         _refuse_what_needs_rows(pruner)
         _refuse_what_needs_a_table(parameters)
-        held_out = parameters.certify == "held-out"
+        held_out = parameters.certificate == "held-out"
         if options.thresholds == "observed":
             must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
             raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)
@@ -272,7 +274,7 @@ def _fit_relation(
         model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
         engine.check_unchanged()
         if held_out:
-            counted = partial(rows.count_aside, unknown=parameters.unknown)
+            counted = partial(rows.count_aside, handle_unknown=parameters.handle_unknown)
             model = replace(model, held_out=HeldOut.by_counts(counted, model.tree, model.grown))
     return model
 

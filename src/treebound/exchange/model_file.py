@@ -73,9 +73,9 @@ def save(
 
     The file holds everything needed to predict, to certify and to use the pruning path (its steps
     of at most 200 leaves). It lists categories only of columns that a tree in it splits on, and
-    with ``unknown="other"`` only those that splits name. All parameters of the classifier are
-    stored; one that the format cannot hold, such as a pruner of another package, is an error. The
-    file is replaced at once when it is complete, so that no incomplete file is left.
+    with ``handle_unknown="other"`` only those that splits name. All parameters of the classifier
+    are stored; one that the format cannot hold, such as a pruner of another package, is an error.
+    The file is replaced at once when it is complete, so that no incomplete file is left.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def loads(text: str | bytes) -> Model:
         pruning=None if path is None else _result(path, document.pruning),
         step=_step(document),
         options=GrowOptions() if parameters is None else parameters.checked()[1],
-        unknown=document.prediction.unknown,
+        handle_unknown=document.prediction.handle_unknown,
         smoothing=document.prediction.smoothing,
         free_shrinkage=document.prediction.free_shrinkage,
         delta=document.delta,
@@ -188,7 +188,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         columns=listing.documents,
         classes=classes_document(tree.classes),
         nodes=listing.nodes(tree),
-        prediction=doc.Prediction(model.unknown, model.smoothing, model.free_shrinkage),
+        prediction=doc.Prediction(model.handle_unknown, model.smoothing, model.free_shrinkage),
         parameters=parameters_document(model.parameters),
         certificate=_optional(_representable, model.certificate and asdict(model.certificate)),
         pruning=_pruning(model, listing),
@@ -212,7 +212,7 @@ def listing_of(model: Model) -> Listing:
     trees = [model.tree, model.grown, *(certified.tree for certified in model.frontier or ())]
     if model.referral is not None:
         trees.append(model.referral.tree)
-    return Listing(model.columns, trees, model.unknown)
+    return Listing(model.columns, trees, model.handle_unknown)
 
 
 def _check_options(model: Model) -> None:

@@ -19,7 +19,7 @@ from treebound.model.parameters import FitParameters
 from treebound.pruning import PRUNERS
 from treebound.pruning.base import BasePruner
 
-_PRUNER_NAMES = {kind: name for name, kind in PRUNERS.items()}
+_PRUNER_NAMES: dict[type, Any] = {kind: name for name, kind in PRUNERS.items()}
 _ARRAY_TYPES = "biuf"  # others are arrays of objects
 
 

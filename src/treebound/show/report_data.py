@@ -29,9 +29,13 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
     tree, path, certificate = model.tree, model.path, model.certificate
     picked, chosen, last = _picked(model, max_steps)
     shown = [model.prune_to(step=at) for at in picked] or [model]
-    columns = listed_columns(tree.columns, [tree, *(own.tree for own in shown)], model.unknown)
+    columns = listed_columns(
+        tree.columns, [tree, *(own.tree for own in shown)], model.handle_unknown
+    )
     store = _Store(model, columns)
-    steps = [_step(model, own, at, store, test) for own, at in zip(shown, picked or [0], strict=True)]
+    steps = [
+        _step(model, own, at, store, test) for own, at in zip(shown, picked or [0], strict=True)
+    ]
     root = store.add(tree, model.swapped)
     start = _start(root, steps, chosen)
     if steps[start]["root"] == root and certificate is not None:
@@ -58,7 +62,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "lines": list(store.lines),
         "reason": model.certificate_reason,
         "referral": None if model.referral is None else _referral(model.referral),
-        "unknown": model.unknown,
+        "handle_unknown": model.handle_unknown,
         "factors": None if tree.factors is None else tree.factors.tolist(),
         "choice": _choice(model, steps),
         "criterion": model.options.criterion,
@@ -89,9 +93,7 @@ def _picked(model: Model, max_steps: int) -> tuple[list[int], int, int]:
     return several, several.index(model.frontier.chosen), len(several) - 1
 
 
-def _step(
-    model: Model, own: Model, at: int, store: _Store, test: Sample | None
-) -> dict[str, Any]:
+def _step(model: Model, own: Model, at: int, store: _Store, test: Sample | None) -> dict[str, Any]:
     """The tree of a step, its errors, score and certificate, and results on test rows."""
     errors, score = own.tree.errors, math.nan
     if model.path is not None:
@@ -207,7 +209,7 @@ class _Store:
         self.splits: list[list[Any]] = []
         self.columns = columns
         self.lines: dict[str, int] = {}  # of all certificates
-        self._unknown, self._probabilities = model.unknown, model.probabilities_of
+        self._unknown, self._probabilities = model.handle_unknown, model.probabilities_of
         self._known: dict[Any, int] = {}  # the numbers of splits
 
     def certified(self, limit: Certificate) -> list[int]:
@@ -235,7 +237,7 @@ class _Store:
     def _splits(self, tree: Tree) -> dict[int, int]:
         """The numbers of the splits of the inner nodes; each split is described once."""
         numbers = {}
-        for split in filter(None, splits_of(tree, unknown=self._unknown)):
+        for split in filter(None, splits_of(tree, handle_unknown=self._unknown)):
             # of a threshold the bits, as NaN does not equal itself
             key = (split.feature, split.threshold.hex(), split.kind, split.codes,
                    split.missing_left, split.unknown_left)  # fmt: skip

@@ -224,9 +224,7 @@ def _numbered_values(store: Store, native: Any, at: str) -> str:
     )
 
 
-def _fetched_values(
-    store: Store, table: str, name: str
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _fetched_values(store: Store, table: str, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The values of such a table in order, and the rows of each; an error if they are too many."""
     # one more than there may be, and missing values
     most = f"code <= {_MOST_CATEGORIES + 1}"

@@ -147,7 +147,7 @@ class RelationRows:
         if certify and not self._store.keeps:
             raise ValueError(
                 "Held-out rows are kept in a temporary table, and none can be written here. Hint: "
-                "use certify='training', and certify the fitted classifier with other rows."
+                "use certificate='training', and certify the fitted classifier with other rows."
             )
         if not certify and not (choose and self._store.keeps):
             return
@@ -208,10 +208,10 @@ class RelationRows:
         return summed_up(tree, counts.astype(np.float64)).astype(np.int64)
 
     def count_aside(
-        self, tree: Tree, *, unknown: Unknown = "other", kind: str = "held-out"
+        self, tree: Tree, *, handle_unknown: Unknown = "other", kind: str = "held-out"
     ) -> NDArray[np.int64]:
         """Rows of each class that come to rest at each node of a tree."""
-        return rows_at_nodes(self._store, self._aside[kind], tree, self.target, unknown)
+        return rows_at_nodes(self._store, self._aside[kind], tree, self.target, handle_unknown)
 
     # -- coding --------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("training", "Show what the columns of a table look like, and what is suspicious."),
     "fit": ("fit", "Fit a tree to a table: a file, a table of DuckDB, or '-' for standard input."),
     "predict": ("predict", "Answer for every row of a table, chunk by chunk."),
-    "evaluate": ("evaluate", "Try a model on labelled rows that took no part in fitting."),
+    "evaluate": ("evaluate", "Try a model on labelled rows that were not used for fitting."),
     "explain": (
         "predict",
         "Say why rows get their predictions, and what would have to change for another one.",
@@ -80,7 +80,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "edit": ("edit", "Change the tree of a model by hand, in a browser."),
     "compare": ("evaluate", "Show where two models answer differently, and which is right."),
     "prune": ("fit", "Prune the tree of a model again."),
-    "certify": ("evaluate", "Say what a model promises on new examples."),
+    "certify": (
+        "evaluate",
+        "Print the certificate of a model: a bound on its errors on new examples.",
+    ),
     "monitor": (
         "monitor",
         "Watch rows, in the order they came, against the certificate of a model.",

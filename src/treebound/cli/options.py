@@ -162,6 +162,11 @@ class TableOptions(FileOptions):
         """Return the classes from low to high, if --ordinal lists those of the target."""
         return dict(_columns(self.ordinal, "ordinal")).get(target or "")
 
+    def nominal_columns(self, target: str | None) -> list[str]:
+        """Columns that are nominal by choice, without declared categories."""
+        columns = self.checked_schema(target).columns
+        return [own.name for own in columns if own.kind == "nominal" and not own.declared]
+
     @property
     def ordered(self) -> list[str]:
         """Columns of numbers that are ordinal."""
@@ -257,6 +262,6 @@ def refuse_file_options(options: FileOptions, *more: Any) -> None:
     named = (options.schema, options.sep, options.encoding, options.decimal)
     if any(named) or options.missing or any(more):
         raise ValueError(
-            "A table of a database has its own types and missing values: only --target, --ignore "
-            "and --ordinal NAME say more. Hint: convert columns in a view."
+            "A table of a database has its own types and missing values: only --target, --ignore, "
+            "--nominal NAME and --ordinal NAME say more. Hint: convert columns in a view."
         )

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from treebound._utils.choices import CertificateKind
 from treebound.certificate import Certificate, Frontier
 from treebound.certificate.mean_cost import MeanCost
-from treebound.certificate.monitor import Monitor
 from treebound.data import Column
 from treebound.exchange import load, save, to_c, to_onnx, to_python, to_sql, write_predictions
 from treebound.exchange.code import Output
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
 from treebound.model import Model
-from treebound.model.guarantees import certify_cost, monitor_leaves
+from treebound.model.guarantees import certify_cost
 from treebound.model.methods import as_model
 from treebound.pruning import PruningPath, PruningResult
 from treebound.show import (
@@ -189,21 +188,6 @@ class ModelMethods:
         (0.2933 on the 150 counted here).
         """
         return certify_cost(self, X, y, costs=costs, delta=delta)
-
-    def monitor_leaves(self, alpha: float = 0.01) -> Monitor:
-        """Watch new rows without labels: do they reach the leaves as often as before?
-
-        Parameters
-        ----------
-        alpha : float
-            Probability of a false alarm, at any time, if new rows come as before.
-
-        Returns
-        -------
-        Monitor
-            ``update_rows(clf, X)`` adds rows.
-        """
-        return monitor_leaves(self, alpha)
 
     # -- text, rules, figures, reports -----------------------------------------------------
 

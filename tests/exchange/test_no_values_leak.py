@@ -73,7 +73,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 @pytest.fixture(scope="module", params=["training", "held-out", "prior"])
 def fitted(request: pytest.FixtureRequest) -> tuple[Any, pd.DataFrame, np.ndarray]:
     frame, y = _rows()
-    clf = tb.BoundTreeClassifier(certificate=request.param, max_grown_leaves=3)
+    clf = tb.BoundTreeClassifier(certificate=request.param, max_depth=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clf.fit(frame, y)
@@ -124,10 +124,9 @@ def test_the_files_of_the_editor_and_the_monitor(fitted: Any, tmp_path: Path) ->
     editor.collapse("")
     editor.use("", "used")
     text = autosave.read_text(encoding="utf-8") + dumps(editor.done().model_)
-    monitor, leaves = clf.certificate_.monitor(), clf.monitor_leaves()
+    monitor = clf.certificate_.monitor()
     monitor.update(y, clf.predict(frame))
-    leaves.update_rows(clf, frame)
-    text += monitor.to_json() + leaves.to_json()
+    text += monitor.to_json()
     assert not SENTINELS.findall(text)
     assert not RARE.findall(text)
 
@@ -155,7 +154,7 @@ def test_declared_categories_are_parameters_of_the_call() -> None:
     frame, y = _rows()
     order = [f"zqorder{at}" for at in range(4)]
     texts = frame[["used", "colour"]].assign(level=frame["unused_order"].astype(str))
-    clf = tb.BoundTreeClassifier(ordinal_features={"level": order}, max_grown_leaves=4)
+    clf = tb.BoundTreeClassifier(ordinal_features={"level": order}, max_depth=2)
     clf.fit(texts, y)
     assert "zqorder" not in to_html(clf)
     assert "zqorder" in dumps(clf.model_)  # as the user gave them

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import invalid
+from treebound._utils.validation import Setting, WordedError, invalid
 from treebound.certificate.held_out import LabelledRows, draw_apart
 from treebound.certificate.row_record import Role, RowRecord
 from treebound.data import Column, Sample, learn_matrix
@@ -19,10 +19,15 @@ from treebound.pruning import make_pruner
 from treebound.pruning.base import BasePruner
 from treebound.tree.recoding import recoded
 
-_OTHER_ROWS = (
-    "Editing needs the rows that the tree was trained on, with their weights. {why} "
-    "Hint: give the X, y and sample_weight of fit."
-)
+
+def _other_rows(why: str) -> WordedError:
+    """Return the error for rows that the tree was not trained on."""
+    return WordedError(
+        "Editing needs the rows that the tree was trained on, with their weights. "
+        f"{why} Hint: give the table of fit, and its weights (",
+        Setting("weight_column", python="'sample_weight'"),
+        ").",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +84,7 @@ def read_rows(model: Model, X: Any, y: Any, test: Any, sample_weight: Any) -> Ed
             f"The tree was counted on {int(tree.rows[0]):,} rows and has other counts than these "
             f"{len(rows.numbers):,} give."
         )
-        raise ValueError(_OTHER_ROWS.format(why=why))
+        raise _other_rows(why)
     if test is None:
         return replace(trained, record=model.rows)
     sample = _read_test(model, test)
@@ -95,7 +100,7 @@ def _check_known(model: Model, rows: LabelledRows) -> None:
     comparable, unknown = (0, 0) if hashes is None else model.rows.unknown(hashes)
     if unknown:
         why = f"{unknown:,} of the {comparable:,} rows that can be compared are not among them."
-        raise ValueError(_OTHER_ROWS.format(why=why))
+        raise _other_rows(why)
 
 
 def _trained(model: Model, rows: LabelledRows) -> Iterator[EditedRows]:

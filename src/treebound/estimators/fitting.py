@@ -26,7 +26,12 @@ from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
 from treebound.model import Model
 from treebound.model.model import row_counts, with_probable_answers, with_smoothing
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import (
+    FitParameters,
+    checked_parameters,
+    column_parameters,
+    parameter_values,
+)
 from treebound.pruning import BoundPruner, Pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.bound import is_large
@@ -52,7 +57,7 @@ def fit_table(
     if groups is not None and parameters.certificate == "prior":
         must = "'held-out', 'folds' or 'training' with groups"
         raise invalid("certificate", "BoundTreeClassifier", must, parameters.certificate, _GROUPED)
-    checked = parameters.checked()
+    checked = checked_parameters(parameters)
     table = read_table(X)
     name = y.name if hasattr(y, "name") else None
     target = name if isinstance(name, str) and name else None
@@ -60,7 +65,9 @@ def fit_table(
     if parameters.certificate in ("held-out", "folds"):
         model = _fit_apart(parameters, table, y, sample_weight, groups)
     else:
-        sample = Sample.learn(table, y, sample_weight, groups=groups, **parameters.of_columns())
+        sample = Sample.learn(
+            table, y, sample_weight, groups=groups, **column_parameters(parameters)
+        )
         rows = RowRecord.of(sample, named)
         warn_of_findings(sample, rows.sketches["training"], stacklevel=4)
         model = fit_sample(parameters, sample, checked=checked, rows=rows, watch=watch)
@@ -92,7 +99,7 @@ def _fit_apart(
     if large:  # by the rule of tables that are not in memory
         folds = [np.flatnonzero(LeftOut.draw(seed).has(place))]
     chooses = large and chooses_on_aside(parameters, size)
-    learn = partial(Sample.learn, **parameters.of_columns())
+    learn = partial(Sample.learn, **column_parameters(parameters))
 
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
         sample, aside, hashes = learn_apart(
@@ -116,7 +123,7 @@ def _fit_apart(
 
 def chooses_on_aside(parameters: FitParameters, size: tuple[int, int]) -> bool:
     """Whether rows that are held out of a large table choose the weight of the pruner too."""
-    pruner, _ = parameters.checked()
+    pruner, _ = checked_parameters(parameters)
     return isinstance(pruner, BasePruner) and pruner.leaves_out(*size) is not None
 
 
@@ -137,7 +144,7 @@ def fit_sample(
     watch: Watch = UNWATCHED,
 ) -> Model:
     """Grow a tree on a sample and prune it; rows set aside are counted."""
-    pruner, options = checked or parameters.checked()
+    pruner, options = checked or checked_parameters(parameters)
     sample = sample.without_identifiers()
     aside, validation = (
         None if rows is None else rows.without_identifiers() for rows in (aside, validation)
@@ -196,7 +203,7 @@ def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions, c
     trees = search_trees(prior, parameters.delta, seed=seed or 0)
     if parameters.max_leaves is not None:
         trees = [tree for tree in trees if tree.leaves <= parameters.max_leaves]
-    frontier = Frontier.of(trees, parameters.target_risk)
+    frontier = Frontier.of(trees)
     chosen = frontier[frontier.chosen]
     return replace(_model(parameters, chosen.tree, options), proof=chosen.proof, frontier=frontier)
 
@@ -233,7 +240,7 @@ def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model
         handle_unknown=parameters.handle_unknown,
         smoothing=parameters.smoothing,
         delta=parameters.delta,
-        parameters=parameters.values(),
+        parameters=parameter_values(parameters),
     )
 
 

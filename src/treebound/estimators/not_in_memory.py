@@ -42,7 +42,7 @@ from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.grow import FINE_BINS
 from treebound.model import Model
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import FitParameters, checked_parameters, column_parameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.bound import MOST_VALUES, is_large
@@ -85,7 +85,7 @@ def fit_elsewhere(
     """
     if in_database(X):
         return _fit_relation(parameters, X, y, sample_weight, columns, watch)
-    parameters.checked()
+    checked_parameters(parameters)
     check_checkpoint(watch.checkpoint)
     if is_on_dask(X):
         from treebound.engines.dask.table import DaskTable
@@ -169,11 +169,11 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     small table in memory. Of a large one, a tenth may be left out and counted at the nodes of the
     tree.
     """
-    pruner, _ = parameters.checked()
+    pruner, _ = checked_parameters(parameters)
     held_out = (
         LeftOut.draw(parameters.random_state) if parameters.certificate == "held-out" else None
     )
-    learn = partial(table.learn, **parameters.of_columns())
+    learn = partial(table.learn, **column_parameters(parameters))
     schema = learn(held_out=held_out)
     size = schema.n_rows + schema.held_out, len(schema.columns)
     rows_again = not is_large(*size) and parameters.certificate != "training"
@@ -234,7 +234,7 @@ def _rows_to_gather(parameters: FitParameters, n_rows: int) -> int:
 
     Few of its leaves are kept where the limit of leaves makes them large.
     """
-    rows = n_rows // (4 * (parameters.checked()[1].max_leaves or MOST_GROWN_LEAVES))
+    rows = n_rows // (4 * (checked_parameters(parameters)[1].max_leaves or MOST_GROWN_LEAVES))
     most = Engine.gather_rows
     return min(rows, most) if rows >= _FEW_ROWS else most
 
@@ -249,7 +249,7 @@ def _fit_relation(
     """
     from treebound.engines.sql import Relation, RelationRows, SqlEngine
 
-    pruner, options = parameters.checked()
+    pruner, options = checked_parameters(parameters)
     relation = X if isinstance(X, Relation) else Relation(X)
     with RelationRows(relation, y, sample_weight, columns) as rows:
         if rows.n_rows <= relation.max_fetched_rows:
@@ -267,7 +267,7 @@ def _fit_relation(
         chooses = isinstance(pruner, BoundPruner) and pruner.validates(rows.n_rows)
         chooses = chooses and sample_weight is None  # rows that are set aside are counted
         rows.set_aside(parameters.random_state, certify=held_out, choose=chooses)
-        coded = rows.code(**parameters.of_columns())
+        coded = rows.code(**column_parameters(parameters))
         warn_of_identifiers(coded.schema.identifiers, coded.schema.n_rows, stacklevel=5)
         # cells are divided where it matters: finer ones for all rows are of no use; a query costs
         # more than values
@@ -294,7 +294,7 @@ def fit_engine(
 
     Rows that are left out may choose the weight of the pruner (``validate``).
     """
-    pruner, options = parameters.checked()
+    pruner, options = checked_parameters(parameters)
     unlimited = options.max_leaves is None
     if unlimited:
         options = replace(options, max_leaves=MOST_GROWN_LEAVES)
@@ -311,8 +311,8 @@ def fit_engine(
     )
     if unlimited and grown.n_leaves >= MOST_GROWN_LEAVES:
         warnings.warn(
-            f"Growth was stopped at {MOST_GROWN_LEAVES} leaves. Hint: set 'max_grown_leaves' to "
-            "grow on, or to a smaller number where labels are noisy.",
+            f"Growing stopped at {MOST_GROWN_LEAVES:,} leaves, the limit for rows that are not in "
+            "memory. Hint: set 'min_samples_leaf' or 'max_depth' if labels are noisy.",
             UserWarning,
             stacklevel=5,
         )

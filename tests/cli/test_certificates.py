@@ -1,4 +1,4 @@
-"""fit --certificate and --refer, and monitor."""
+"""fit --certificate and --abstain, and monitor."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 from shell import refused, run
 
 import treebound as tb
-from treebound.estimators.referring import ReferringClassifier
+from treebound.estimators.abstaining import AbstainingClassifier
 from treebound.pruning import BoundPruner
 
 
@@ -52,30 +52,31 @@ def test_target_risk_is_an_option(files, capsys):
     assert tb.BoundTreeClassifier.load(model).certificate_.risk <= 0.3
 
 
-def test_refer_writes_a_model_that_refers(files, capsys):
+def test_abstain_writes_a_model_that_abstains(files, capsys):
     train, test, model = files
     code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", "held-out",
-                       "--refer", "0.1", "-o", model)  # fmt: skip
+                       "--abstain", "0.1", "-o", model)  # fmt: skip
     assert code == 0
-    assert "at most 10 % of the answered new cases are misclassified" in err
+    assert "of the predicted new cases are misclassified" in err
+    assert err.splitlines()[-1].startswith("Each of these statements holds separately")
     code, out, _ = run(capsys, "predict", model, test)
     assert code == 0
     answers = set(out.split()[1:])
-    assert "refer" in answers
+    assert "abstain" in answers
     assert len(answers) > 1
-    answered = ReferringClassifier.load(model).referral_
+    abstention = AbstainingClassifier.load(model).abstention_
     _, out, _ = run(capsys, "evaluate", model, test)
-    assert "of 500 rows are answered (" in out
-    assert str(answered) in out
+    assert "of 500 rows get a prediction (" in out
+    assert str(abstention) in out
     figures = json.loads(run(capsys, "evaluate", model, test, "--json")[1])
-    assert 0 <= figures["errors_answered"] <= figures["answered"] < 500
-    assert run(capsys, "certify", model)[1].strip() == str(answered)
+    assert 0 <= figures["errors_predicted"] <= figures["predicted"] < 500
+    assert run(capsys, "certify", model)[1].strip() == str(abstention)
     code, out, _ = run(capsys, "monitor", model, test)
-    assert (code, out.split(" of ")[1].split()[1]) == (0, "answered")
-    assert "refers some cases" in refused_by(tb.BoundTreeClassifier.load, model)
-    line = refused(capsys, "fit", train, "--target", "y", "--refer", "0.1", "--quiet",
+    assert (code, out.split(" of ")[1].split()[1]) == (0, "predicted")
+    assert "abstains on some cases" in refused_by(tb.BoundTreeClassifier.load, model)
+    line = refused(capsys, "fit", train, "--target", "y", "--abstain", "0.1", "--quiet",
                    "-o", model)  # fmt: skip
-    assert "took no part in fitting" in line
+    assert "were not used for fitting" in line
 
 
 def test_certify_bounds_the_mean_cost(files, capsys):
@@ -99,7 +100,8 @@ def test_trees_grown_with_costs_and_weights_have_every_kind(kind, files, rows, c
     pruner = BoundPruner(costs={"ill": 6.0})
     own = tb.BoundTreeClassifier(certificate=kind, pruning=pruner).fit(X, y)
     assert str(own.certificate_) in err
-    assert err.splitlines()[-1] == str(own.certify_cost(costs={"ill": 6.0}))
+    assert err.splitlines()[-2] == str(own.certify_cost(costs={"ill": 6.0}))
+    assert err.splitlines()[-1].startswith("Each of these statements holds separately")
     plain = tb.BoundTreeClassifier(certificate=kind).fit(X, y)
     assert (own.predict(X) == "ill").sum() > (plain.predict(X) == "ill").sum()
     weights = np.where(y == "ill", 3.0, 1.0)
@@ -112,19 +114,19 @@ def test_trees_grown_with_costs_and_weights_have_every_kind(kind, files, rows, c
     assert tb.BoundTreeClassifier.load(model).to_text() == own.to_text()
 
 
-def test_several_risks_of_referral_have_a_file_each(files, capsys):
+def test_several_risks_of_abstention_have_a_file_each(files, capsys):
     train, _, model = files
     code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", "held-out",
-                       "--refer", "0.1", "--refer", "0.2", "-o", model)  # fmt: skip
+                       "--abstain", "0.1", "--abstain", "0.2", "-o", model)  # fmt: skip
     assert code == 0
     for risk in (0.1, 0.2):
-        referral = ReferringClassifier.load(model.with_stem(f"model-{risk:g}")).referral_
-        assert (referral.max_risk, referral.delta) == (risk, 0.025)
-        assert str(referral) in err
+        abstention = AbstainingClassifier.load(model.with_stem(f"model-{risk:g}")).abstention_
+        assert (abstention.max_risk, abstention.delta) == (risk, 0.05)
+        assert str(abstention) in err
     assert not model.exists()
     model.with_stem("model-0.3").write_text("mine")
     assert "model-0.3.json" in refused(capsys, "fit", train, "--target", "y", "--certificate",
-                                       "held-out", "--refer", "0.1", "--refer", "0.3", "-o",
+                                       "held-out", "--abstain", "0.1", "--abstain", "0.3", "-o",
                                        model)  # fmt: skip
 
 
@@ -208,12 +210,11 @@ def test_evaluate_and_certify_give_limits_by_class(files, capsys):
     assert out.strip() == own.explain()
     assert all(f"- {limit}" in out for limit in own.by_class)
     _, out, _ = run(capsys, "evaluate", model, test)
-    assert (
-        "\nBy class, all together with probability 95 %, with the limit above 90 %:\n- ill" in out
-    )
+    assert "\nBy class (the bound above and these bounds together each hold separately" in out
+    assert "\n- ill" in out
     _, out, _ = run(capsys, "evaluate", model, test, "--json")
     limits = json.loads(out)["certificate"]["by_class"]
     assert [limit["label"] for limit in limits] == ["ill", "well"]
     assert sum(limit["m"] for limit in limits) == 500
     _, out, _ = run(capsys, "evaluate", model, train)
-    assert "These rows took part in fitting" in out
+    assert "comparable rows equal training rows" in out

@@ -189,7 +189,7 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
         The rates: first that of all errors, then one per class with a bound.
     classes : list
         The classes with a bound of their own.
-    refers : object
+    abstains : object
         The label of abstention: rows with this prediction are ignored.
     unlabelled : int
         Number of rows that were skipped because their label was not known.
@@ -200,7 +200,7 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
     alpha: float
     streams: list[Stream]
     classes: list[Any] = []
-    refers: Any = None
+    abstains: Any = None
     unlabelled: int = 0
     alarms: list[Alarm] = []
 
@@ -241,9 +241,9 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
                 "Every prediction must be a label. Got None, NaN or an empty text instead. Hint: "
                 "give a class another name than the empty text, which is a label that is not known."
             )
-        if self.refers is not None:
-            answered = predicted != self.refers
-            true, predicted = true[answered], predicted[answered]
+        if self.abstains is not None:
+            decided = predicted != self.abstains
+            true, predicted = true[decided], predicted[decided]
         unknown = _unknown(true)
         true, predicted = true[~unknown], predicted[~unknown]
         _check_types(true, predicted)
@@ -385,14 +385,14 @@ def error_monitor(
     by_class: Sequence[tuple[Any, float]] = (),
     *,
     alpha: float = 0.01,
-    refers: Any = None,
+    abstains: Any = None,
 ) -> Monitor:
     """Monitor the error rate, and the share of missed cases of each class, which share alpha."""
     check("monitor", {"alpha": alpha}, _ALPHA)
     share = alpha / (1 + len(by_class))
-    name = "the error rate" if refers is None else "the error rate of answered cases"
+    name = "the error rate" if abstains is None else "the error rate of predicted cases"
     streams = [Stream(name, float(bound), share)]
     streams += [
         Stream(f"the share of missed {label}", float(own), share) for label, own in by_class
     ]
-    return Monitor(alpha, streams, [label for label, _ in by_class], refers=refers)
+    return Monitor(alpha, streams, [label for label, _ in by_class], abstains=abstains)

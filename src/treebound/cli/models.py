@@ -42,7 +42,9 @@ def schema_of(
     """The columns that the tree asks, or all, in a file laid out as the options say."""
     layout, asked = options.as_schema(), asked_columns(model)
     columns = tuple(
-        Column(column.name, "nominal") if column.unlisted else replace(column, declared=True)
+        Column(column.name, "nominal")
+        if column.unlisted and not column.categories
+        else replace(column, declared=True)
         for column in model.columns
         if whole or column.name in asked
     )
@@ -167,7 +169,7 @@ def _odd(tree: Tree) -> list[str]:
 def one_leaf(tree: Tree) -> str:
     """The sentence to begin with if a tree has one leaf."""
     return (
-        f"The tree has one leaf and always answers {tree.classes.tolist()[int(tree.label[0])]!r} "
+        f"The tree has one leaf and always predicts {tree.classes.tolist()[int(tree.label[0])]!r} "
         f"({percent(1.0 - tree.errors / float(tree.weight[0]))} of the training examples)."
     )
 

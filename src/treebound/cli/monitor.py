@@ -76,8 +76,8 @@ def monitor(
 
 def _fresh(model: FittedModel, alpha: float) -> Monitor:
     """Return a monitor of the certificate of a model."""
-    if model.referral is not None:
-        return model.referral.monitor(alpha)
+    if model.abstention is not None:
+        return model.abstention.monitor(alpha)
     if model.certificate is None:
         raise ValueError(f"The model has no certificate to watch. {model.certificate_reason}")
     return model.certificate.monitor(alpha)
@@ -87,7 +87,7 @@ def _no_alarm(watched: Monitor) -> str:
     from treebound.cli.models import percent
 
     first = watched.streams[0]
-    rows = "rows" if watched.refers is None else "answered rows"
+    rows = "rows" if watched.abstains is None else "predicted rows"
     return (
         f"No alarm: {first.events:,} of {first.seen:,} {rows} are misclassified; certified: at "
         f"most {percent(first.bound)}."

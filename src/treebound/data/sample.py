@@ -136,6 +136,11 @@ class Sample:
         groups = None if self.groups is None else self.groups[rows]
         return Sample(self.X.part(rows), self.y[rows], weight, self.classes, self.factors, groups)
 
+    def without_identifiers(self) -> Sample:
+        """The sample to grow trees on: all values of identifiers are missing."""
+        matrix = self.X.without_identifiers()
+        return self if matrix is self.X else replace(self, X=matrix)
+
     @classmethod
     def learn(
         cls,
@@ -172,7 +177,8 @@ class Sample:
             Columns to treat as nominal regardless of dtype; the others follow their dtype: ordered
             categoricals and enums are ordinal, other categoricals, text and booleans nominal,
             numbers real. Categories come from the dtype if it declares them, otherwise from the
-            data, sorted.
+            data, sorted. An undeclared nominal column that is not named here is an identifier if
+            there are at least 50 rows and its values are distinct in more than 90 % of them.
         ordinal_features : sequence of names or indices, or mapping to ordered categories
             Columns to treat as ordinal regardless of dtype. A mapping declares the categories.
 
@@ -189,8 +195,10 @@ class Sample:
         facts = rows.facts(matrix)
         if classes is not None:
             facts = replace(facts, held_out_classes=classes)
-        schema = put_together([facts], class_weight=class_weight)
-        return rows.sample(matrix, schema)
+        schema = put_together(
+            [facts], class_weight=class_weight, categorical_features=categorical_features
+        ).with_identifiers()
+        return rows.sample(replace(matrix, columns=schema.columns), schema)
 
     @classmethod
     def read(

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from treebound._utils.validation import invalid
 from treebound.certificate.held_out import LabelledRows, draw_apart
 from treebound.certificate.row_record import Role, RowRecord
-from treebound.data import Sample, learn_matrix
+from treebound.data import Column, Sample, learn_matrix
 from treebound.data.frames import read_table
 from treebound.model import Model
 from treebound.pruning import make_pruner
 from treebound.pruning.base import BasePruner
+from treebound.tree.recoding import recoded
 
 _OTHER_ROWS = (
     "Editing needs the rows that the tree was trained on, with their weights. {why} "
@@ -38,24 +39,33 @@ class EditedRows:
 
 def with_categories(model: Model, X: Any) -> Model:
     """The model with the categories that its file does not list, learned from the rows of fit."""
-    if not any(column.unlisted for column in model.columns):
+    if not any(column.unlisted and not column.identifier for column in model.columns):
         return model
-    table = read_table(X)
-    names = model.has_names
-    learned = {
-        column.name if names else at: column
-        for at, column in enumerate(learn_matrix(table).columns)
-    }
-    columns = []
-    for at, column in enumerate(model.columns):
-        other = learned.get(column.name if names else at)
-        same = other is not None and (other.kind, other.n_categories) == (
-            column.kind, column.unlisted,
-        )  # fmt: skip
-        if column.unlisted and other is not None and same:
-            column = replace(column, categories=other.categories, unlisted=0)
-        columns.append(column)
-    return replace(model, tree=replace(model.tree, columns=tuple(columns)))
+    table, names = read_table(X), [column.name for column in model.columns]
+    if model.has_names and table.names is not None:
+        if not {*names} <= {*table.names}:
+            return model
+        table = table.select(names)
+    elif table.shape[1] != len(names):
+        return model
+    kinds = ("categorical_features", "ordinal_features")
+    chosen = {name: model.parameters[name] for name in kinds if name in model.parameters}
+    columns = tuple(
+        replace(column, categories=other.categories, unlisted=0)
+        if _lists_more(other, column)
+        else column
+        for column, other in zip(model.columns, learn_matrix(table, **chosen).columns, strict=True)
+    )
+    return replace(model, tree=recoded(model.tree, columns))
+
+
+def _lists_more(learned: Column, column: Column) -> bool:
+    """Return True if a column of the rows has the categories that the file does not list."""
+    if column.identifier or not column.unlisted or learned.kind != column.kind:
+        return False
+    if learned.n_categories < column.n_categories:
+        return False
+    return {*(column.categories or ())} <= {*(learned.categories or ())}
 
 
 def read_rows(model: Model, X: Any, y: Any, test: Any, sample_weight: Any) -> EditedRows:
@@ -73,7 +83,7 @@ def read_rows(model: Model, X: Any, y: Any, test: Any, sample_weight: Any) -> Ed
     if test is None:
         return replace(trained, record=model.rows)
     sample = _read_test(model, test)
-    were_held_out = _are(model, "held-out", test)
+    were_held_out = _are(model, "calibration", test)
     return replace(trained, test=sample, record=_record(model, test), were_held_out=were_held_out)
 
 
@@ -81,10 +91,10 @@ def _check_known(model: Model, rows: LabelledRows) -> None:
     """Refuse rows that the record of the model does not know."""
     if model.rows is None:
         return
-    seen = model.rows.recognise(model.hashes(*rows.part(rows.numbers)[:2]))
-    new = seen.comparable - seen.matches
-    if new:
-        why = f"{new:,} of the {seen.comparable:,} rows that can be compared are not among them."
+    hashes = model.hashes(*rows.part(rows.numbers)[:2])
+    comparable, unknown = (0, 0) if hashes is None else model.rows.unknown(hashes)
+    if unknown:
+        why = f"{unknown:,} of the {comparable:,} rows that can be compared are not among them."
         raise ValueError(_OTHER_ROWS.format(why=why))
 
 
@@ -156,8 +166,8 @@ def _record(model: Model, test: tuple[Any, Any]) -> RowRecord | None:
 
 
 def _are(model: Model, role: Role, rows: tuple[Any, Any]) -> bool:
-    """Whether rows are some that fit used in this role."""
-    if model.rows is None or role not in model.rows.sketches:
+    """Return True if fit used rows in this role."""
+    if model.rows is None:
         return False
-    own = RowRecord({role: model.rows.sketches[role]})
-    return own.recognise(model.hashes(*rows)).significant
+    used = model.rows.compare(model.hashes(*rows), len(rows[1])).used
+    return role in {own.role for own in used}

@@ -95,13 +95,12 @@ class SklearnTree:
             weights = {label: weights[label] for label in classes.tolist() if label in weights}
         return replace(sample, factors=class_factors(weights, classes, totals))
 
-    def certifiable(self, X: Any, y: Any, kind: Any) -> Model:
-        """The model to certify from training rows; every row counts once."""
-        if X is None or kind is None:
+    def certifiable(self, X: Any) -> Model:
+        """Return the model to certify; every row counts once."""
+        if X is None:
             raise ValueError(
-                "A scikit-learn tree keeps no record of its rows. Hint: give rows as X and y, and "
-                "say what they are: kind='training' for all rows it was fitted on, "
-                "kind='held-out' for rows that had no part in fitting."
+                "A scikit-learn tree keeps no record of its rows. Hint: give rows that were not "
+                "used for fitting as X and y, or all training rows with kind='training'."
             )
         return Model(self.tree, named=self.named)
 

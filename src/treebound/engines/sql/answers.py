@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
-from treebound.certificate.row_record import RowsSeen
+from treebound.certificate.row_record import RowComparison
 from treebound.data.targets import read_classes
 from treebound.data.weights import check_rows
 from treebound.engines.sql.relation import Relation, fetch_table
@@ -108,4 +108,7 @@ def tested(model: Model, X: Any, y: Any) -> Tested:
     if model.rows is not None and counts.sum() <= relation.max_fetched_rows:
         table = fetch_table(relation.frame, types)
         return model.tested(table.drop_columns([y]), table.column(y))
-    return Tested(counts, RowsSeen(why="the rows were counted in a database"))
+    reason = f"more than {relation.max_fetched_rows:,} rows are counted in the database"
+    if model.rows is None:
+        reason = "the model has no record of its rows"
+    return Tested(counts, RowComparison(int(counts.sum()), not_compared=reason))

@@ -252,7 +252,11 @@ class RelationRows:
             if j in ordinal:
                 order = ordinal[j]
                 options = {"ordinal_features": [name] if order is None else {name: list(order)}}
-            table, codings[j] = categories_of(store, native, at, name, self.types[name], options)
+            table, codings[j] = categories_of(
+                store, native, at, name, self.types[name], options, self.n_rows
+            )
+            if codings[j].column.identifier:
+                continue
             joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
         weights = Weights(store, native, self._labels, self._most_weight, class_weight)
         stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
@@ -271,6 +275,7 @@ class RelationRows:
             weights.scale,
             (),
             (self.n_rows,),
+            identifiers=tuple(c.column for c in ordered if c.column.identifier),
         )
         return CodedRows(store, table, words, ordered, self._labels.class_of, schema, weights.total)
 

@@ -73,8 +73,9 @@ class FitParameters(Parameters, GrowParameters):
         number shrinks by the rows of both children, and pruning for log-loss chooses it. The
         default has the lowest log-loss on the paper's 25 data sets.
     class_weight : "balanced", mapping of class to weight, or None
-        Multiplies the sample weights; only the ratios matter. Pruning counts the effective number
-        of examples, ``(sum n c)^2 / sum n c^2`` for n rows of each class weight c.
+        Multiplies the sample weights; only the ratios matter, and classes that a mapping leaves
+        out have weight 1. A key that is no class of y is an error. Pruning counts the effective
+        number of examples, ``(sum n c)^2 / sum n c^2`` for n rows of each class weight c.
     certificate : {"training", "held-out", "folds", "prior"}
         What the certificate is computed from: the training rows; rows that ``fit`` holds out (a
         tenth, but at least 150 and at most 30 %); the best of 3 folds (4 from 500 rows on), each of

@@ -12,7 +12,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 import treebound as tb
-from treebound.estimators.referring import ReferringClassifier
+from treebound.estimators.abstaining import AbstainingClassifier
 from treebound.exchange import dumps, loads
 from treebound.model.parameters import FitParameters
 from treebound.pruning import PRUNERS, BasePruner, BoundPruner
@@ -197,7 +197,7 @@ def test_models_made_of_others_read_back(block: int) -> None:
             clf.model_.path is not None
         ) else [clf.model_.with_threshold("ill", 0.3)]  # fmt: skip
         fresh = _rows(np.random.default_rng(seed + 500), 400)
-        models += [own.model_ for own in clf.refer(*fresh, max_risk=[0.15, 0.3])]
+        models += [own.model_ for own in clf.abstain(*fresh, max_risk=[0.15, 0.3])]
         for model in models:
             made += 1
             for path in (True, False):
@@ -206,9 +206,9 @@ def test_models_made_of_others_read_back(block: int) -> None:
                 assert dumps(again, pruning_path=path) == text, seed
                 assert (again.predict(new) == model.predict(new)).all(), seed
                 assert (again.predict_proba(new) == model.predict_proba(new)).all(), seed
-                if model.referral is not None:
-                    ours, theirs = ReferringClassifier(model), ReferringClassifier(again)
-                    assert str(ours.referral_) == str(theirs.referral_)
+                if model.abstention is not None:
+                    ours, theirs = AbstainingClassifier(model), AbstainingClassifier(again)
+                    assert str(ours.abstention_) == str(theirs.abstention_)
                     assert (ours.predict_proba(new) == theirs.predict_proba(new)).all()
     assert made > 10
 

@@ -135,4 +135,5 @@ def as_table(sample: Sample, schema: LearnedSchema) -> Table:
 def empty_sample(schema: LearnedSchema) -> Sample:
     """No rows."""
     values = tuple(np.empty(0, dtype=type_of(column)) for column in schema.columns)
-    return Sample(Matrix(schema.columns, values), np.empty(0, dtype=np.int32), None, schema.classes)
+    X, labels = Matrix(schema.columns, values), np.empty(0, dtype=np.int32)
+    return Sample(X, labels, None, schema.classes, schema.factors)

@@ -149,6 +149,7 @@ class Sample:
         sample_weight: Any = None,
         *,
         class_weight: ClassWeight = None,
+        classes: NDArray[Any] | None = None,
         groups: Any = None,
         categorical_features: Any = "from_dtype",
         ordinal_features: Any = None,
@@ -168,6 +169,8 @@ class Sample:
             others only the ratios matter.
         class_weight : "balanced", mapping of class to weight, or None
             Multiplies the sample weights; only the ratios matter.
+        classes : ndarray, optional
+            All classes, if some of them may have no rows here.
         groups : array-like of shape (n_rows,), optional
             The group of each row, such as a patient.
         categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
@@ -189,10 +192,11 @@ class Sample:
         rows = Rows.of(X, y, sample_weight, groups)
         kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
         matrix = learn_matrix(rows.table, **kinds)
+        facts = rows.facts(matrix)
+        if classes is not None:
+            facts = replace(facts, held_out_classes=classes)
         schema = put_together(
-            [rows.facts(matrix)],
-            class_weight=class_weight,
-            categorical_features=categorical_features,
+            [facts], class_weight=class_weight, categorical_features=categorical_features
         ).with_identifiers()
         return rows.sample(replace(matrix, columns=schema.columns), schema)
 

@@ -101,7 +101,7 @@ def _fit_apart(
         validation = aside if chooses else None
         if members is not None:  # what is counted must be independent
             aside = aside.part(_one_of_each(place[fold], seed))
-        record = RowRecord.of(sample, named).with_rows("held-out", hashes)
+        record = RowRecord.of(sample, named).with_rows("calibration", hashes)
         if fold is folds[0]:
             warn_of_findings(sample, record.sketches["training"], stacklevel=7)
         model = fit_sample(parameters, sample, aside, validation, rows=record)
@@ -110,7 +110,8 @@ def _fit_apart(
 
     model: Model = best_of_folds(fit, folds, parameters.delta).fitted
     assert model.held_out is not None
-    return replace(model, held_out=replace(model.held_out, folds=len(folds)))
+    held_out = replace(model.held_out, folds=len(folds), grouped=members is not None)
+    return replace(model, held_out=held_out)
 
 
 def chooses_on_aside(parameters: FitParameters, size: tuple[int, int]) -> bool:
@@ -167,10 +168,7 @@ def tested_aside(held_out: HeldOut, model: Model, chose: bool) -> HeldOut:
     choice = None if model.pruning is None else model.pruning.choice
     if not chose or choice is None or choice.rule is None:
         return held_out
-    # no other tree may be certified by rows that had a part in this one
-    return replace(
-        held_out, choices=len(choice.weights), labellings=choice.labellings, shown_before=True
-    )
+    return replace(held_out, choices=len(choice.weights), labellings=choice.labellings)
 
 
 def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:

@@ -116,13 +116,10 @@ def _refuse_what_needs_rows(pruner: Pruner | None) -> None:
         )
 
 
-def _refuse_what_needs_a_table(parameters: FitParameters) -> None:
+def _refuse_what_needs_a_table(parameters: FitParameters, why: str) -> None:
     """Raise a ValueError for certificates that need the rows of a table in memory."""
     if parameters.certificate not in ("training", "held-out"):
-        must = (
-            "'training' or 'held-out' for rows that are not in memory, as those of a table of more "
-            f"than {MOST_VALUES:,} values"
-        )
+        must = f"'training' or 'held-out' for rows that are not in memory: {why}"
         hint = "'held-out' has nearly the limit of 'folds' with so many rows."
         raise invalid("certificate", "", must, parameters.certificate, hint)
 
@@ -150,7 +147,7 @@ class _Stream(TableStream):
 
     def _noted(self, reader: PartReader) -> Iterator[PartRows]:
         """The parts; the rows of each, and those set aside, are added to the sketches."""
-        aside: Role = "held-out" if reader.schema.held_out else "training"
+        aside: Role = "calibration" if reader.schema.held_out else "validation"
         for part in self.rows(reader):
             self._note("training", part.kept_table or part.kept.X, part.kept)
             if part.aside is not None and part.table is not None:
@@ -183,7 +180,8 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     if rows_again or _looks_again(pruner, *size):
         schema = schema if held_out is None else learn(held_out=None)
         return _fit_joined(parameters, schema, table)
-    _refuse_what_needs_a_table(parameters)
+    large = f"the table has more than {MOST_VALUES:,} values"
+    _refuse_what_needs_a_table(parameters, large)
     _refuse_what_needs_rows(pruner)
     warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
     aside, chooses, handle_unknown = held_out, True, parameters.handle_unknown
@@ -257,7 +255,11 @@ def _fit_relation(
         if rows.n_rows <= relation.max_fetched_rows:
             return replace(fit_table(parameters, *rows.fetched()), target=y)
         _refuse_what_needs_rows(pruner)
-        _refuse_what_needs_a_table(parameters)
+        stay = (
+            f"the {rows.n_rows:,} rows stay in the database, as they are more than the "
+            f"{relation.max_fetched_rows:,} of Relation's 'max_fetched_rows'"
+        )
+        _refuse_what_needs_a_table(parameters, stay)
         held_out = parameters.certificate == "held-out"
         if options.thresholds == "observed":
             must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"

@@ -60,7 +60,8 @@ class FitParameters(Parameters, GrowParameters):
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
         Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
         categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,
-        numbers real.
+        numbers real. An undeclared nominal column that is not named here is not learned from if it
+        identifies rows: at least 50 of them, with distinct values in more than 90 %.
     ordinal_features : sequence of names or indices, or mapping to ordered categories, or None
         Columns to treat as ordinal regardless of dtype; a mapping declares their categories.
     handle_unknown : {"other", "majority", "stop", "missing", "error"}

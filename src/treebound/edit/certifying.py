@@ -20,8 +20,7 @@ _HINT = "Hint: certify the edited tree with rows that took no part."
 _SEEN = f"The rows that fit held out were looked at before the edits ended. {_HINT}"
 _FOLDS = f"A certificate by folds holds for the trees that were fitted without a fold. {_HINT}"
 _OTHER_ORDER = (
-    "The prior of the fitted tree cannot be made again: the rows stand in another order, or the "
-    f"classifier was fitted with random_state=None. {_HINT}"
+    f"The prior of the fitted tree cannot be made again: the rows are in another order. {_HINT}"
 )
 _ROUNDING = 1e-6
 
@@ -36,7 +35,7 @@ class Certifier:
     def _same_prior(self) -> Prior | None:
         """The prior of fit, if it gives the fitted tree the same proof again."""
         start = self._start
-        prior = start.prior(self._rows.sample)
+        prior = start.prior(self._rows.sample, None if start.draw is None else start.draw.key)
         assert start.proof is not None
         proof = prior.certify(start.tree, start.delta).proof
         same = (proof.rows, proof.errors) == (start.proof.rows, start.proof.errors)
@@ -74,11 +73,11 @@ class Certifier:
         reason = self._start.no_certificate
         if held_out.folds > 1:
             reason = reason or _FOLDS
-        elif held_out.shown or self._rows.were_held_out:
+        elif held_out.shown or self._rows.test_is_calibration:
             reason = reason or _SEEN
         if reason:
             return replace(model, no_certificate=reason)
-        assert self._rows.aside is not None
+        assert self._rows.calibration is not None
         held_out.show()  # a second tree would be chosen by the first
-        counted = HeldOut.of(self._rows.aside, tree, tree)
+        counted = HeldOut.of(self._rows.calibration, tree, tree)
         return replace(model, held_out=counted, no_certificate="")

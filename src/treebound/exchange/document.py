@@ -211,6 +211,25 @@ class PromiseDocument(_Object):
     rows: SketchDocument | None = None
 
 
+class SelectionDocument(_Object):
+    """Rows that were drawn: places of a random order, a tenth by number, or a share of classes."""
+
+    rule: Literal["slice", "tenth", "stratified"]
+    key: Whole
+    start: Whole = 0
+    stop: Whole = 0
+    share: Annotated[float, Meta(ge=0.0, lt=1.0)] = 0.0
+
+
+class DrawDocument(_Object):
+    """The key by which rows were drawn, and how."""
+
+    salt: Whole
+    key: Whole | None = None
+    calibration: SelectionDocument | None = None
+    validation: SelectionDocument | None = None
+
+
 class ModelDocument(_Object):
     """A model file."""
 
@@ -235,6 +254,7 @@ class ModelDocument(_Object):
     referral: ReferralDocument | None = None
     row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
+    draw: DrawDocument | None = None
     promised: tuple[PromiseDocument, ...] = ()
 
 

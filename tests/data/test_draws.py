@@ -12,7 +12,7 @@ from support import coded_sample
 
 import treebound as tb
 from treebound.data import Column, Matrix, Sample
-from treebound.data.folds import LeftOut, folds, held_out, row_keys
+from treebound.data.draws import LeftOut, folds, held_out, row_keys
 
 COLUMNS = (Column("a"), Column("b", "nominal", tuple("uvwxyz")))
 

@@ -38,6 +38,7 @@ from treebound.certificate.held_out import best_of_folds
 from treebound.certificate.prior import Prior, search_trees
 from treebound.certificate.training import _by_compression, _by_tail_inversion
 from treebound.data import Column, Matrix, Sample
+from treebound.data.draws import Draw
 from treebound.growing import GrowOptions, grow
 from treebound.pruning import (
     BoundPruner,
@@ -336,7 +337,7 @@ def _newer(
     for kind, level in (("folds", delta), ("folds, delta for each", 3 * delta)):
         best = best_of_folds(fit, drawn, level)
         yield "none", kind, min(best.limits), world.risk(best.fitted)
-    trees = search_trees(Prior(sample, seed), delta, restarts=1)
+    trees = search_trees(Prior(sample, Draw(seed)), delta, restarts=1)
     frontier = Frontier.of(trees)
     least, shipped = min(trees, key=lambda one: one.risk), frontier[frontier.chosen]
     worst = max(trees, key=lambda one: world.risk(one.tree) - one.risk)

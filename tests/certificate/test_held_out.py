@@ -5,9 +5,8 @@ import pytest
 
 import treebound as tb
 from treebound.bounds.risk import binomial_upper
-from treebound.certificate.held_out import draw_apart, learn_apart
-from treebound.data import Sample
-from treebound.data.frames import read_table
+from treebound.data.draws import Draw, learn_without
+from treebound.data.sample import LabelledRows
 from treebound.pruning import BoundPruner
 
 
@@ -20,10 +19,16 @@ def table(seed, rows=400):
     return [[word, number] for word, number in zip(words, numbers.tolist(), strict=True)], y
 
 
-def apart(X, y, weight=None, seed=0, unknown="other"):
-    rows = len(y) if weight is None else int(np.count_nonzero(weight))
-    (fold,) = draw_apart(rows, seed, in_folds=False)
-    return learn_apart(Sample.learn, read_table(X), y, weight, fold, unknown)[:2]
+def drawn(X, y, weight=None, seed=0):
+    """Which rows of positive weight are calibration rows."""
+    rows = LabelledRows.of(X, y, weight)
+    return Draw(seed).keyed(rows.learn()).calibration_rows(rows.n_rows).mask(rows.n_rows)
+
+
+def apart(X, y, weight=None, seed=0, inside=None):
+    """The training rows, and the calibration rows."""
+    inside = drawn(X, y, weight, seed) if inside is None else inside
+    return learn_without(LabelledRows.of(X, y, weight), inside, "other")[:2]
 
 
 @pytest.mark.parametrize(
@@ -44,15 +49,16 @@ def test_one_row_cannot_be_parted(kind):
         tb.BoundTreeClassifier(certify=kind).fit([[1.0]], [0])
 
 
-def test_which_rows_depends_on_seed_and_number_alone():
+def test_which_rows_depends_on_seed_summary_and_number_alone():
     X, y = np.arange(500.0)[:, None], np.arange(500) % 3
-    chosen = apart(X, y)[1].X.values[0].tolist()
+    chosen = drawn(X, y)
     shuffled = np.random.default_rng(1).permutation(y)
-    assert apart(X, shuffled)[1].X.values[0].tolist() == chosen
-    assert apart(X**2, y)[1].X.values[0].tolist() == [x**2 for x in chosen]
-    assert apart(X, y, seed=1)[1].X.values[0].tolist() != chosen
+    assert (drawn(X, shuffled) == chosen).all()
+    assert (drawn(X[::-1], y) == chosen).all()
+    for other in (drawn(X**2, y), drawn(X, np.minimum(y, 1)), drawn(X, y, seed=1)):
+        assert (other != chosen).any()
     # Every share of classes can come about: rows are not dealt out by class.
-    shares = {int((apart(X, y, seed=seed)[1].y == 0).sum()) for seed in range(20)}
+    shares = {int((y[drawn(X, y, seed=seed)] == 0).sum()) for seed in range(20)}
     assert len(shares) > 5
 
 
@@ -66,30 +72,35 @@ def test_rows_of_weight_zero_are_in_neither_part():
 
 def test_columns_are_learned_without_the_rows_set_aside():
     X, y = table(0)
-    rest, aside = apart(X, y)
+    inside = drawn(X, y)
+    rest, aside = apart(X, y, inside=inside)
     known = set(rest.columns[0].categories)
     assert known < {row[0] for row in X}
     assert (aside.X.values[0] == -2).any()
     chosen = np.array(X, dtype=object)
     for word in {row[0] for row in X} - known:  # what only they have may be anything
         chosen[chosen[:, 0] == word, 0] = "other"
-    again = apart(chosen.tolist(), y)[0]
+    again = apart(chosen.tolist(), y, inside=inside)[0]
     assert again.columns == rest.columns
     assert [a.tolist() for a in again.X.values] == [b.tolist() for b in rest.X.values]
 
 
 def test_a_missing_value_set_aside_is_not_known_to_the_columns():
     X, y = np.arange(500.0)[:, None], np.arange(500) % 2
-    X[int(apart(X, y)[1].X.values[0][0])] = np.nan
-    rest, aside = apart(X, y)
+    inside = drawn(X, y)
+    X[inside.argmax()] = np.nan
+    rest, aside = apart(X, y, inside=inside)
     assert not rest.columns[0].missing
     assert aside.columns[0].missing
 
 
 def test_a_class_that_only_rows_set_aside_have_is_kept_and_counts_as_an_error():
     X, y = np.arange(500.0)[:, None], (np.arange(500) > 250).astype(int)
-    row = int(apart(X, y)[1].X.values[0][0])
-    y[row] = 7
+    alone = []  # rows that are drawn if they alone have the class
+    for row in range(20):
+        labels = np.where(np.arange(500) == row, 7, y)
+        alone += [row] * bool(drawn(X, labels)[row])
+    y[alone[0]] = 7
     clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
     assert clf.classes_.tolist() == [0, 1, 7]
     assert clf.tree_.counts[0, 2] == 0
@@ -116,7 +127,7 @@ def test_the_tree_is_that_of_the_other_rows():
 def test_rows_count_as_predict_answers_them(unknown, pruning):
     X, y = table(1)
     clf = tb.BoundTreeClassifier(certify="held-out", unknown=unknown, pruning=pruning).fit(X, y)
-    order = np.random.default_rng(0).permutation(len(y))[:120]
+    order = np.flatnonzero(drawn(X, y))
     aside = [X[row] for row in order]
     assert clf.certificate_.errors == (clf.predict(aside) != y[order]).sum()
     if pruning is None:
@@ -169,7 +180,7 @@ def test_weighted_rows_count_once():
     X = rng.random((600, 2))
     y = (X[:, 0] > rng.random(600)).astype(int)
     clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y, sample_weight=rng.random(600) + 0.5)
-    order = np.random.default_rng(0).permutation(600)[:150]
+    order = np.flatnonzero(drawn(X, y))
     assert clf.certificate_.errors == (clf.predict(X[order]) != y[order]).sum()
     assert "weighted or not" in clf.certificate_.explain()
 

@@ -15,9 +15,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import treebound as tb
 from treebound.bounds.risk import risk_upper
-from treebound.certificate.held_out import draw_apart
 from treebound.certificate.monitor import Monitor
 from treebound.certificate.prior import Prior
+from treebound.data.draws import Draw
 from treebound.estimators.referring import ReferringClassifier
 from treebound.model.guarantees import refer
 from treebound.show.report_data import report_data
@@ -41,7 +41,8 @@ def test_folds_keep_the_tree_of_the_least_limit(cancer):
     X, y = cancer
     clf = tb.BoundTreeClassifier(certify="folds", random_state=3).fit(X, y)
     limits = []
-    for fold in draw_apart(len(y), 3, in_folds=True):
+    for selection in Draw(3).keyed(tb.Sample.learn(X, y)).folds(len(y)):
+        fold = np.flatnonzero(selection.mask(len(y)))
         outside = np.setdiff1d(np.arange(len(y)), fold)
         alone = tb.BoundTreeClassifier().fit(X.iloc[outside], y.iloc[outside])
         errors = int((alone.predict(X.iloc[fold]) != y.iloc[fold]).sum())
@@ -67,7 +68,7 @@ def test_other_steps_after_folds_share_delta_with_the_folds(cancer):
 def test_prior_certifies_the_chosen_tree_and_every_tree_of_the_frontier(cancer, by_prior):
     X, y = cancer
     sample = tb.Sample.learn(X, y)
-    prior = Prior(sample, 0)
+    prior = Prior(sample, Draw(0))
     own = by_prior.certificate_
     assert own.risk == pytest.approx(prior.certify(by_prior.tree_, 0.05).risk, rel=1e-12)
     assert own.kind == "prior"

@@ -14,6 +14,7 @@ from treebound.certificate.referral import (
     refer_by_rows,
 )
 from treebound.data import Column, Matrix, Sample
+from treebound.data.draws import Draw
 from treebound.growing import GrowOptions, grow
 
 RISKS = np.array([0.01, 0.04, 0.12, 0.3, 0.02, 0.5])
@@ -71,7 +72,7 @@ def test_without_enough_rows_every_case_is_referred():
 def test_refer_is_a_label_of_the_prior():
     rng = np.random.default_rng(1)
     sample = draw(rng, 600)
-    prior = Prior(sample, 0)
+    prior = Prior(sample, Draw(0))
     trees = search_trees(prior)
     found = refer_by_prior(trees, 0.12)
     assert found.answers.any()
@@ -104,7 +105,7 @@ def slow_price(prior, found):
 
 
 def test_every_prefix_of_leaves_has_the_price_of_its_tree():
-    prior = Prior(draw(np.random.default_rng(3), 900), 0)
+    prior = Prior(draw(np.random.default_rng(3), 900), Draw(0))
     certified = max(search_trees(prior), key=lambda one: one.leaves)
     tree, proof = certified.tree, certified.proof
     order = _ranked(tree)
@@ -130,7 +131,7 @@ def test_promise_is_wrong_at_most_delta(draws):
         kept = refer_by_rows(tree, tree.counts_on(held)[0], 150, most, delta)
         wrong["rows"] += true_risk(tree, kept.answers) > most
         if seed < draws // 3:
-            prior = Prior(draw(rng, 250), seed)
+            prior = Prior(draw(rng, 250), Draw(seed))
             chosen = refer_by_prior(search_trees(prior, delta, restarts=0), most, delta)
             wrong["prior"] += true_risk(chosen.tree, chosen.answers) > most
     assert 0 < wrong["rows"] <= delta * draws + 3 * np.sqrt(delta * draws)

@@ -243,33 +243,23 @@ class Training:
 
     def _in_memory(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample]:
         """Read the whole table, print what is suspicious, and fit."""
-        from treebound.certificate.row_record import RowRecord
-        from treebound.data import Sample
-        from treebound.estimators.fitting import fit_sample, fit_table
+        from treebound.data.sample import LabelledRows
+        from treebound.estimators.fitting import fit_rows
 
         with progress(f"reading {self.paths[0]}", self.quiet):
             table = read_training(self.paths, self.options, self.target)
             X, row_weights = self.weights.divided(table.table())
-            parameters, labels = self.weights.applied(parameters, table.labels()), table.labels()
-            sample = Sample.learn(
-                X,
-                labels,
-                row_weights,
-                class_weight=parameters.class_weight,
-                ordinal_features=self.options.ordered or None,
-            )
+            labels = table.labels()
+            parameters = self.weights.applied(parameters, labels)
+            rows = LabelledRows.of(X, labels, row_weights)
+            sample = rows.learn(**parameters.of_columns())
         if self.folds is not None and self.folds > sample.n_rows:
             raise invalid("cv", "", f"at most {sample.n_rows}, the number of rows", self.folds)
         self._describe(table, sample)
-        name = table.schema.target
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is suspicious was printed above
-            if parameters.certify in ("held-out", "folds"):  # columns are learned without some rows
-                model = fit_table(parameters, X, labels, row_weights)
-                return replace(model, target=name), parameters, sample
-            rows = RowRecord.of(sample, named=True)
-            model = fit_sample(parameters, sample, rows=rows)
-            return replace(model, target=name, named=True), parameters, sample
+            model = fit_rows(parameters, rows, sample)
+        return replace(model, target=table.schema.target), parameters, sample
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""

@@ -293,6 +293,7 @@ class Model(RowReader):
             free_shrinkage=strength is not None,
             row_counts=row_counts(result.path.first, sample),
             rows=rows,
+            draw=self.draw if sample is None else Draw(0 if self.draw is None else self.draw.salt),
             no_certificate=reason or self.no_certificate * (sample is None),
         )
 

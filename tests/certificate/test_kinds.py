@@ -80,7 +80,8 @@ def test_prior_certifies_the_chosen_tree_and_every_tree_of_the_frontier(cancer, 
 
 
 def test_any_tree_is_certified_by_the_prior_of_the_training_rows(cancer, by_prior):
-    assert by_prior.model_.certify(*cancer, kind="prior").risk == by_prior.certificate_.risk
+    same = by_prior.model_.certify(*cancer, kind="prior")
+    assert same.risk == pytest.approx(by_prior.certificate_.risk, rel=1e-12)
     other = tb.BoundTreeClassifier(max_leaves=4).fit(*cancer)
     limit = other.model_.certify(*cancer, kind="prior")
     assert limit.kind == "prior"
@@ -306,12 +307,12 @@ def test_rows_that_stop_at_an_inner_node_are_referred(unknown):
 def test_label_of_referral_has_the_type_of_the_classes():
     X, y = load_iris(return_X_y=True)
     clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
-    answers = clf.refer(max_risk=0.2).predict(X)
+    answers = clf.refer(max_risk=0.15).predict(X)
     assert answers.dtype == y.dtype
-    assert clf.refer(max_risk=0.2, label=9).predict(X).max() == 9  # the same promise
+    assert clf.refer(max_risk=0.15, label=9).predict(X).max() == 9  # the same promise
     for label in ("refer", 1, True):
         with pytest.raises(ValueError, match="'label' parameter of refer"):
-            clf.refer(max_risk=0.2, label=label)
+            clf.refer(max_risk=0.15, label=label)
 
 
 def test_referral_from_other_rows_and_not_from_rows_of_fit(cancer):
@@ -389,7 +390,7 @@ def test_referral_by_the_prior_needs_no_rows(cancer, by_prior):
 
 def test_a_referring_classifier_is_read_back(cancer, tmp_path):
     X, y = cancer
-    some = tb.BoundTreeClassifier(certify="held-out").fit(X, y).refer(max_risk=0.07)
+    some = tb.BoundTreeClassifier(certify="held-out", random_state=4).fit(X, y).refer(max_risk=0.07)
     some.save(tmp_path / "model.json")
     again = ReferringClassifier.load(tmp_path / "model.json")
     assert str(again.referral_) == str(some.referral_)
@@ -452,7 +453,7 @@ def test_rows_with_new_categories_are_counted_as_they_are_answered():
     X[300:450] = "new"
     certificate = tb.certify(clf, X, y, kind="prior")
     prior = clf.model_.prior(clf.model_.read_sample(X, y, whole=True))
-    order = np.random.default_rng(0).permutation(600)[120:]
+    order = np.flatnonzero(~Draw(0).keyed(prior.sample).prior_rows(600, 0.2))
     assert certificate.m == len(prior.b.y) == 480
     assert certificate.errors == (clf.predict(X)[order] != y[order]).sum()
 

@@ -130,7 +130,7 @@ def test_flipping_answers_by_the_test_error_would_fail_and_gives_no_certificate(
         X = X + rng.random(X.shape)  # many leaves
         y = rng.integers(2, size=200)
         clf = tb.BoundTreeClassifier(pruning=None, certify="held-out", delta=DELTA).fit(X, y)
-        apart = clf.edit(X, y)._rows.aside
+        apart = clf.edit(X, y)._rows.calibration
         test = (apart.X.dense, clf.classes_[apart.y])
         editor = clf.edit(X, y, test=test)
         for leaf in editor.tree.leaves.tolist():
@@ -210,7 +210,7 @@ def test_held_out_rows_count_once_and_only_unseen(fitted) -> None:
     editor.answer(leaf, 1 - int(editor.tree.label[leaf]))
     done = editor.done()
     assert done.certificate_.kind == "held-out"
-    rows = editor._rows.aside
+    rows = editor._rows.calibration
     wrong = (done.predict(rows.X.dense) != done.classes_[rows.y]).sum()
     assert (done.certificate_.errors, done.certificate_.m) == (wrong, rows.n_rows)
     assert "before the edits ended" in done.certificate_.explain()
@@ -261,7 +261,11 @@ def test_folds_certify_no_edit(fitted) -> None:
     assert "folds" in editor.done().certificate_reason_
 
 
-def test_held_out_rows_need_a_seed(fitted) -> None:
-    clf, X, y = fitted(certify="held-out", random_state=None)
-    with pytest.raises(ValueError, match="random_state=None"):
-        clf.edit(X, y)
+@pytest.mark.parametrize("certify", ["held-out", "folds", "prior"])
+def test_rows_are_drawn_again_without_a_seed(fitted, certify) -> None:
+    clf, X, y = fitted(certify=certify, random_state=None)
+    assert clf.edit(X, y).tree is clf.tree_
+    loaded = loads(dumps(clf.model_))
+    assert loaded.draw == clf.model_.draw
+    editor = Editor(loaded, X, y)
+    assert (editor.figures.certificate is None) == (certify != "prior")

@@ -141,7 +141,10 @@ _IN_OPTIONS = (
     (r"call the column nominal, or list the text under 'missing' in the schema",
      r"name the column with --nominal, or the text with --missing"),
     (r"\bkind='([\w-]+)'", r"--kind \1"),
-    (r"give the X, y and sample_weight of fit", r"give the table of fit, and its --weight-column"),
+    (
+        r"give the X, y, sample_weight and groups of fit",
+        r"give the table of fit, and its --weight-column",
+    ),
 )  # fmt: skip
 
 

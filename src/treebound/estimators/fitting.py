@@ -140,9 +140,12 @@ def _fit_calibrated(
 
 
 def validates_on_calibration(parameters: FitParameters, size: tuple[int, int]) -> bool:
-    """Return True if the calibration rows of a large table choose the weight of the pruner too."""
+    """Return True if the calibration rows of a large table choose the weight of the pruner too.
+
+    Only of a bound pruner, whose candidates share delta.
+    """
     pruner, _ = parameters.checked()
-    return isinstance(pruner, BasePruner) and pruner.takes_validation_rows(*size)
+    return isinstance(pruner, BoundPruner) and pruner.takes_validation_rows(*size)
 
 
 def fit_sample(

@@ -34,6 +34,7 @@ from treebound.estimators.fitting import (
     fit_sample,
     fit_table,
     pruned,
+    validates_on_calibration,
     with_choices,
 )
 from treebound.estimators.progress import Watch
@@ -187,9 +188,8 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
         return _fit_joined(parameters, schema, table, watch)
     _refuse_what_needs_a_table(parameters)
     _refuse_what_needs_rows(pruner)
-    certified, validates = parameters.certify == "held-out", False
-    if isinstance(pruner, BasePruner):
-        validates = pruner.takes_validation_rows(*size)
+    certified = parameters.certify == "held-out"
+    validates = validates_on_calibration(parameters, size)
     draw, unknown = Draw.start(parameters.random_state), parameters.unknown
     selection: Tenth | None = None
     if certified or validates:
@@ -201,11 +201,10 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     else:
         unknown = "error"
         if validates:
-            assert isinstance(pruner, BasePruner)
+            assert isinstance(pruner, BoundPruner)
             assert draw.key is not None
-            selected = pruner.select_validation(draw.key)
-            assert isinstance(selected, Tenth)  # others need rows, and were refused
-            draw, selection = replace(draw, validation=selected), selected
+            selection = pruner.select_validation(draw.key)
+            draw = replace(draw, validation=selection)
     engine = table.engine(
         PartReader(schema, selection, unknown),
         make_bins(schema.columns, schema.sample),

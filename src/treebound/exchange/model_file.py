@@ -302,7 +302,7 @@ def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
     return PriorProof.of(tree, document.log_prior, counts_a, counts_b, *arrays)
 
 
-_SELECTIONS: dict[str, type[Any]] = {"slice": Slice, "tenth": Tenth, "stratified": Stratified}
+_SELECTIONS: dict[Any, type[Any]] = {"slice": Slice, "tenth": Tenth, "stratified": Stratified}
 
 
 def _draw_document(draw: Draw) -> doc.DrawDocument:

@@ -15,7 +15,7 @@ import treebound.pruning._dp as _dp
 from treebound._utils.validation import Number, OneOf, Whole, parameter, with_parameters
 from treebound.bounds.risk import binomial_rates
 from treebound.data import Sample
-from treebound.data.draws import Selection, Stratified, as_key
+from treebound.data.draws import Stratified, as_key
 from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.greedy import greedy_on
 from treebound.pruning.optimal import BestBySize
@@ -132,7 +132,7 @@ class ReducedErrorPruner(BasePruner):
     def takes_validation_rows(self, rows: int, columns: int) -> bool:
         return True
 
-    def select_validation(self, key: int) -> Selection:
+    def select_validation(self, key: int) -> Stratified:
         seed = key if self.random_state is None else as_key(self.random_state)
         return Stratified(seed, self.validation_fraction)
 

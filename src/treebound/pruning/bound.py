@@ -23,7 +23,7 @@ from treebound._utils.validation import (
     with_parameters,
 )
 from treebound.data import Sample, landscape_of
-from treebound.data.draws import Selection, Splitter, Tenth, derived, folds
+from treebound.data.draws import Splitter, Tenth, derived, folds
 from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.costs import Costs
 from treebound.pruning.greedy import greedy
@@ -206,7 +206,7 @@ class BoundPruner(BasePruner):
     def takes_validation_rows(self, rows: int, columns: int) -> bool:
         return is_large(rows, columns) and self.validates(rows)
 
-    def select_validation(self, key: int) -> Selection:
+    def select_validation(self, key: int) -> Tenth:
         """Select a tenth of the rows."""
         return Tenth(derived(key, "validation", self.random_state))
 

@@ -173,8 +173,8 @@ class RelationRows:
             )
         if not self._store.keeps:
             return draw
-        draw = draw.keyed(self._summary(of_columns))
-        assert draw.key is not None
+        key = draw.key_of(self._summary(of_columns))
+        draw = replace(draw, key=key)
         table, native = self._numbered(), self._frame.to_native()
         rest, chosen = np.arange(self.n_rows), list[NDArray[np.intp]]()
         if certify:
@@ -187,7 +187,7 @@ class RelationRows:
             rest = rest[~inside]
         size = min(len(rest) // 10, MAX_SELECTED)
         if validate and size:
-            other = Slice(derived(draw.key, "validation"), 0, size)
+            other = Slice(derived(key, "validation"), 0, size)
             draw = replace(draw, validation=other)
             chosen.append(rest[other.mask(len(rest))])
             self._selected["validation"] = self._part(table, native, "IN", chosen[-1])

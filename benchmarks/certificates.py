@@ -58,9 +58,9 @@ THRESHOLDS = ("decimal", "midpoint", "observed")
 # The kinds as parameters; "decimal" is the default, a certificate from training rows.
 KINDS: dict[str, dict[str, Any]] = {
     **{rule: {"thresholds": rule} for rule in THRESHOLDS},
-    "held-out": {"certify": "held-out"},
-    "folds": {"certify": "folds"},
-    "prior": {"certify": "prior"},
+    "held-out": {"certificate": "held-out"},
+    "folds": {"certificate": "folds"},
+    "prior": {"certificate": "prior"},
 }
 SHOWN = {
     "decimal": "training", "observed": "training, compression", "held-out": "held-out",

@@ -180,9 +180,9 @@ def test_any_fitted_tree_is_certified_by_its_rows():
     assert tb.certify(clf.tree_, X, y, kind="training").errors == clf.tree_.errors
     with pytest.raises(ValueError, match="keeps no record of its rows"):
         tb.certify(grown)
-    for unknown in (clf.tree_, grown):
+    for handle_unknown in (clf.tree_, grown):
         with pytest.raises(ValueError, match="no record of"):
-            tb.certify(unknown, X, y)
+            tb.certify(handle_unknown, X, y)
 
 
 def test_errors_are_those_of_the_answers_whatever_the_rows():
@@ -230,14 +230,18 @@ def test_a_certificate_says_what_it_assumes():
     assert "values are missing only" not in words  # every column counts twice
 
 
-@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing", "error"])
-def test_rules_that_no_split_follows_are_a_condition(unknown):
+@pytest.mark.parametrize("handle_unknown", ["other", "majority", "stop", "missing", "error"])
+def test_rules_that_no_split_follows_are_a_condition(handle_unknown):
     X = pd.DataFrame({"s": ["a", "b", "c"] * 40, "x": np.arange(120.0)})
     y = np.where(X["s"] == "a", 1, 0)
-    words = tb.BoundTreeClassifier(unknown=unknown).fit(X, y).certificate_.explain()
-    assert ("no category is new: columns 's' (stated)" in words) == (unknown != "other")
+    words = tb.BoundTreeClassifier(handle_unknown=handle_unknown).fit(X, y).certificate_.explain()
+    assert ("no category is new: columns 's' (stated)" in words) == (handle_unknown != "other")
     declared = X.assign(s=X["s"].astype("category"))
-    words = tb.BoundTreeClassifier(unknown=unknown).fit(declared, y).certificate_.explain()
+    words = (
+        tb.BoundTreeClassifier(handle_unknown=handle_unknown)
+        .fit(declared, y)
+        .certificate_.explain()
+    )
     assert "no category is new" not in words
 
 

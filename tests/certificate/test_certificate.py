@@ -79,7 +79,7 @@ def test_a_limit_of_100_per_cent_is_no_promise():
         assert str(nothing).startswith("Too few examples to promise anything about new ones")
         assert "Any risk up to 100 % is possible." in nothing.explain()
         assert "at most" not in nothing.explain()
-    assert "certify='folds'" in certify(chain(12, 40, 5)).explain()
+    assert "certificate='folds'" in certify(chain(12, 40, 5)).explain()
 
 
 def test_a_useful_limit_is_not_called_otherwise():
@@ -101,7 +101,7 @@ def test_a_tree_of_one_leaf_says_so_first():
 @pytest.mark.parametrize("certify", ["training", "held-out", "folds", "prior"])
 def test_every_kind_of_certificate_names_the_answer_of_one_leaf(certify):
     X, y = np.random.default_rng(0).normal(size=(600, 3)), np.repeat(["good", "bad"], [540, 60])
-    clf = tb.BoundTreeClassifier(certify=certify, max_leaves=1, random_state=0).fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate=certify, max_leaves=1, random_state=0).fit(X, y)
     assert str(clf.certificate_).startswith("The tree has one leaf and always answers 'good' (")
     held_out = tb.certify(clf, X[::7] + 1.0, y[::7], kind="held-out")
     assert str(held_out).startswith("The tree has one leaf and always answers 'good' (")
@@ -113,7 +113,7 @@ def test_a_limit_above_the_error_of_a_constant_answer_says_so_first():
     assert poor.constant_error <= poor.risk < 1
     assert not poor.useful
     assert str(poor).startswith("This promises no more than always answering the most frequent")
-    assert "certify='folds'" in poor.explain()
+    assert "certificate='folds'" in poor.explain()
 
 
 def poor_share(leaves, m, errors):
@@ -125,7 +125,7 @@ def every_kind():
     yield tb.BoundTreeClassifier().fit(X, y).certificate_
     yield tb.BoundTreeClassifier(thresholds="observed").fit(X, y).certificate_
     for kind in ("held-out", "folds", "prior"):
-        yield tb.BoundTreeClassifier(certify=kind).fit(X, y).certificate_
+        yield tb.BoundTreeClassifier(certificate=kind).fit(X, y).certificate_
 
 
 def test_every_kind_says_what_it_is_and_that_classes_are_as_found():
@@ -142,7 +142,7 @@ def test_every_kind_says_what_it_is_and_that_classes_are_as_found():
 
 
 @pytest.mark.parametrize(
-    ("column", "unknown", "said"),
+    ("column", "handle_unknown", "said"),
     [
         (Column("c", "nominal", tuple("abc")), "other", False),
         (Column("c", "nominal", tuple("abc")), "majority", True),
@@ -151,8 +151,8 @@ def test_every_kind_says_what_it_is_and_that_classes_are_as_found():
         (Column("c"), "majority", False),
     ],
 )
-def test_new_categories_are_covered_or_the_assumption_is_stated(column, unknown, said):
-    found = certify_tree(chain(3, 500, 9, columns=(*REAL, column)), unknown=unknown)
+def test_new_categories_are_covered_or_the_assumption_is_stated(column, handle_unknown, said):
+    found = certify_tree(chain(3, 500, 9, columns=(*REAL, column)), handle_unknown=handle_unknown)
     assert any("no category is new: columns 'c'" in one.text for one in found.assumptions) == said
 
 

@@ -46,7 +46,7 @@ def test_a_tenth_but_150_at_least_and_30_per_cent_at_most(rows, size):
 @pytest.mark.parametrize("kind", ["held-out", "folds"])
 def test_one_row_cannot_be_parted(kind):
     with pytest.raises(ValueError, match="needs at least 2 rows to set some aside"):
-        tb.BoundTreeClassifier(certify=kind).fit([[1.0]], [0])
+        tb.BoundTreeClassifier(certificate=kind).fit([[1.0]], [0])
 
 
 def test_which_rows_depends_on_seed_summary_and_number_alone():
@@ -105,7 +105,7 @@ def test_a_class_that_only_rows_set_aside_have_is_kept_and_counts_as_an_error():
     assert clf.classes_.tolist() == [0, 1, 7]
     assert clf.tree_.counts[0, 2] == 0
     assert clf.certificate_.errors >= 1
-    balanced = tb.BoundTreeClassifier(certify="held-out", class_weight="balanced").fit(X, y)
+    balanced = tb.BoundTreeClassifier(certificate="held-out", class_weight="balanced").fit(X, y)
     assert np.isfinite(balanced.tree_.counts).all()
 
 
@@ -113,7 +113,7 @@ def test_the_tree_is_that_of_the_other_rows():
     rng = np.random.default_rng(0)
     X = rng.random((600, 3))
     y = (X[:, 0] > rng.random(600)).astype(int)
-    clf = tb.BoundTreeClassifier(certify="held-out", random_state=3).fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out", random_state=3).fit(X, y)
     rest, aside = apart(X, y, seed=3)
     alone = tb.BoundTreeClassifier().fit(rest.X.dense, rest.y)
     assert clf.to_text() == alone.to_text()
@@ -122,9 +122,9 @@ def test_the_tree_is_that_of_the_other_rows():
     assert clf.certificate_.kind == "held-out"
 
 
-@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing"])
+@pytest.mark.parametrize("handle_unknown", ["other", "majority", "stop", "missing"])
 @pytest.mark.parametrize("pruning", ["mdl", None])
-def test_rows_count_as_predict_answers_them(unknown, pruning):
+def test_rows_count_as_predict_answers_them(handle_unknown, pruning):
     X, y = table(1)
     clf = tb.BoundTreeClassifier(certify="held-out", unknown=unknown, pruning=pruning).fit(X, y)
     order = np.flatnonzero(drawn(X, y))
@@ -144,13 +144,13 @@ def test_rows_count_as_predict_answers_them(unknown, pruning):
 
 def test_a_category_that_predict_refuses_does_not_stop_the_fit():
     X, y = table(2)
-    clf = tb.BoundTreeClassifier(certify="held-out", unknown="error").fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out", handle_unknown="error").fit(X, y)
     assert clf.certificate_.m == 120
 
 
 def test_other_steps_say_that_they_share_delta():
     X, y = table(3)
-    clf = tb.BoundTreeClassifier(certify="held-out", pruning="mdl").fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out", pruning="mdl").fit(X, y)
     steps = f"one of {len(clf.pruning_path_)} steps of the pruning path, which share delta"
     assert steps not in clf.certificate_.explain()
     assert steps in clf.prune_to(step=0).certificate_.explain()
@@ -194,7 +194,7 @@ def noise(seed, rows=1200, columns=3):
 def test_rows_that_chose_the_weight_of_a_large_table_certify_it_with_a_part_of_delta(monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 3000)
     X, y = noise(0)
-    clf = tb.BoundTreeClassifier(certify="held-out", delta=0.1).fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out", delta=0.1).fit(X, y)
     choice, held_out = clf.pruning_result_.choice, clf.model_.held_out
     assert choice.reason == "left-out"
     assert held_out.m + clf.grown_tree_.rows[0] == len(y)
@@ -208,9 +208,11 @@ def test_rows_that_chose_the_weight_of_a_large_table_certify_it_with_a_part_of_d
     assert again.held_out.choices == len(choice.weights)
     assert again.certificate.risk == certificate.risk
     groups = np.arange(len(y)) // 3
-    grouped = tb.BoundTreeClassifier(certify="held-out").fit(X, y, groups=groups).model_.held_out
+    grouped = (
+        tb.BoundTreeClassifier(certificate="held-out").fit(X, y, groups=groups).model_.held_out
+    )
     assert 20 < grouped.m < 80  # one row of each group in a tenth of 400
-    few = tb.BoundTreeClassifier(certify="held-out").fit(X[:900], y[:900])
+    few = tb.BoundTreeClassifier(certificate="held-out").fit(X[:900], y[:900])
     assert few.model_.held_out.choices == 1
 
 

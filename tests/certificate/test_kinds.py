@@ -31,7 +31,7 @@ def cancer():
 
 @pytest.fixture(scope="module")
 def by_prior(cancer):
-    return tb.BoundTreeClassifier(certify="prior").fit(*cancer)
+    return tb.BoundTreeClassifier(certificate="prior").fit(*cancer)
 
 
 # -- folds -------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ def by_prior(cancer):
 
 def test_folds_keep_the_tree_of_the_least_limit(cancer):
     X, y = cancer
-    clf = tb.BoundTreeClassifier(certify="folds", random_state=3).fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="folds", random_state=3).fit(X, y)
     limits = []
     for selection in Draw(3).keyed(tb.Sample.learn(X, y)).folds(len(y)):
         fold = np.flatnonzero(selection.mask(len(y)))
@@ -54,7 +54,7 @@ def test_folds_keep_the_tree_of_the_least_limit(cancer):
 
 
 def test_other_steps_after_folds_share_delta_with_the_folds(cancer):
-    clf = tb.BoundTreeClassifier(certify="folds").fit(*cancer)
+    clf = tb.BoundTreeClassifier(certificate="folds").fit(*cancer)
     path = clf.pruning_path_
     moved = clf.prune_to(step=0)
     level = log(0.05 / (4 * path.n_considered))
@@ -99,24 +99,26 @@ def test_frontier_has_no_tree_that_another_beats(by_prior):
 
 
 def test_target_risk_is_met_by_the_most_accurate_tree(cancer, by_prior):
-    clf = tb.BoundTreeClassifier(certify="prior", target_risk=0.155).fit(*cancer)
+    clf = tb.BoundTreeClassifier(certificate="prior", target_risk=0.155).fit(*cancer)
     assert clf.certificate_.risk <= 0.155
     met = [one.training_error for one in by_prior.frontier_ if one.risk <= 0.155]
     assert clf.model_.proof.training_error == min(met)
     with pytest.raises(
         ValueError, match=r"certified at 1 % or below; the least limit is 1\d\.\d %"
     ):
-        tb.BoundTreeClassifier(certify="prior", target_risk=0.01).fit(*cancer)
-    with pytest.raises(ValueError, match=r"'target_risk' parameter .* None unless certify='prior'"):
+        tb.BoundTreeClassifier(certificate="prior", target_risk=0.01).fit(*cancer)
+    with pytest.raises(
+        ValueError, match=r"'target_risk' parameter .* None unless certificate='prior'"
+    ):
         tb.BoundTreeClassifier(target_risk=0.2).fit(*cancer)
 
 
 def test_prior_keeps_to_the_limits_of_the_tree(cancer):
-    small = tb.BoundTreeClassifier(certify="prior", max_leaves=2).fit(*cancer)
+    small = tb.BoundTreeClassifier(certificate="prior", max_leaves=2).fit(*cancer)
     assert small.n_leaves_ <= 2
-    flat = tb.BoundTreeClassifier(certify="prior", max_depth=1).fit(*cancer)
+    flat = tb.BoundTreeClassifier(certificate="prior", max_depth=1).fit(*cancer)
     assert flat.depth_ <= 1
-    half = tb.BoundTreeClassifier(certify="prior", thresholds="observed").fit(*cancer)
+    half = tb.BoundTreeClassifier(certificate="prior", thresholds="observed").fit(*cancer)
     for node in np.flatnonzero(~half.tree_.is_leaf):
         name = half.columns_[half.tree_.feature[node]].name
         assert half.tree_.threshold[node] in cancer[0][name].to_numpy()
@@ -127,13 +129,13 @@ def test_prior_has_no_condition_on_new_categories_and_first_missing_values(cance
     assert "missing only in columns" not in text
     assert "no category is new" not in text
     X = cancer[0].assign(kind=np.where(np.arange(569) % 2, "a", "b"))
-    told = tb.BoundTreeClassifier(certify="prior", unknown="majority").fit(X, cancer[1])
+    told = tb.BoundTreeClassifier(certificate="prior", handle_unknown="majority").fit(X, cancer[1])
     assert "no category is new: columns 'kind'" in told.certificate_.explain()
 
 
 def test_prior_refuses_a_pruner_that_it_would_not_ask(cancer):
     with pytest.raises(ValueError, match="'pruning' parameter of BoundTreeClassifier"):
-        tb.BoundTreeClassifier(certify="prior", pruning="mdl").fit(*cancer)
+        tb.BoundTreeClassifier(certificate="prior", pruning="mdl").fit(*cancer)
 
 
 def test_frontier_is_drawn(by_prior):
@@ -157,7 +159,7 @@ def test_frontier_is_drawn(by_prior):
 def test_weighted_trees_are_certified_by_rows(kind, cancer):
     X, y = cancer
     weight = np.random.default_rng(0).random(len(y)) + 0.1
-    clf = tb.BoundTreeClassifier(certify=kind, class_weight="balanced").fit(X, y, weight)
+    clf = tb.BoundTreeClassifier(certificate=kind, class_weight="balanced").fit(X, y, weight)
     own = clf.certificate_
     assert 0.0 < own.risk < 0.5
     if kind == "training":
@@ -176,7 +178,7 @@ def test_weighted_trees_are_certified_by_rows(kind, cancer):
 @pytest.mark.parametrize("weight", [None, "balanced"])
 @pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
 def test_a_model_file_keeps_the_certificate(kind, weight, cancer, tmp_path):
-    clf = tb.BoundTreeClassifier(certify=kind, class_weight=weight).fit(*cancer)
+    clf = tb.BoundTreeClassifier(certificate=kind, class_weight=weight).fit(*cancer)
     clf.save(tmp_path / "model.json")
     again = tb.BoundTreeClassifier.load(tmp_path / "model.json")
     assert again.certificate_ == clf.certificate_
@@ -198,7 +200,7 @@ def test_a_model_file_keeps_the_certificate(kind, weight, cancer, tmp_path):
     ],
 )
 def test_a_false_proof_in_a_model_file_is_refused(kind, change, cancer, tmp_path):
-    clf = tb.BoundTreeClassifier(certify=kind, class_weight="balanced").fit(*cancer)
+    clf = tb.BoundTreeClassifier(certificate=kind, class_weight="balanced").fit(*cancer)
     clf.save(tmp_path / "model.json")
     document = json.loads((tmp_path / "model.json").read_text())
     change(document)
@@ -212,7 +214,7 @@ def test_a_false_proof_in_a_model_file_is_refused(kind, change, cancer, tmp_path
 
 @pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
 def test_every_kind_has_limits_by_class(kind, cancer):
-    clf = tb.BoundTreeClassifier(certify=kind).fit(*cancer)
+    clf = tb.BoundTreeClassifier(certificate=kind).fit(*cancer)
     limits = clf.certificate_.by_class
     assert [one.label for one in limits] == ["benign", "malignant"]
     assert sum(one.errors for one in limits) == clf.certificate_.errors
@@ -231,7 +233,7 @@ def test_every_kind_has_limits_by_class(kind, cancer):
 
 
 def test_certificate_gives_a_monitor_with_the_limits_of_its_classes(cancer):
-    clf = tb.BoundTreeClassifier(certify="folds").fit(*cancer)
+    clf = tb.BoundTreeClassifier(certificate="folds").fit(*cancer)
     monitor = clf.certificate_.monitor(alpha=0.03)
     limits = [clf.certificate_.risk, *(one.risk for one in clf.certificate_.by_class)]
     assert [stream.limit for stream in monitor.streams] == limits
@@ -246,7 +248,7 @@ def test_certificate_gives_a_monitor_with_the_limits_of_its_classes(cancer):
 
 def test_referral_answers_as_the_classifier_or_refers(cancer):
     X, y = cancer
-    clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
     some = clf.refer(max_risk=0.07)
     answers, own = some.predict(X), clf.predict(X)
     referred = answers == "refer"
@@ -270,7 +272,7 @@ def test_referral_answers_as_the_classifier_or_refers(cancer):
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_referral_in_c_answers_as_predict(cancer, tmp_path):
     X, y = cancer
-    some = tb.BoundTreeClassifier(certify="held-out").fit(X, y).refer(max_risk=0.07)
+    some = tb.BoundTreeClassifier(certificate="held-out").fit(X, y).refer(max_risk=0.07)
     code = some.to_c()
     fields = re.findall(r"double (\w+); /\* '(.*)', real", code)
     scan = " && ".join(f'scanf("%lf", &row.{field}) == 1' for field, _ in fields)
@@ -293,15 +295,15 @@ def test_referral_in_c_answers_as_predict(cancer, tmp_path):
     np.testing.assert_array_equal(ran.stdout.split(), some.predict(X))
 
 
-@pytest.mark.parametrize("unknown", ["stop", "other"])
-def test_rows_that_stop_at_an_inner_node_are_referred(unknown):
+@pytest.mark.parametrize("handle_unknown", ["stop", "other"])
+def test_rows_that_stop_at_an_inner_node_are_referred(handle_unknown):
     rng = np.random.default_rng(0)
     X = np.array(["a", "b", "c"], dtype=object)[rng.integers(0, 3, 900)][:, None]
     y = np.where((X[:, 0] == "a") ^ (rng.random(900) < 0.05), "yes", "no")
-    clf = tb.BoundTreeClassifier(certify="held-out", unknown=unknown).fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out", handle_unknown=handle_unknown).fit(X, y)
     some = clf.refer(max_risk=0.2)
     assert some.predict([["a"], ["b"]]).tolist() == ["yes", "no"]
-    assert some.predict([["new"]]) == ("refer" if unknown == "stop" else "no")
+    assert some.predict([["new"]]) == ("refer" if handle_unknown == "stop" else "no")
 
 
 def test_label_of_referral_has_the_type_of_the_classes():
@@ -330,18 +332,20 @@ def test_referral_from_other_rows_and_not_from_rows_of_fit(cancer):
 
 
 def test_several_promises_share_delta(cancer):
-    clf = tb.BoundTreeClassifier(certify="held-out").fit(*cancer)
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(*cancer)
     few, many = clf.refer(max_risk=[0.05, 0.15])
     assert (few.referral_.delta, many.referral_.delta) == (0.025, 0.025)
     alone = (
-        tb.BoundTreeClassifier(certify="held-out").fit(*cancer).refer(max_risk=0.15, delta=0.025)
+        tb.BoundTreeClassifier(certificate="held-out")
+        .fit(*cancer)
+        .refer(max_risk=0.15, delta=0.025)
     )
     np.testing.assert_array_equal(many.referral_.answers, alone.referral_.answers)
     assert clf.refer(max_risk=0.15).referral_.delta == 0.025  # made before
 
 
 def test_a_promise_after_looking_has_what_is_left_of_delta(cancer, tmp_path):
-    clf = tb.BoundTreeClassifier(certify="held-out").fit(*cancer)
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(*cancer)
     assert clf.refer(max_risk=0.05, delta=0.02).referral_.delta == 0.02
     with pytest.raises(ValueError, match=r"0\.03 of delta is left"):
         clf.refer(max_risk=0.1, delta=0.04)
@@ -449,7 +453,7 @@ def test_rows_with_new_categories_are_counted_as_they_are_answered():
     rng = np.random.default_rng(0)
     X = np.array(["a", "b", "c"], dtype=object)[rng.integers(0, 3, 600)][:, None]
     y = np.where(X[:, 0] == "a", 1, rng.integers(0, 2, 600))
-    clf = tb.BoundTreeClassifier(unknown="majority").fit(X[:300], y[:300])
+    clf = tb.BoundTreeClassifier(handle_unknown="majority").fit(X[:300], y[:300])
     X[300:450] = "new"
     certificate = tb.certify(clf, X, y, kind="prior")
     prior = clf.model_.prior(clf.model_.read_sample(X, y, whole=True))
@@ -461,7 +465,7 @@ def test_rows_with_new_categories_are_counted_as_they_are_answered():
 @pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
 def test_leaves_are_watched_without_labels(kind, cancer):
     X, y = cancer
-    clf = tb.BoundTreeClassifier(certify=kind).fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate=kind).fit(X, y)
     monitor = clf.monitor_leaves(alpha=0.05)
     assert monitor.leaves == clf.tree_.leaves.tolist()
     order = np.random.default_rng(0).permutation(len(y))  # the table is not in random order
@@ -482,7 +486,7 @@ def test_leaves_are_watched_without_labels(kind, cancer):
 def test_exports_refer_as_predict_does(cancer):
     X, y = cancer
     X = X.rename(columns=lambda name: name.replace(" ", "_"))
-    some = tb.BoundTreeClassifier(certify="held-out").fit(X, y).refer(max_risk=0.07)
+    some = tb.BoundTreeClassifier(certificate="held-out").fit(X, y).refer(max_risk=0.07)
     answers, code = some.predict(X), {}
     exec(some.to_python(), code)
     assert [code["predict"](row) for row in X.to_dict("records")] == answers.tolist()

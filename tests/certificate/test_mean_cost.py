@@ -64,7 +64,7 @@ def test_costs_out_of_range_are_refused():
 
 def test_costs_of_a_classifier_are_certified_from_held_out_rows():
     X, y = load_breast_cancer(return_X_y=True)
-    clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
     own = clf.certify_cost(costs={0: 5.0})
     counts = clf.model_.held_out.counts
     assert own.m == clf.certificate_.m
@@ -88,7 +88,7 @@ def test_costs_of_a_classifier_are_certified_from_held_out_rows():
 
 def test_of_a_prior_every_tree_has_its_share_of_delta():
     X, y = load_breast_cancer(return_X_y=True)
-    clf = tb.BoundTreeClassifier(certify="prior").fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="prior").fit(X, y)
     found, proof = clf.certify_cost(costs={0: 5.0, 1: 2.0}), clf.model_.proof
     assert found.m == proof.m
     assert found.mean == pytest.approx((5 * proof.errors[0] + 2 * proof.errors[1]) / proof.m)
@@ -99,7 +99,7 @@ def test_of_a_prior_every_tree_has_its_share_of_delta():
 
 def test_of_folds_each_has_its_share_of_delta():
     X, y = load_breast_cancer(return_X_y=True)
-    clf = tb.BoundTreeClassifier(certify="folds").fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="folds").fit(X, y)
     four, one = clf.certify_cost(costs={0: 5.0}), clf.certify_cost(costs={0: 5.0}, delta=0.2)
     assert (four.delta, one.delta) == (0.05, 0.2)
     assert four.cost > one.cost > four.mean

@@ -73,7 +73,7 @@ def test_few_rows_are_not_checked(fitted):
 def test_rows_that_fit_or_prune_used_otherwise_are_known_too(rows):
     X, y = table(1200)
     if rows == "held out by fit":
-        clf = tb.BoundTreeClassifier(certify="held-out").fit(X[:900], y[:900])
+        clf = tb.BoundTreeClassifier(certificate="held-out").fit(X[:900], y[:900])
     elif rows == "of a fraction":
         pruner = ReducedErrorPruner(validation_fraction=0.3)
         clf = tb.BoundTreeClassifier(pruning=pruner).fit(X[:900], y[:900])

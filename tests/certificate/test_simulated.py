@@ -23,9 +23,9 @@ COSTS = {"b": 5.0, "c": 2.0}  # of missing a class; 1 for the others
 KINDS = {
     "training": {},
     "compression": {"thresholds": "observed"},
-    "held-out": {"certify": "held-out"},
-    "folds": {"certify": "folds"},
-    "prior": {"certify": "prior"},
+    "held-out": {"certificate": "held-out"},
+    "folds": {"certificate": "folds"},
+    "prior": {"certificate": "prior"},
 }
 WEIGHTED = {
     f"{kind}, weighted": {**options, "class_weight": "balanced"} for kind, options in KINDS.items()

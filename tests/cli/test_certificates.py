@@ -1,4 +1,4 @@
-"""fit --certify and --refer, and monitor."""
+"""fit --certificate and --refer, and monitor."""
 
 import json
 
@@ -33,9 +33,9 @@ def files(rows, tmp_path):
 @pytest.mark.parametrize("kind", ["held-out", "folds", "prior"])
 def test_fit_has_the_kinds_of_the_library(kind, files, rows, capsys):
     train, _, model = files
-    code, _, err = run(capsys, "fit", train, "--target", "y", "--certify", kind, "-o", model)
+    code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", kind, "-o", model)
     assert code == 0
-    own = tb.BoundTreeClassifier(certify=kind).fit(rows[["a", "b"]][:1000], rows.y[:1000])
+    own = tb.BoundTreeClassifier(certificate=kind).fit(rows[["a", "b"]][:1000], rows.y[:1000])
     assert str(own.certificate_) in err
     again = tb.BoundTreeClassifier.load(model)
     assert again.certificate_.risk == own.certificate_.risk
@@ -46,7 +46,7 @@ def test_target_risk_is_an_option(files, capsys):
     train, _, model = files
     line = refused(capsys, "fit", train, "--target", "y", "-o", model, "--target-risk", "0.3")
     assert "--target-risk must be None unless" in line
-    code, _, _ = run(capsys, "fit", train, "--target", "y", "-o", model, "--certify", "prior",
+    code, _, _ = run(capsys, "fit", train, "--target", "y", "-o", model, "--certificate", "prior",
                      "--target-risk", "0.3")  # fmt: skip
     assert code == 0
     assert tb.BoundTreeClassifier.load(model).certificate_.risk <= 0.3
@@ -54,8 +54,8 @@ def test_target_risk_is_an_option(files, capsys):
 
 def test_refer_writes_a_model_that_refers(files, capsys):
     train, test, model = files
-    code, _, err = run(capsys, "fit", train, "--target", "y", "--certify", "held-out", "--refer",
-                       "0.1", "-o", model)  # fmt: skip
+    code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", "held-out",
+                       "--refer", "0.1", "-o", model)  # fmt: skip
     assert code == 0
     assert "at most 10 % of the answered new cases are misclassified" in err
     code, out, _ = run(capsys, "predict", model, test)
@@ -80,7 +80,7 @@ def test_refer_writes_a_model_that_refers(files, capsys):
 
 def test_certify_bounds_the_mean_cost(files, capsys):
     train, test, model = files
-    run(capsys, "fit", train, "--target", "y", "--certify", "folds", "-o", model)
+    run(capsys, "fit", train, "--target", "y", "--certificate", "folds", "-o", model)
     clf = tb.BoundTreeClassifier.load(model)
     code, out, _ = run(capsys, "certify", model, "--costs", "ill=4")
     assert (code, out.strip()) == (0, str(clf.certify_cost(costs={"ill": 4.0})))
@@ -92,29 +92,30 @@ def test_certify_bounds_the_mean_cost(files, capsys):
 @pytest.mark.parametrize("kind", ["held-out", "folds", "prior"])
 def test_trees_grown_with_costs_and_weights_have_every_kind(kind, files, rows, capsys):
     train, _, model = files
-    code, _, err = run(capsys, "fit", train, "--target", "y", "--certify", kind, "--costs",
+    code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", kind, "--costs",
                        "ill=6", "-o", model, "--force")  # fmt: skip
     assert code == 0
     X, y = rows[["a", "b"]][:1000], rows.y[:1000]
     pruner = BoundPruner(costs={"ill": 6.0})
-    own = tb.BoundTreeClassifier(certify=kind, pruning=pruner).fit(X, y)
+    own = tb.BoundTreeClassifier(certificate=kind, pruning=pruner).fit(X, y)
     assert str(own.certificate_) in err
     assert err.splitlines()[-1] == str(own.certify_cost(costs={"ill": 6.0}))
-    plain = tb.BoundTreeClassifier(certify=kind).fit(X, y)
+    plain = tb.BoundTreeClassifier(certificate=kind).fit(X, y)
     assert (own.predict(X) == "ill").sum() > (plain.predict(X) == "ill").sum()
     weights = np.where(y == "ill", 3.0, 1.0)
     rows[:1000].assign(w=weights).to_csv(train, index=False)
-    code, _, err = run(capsys, "fit", train, "--target", "y", "--certify", kind, "--class-weight",
-                       "ill=2", "--weight-column", "w", "-o", model, "--force")  # fmt: skip
-    own = tb.BoundTreeClassifier(certify=kind, class_weight={"ill": 2.0, "well": 1.0})
+    code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", kind,
+                       "--class-weight", "ill=2", "--weight-column", "w", "-o", model,
+                       "--force")  # fmt: skip
+    own = tb.BoundTreeClassifier(certificate=kind, class_weight={"ill": 2.0, "well": 1.0})
     assert str(own.fit(X, y, sample_weight=weights).certificate_) in err
     assert tb.BoundTreeClassifier.load(model).to_text() == own.to_text()
 
 
 def test_several_risks_of_referral_have_a_file_each(files, capsys):
     train, _, model = files
-    code, _, err = run(capsys, "fit", train, "--target", "y", "--certify", "held-out", "--refer",
-                       "0.1", "--refer", "0.2", "-o", model)  # fmt: skip
+    code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", "held-out",
+                       "--refer", "0.1", "--refer", "0.2", "-o", model)  # fmt: skip
     assert code == 0
     for risk in (0.1, 0.2):
         referral = ReferringClassifier.load(model.with_stem(f"model-{risk:g}")).referral_
@@ -122,7 +123,7 @@ def test_several_risks_of_referral_have_a_file_each(files, capsys):
         assert str(referral) in err
     assert not model.exists()
     model.with_stem("model-0.3").write_text("mine")
-    assert "model-0.3.json" in refused(capsys, "fit", train, "--target", "y", "--certify",
+    assert "model-0.3.json" in refused(capsys, "fit", train, "--target", "y", "--certificate",
                                        "held-out", "--refer", "0.1", "--refer", "0.3", "-o",
                                        model)  # fmt: skip
 
@@ -136,7 +137,7 @@ def refused_by(function, *args):
 @pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
 def test_monitor_watches_the_leaves_without_labels(kind, files, rows, capsys, tmp_path):
     train, test, model = files
-    run(capsys, "fit", train, "--target", "y", "--certify", kind, "-o", model)
+    run(capsys, "fit", train, "--target", "y", "--certificate", kind, "-o", model)
     rows[1000:].drop(columns="y").to_csv(test, index=False)
     state, picture = tmp_path / "state.json", tmp_path / "evidence.svg"
     code, out, _ = run(capsys, "monitor", model, test, "--no-labels", "--state", state)
@@ -156,7 +157,7 @@ def test_monitor_is_silent_while_the_promise_is_kept_and_exits_with_3_on_alarm(
     files, rows, capsys, tmp_path
 ):
     train, test, model = files
-    run(capsys, "fit", train, "--target", "y", "--certify", "folds", "-o", model)
+    run(capsys, "fit", train, "--target", "y", "--certificate", "folds", "-o", model)
     state, picture = tmp_path / "state.json", tmp_path / "evidence.png"
     code, out, _ = run(capsys, "monitor", model, test, "--state", state)
     assert code == 0
@@ -179,7 +180,7 @@ def test_monitor_is_silent_while_the_promise_is_kept_and_exits_with_3_on_alarm(
 
 def test_evaluate_and_certify_give_limits_by_class(files, capsys):
     train, test, model = files
-    run(capsys, "fit", train, "--target", "y", "--certify", "folds", "-o", model)
+    run(capsys, "fit", train, "--target", "y", "--certificate", "folds", "-o", model)
     own = tb.BoundTreeClassifier.load(model).certificate_
     _, out, _ = run(capsys, "certify", model)
     assert out.strip() == own.explain()

@@ -97,7 +97,7 @@ def test_a_table_without_rows_gives_an_empty_answer(model, table, capsys):
 
 def test_an_error_in_a_late_chunk_leaves_no_output(table, tmp_path, capsys):
     path, out = tmp_path / "strict.json", tmp_path / "out.csv"
-    run(capsys, "fit", table, "--target", "label", "--unknown", "error", "-o", path)
+    run(capsys, "fit", table, "--target", "label", "--handle-unknown", "error", "-o", path)
     text = table.read_text()
     late = tmp_path / "late.csv"
     late.write_text(text + "purple,0.5,3,yes\n")

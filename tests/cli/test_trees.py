@@ -32,7 +32,7 @@ def test_fit_follows_a_schema_and_writes_a_page(table, tmp_path, capsys):
         '[columns.colour]\nkind = "nominal"\ncategories = ["red", "green", "a,\\"b\\"", "blue"]\n'
     )
     page, path = tmp_path / "report.html", tmp_path / "m.json"
-    code, _, err = run(capsys, "fit", table, "--schema", schema, "-o", path, "--page", page)
+    code, _, err = run(capsys, "fit", table, "--schema", schema, "-o", path, "--report", page)
     assert code == 0, err
     columns = {column.name: column for column in tb.BoundTreeClassifier.load(path).columns_}
     assert columns["n"].kind == "ordinal"
@@ -235,7 +235,7 @@ def test_ctrl_c_in_the_folds_keeps_the_tree(table, tmp_path, monkeypatch, capsys
 
     monkeypatch.setattr("treebound.estimators.fitting.cross_validated", stopped)
     path, page = tmp_path / "m.json", tmp_path / "p.html"
-    argv = ["fit", table, "--target", "label", "--cv", "3", "-o", path, "--page", page]
+    argv = ["fit", table, "--target", "label", "--cv", "3", "-o", path, "--report", page]
     code, _, err = run(capsys, *argv)
     assert code == 130
     assert err.splitlines()[-1] == (
@@ -247,7 +247,7 @@ def test_ctrl_c_in_the_folds_keeps_the_tree(table, tmp_path, monkeypatch, capsys
 
 def test_the_page_names_its_table_date_and_cross_validated_errors(table, tmp_path, capsys):
     page = tmp_path / "p.html"
-    argv = ["fit", table, "--target", "label", "--cv", "3", "--page", page, "--quiet"]
+    argv = ["fit", table, "--target", "label", "--cv", "3", "--report", page, "--quiet"]
     assert run(capsys, *argv)[0] == 0
     facts = dict(re.findall(r'\["([^"]+)","([^"]+)"\]', page.read_text(encoding="utf-8")))
     assert facts["Table"] == "data.csv, 300 rows"

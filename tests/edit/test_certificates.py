@@ -95,7 +95,7 @@ def failures(draws: int, edit, rows: int = 60, **parameters) -> int:
 KINDS = {
     "tail inversion": {},
     "compression": {"thresholds": "observed"},
-    "prior": {"certify": "prior"},
+    "prior": {"certificate": "prior"},
 }
 
 
@@ -116,7 +116,7 @@ def test_limits_hold_in_many_draws(kind, edit) -> None:
 
 @pytest.mark.parametrize("draws", [150, pytest.param(3000, marks=pytest.mark.heavy)])
 def test_held_out_rows_that_nobody_saw_certify_the_edited_tree(draws) -> None:
-    wrong = failures(draws, random_edits, rows=100, certify="held-out")
+    wrong = failures(draws, random_edits, rows=100, certificate="held-out")
     # the binomial limit is nearly exact: it fails often, but not too often
     assert binom.ppf(0.001, draws, DELTA / 4) <= wrong <= binom.ppf(0.999, draws, DELTA)
 
@@ -190,7 +190,7 @@ def test_compression_does_not_depend_on_the_order_of_the_rows(fitted) -> None:
 
 
 def test_a_prior_certifies_an_edit_only_with_the_rows_in_order(fitted) -> None:
-    clf, X, y = fitted(certify="prior")
+    clf, X, y = fitted(certificate="prior")
     editor = clf.edit(X, y)
     assert editor.figures.certificate == clf.certificate_.risk
     editor.split("", "x0 <= 1.25")
@@ -203,7 +203,7 @@ def test_a_prior_certifies_an_edit_only_with_the_rows_in_order(fitted) -> None:
 
 
 def test_held_out_rows_count_once_and_only_unseen(fitted) -> None:
-    clf, X, y = fitted(certify="held-out", random_state=3)
+    clf, X, y = fitted(certificate="held-out", random_state=3)
     editor = clf.edit(X, y)
     assert editor.figures.certificate is None
     leaf = int(editor.tree.leaves[0])
@@ -220,7 +220,7 @@ def test_held_out_rows_count_once_and_only_unseen(fitted) -> None:
 
 
 def test_a_certificate_that_was_read_spends_the_held_out_rows(fitted) -> None:
-    clf, X, y = fitted(certify="held-out")
+    clf, X, y = fitted(certificate="held-out")
     assert clf.certificate_ is not None
     editor = clf.edit(X, y)
     editor.collapse("")
@@ -230,10 +230,10 @@ def test_a_certificate_that_was_read_spends_the_held_out_rows(fitted) -> None:
 
 @pytest.mark.parametrize("way", ["file", "pickle", "another step"])
 def test_held_out_rows_stay_spent_on_every_way(fitted, way) -> None:
-    clf, X, y = fitted(certify="held-out")
+    clf, X, y = fitted(certificate="held-out")
     if way == "another step":
         X, y = drawn(np.random.default_rng(1), 400)
-        clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+        clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
         assert clf.prune_to(1).certificate_ is not None
         model = clf.model_
     elif way == "pickle":
@@ -247,14 +247,14 @@ def test_held_out_rows_stay_spent_on_every_way(fitted, way) -> None:
 
 
 def test_unseen_held_out_rows_stay_unseen_in_a_pickle(fitted) -> None:
-    clf, X, y = fitted(certify="held-out")
+    clf, X, y = fitted(certificate="held-out")
     editor = pickle.loads(pickle.dumps(clf)).edit(X, y)
     editor.collapse("")
     assert editor.done().certificate_ is not None
 
 
 def test_folds_certify_no_edit(fitted) -> None:
-    clf, X, y = fitted(certify="folds")
+    clf, X, y = fitted(certificate="folds")
     editor = clf.edit(X, y)
     editor.collapse("")
     assert editor.done().certificate_ is None

@@ -149,7 +149,7 @@ def test_a_step_that_cannot_be_kept_in_a_file_is_told_and_taken(case, tmp_path) 
 
 
 def test_held_out_rows_are_counted_when_the_model_is_saved_and_only_then() -> None:
-    clf, X, y = passengers(certify="held-out", random_state=0)
+    clf, X, y = passengers(certificate="held-out", random_state=0)
     page = EditorPage(clf.edit(X, y), title="Edit")
     state = ask(page, do="collapse", node="R", version=0)["state"]
     assert state["steps"][0]["certificate"] is None

@@ -240,7 +240,7 @@ def test_columns_that_fit_must_not_ask_are_not_asked_by_hand() -> None:
 
 def test_splits_that_come_first_stay_first() -> None:
     clf, X, y = passengers()
-    clf.set_params(first=["class <= 1", "age <= 40"], max_leaves=8).fit(X, y)
+    clf.set_params(forced_splits=["class <= 1", "age <= 40"], max_leaves=8).fit(X, y)
     editor = clf.edit(X, y)
     for step in (
         lambda: editor.collapse(""),
@@ -267,7 +267,9 @@ def children(tree) -> tuple[int, int]:
 
 def test_a_first_split_that_was_pruned_comes_first_when_the_tree_grows_again() -> None:
     clf, X, y = passengers()
-    clf.set_params(first=["class <= 1", "siblings <= 99", "age <= 40"], max_leaves=1).fit(X, y)
+    clf.set_params(forced_splits=["class <= 1", "siblings <= 99", "age <= 40"], max_leaves=1).fit(
+        X, y
+    )
     editor = clf.edit(X, y)
     with pytest.raises(ValueError, match="node '' must ask 'class <= 1'"):
         editor.use("", "sex")

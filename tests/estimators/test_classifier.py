@@ -144,8 +144,10 @@ def test_unknown_categories_do_as_told():
     y = [0, 0, 0, 1, 1, 2]
     new = pd.DataFrame({"s": ["never seen"]})
 
-    def answers(unknown):
-        clf = BoundTreeClassifier(pruning=None, unknown=unknown, smoothing=None).fit(X, y)
+    def answers(handle_unknown):
+        clf = BoundTreeClassifier(pruning=None, handle_unknown=handle_unknown, smoothing=None).fit(
+            X, y
+        )
         return clf.predict_proba(new)[0].tolist(), clf.apply(new)[0], clf
 
     probability, node, clf = answers("majority")
@@ -266,8 +268,8 @@ def test_rows_of_a_group_stay_together_and_give_no_certificate():
     for wrong in (person[:-1], np.zeros((1500, 2))):
         with pytest.raises(ValueError, match=r"'groups' parameter must be .* Got shape"):
             BoundTreeClassifier().fit(X, y, groups=wrong)
-    with pytest.raises(ValueError, match=r"'certify' parameter .* with groups"):
-        BoundTreeClassifier(certify="prior").fit(X, y, groups=person)
+    with pytest.raises(ValueError, match=r"'certificate' parameter .* with groups"):
+        BoundTreeClassifier(certificate="prior").fit(X, y, groups=person)
 
 
 @pytest.mark.parametrize("certify", ["held-out", "folds"])
@@ -278,14 +280,14 @@ def test_held_out_groups_count_once(certify, weighted):
     X = rng.normal(size=(300, 3))[person] + 1e-3 * rng.normal(size=(len(person), 3))
     y = (rng.random(300) < 0.5).astype(int)[person]  # nothing but who it is tells the class
     weight = rng.integers(0, 2, len(person)).astype(float) if weighted else None
-    clf = BoundTreeClassifier(certify=certify, pruning=None).fit(X, y, weight, groups=person)
+    clf = BoundTreeClassifier(certificate=certify, pruning=None).fit(X, y, weight, groups=person)
     certificate = clf.certificate_
     present = len(np.unique(person if weight is None else person[weight > 0]))
     sizes = {present // 3, present // 3 + 1} if certify == "folds" else {round(0.3 * present)}
     assert certificate.m in sizes
     assert certificate.errors / certificate.m > 0.3  # nobody is in both parts
     with pytest.raises(ValueError, match="at least 2 groups"):
-        BoundTreeClassifier(certify=certify).fit(X, y, groups=np.zeros(len(y)))
+        BoundTreeClassifier(certificate=certify).fit(X, y, groups=np.zeros(len(y)))
 
 
 def test_boosting_over_the_classifier_is_better_than_one_tree():
@@ -314,7 +316,7 @@ def test_boosting_over_the_classifier_is_better_than_one_tree():
         ({"min_samples_split": 1}, "'min_samples_split' parameter .* an int >= 2. Got 1"),
         ({"min_gain": -1.0}, "'min_gain' parameter .* >= 0. Got -1.0"),
         ({"delta": 1.0}, "'delta' parameter .* Got 1.0"),
-        ({"unknown": "guess"}, "'unknown' parameter .* Got 'guess'"),
+        ({"handle_unknown": "guess"}, "'handle_unknown' parameter .* Got 'guess'"),
         ({"smoothing": "some"}, "'smoothing' parameter .* Got 'some'"),
         ({"n_jobs": 0}, "'n_jobs' parameter .* Got 0"),
         ({"class_weight": "even"}, "'class_weight' parameter .* Got 'even'"),

@@ -189,7 +189,7 @@ def test_monotone_trees_of_many_classes_have_finite_losses():
 def test_rows_that_choose_the_strength_share_delta_among_all_labellings(monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 3000)
     X, y = table(3000)
-    model = tb.BoundTreeClassifier(pruning=PRUNER, certify="held-out").fit(X, y).model_
+    model = tb.BoundTreeClassifier(pruning=PRUNER, certificate="held-out").fit(X, y).model_
     held_out, path = model.held_out, model.path
     assert (held_out.choices, held_out.labellings) == (11, 10)
     assert held_out.at(path, None)[1] == 110
@@ -237,7 +237,7 @@ def test_a_fixed_weight_and_too_few_rows_keep_the_usual_strength():
 
 def test_the_held_out_certificate_counts_what_is_predicted():
     X, y = table(2000)
-    clf = tb.BoundTreeClassifier(pruning=PRUNER, certify="held-out").fit(X, y)
+    clf = tb.BoundTreeClassifier(pruning=PRUNER, certificate="held-out").fit(X, y)
     leaves, answers = clf.tree_.leaves, clf.model_.node_probabilities.argmax(axis=1)
     counts = clf.model_.held_out_counts()[0]
     wrong = sum(counts[leaf].sum() - counts[leaf, answers[leaf]] for leaf in leaves)

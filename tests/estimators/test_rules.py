@@ -80,7 +80,7 @@ def test_smoothing_alone_would_break_the_order():
     y = np.array([0] + [0] * 45 + [1] * 5 + [1] * 50)
     for signs in (None, [1]):
         clf = tb.BoundTreeClassifier(
-            pruning=None, smoothing="laplace", monotonic_cst=signs, first=["x0 <= 0.5"]
+            pruning=None, smoothing="laplace", monotonic_cst=signs, forced_splits=["x0 <= 0.5"]
         ).fit(X, y)
         low, middle = clf.predict_proba([[0.0], [1.0]])[:, 1]
         assert (low > middle) == (signs is None)
@@ -121,7 +121,7 @@ def test_a_model_file_keeps_the_order():
 def test_the_page_says_the_rules(tmp_path):
     frame, y = table(5, 3)
     clf = tb.BoundTreeClassifier(
-        monotonic_cst={"up": 1, "down": -1}, class_order=[0, 1, 2], first=["kind = a"],
+        monotonic_cst={"up": 1, "down": -1}, class_order=[0, 1, 2], forced_splits=["kind = a"],
         forbidden=["free"],
     ).fit(frame, y)  # fmt: skip
     page = to_html(clf)
@@ -135,7 +135,7 @@ def test_the_page_says_the_rules(tmp_path):
 def test_first_splits_come_first_and_forbidden_columns_never():
     frame, y = table(6, rows=800)
     clf = tb.BoundTreeClassifier(
-        pruning=None, max_leaves=12, first=["kind = b", "free <= 0.25"], forbidden=["up", 1]
+        pruning=None, max_leaves=12, forced_splits=["kind = b", "free <= 0.25"], forbidden=["up", 1]
     ).fit(frame, y)
     tree = clf.tree_
     names = [column.name for column in tree.columns]
@@ -165,14 +165,23 @@ def test_paths_stay_in_a_group_of_columns():
         ({"monotonic_cst": {"up": 2}}, "-1, 0 or 1"),
         ({"monotonic_cst": {"age": 1}}, "names or numbers of columns of the table, 'up'"),
         ({"monotonic_cst": {"kind": 1}}, "'kind', which is nominal"),
-        ({"first": "up <= 1"}, "a list"),
-        ({"first": ["age <= 1"]}, "begins with no name of a column"),
-        ({"first": ["kind <= 1"]}, "is nominal"),
-        ({"forbidden": ["up"], "first": ["up <= 1"]}, "both 'first' and 'forbidden'"),
+        ({"forced_splits": "up <= 1"}, "a list"),
+        ({"forced_splits": ["age <= 1"]}, "begins with no name of a column"),
+        ({"forced_splits": ["kind <= 1"]}, "is nominal"),
+        (
+            {"forbidden": ["up"], "forced_splits": ["up <= 1"]},
+            "both 'forced_splits' and 'forbidden'",
+        ),
         ({"forbidden": ["zip"]}, "numbers of columns of the table"),
         ({"interaction_cst": 3}, "a list of groups"),
-        ({"monotonic_cst": {"up": -1}, "first": ["up <= 0"]}, "'up' in 'first' breaks the order"),
-        ({"monotonic_cst": {"up": 1}, "certify": "prior"}, "must be None with certify='prior'"),
+        (
+            {"monotonic_cst": {"up": -1}, "forced_splits": ["up <= 0"]},
+            "'up' in 'first' breaks the order",
+        ),
+        (
+            {"monotonic_cst": {"up": 1}, "certificate": "prior"},
+            "must be None with certificate='prior'",
+        ),
     ],
 )
 def test_rules_that_cannot_be_kept_are_refused(rules, message):

@@ -178,7 +178,7 @@ def assert_same_held_out(model, expected):
 
 
 @pytest.mark.usefixtures("small", "few_values")
-@pytest.mark.parametrize("options", [*OPTIONS, {"unknown": "stop"}, {"pruning": "mdl"}])
+@pytest.mark.parametrize("options", [*OPTIONS, {"handle_unknown": "stop"}, {"pruning": "mdl"}])
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_rows_held_out_of_a_large_table(options, weight):
     rows = rare_categories()
@@ -186,7 +186,7 @@ def test_rows_held_out_of_a_large_table(options, weight):
     X = rows.drop_columns(["label", "weight"])
     weights = None if weight is None else rows["weight"].to_numpy()
     dataset = pds.dataset(given.to_batches(max_chunksize=700))
-    options = {**options, "certify": "held-out", "random_state": 3}
+    options = {**options, "certificate": "held-out", "random_state": 3}
     model = BoundTreeClassifier(**options).fit(dataset, "label", weight)
     expected = BoundTreeClassifier(**options).fit(X, rows["label"], weights)
     assert_same(model, expected)
@@ -206,7 +206,7 @@ def test_certificates_of_a_small_table_are_those_of_memory(certify, weight):
     X = rows.drop_columns(["label", "weight"])
     weights = None if weight is None else rows["weight"].to_numpy()
     dataset = pds.dataset(given.to_batches(max_chunksize=200))
-    options = {"certify": certify, "random_state": 3}
+    options = {"certificate": certify, "random_state": 3}
     model = BoundTreeClassifier(**options).fit(dataset, "label", weight)
     expected = BoundTreeClassifier(**options).fit(X, rows["label"], weights)
     assert_same(model, expected)
@@ -218,8 +218,8 @@ def test_certificates_of_a_small_table_are_those_of_memory(certify, weight):
 @pytest.mark.usefixtures("few_values")
 @pytest.mark.parametrize("certify", ["folds", "prior"])
 def test_what_needs_all_rows_of_a_large_table_is_refused(certify):
-    with pytest.raises(ValueError, match=rf"'certify' .* 'held-out' .* Got '{certify}'"):
-        BoundTreeClassifier(certify=certify).fit(pds.dataset(table(1500)), "label")
+    with pytest.raises(ValueError, match=rf"'certificate' .* 'held-out' .* Got '{certify}'"):
+        BoundTreeClassifier(certificate=certify).fit(pds.dataset(table(1500)), "label")
 
 
 @pytest.mark.usefixtures("small", "few_values")

@@ -58,10 +58,10 @@ def document(seed: int = 3, leaves: int = 8) -> dict:
 @given(cases(leaves=30, rows=1))
 @settings(max_examples=60)
 def test_a_tree_reads_back_as_it_was(case):
-    text = dumps(Model(case.tree, unknown="stop", smoothing=None))
+    text = dumps(Model(case.tree, handle_unknown="stop", smoothing=None))
     model = loads(text)
     same(case.tree, model.tree)
-    assert (model.unknown, model.smoothing) == ("stop", None)
+    assert (model.handle_unknown, model.smoothing) == ("stop", None)
     assert dumps(model) == text
 
 
@@ -175,7 +175,7 @@ BROKEN = [
     ("columns/0/name", 5, "columns[0].name"),
     ("columns/0/missing", 1, "columns[0].missing"),
     ("columns/0/more", 1, "columns[0].more"),
-    ("prediction", {"unknown": "guess"}, "prediction.unknown"),
+    ("prediction", {"handle_unknown": "guess"}, "prediction.handle_unknown"),
     ("prediction", {"smoothing": []}, "prediction.smoothing"),
     ("prediction", {"other": 1}, "prediction.other"),
     ("parameters", 3, "parameters"),
@@ -188,7 +188,7 @@ BROKEN = [
     ("named", "yes", "named"),
     ("prediction", None, "prediction"),
     ("parameters", {"depth": 3}, "parameters.depth"),
-    ("parameters", {"unknown": "stop"}, "parameters.unknown"),
+    ("parameters", {"handle_unknown": "stop"}, "parameters.handle_unknown"),
     ("parameters", {"max_leaves": 0}, "parameters"),
     ("no_certificate", None, "no_certificate"),
     ("nodes/factors", [1.0], "nodes.factors"),
@@ -349,7 +349,7 @@ def fitted(certify: str = "training") -> tuple[tb.BoundTreeClassifier, pd.DataFr
     )
     y = np.where((frame["x"] > 0) ^ (rng.random(600) < 0.1), "yes", "no")
     y = np.where(frame["colour"] == "red", "red", y)
-    clf = tb.BoundTreeClassifier(certify=certify, min_samples_leaf=5)
+    clf = tb.BoundTreeClassifier(certificate=certify, min_samples_leaf=5)
     return clf.fit(frame, y), frame, y
 
 

@@ -324,7 +324,7 @@ THRESHOLDS = {
 }
 
 
-def slow_route(tree, x, unknown="other"):
+def slow_route(tree, x, handle_unknown="other"):
     """The node that a row of codes reaches, by the rules as they are written."""
     node = 0
     while tree.left[node] >= 0:
@@ -332,10 +332,10 @@ def slow_route(tree, x, unknown="other"):
         value = x[tree.feature[node]]
         left, right = int(tree.left[node]), int(tree.right[node])
         if column.kind != "real" and value == -1:
-            if unknown == "stop":
+            if handle_unknown == "stop":
                 return node
             heavier_left = tree.counts[left].sum() >= tree.counts[right].sum()
-            node = left if unknown == "majority" and heavier_left else right
+            node = left if handle_unknown == "majority" and heavier_left else right
         elif column.kind == "nominal":
             if isnan(value) and not column.missing:
                 node = left if tree.missing_left[node] else right

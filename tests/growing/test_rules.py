@@ -43,7 +43,7 @@ def random_rules(rng, sample):
         "class_order": sample.classes.tolist(),
         "forbidden": [names[at] for at in never],
         "interaction_cst": [[names[at] for at in group] for group in groups] or None,
-        "first": first,
+        "forced_splits": first,
     }
     groups = [group - never for group in [*groups, others]]
     slow = {"signs": signs if any(signs) else None, "groups": groups,
@@ -129,7 +129,7 @@ def test_rules_give_the_best_allowed_splits(part):
 def test_rules_give_one_tree_in_all_engines(part):
     for seed in range(25):
         rng, sample, growing, rules, _ = random_case([10 + part, seed], 500)
-        rules["first"] = rules["first"] * (seed % 2)  # they may break the order
+        rules["forced_splits"] = rules["forced_splits"] * (seed % 2)  # they may break the order
         rules["monotonic_cst"] = None if seed % 2 else rules["monotonic_cst"]
         grown = engines(rng, sample, GrowOptions(**growing, **rules))
         expected = grown.pop("sorted")()
@@ -156,7 +156,7 @@ def test_rules_hold_after_a_stop(tmp_path):
 
     for seed in range(8):
         rng, sample, growing, rules, _ = random_case([30, seed], 300)
-        rules["first"] = rules["first"] * (seed % 2)
+        rules["forced_splits"] = rules["forced_splits"] * (seed % 2)
         rules["monotonic_cst"] = None if seed % 2 else rules["monotonic_cst"]
         options = GrowOptions(**growing, **rules)
         expected, tree = grow(sample, options), None

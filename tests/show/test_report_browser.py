@@ -69,7 +69,7 @@ def test_rows_are_routed_explained_and_changed_as_by_the_library(
 ) -> None:
     for seed in range(4):
         tree = random_tree(seed, 25, n_classes=3)
-        model = Model(tree, unknown=unknown)
+        model = Model(tree, handle_unknown=unknown)
         opened(driver, to_html(model), tmp_path)
         X = random_rows(tree, seed, 25)
         codes = []

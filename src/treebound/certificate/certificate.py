@@ -25,7 +25,7 @@ Method = Literal["tail inversion", "compression", "binomial"]
 CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
 DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
 _SMALLER: dict[CertificateKind, str] = {  # what would make the limit smaller
-    "training": "certify='folds' or certify='prior' usually gives a much smaller limit.",
+    "training": "certificate='folds' or certificate='prior' usually gives a much smaller limit.",
     "held-out": "More held-out examples would make it smaller.",
     "folds": "More held-out examples would make it smaller.",
     "prior": "A tree with fewer leaves or more examples would make it smaller.",
@@ -303,7 +303,7 @@ def errors_by_class(
     """Rows of each class, and how many of them are misclassified where they come to rest.
 
     ``counts`` are those of rows at the nodes of the tree, by default its own. Rows may rest at an
-    inner node (``unknown="stop"``).
+    inner node (``handle_unknown="stop"``).
     """
     own = np.asarray(tree.counts if counts is None else counts)
     wrong = tree.label[:, None] != np.arange(tree.n_classes)

@@ -20,14 +20,14 @@ NEAR = 0.03
 
 
 def certify_proof(
-    tree: Tree, proof: PriorProof, delta: float = 0.05, unknown: str = "other"
+    tree: Tree, proof: PriorProof, delta: float = 0.05, handle_unknown: str = "other"
 ) -> Certificate:
     """The certificate of a tree from its proof."""
     assumptions = (
         Assumption("the rows that define the prior were drawn by number, not by label", True),
         Assumption("the examples are independent draws, as the new ones will be", False),
         *DRAWN_APART,
-        *new_categories(tree, unknown),
+        *new_categories(tree, handle_unknown),
     )
     certificate = Certificate(
         proof.risk(delta),
@@ -63,7 +63,7 @@ class Frontier(Sequence[CertifiedTree]):
     >>> from sklearn.datasets import load_breast_cancer
     >>> import treebound as tb
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = tb.BoundTreeClassifier(certify="prior").fit(X, y)
+    >>> clf = tb.BoundTreeClassifier(certificate="prior").fit(X, y)
     >>> print(clf.frontier_)
     leaves  training error  certified error
          1          37.3 %           44.8 %

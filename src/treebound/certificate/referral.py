@@ -187,7 +187,8 @@ def refer_by_rows(
 ) -> Referral:
     """The largest set of leaves that passes its test on m held-out rows.
 
-    ``counts`` are theirs, of each class at each node; with ``unknown="stop"`` some reach no leaf.
+    ``counts`` are theirs, of each class at each node; with ``handle_unknown="stop"`` some reach no
+    leaf.
     """
     check("refer", {"max_risk": max_risk, "delta": delta}, CONSTRAINTS)
     from scipy.stats import binom

@@ -72,18 +72,18 @@ class TreeOptions:
         --class-order, only rises or only falls: NAME=+ or NAME=-; may be repeated.
     class_order
         The classes from low to high, LABEL,LABEL,..., for --monotone with more than two.
-    first
+    forced_split
         A split that comes first, as it is printed, such as 'age <= 18'; may be repeated. Columns
         that are never asked are named with --ignore.
-    unknown
+    handle_unknown
         What to do with categories that training did not know.
-    certify
+    certificate
         What the certificate is computed from: the training rows, rows held out, the best of
         several folds, or a prior over trees from a fifth of the rows.
     delta
         The certificate holds with probability 1 - delta.
     target_risk
-        With --certify prior: the most accurate tree that is certified at this risk or below.
+        With --certificate prior: the most accurate tree that is certified at this risk or below.
     """
 
     pruning: Pruning = "bound"
@@ -94,9 +94,9 @@ class TreeOptions:
     thresholds: Thresholds = "decimal"
     monotone: Many = ()
     class_order: str | None = None
-    first: Many = ()
-    unknown: Unknown = "other"
-    certify: CertificateKind = "training"
+    forced_split: Many = ()
+    handle_unknown: Unknown = "other"
+    certificate: CertificateKind = "training"
     delta: float = 0.05
     target_risk: float | None = None
 
@@ -108,7 +108,7 @@ class TreeOptions:
         signs, order = _signs(own.pop("monotone")), own["class_order"]
         own["monotonic_cst"] = signs or None
         own["class_order"] = None if order is None else order.split(",")
-        own["first"] = list(self.first) or None
+        own["forced_splits"] = list(own.pop("forced_split")) or None
         jobs = own.get("n_jobs")
         own["pruning"] = None if self.pruning == "none" else _pruner(self.pruning, jobs)
         parameters = FitParameters(**own)
@@ -126,12 +126,12 @@ def _pruner(name: PruningAgain, jobs: int | None = None) -> Any:
 @command(
     "treebound fit data.csv --target label",
     "treebound fit folder/*.parquet --target label -o model.json",
-    "treebound fit data.csv --target label --cv 5 -o model.json --page page.html",
+    "treebound fit data.csv --target label --cv 5 -o model.json --report tree.html",
     "treebound fit data.csv --target label --class-weight balanced --size small",
     "treebound fit data.csv --target label --pruning log-loss",
-    "treebound fit data.csv --target label --certify folds --refer 0.05",
+    "treebound fit data.csv --target label --certificate folds --refer 0.05",
     "treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L",
-    'treebound fit data.csv --target ill --monotone age=+ --first "sex = male"',
+    'treebound fit data.csv --target ill --monotone age=+ --forced-split "sex = male"',
     'treebound fit "duckdb:///file.db?table=visits" --target state --ignore id',
     'treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"',
 )
@@ -145,7 +145,7 @@ def fit(
     jobs: int | None = None,
     cv: int | None = None,
     output: Output = None,
-    page: Path | None = None,
+    report: Path | None = None,
     stream: Switch = False,
     checkpoint: Path | None = None,
     force: Force = False,
@@ -176,8 +176,8 @@ def fit(
         Also fit to parts of the rows, this many times, and say how often the rest is misclassified.
     output
         Where to write the model (JSON). Without it the tree is printed.
-    page
-        Where to write an HTML page that shows the tree.
+    report
+        Where to write an HTML report that shows the tree.
     stream
         Read batch by batch even if it fits in memory.
     checkpoint
@@ -196,11 +196,11 @@ def fit(
             "tree. Hint: --costs LABEL=COST fits a tree to costs."
         )
     reads = [data, *more, options.schema]
-    outputs, pages = _names(output, refer), _names(page, refer)
-    for path, form in [*((own, "model") for own in outputs), *((own, "html") for own in pages)]:
+    outputs, reports = _names(output, refer), _names(report, refer)
+    for path, form in [*((own, "model") for own in outputs), *((own, "html") for own in reports)]:
         check_output(path, form, reads=reads, force=force)
     check_output(checkpoint, None, reads=reads, force=force)
-    check_distinct(output=output, page=page, checkpoint=checkpoint)
+    check_distinct(output=output, report=report, checkpoint=checkpoint)
     if cv is not None and cv < 2:
         raise invalid("cv", "", "an int >= 2, the number of folds", cv)
     training = Training(
@@ -231,7 +231,7 @@ def fit(
         stop.args = ("Cross-validation was stopped; the tree of all rows is fitted.",)
         raise
     finally:
-        for own, path in zip(models, pages, strict=True):
+        for own, path in zip(models, reports, strict=True):
             if path is not None:
                 to_html(own, path, facts=facts)
 

@@ -98,7 +98,9 @@ class PartReader:
     def _sample(self, rows: LabelledRows, unknown: Unknown) -> Sample:
         if not rows.n_rows:
             return empty_sample(self.schema)
-        matrix = read_matrix(rows.table, self.schema.columns, named=False, unknown=unknown)
+        matrix = read_matrix(
+            rows.table, self.schema.columns, named=False, handle_unknown=handle_unknown
+        )
         return rows.sample(matrix, self.schema)
 
 

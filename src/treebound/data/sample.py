@@ -198,18 +198,20 @@ class Sample:
         classes: NDArray[Any],
         named: bool,
         needed: Sequence[bool] | NDArray[np.bool_] | None = None,
-        unknown: Unknown = "other",
+        handle_unknown: Unknown = "other",
         factors: NDArray[np.float64] | None = None,
     ) -> Sample:
         """Read a table and its labels with the columns and classes of a tree.
 
         Columns are found by name if the training table was ``named`` and X has names too, otherwise
-        by position; those that are not ``needed`` may then be absent. ``unknown`` categories are an
+        by position; those that are not ``needed`` may then be absent. Unknown categories are an
         error, missing, or -2, which routing handles. ``factors`` are the class weights.
         """
         rows = LabelledRows.of(X, y, sample_weight)
         codes = read_classes(Labels(rows.classes, rows.codes), np.asarray(classes))
-        matrix = read_matrix(rows.table, columns, named=named, needed=needed, unknown=unknown)
+        matrix = read_matrix(
+            rows.table, columns, named=named, needed=needed, handle_unknown=handle_unknown
+        )
         return cls(matrix, codes, relative_weights(rows.weight), classes, factors)
 
 

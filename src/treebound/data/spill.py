@@ -114,7 +114,7 @@ class ColumnFile:
         self._file: Any = tempfile.TemporaryFile(prefix="treebound-", buffering=0)  # noqa: SIM115
         self._n_rows, self._room = 0, n_rows
         self._missing = np.zeros(len(self._types), dtype=bool)
-        self._unknown = first.X.unknown
+        self._unknown = first.X.handle_unknown
         self._labels: list[NDArray[np.int32]] = []
         self._weights: list[NDArray[np.float64]] = []
 
@@ -131,7 +131,7 @@ class ColumnFile:
             _write(self._file, values, place, folder, setting)
         self._n_rows += batch.n_rows
         if batch.n_rows:
-            self._unknown = batch.X.unknown
+            self._unknown = batch.X.handle_unknown
         self._missing |= [column.missing for column in batch.columns]
         self._labels.append(batch.y)
         if batch.weight is not None:
@@ -153,7 +153,7 @@ class ColumnFile:
         )
         weight = np.concatenate(self._weights) if self._weights else None
         y = np.concatenate(self._labels)
-        X = Matrix(columns, values, unknown=self._unknown)
+        X = Matrix(columns, values, handle_unknown=self._unknown)
         return Sample(X, y, weight, self._first.classes, self._first.factors)
 
 

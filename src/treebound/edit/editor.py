@@ -338,7 +338,7 @@ class Editor(ShownTree):
             kept = self._steps.now.swapped
             swapped = frozenset(at for at in kept if not at.startswith(step["node"]))
         self._trees.rules.check(tree, f"{step['do']!r} at node {step['node']!r}")
-        sentence = f"{where(self.tree, node, self._start.unknown)}: {words}."
+        sentence = f"{where(self.tree, node, self._start.handle_unknown)}: {words}."
         model = replace(
             self._certifier.model(tree),
             edits=(*self._start.edits, *self.history, sentence),

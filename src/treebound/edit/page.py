@@ -120,7 +120,7 @@ class EditorPage:
             "changed": [
                 {
                     "path": line["path"],
-                    "where": where(editor.tree, line["leaf"], model.unknown),
+                    "where": where(editor.tree, line["leaf"], model.handle_unknown),
                     "before": one_line(line["before"]),
                     "now": one_line(line["now"]),
                     "rows": line["rows"],
@@ -142,7 +142,7 @@ class EditorPage:
             )
         return {
             "key": path,
-            "where": where(editor.tree, at, editor.model().unknown),
+            "where": where(editor.tree, at, editor.model().handle_unknown),
             "candidates": listed,
         }
 

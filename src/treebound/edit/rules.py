@@ -12,7 +12,7 @@ from treebound.data import Sample
 from treebound.edit.nodes import rows_at, stump
 from treebound.edit.places import path_of, turns, where
 from treebound.growing import GrowOptions
-from treebound.growing.rules import column_groups, first_splits
+from treebound.growing.rules import column_groups, forced_splits
 from treebound.model import Model
 from treebound.tree import Tree
 from treebound.tree.split import SplitTest, by_threshold, test_of
@@ -26,7 +26,7 @@ class Rules:
         self._groups = column_groups(model.options, model.columns)
         signs = (0,) * len(model.columns)
         self._signs = signs if model.tree.monotone is None else model.tree.monotone.signs
-        self._first = first_splits(model.options, model.columns)
+        self._first = forced_splits(model.options, model.columns)
         whole = model.options.for_kernels(sample.n_rows, weighted=sample.masses is not None)
         self._least_rows: int = whole["min_samples_leaf"]
         self._required = self._asked_first(model.tree, "")[1]
@@ -46,7 +46,7 @@ class Rules:
         signs = {names[at]: self._signs[at] for at in columns if self._signs[at]}
         return replace(
             self.model.options,
-            first=self._waiting(tree, node, columns) if ahead else None,
+            forced_splits=self._waiting(tree, node, columns) if ahead else None,
             forbidden=None,
             interaction_cst=groups if len(self._groups) > 1 else None,
             monotonic_cst=signs or None,
@@ -115,14 +115,14 @@ class Rules:
     def _waiting(self, tree: Tree, node: int, columns: Sequence[int]) -> list[str]:
         """The first splits that have not been asked above a node, on these columns."""
         behind = self._asked_first(tree, "The step")[0]
-        texts = list(self.model.options.first or ())
+        texts = list(self.model.options.forced_splits or ())
         return [texts[at] for at in range(int(behind[node]), len(texts))
                 if self._first[at].feature in columns]  # fmt: skip
 
     def _refused(self, step: str, at: int, path: str) -> ValueError:
-        text = list(self.model.options.first or ())[at]
+        text = list(self.model.options.forced_splits or ())[at]
         return ValueError(
-            f"{step} is refused: node {path!r} must ask {text!r}, by the 'first' of fit."
+            f"{step} is refused: node {path!r} must ask {text!r}, by the 'forced_splits' of fit."
         )
 
     # -- order -------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ class Rules:
     def _order(self, tree: Tree, node: int) -> str:
         names = [repr(tree.columns[int(tree.feature[at])].name) for at, _ in turns(tree, node)
                  if self._signs[tree.feature[at]]]  # fmt: skip
-        place = where(tree, node, self.model.unknown)
+        place = where(tree, node, self.model.handle_unknown)
         place = place[:1].lower() + place[1:]
         return (
             f"{place}, the classes would break the order in {' or '.join(dict.fromkeys(names))} "

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,7 +21,6 @@ from treebound.edit import Editor
 from treebound.estimators.fitting import fit_table
 from treebound.estimators.methods import ModelMethods
 from treebound.estimators.not_in_memory import fit_elsewhere, fit_engine
-from treebound.estimators.output import Container, check_container, framed, log_shares
 from treebound.estimators.progress import Watch
 from treebound.growing import Progress
 from treebound.model import Model
@@ -84,7 +84,6 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
     """
 
     model_: Model
-    _container: Container = "default"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -125,7 +124,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         groups : array-like of shape (n_rows,), optional
             The group of every row, such as a patient with several rows. Folds and held-out rows
             keep groups together. Rows of a group are not independent, so there is a certificate
-            only with ``certify="held-out"`` or ``"folds"``: it counts one row of each group.
+            only with ``certificate="held-out"`` or ``"folds"``: it counts one row of each group.
         columns : sequence of str, optional
             The columns to learn from, of a table that is read in batches; by default all others.
         verbose : int
@@ -254,10 +253,9 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
-            The classes in the order of ``classes_``. A frame after :meth:`set_output`.
+            The classes in the order of ``classes_``.
         """
-        shares = self._answer(X, "proba", Model.predict_proba)
-        return framed(shares, X, self.classes_, self._container)
+        return self._answer(X, "proba", Model.predict_proba)
 
     @parameters_of(predict)
     def predict_log_proba(self, X: Any) -> Any:
@@ -270,34 +268,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         """
         if in_database(X):
             raise TypeError("A database answers no logarithms. Hint: use predict_proba.")
-        shares = self._answer(X, "proba", log_shares)
-        return framed(shares, X, self.classes_, self._container)
-
-    def set_output(self, *, transform: Container | None = None) -> Self:
-        """Set the output type of :meth:`predict_proba` and :meth:`predict_log_proba`.
-
-        It applies to this classifier only; clones, as made by model selection, return arrays.
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"} or None
-            An array, or a frame with a column for each class; None changes nothing.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> import treebound as tb
-        >>> iris = load_iris(as_frame=True)
-        >>> clf = tb.BoundTreeClassifier().fit(iris.data, iris.target_names[iris.target])
-        >>> print(clf.set_output(transform="pandas").predict_proba(iris.data.head(2)).round(2))
-           setosa  versicolor  virginica
-        0    0.95        0.03       0.03
-        1    0.95        0.03       0.03
-        """
-        check_container(transform)
-        if transform is not None:
-            self._container = transform
-        return self
+        return self._answer(X, "proba", _log_proba)
 
     @parameters_of(predict)
     def apply(self, X: Any) -> Any:
@@ -306,7 +277,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         Returns
         -------
         ndarray of int32, shape (n_rows,)
-            Leaves, or inner nodes with ``unknown="stop"``.
+            Leaves, or inner nodes with ``handle_unknown="stop"``.
         """
         return self._answer(X, "node", Model.apply)
 
@@ -377,13 +348,13 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         ----------
         X, y : table and labels, optional
             Rows that took no part in fitting. By default those that ``fit`` held out or, with
-            ``certify="prior"``, those that test its trees; of these the one that answers most
+            ``certificate="prior"``, those that test its trees; of these the one that answers most
             cases is kept.
         max_risk : float or sequence of float
             At most this share of the answered new cases is misclassified, with probability
             ``1 - delta``. Several values share ``delta``. Another value from the same rows after
             looking has what is left of it, and is refused if nothing is; with
-            ``certify="prior"`` all of them hold together.
+            ``certificate="prior"`` all of them hold together.
         label : object, optional
             What ``predict`` gives for the other cases, of the type of the classes; by default
             ``"refer"``, or -1 where classes are numbers.
@@ -401,7 +372,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         >>> from sklearn.datasets import load_breast_cancer
         >>> import treebound as tb
         >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+        >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
         >>> print(clf.refer(max_risk=0.07).referral_)
         With probability 95 %, at most 7 % of the answered new cases are misclassified.
         77.3 % of 150 rows are answered, 3 of them wrongly; the rest is referred.
@@ -493,3 +464,9 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             autosave=autosave,
             finish=self._with_model,
         )
+
+
+def _log_proba(model: Model, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
+    """Return the logarithms of the probabilities; minus infinity for zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(model.predict_proba(X, n_jobs))

@@ -37,7 +37,7 @@ from treebound.tree.node_sums import NodeSums
 UNWATCHED = Watch()
 _GROUPED = (
     "Rows of one group are not independent, and certificates count independent rows. Hint: "
-    "certify='held-out' holds out groups and counts one row of each."
+    "certificate='held-out' holds out groups and counts one row of each."
 )
 
 
@@ -50,7 +50,7 @@ def fit_table(
     watch: Watch = UNWATCHED,
 ) -> Model:
     """Grow a tree on a table and prune it."""
-    if groups is not None and parameters.certify == "prior":
+    if groups is not None and parameters.certificate == "prior":
         must = "'held-out', 'folds' or 'training' with groups"
         raise invalid("certify", "BoundTreeClassifier", must, parameters.certify, _GROUPED)
     check_watch(parameters, watch)
@@ -97,7 +97,7 @@ def _fit_calibrated(
     if m < 2:
         what = "rows" if rows.groups is None else "groups"
         raise ValueError(
-            f"certify={parameters.certify!r} needs at least 2 {what} to set some aside. "
+            f"certificate={parameters.certificate!r} needs at least 2 {what} to set some aside. "
             f"Got {m} instead."
         )
     size = rows.n_rows, rows.table.shape[1]
@@ -269,7 +269,7 @@ def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model
     return Model(
         tree,
         options=options,
-        unknown=parameters.unknown,
+        handle_unknown=parameters.handle_unknown,
         smoothing=parameters.smoothing,
         delta=parameters.delta,
         parameters=parameters.values(),

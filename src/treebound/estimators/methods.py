@@ -72,7 +72,7 @@ class ModelMethods(Forms, Exports):
     )
     frontier_: Frontier | None = learned(
         "frontier",
-        'With ``certify="prior"``: trees of few and many leaves, each with its certified error.',
+        'With ``certificate="prior"``: trees of few and many leaves, and their certified errors.',
     )
 
     def plot(

@@ -125,13 +125,13 @@ def _refuse_what_needs_rows(pruner: Pruner | None) -> None:
 
 def _refuse_what_needs_a_table(parameters: FitParameters) -> None:
     """Raise a ValueError for certificates that need the rows of a table in memory."""
-    if parameters.certify not in ("training", "held-out"):
+    if parameters.certificate not in ("training", "held-out"):
         must = (
             "'training' or 'held-out' for rows that are not in memory, as those of a table of more "
             f"than {MOST_VALUES:,} values"
         )
         hint = "'held-out' has nearly the limit of 'folds' with so many rows."
-        raise invalid("certify", "", must, parameters.certify, hint)
+        raise invalid("certificate", "", must, parameters.certificate, hint)
 
 
 class _Stream(TableStream):
@@ -273,7 +273,7 @@ def _fit_relation(
             return replace(fit_table(parameters, *rows.fetched(), watch=watch), target=y)
         _refuse_what_needs_rows(pruner)
         _refuse_what_needs_a_table(parameters)
-        held_out = parameters.certify == "held-out"
+        held_out = parameters.certificate == "held-out"
         if options.thresholds == "observed":
             must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
             raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)

@@ -1,9 +1,8 @@
-"""Model files, code, ONNX, and trees of other libraries."""
+"""Model files, code, ONNX, and scikit-learn's trees."""
 
 from treebound.exchange.answers import write_predictions
 from treebound.exchange.c_code import to_c
 from treebound.exchange.document import FormatError, json_schema
-from treebound.exchange.imports import from_lightgbm, from_spark, from_xgboost
 from treebound.exchange.indicators import Indicators
 from treebound.exchange.model_file import dumps, load, loads, save
 from treebound.exchange.onnx_model import to_onnx
@@ -17,10 +16,7 @@ __all__ = [
     "FormatError",
     "Indicators",
     "dumps",
-    "from_lightgbm",
     "from_sklearn",
-    "from_spark",
-    "from_xgboost",
     "json_schema",
     "load",
     "loads",

@@ -42,9 +42,9 @@ class Answer(NamedTuple):
     node: int
 
 
-def branches(tree: Tree, unknown: Unknown) -> Iterator[Branch | Answer]:
+def branches(tree: Tree, handle_unknown: Unknown) -> Iterator[Branch | Answer]:
     """The tree as branches and answers in writing order, without recursion."""
-    splits = splits_of(tree, unknown=unknown)
+    splits = splits_of(tree, handle_unknown=handle_unknown)
     lefts, rights, sizes = tree.left.tolist(), tree.right.tolist(), tree.size.tolist()
     stack: list[tuple[int, int]] = [(0, 0)]
     while stack:
@@ -53,7 +53,7 @@ def branches(tree: Tree, unknown: Unknown) -> Iterator[Branch | Answer]:
         if split is None:
             yield Answer(level, node)
             continue
-        if unknown == "stop" and not split.is_real:
+        if handle_unknown == "stop" and not split.is_real:
             yield Branch(level, split, "stop")
             yield Answer(level + 1, node)
         left, right = lefts[node], rights[node]

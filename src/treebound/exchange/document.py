@@ -138,7 +138,7 @@ class PathDocument(_Object):
 class Prediction(_Object):
     """How rows are answered."""
 
-    unknown: Unknown = "other"
+    handle_unknown: Unknown = "other"
     smoothing: NamedSmoothing | Positive | None = "shrinkage"
     free_shrinkage: bool = False
 

@@ -144,7 +144,7 @@ def loads(text: str | bytes) -> Model:
         pruning=None if path is None else _result(path, document.pruning),
         step=_step(document),
         options=parameters.checked()[1],
-        unknown=parameters.unknown,
+        handle_unknown=parameters.handle_unknown,
         smoothing=document.prediction.smoothing,
         free_shrinkage=document.prediction.free_shrinkage,
         delta=parameters.delta,
@@ -181,7 +181,9 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
     tree = model.tree
     trees = [tree, model.grown, *(certified.tree for certified in model.frontier or ())]
     asked = {feature for own in trees for feature in own.feature.tolist()}
-    parameters = {name: value for name, value in model.parameters.items() if name != "unknown"}
+    parameters = {
+        name: value for name, value in model.parameters.items() if name != "handle_unknown"
+    }
     if parameters.get("smoothing") == model.smoothing:
         parameters.pop("smoothing", None)
     return document_of(
@@ -194,7 +196,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         columns=[column_document(column, at in asked) for at, column in enumerate(tree.columns)],
         classes=classes_document(tree.classes),
         nodes=nodes_of(tree),
-        prediction=doc.Prediction(model.unknown, model.smoothing, model.free_shrinkage),
+        prediction=doc.Prediction(model.handle_unknown, model.smoothing, model.free_shrinkage),
         parameters=_representable(parameters),
         certificate=_optional(_representable, model.certificate and asdict(model.certificate)),
         pruning=_pruning(model),
@@ -266,11 +268,11 @@ def _choice(document: doc.ChoiceDocument) -> WeightChoice:
 def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitParameters:
     usual = FitParameters().values()
     for name in parameters:
-        if name not in usual or name == "unknown":  # it is with the prediction
+        if name not in usual or name == "handle_unknown":  # it is with the prediction
             raise FormatError(f"parameters.{name:.60}", "is not a parameter of the classifier")
     # pruning for log-loss chooses another smoothing than the parameter
     parameters = {"smoothing": answering.smoothing, **parameters}
-    fitted = FitParameters(**parameters, unknown=answering.unknown)
+    fitted = FitParameters(**parameters, handle_unknown=answering.handle_unknown)
     try:
         fitted.checked()
     except (TypeError, ValueError) as error:

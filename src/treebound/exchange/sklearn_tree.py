@@ -20,12 +20,12 @@ from treebound.data import Column, Sample
 from treebound.data.frames import Table
 from treebound.data.targets import read_classes
 from treebound.data.weights import class_factors, class_totals, snapped
-from treebound.exchange.imports import bare_tree, float64_threshold
-from treebound.exchange.indicators import Indicators
+from treebound.exchange.indicators import Indicators, preorder
 from treebound.model import Model
 from treebound.model.methods import as_model
 from treebound.tree.impurity import impurity
-from treebound.tree.model import Tree
+from treebound.tree.model import NO_SPLIT, Tree
+from treebound.tree.split import SplitTest
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
@@ -222,7 +222,7 @@ def _check_classification_tree(estimator: Any) -> None:
 def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[Any]) -> Tree:
     """Splits and labels of a scikit-learn tree, with nodes in pre-order and without counts."""
     old = estimator.tree_
-    return bare_tree(
+    return _bare_tree(
         old.children_left,
         old.children_right,
         columns,
@@ -236,6 +236,45 @@ def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[A
 
 
 # -- to scikit-learn ---------------------------------------------------------------------------
+
+
+def _bare_tree(
+    left: NDArray[Any],
+    right: NDArray[Any],
+    columns: tuple[Column, ...],
+    classes: NDArray[Any],
+    **splits: NDArray[Any],
+) -> Tree:
+    """The tree without counts of nodes in any order; what leaves have in ``splits`` is ignored."""
+    order, left, right = preorder(left, right)
+    leaf = left < 0
+    fields: dict[str, Any] = {
+        name: np.where(leaf, NO_SPLIT[name], splits[name][order]) for name in SplitTest._fields
+    }
+    if "label" in splits:
+        fields["label"] = splits["label"][order]
+    return Tree(
+        **fields,
+        left=left,
+        right=right,
+        counts=np.zeros((len(order), len(classes))),
+        rows=np.zeros(len(order), dtype=np.int64),
+        columns=columns,
+        classes=classes,
+    )
+
+
+def float64_threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The greatest float64 whose float32 rounding is at most the threshold."""
+    with np.errstate(over="ignore"):
+        low = threshold.astype(np.float32)
+        low = np.where(low > threshold, np.nextafter(low, np.float32(-np.inf)), low)
+        high = np.nextafter(low, np.float32(np.inf))
+        # Halfway between two float32 neighbours; check which of them it rounds to.
+        half = low.astype(np.float64) / 2 + high.astype(np.float64) / 2
+        half = np.where(half.astype(np.float32) <= threshold, half, np.nextafter(half, -np.inf))
+    finite = np.isfinite(low) & np.isfinite(high)
+    return np.where(finite, half, threshold)
 
 
 def _shares(tree: Tree, source: Model) -> NDArray[np.float64]:

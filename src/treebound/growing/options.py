@@ -20,7 +20,7 @@ from treebound._utils.validation import (
 )
 
 # The options that say which splits are allowed.
-GROWING_RULES = ("monotonic_cst", "first", "forbidden", "interaction_cst")
+GROWING_RULES = ("monotonic_cst", "forced_splits", "forbidden", "interaction_cst")
 # The numbers that the kernels have for names.
 _CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
 _THRESHOLDS = {"decimal": 0, "midpoint": 1, "observed": 2}
@@ -62,7 +62,7 @@ class GrowParameters:
         Missing values are not constrained. See :ref:`rules`.
     class_order : sequence of classes, or None
         All classes from low to high, for ``monotonic_cst``.
-    first : sequence of str, or None
+    forced_splits : sequence of str, or None
         Splits that come first, written as they are printed, such as ``["age <= 18"]``: the first
         one at the root, the next at both of its children, and so on. One that leaves a side
         without rows is left out there.
@@ -86,7 +86,7 @@ class GrowParameters:
     n_jobs: int | None = parameter(Jobs(), default=None)
     monotonic_cst: Any = None
     class_order: Sequence[Any] | None = None
-    first: Sequence[str] | None = None
+    forced_splits: Sequence[str] | None = None
     forbidden: Sequence[Any] | None = None
     interaction_cst: Any = None
 

@@ -42,7 +42,7 @@ def kernel_rules(
         "signs": np.array(() if monotone is None else monotone.signs, dtype=np.int32),
         "order": np.array(order, dtype=np.int32),
         "groups": np.array(bits, dtype=np.uint64),
-        "first": first_splits(options, columns),
+        "first": forced_splits(options, columns),
         "names": [column.name for column in columns],
         "root": (0, 2**_MOST_GROUPS - 1, wide if limits is None else list(limits)),
     }
@@ -102,20 +102,20 @@ def _class_order(order: Any, classes: list[Any]) -> tuple[int, ...]:
     return tuple(sorted(range(len(classes)), key=lambda at: listed.index(str(classes[at]))))
 
 
-# -- first, forbidden, interaction_cst ---------------------------------------------------------
+# -- forced_splits, forbidden, interaction_cst -------------------------------------------------
 
 
-def first_splits(options: GrowOptions, columns: Sequence[Column]) -> list[SplitTest]:
+def forced_splits(options: GrowOptions, columns: Sequence[Column]) -> list[SplitTest]:
     """The splits that come first."""
     never, listed = places_of(options.forbidden, columns, "forbidden"), []
-    for text in _listed(options.first, "first"):
+    for text in _listed(options.forced_splits, "forced_splits"):
         try:
             split = parse_split(text, columns)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"The 'first' parameter must list splits: {error}") from None
+            raise ValueError(f"The 'forced_splits' parameter must list splits: {error}") from None
         if split.feature in never:
             name = columns[split.feature].name
-            raise ValueError(f"Column {name!r} is in both 'first' and 'forbidden'.")
+            raise ValueError(f"Column {name!r} is in both 'forced_splits' and 'forbidden'.")
         listed.append(split)
     return listed
 

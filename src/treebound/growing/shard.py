@@ -119,7 +119,7 @@ class Aside(NamedTuple):
     values: Values
     labels: NDArray[np.uint16]
     weight: NDArray[np.float64] | None
-    unknown: str  # as a ``Matrix`` has it
+    handle_unknown: str  # as a ``Matrix`` has it
 
 
 class Coded(NamedTuple):
@@ -168,7 +168,7 @@ def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Code
     if others is None:
         return coded
     left = others.X.values if file is None else file.write(others)
-    aside = Aside(left, others.y.astype(np.uint16), others.weight, others.X.unknown)
+    aside = Aside(left, others.y.astype(np.uint16), others.weight, others.X.handle_unknown)
     facts = replace(coded.facts, aside=WeightTotals.of(others.weight, others.n_rows))
     return coded._replace(facts=facts, aside=aside)
 
@@ -381,9 +381,9 @@ def count_classes(bundle: Bundle, tree: Tree) -> NDArray[np.float64]:
 def sum_aside(bundle: Bundle, tree: Tree, totals: WeightTotals | None) -> NDArray[np.float64]:
     """The :func:`class_sums` of rows that are left out; without totals each counts once."""
     tables = [np.zeros((2, tree.n_nodes, tree.n_classes))]
-    for values, labels, weight, unknown in bundle.aside:
+    for values, labels, weight, handle_unknown in bundle.aside:
         columns = tuple(values[j] for j in range(len(tree.columns)))
-        X = Matrix(tree.columns, columns, unknown=unknown)
+        X = Matrix(tree.columns, columns, handle_unknown=handle_unknown)
         own = None if totals is None else weight
         tables.append(class_sums(tree, X, labels, own, totals or WeightTotals()))
     return reduce(add, tables)

@@ -74,7 +74,7 @@ def certify_cost(
     >>> from sklearn.datasets import load_breast_cancer
     >>> import treebound as tb
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+    >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
     >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
     With probability 95 %, a new example costs at most 0.6325 on average
     (0.2933 on the 150 counted here).
@@ -95,7 +95,7 @@ def certify_cost(
     else:
         raise ValueError(
             "certify_cost needs rows that took no part in fitting. Hint: fit with "
-            "certify='held-out', 'folds' or 'prior', or give such rows as X and y."
+            "certificate='held-out', 'folds' or 'prior', or give such rows as X and y."
             if model.held_out is None
             else _RAISED
         )
@@ -133,7 +133,7 @@ def refer(
 
 def _referring(model: Model, referral: Referral) -> Model:
     return model.with_tree(
-        referral.shown_tree(stops=model.unknown == "stop"),
+        referral.shown_tree(stops=model.handle_unknown == "stop"),
         referral=referral,
         row_counts=None,
         no_certificate=f"The tree answers only some cases. {referral}",
@@ -158,8 +158,9 @@ def _referrals(
     else:
         if model.held_out is None:
             raise ValueError(
-                "refer needs rows that took no part in fitting. Hint: fit with certify='held-out', "
-                "'folds' or 'prior', or give such rows: refer(X, y, max_risk=...)."
+                "refer needs rows that took no part in fitting. Hint: fit with "
+                "certificate='held-out', 'folds' or 'prior', or give such rows: refer(X, y, "
+                "max_risk=...)."
             )
         tested = model.held_out_counts()
         if tested is None:

@@ -63,7 +63,7 @@ class Model(RowReader):
         The step of the path selected by ``prune_to``; None for the tree that was fitted.
     options : GrowOptions
         The options of growing.
-    unknown : {"other", "majority", "stop", "missing", "error"}
+    handle_unknown : {"other", "majority", "stop", "missing", "error"}
         How categories that were not seen in training are handled.
     smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
         How counts become probabilities; a number is the strength of shrinkage.
@@ -108,7 +108,7 @@ class Model(RowReader):
     pruning: PruningResult | None = None
     step: int | None = None
     options: GrowOptions = field(default_factory=GrowOptions)
-    unknown: Unknown = "other"
+    handle_unknown: Unknown = "other"
     smoothing: Smoothing | None = "shrinkage"
     free_shrinkage: bool = False
     target: str | None = None
@@ -128,7 +128,7 @@ class Model(RowReader):
     promised: Promised = field(default_factory=Promised)
 
     def __post_init__(self) -> None:
-        check_unknown(self.unknown, caller="Model")
+        check_unknown(self.handle_unknown, caller="Model")
 
     def __getstate__(self) -> dict[str, Any]:
         state = {own.name: getattr(self, own.name) for own in fields(self)}
@@ -306,7 +306,7 @@ class Model(RowReader):
 
     def _certificate(self, delta: float) -> Certificate | None:
         if self.proof is not None:
-            return certify_proof(self.tree, self.proof, delta, self.unknown)
+            return certify_proof(self.tree, self.proof, delta, self.handle_unknown)
         if self.held_out is None:
             return None if self._reason else self._by_training(delta)
         certificate = self.held_out.certificate(delta, self.tree, self.path, self.step)
@@ -317,7 +317,7 @@ class Model(RowReader):
     def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
         return certify_tree(
             self.tree, row_counts=self.rows_at_nodes, landscape=landscape, delta=delta,
-            unknown=self.unknown,
+            handle_unknown=self.handle_unknown,
         )  # fmt: skip
 
     @property
@@ -415,7 +415,7 @@ class Model(RowReader):
         """The certificate of any tree from all training rows, in the order of ``fit``."""
         sample = replace(self.read_sample(X, y, whole=True), factors=None)
         proof = self.prior(sample).certify(self.tree, delta).proof
-        return certify_proof(self.tree, proof, delta, self.unknown)
+        return certify_proof(self.tree, proof, delta, self.handle_unknown)
 
     def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
         """The rows that fit held out, at each node, and how many trees share their delta."""
@@ -442,7 +442,11 @@ class Model(RowReader):
             counted = self.tree  # its own training rows: which of them name its splits is known
         errors, _ = self.errors_on(X, y)
         return certify_tree(
-            counted, errors=errors, landscape=landscape, delta=delta, unknown=self.unknown
+            counted,
+            errors=errors,
+            landscape=landscape,
+            delta=delta,
+            handle_unknown=self.handle_unknown,
         )
 
 

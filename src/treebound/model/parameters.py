@@ -63,7 +63,7 @@ class FitParameters(Parameters, GrowParameters):
         numbers real.
     ordinal_features : sequence of names or indices, or mapping to ordered categories, or None
         Columns to treat as ordinal regardless of dtype; a mapping declares their categories.
-    unknown : {"other", "majority", "stop", "missing", "error"}
+    handle_unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle a category that was not seen in training: ``"other"`` treats it as any
         category that the splits do not name; ``"majority"`` sends it to the child with more
         training examples; ``"stop"`` predicts at the node that splits on it; ``"missing"`` treats
@@ -75,7 +75,7 @@ class FitParameters(Parameters, GrowParameters):
     class_weight : "balanced", mapping of class to weight, or None
         Multiplies the sample weights; only the ratios matter. Pruning counts the effective number
         of examples, ``(sum n c)^2 / sum n c^2`` for n rows of each class weight c.
-    certify : {"training", "held-out", "folds", "prior"}
+    certificate : {"training", "held-out", "folds", "prior"}
         What the certificate is computed from: the training rows; rows that ``fit`` holds out (a
         tenth, but at least 150 and at most 30 %); the best of 3 folds (4 from 500 rows on), each of
         which tests a tree that was fitted without it; or a prior over trees that a fifth of the
@@ -85,7 +85,7 @@ class FitParameters(Parameters, GrowParameters):
     delta : float
         The certificate holds with probability ``1 - delta``.
     target_risk : float or None
-        With ``certify="prior"``: fit the most accurate tree that is certified at this risk or
+        With ``certificate="prior"``: fit the most accurate tree that is certified at this risk or
         below; an error if there is none. None chooses the most accurate of the trees whose limit
         is within 3 points of the least.
     random_state : int or None
@@ -99,10 +99,10 @@ class FitParameters(Parameters, GrowParameters):
     size: Size | None = parameter(OneOf((*get_args(Size), None)), default=None)
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
-    unknown: Unknown = parameter(OneOf(get_args(Unknown)), default="other")
+    handle_unknown: Unknown = parameter(OneOf(get_args(Unknown)), default="other")
     smoothing: Smoothing | None = parameter(ALLOWED, default="shrinkage")
     class_weight: ClassWeight = None
-    certify: CertificateKind = parameter(OneOf(get_args(CertificateKind)), default="training")
+    certificate: CertificateKind = parameter(OneOf(get_args(CertificateKind)), default="training")
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
     target_risk: float | None = parameter(Number(0.0, 1.0, open=True, optional=True), default=None)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
@@ -116,13 +116,15 @@ class FitParameters(Parameters, GrowParameters):
         if not (weight is None or weight == "balanced" or isinstance(weight, Mapping)):
             must = "'balanced', a mapping of classes or None"
             raise invalid("class_weight", owner, must, weight)
-        if self.target_risk is not None and self.certify != "prior":
-            must = "None unless certify='prior'"
+        if self.target_risk is not None and self.certificate != "prior":
+            must = "None unless certificate='prior'"
             raise invalid("target_risk", owner, must, self.target_risk)
         pruner = self._pruner(owner)
-        if self.certify == "prior" and not isinstance(pruner, BoundPruner | None):
+        if self.certificate == "prior" and not isinstance(pruner, BoundPruner | None):
             hint = "tb.certify(clf, X, y, kind='prior') certifies a tree of any pruner."
-            must = "'bound', or a BoundPruner for its costs, with certify='prior', which searches"
+            must = (
+                "'bound', or a BoundPruner for its costs, with certificate='prior', which searches"
+            )
             raise invalid("pruning", owner, f"{must} trees in its own way", self.pruning, hint)
         if isinstance(pruner, BoundPruner) and pruner.smoothing not in ("auto", self.smoothing):
             must = f"'auto' in this classifier, or its own 'smoothing', {self.smoothing!r}"
@@ -135,15 +137,16 @@ class FitParameters(Parameters, GrowParameters):
     def _check_rules(self, pruner: Pruner | None) -> None:
         """Raise a ValueError where the rules of growing would not be kept."""
         rules = {name: vars(self)[name] for name in GROWING_RULES if vars(self)[name] is not None}
-        if rules and self.certify == "prior":
+        if rules and self.certificate == "prior":
             name, value = next(iter(rules.items()))
-            must = "None with certify='prior', which searches trees in its own way"
-            raise invalid(name, "", must, value, "use another 'certify'.")
+            must = "None with certificate='prior', which searches trees in its own way"
+            raise invalid(name, "", must, value, "use another 'certificate'.")
         raises = isinstance(pruner, BasePruner) and pruner.raises_subtrees
-        if raises and not rules.keys().isdisjoint(("monotonic_cst", "first")):
+        if raises and not rules.keys().isdisjoint(("monotonic_cst", "forced_splits")):
             raise ValueError(
                 f"The pruner {pruner!r} puts subtrees in other places, where 'monotonic_cst' and "
-                "'first' would not hold. Hint: use a pruner that only cuts, such as 'bound'."
+                "'forced_splits' would not hold. Hint: use a pruner that only cuts, such as "
+                "'bound'."
             )
 
     def _pruner(self, owner: str) -> Pruner | None:

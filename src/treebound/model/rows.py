@@ -40,7 +40,7 @@ class RowReader:
 
     tree: Tree
     named: bool | None
-    unknown: Unknown
+    handle_unknown: Unknown
     rows: RowRecord | None
 
     @property
@@ -98,7 +98,7 @@ class RowReader:
         if self.named is None and not named and table.names is not None:
             asked = compress(self.columns, repeat(True) if needed is None else needed)
             named = {column.name for column in asked} <= {*table.names}
-        return {"named": named, "needed": needed, "unknown": self.unknown}
+        return {"named": named, "needed": needed, "handle_unknown": self.handle_unknown}
 
     def batches(self, X: Batches, *, whole: bool) -> Iterator[tuple[Any, Any]]:
         """Batches with the rows to read in them; ``whole``: batches have all columns."""

@@ -56,7 +56,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "lines": list(store.lines),
         "reason": model.certificate_reason,
         "referral": None if model.referral is None else _referral(model.referral),
-        "unknown": model.unknown,
+        "handle_unknown": model.handle_unknown,
         "factors": None if tree.factors is None else tree.factors.tolist(),
         "choice": _choice(model, steps),
         "criterion": model.options.criterion,
@@ -189,7 +189,7 @@ class _Store:
         self.splits: list[list[Any]] = []
         self.columns: set[int] = set()  # those that are asked
         self.lines: dict[str, int] = {}  # of all certificates
-        self._unknown, self._probabilities = model.unknown, model.probabilities_of
+        self._unknown, self._probabilities = model.handle_unknown, model.probabilities_of
         self._known: dict[Any, int] = {}  # the numbers of splits
 
     def certified(self, limit: Certificate) -> list[int]:
@@ -216,7 +216,7 @@ class _Store:
     def _splits(self, tree: Tree) -> dict[int, int]:
         """The numbers of the splits of the inner nodes; each split is described once."""
         numbers = {}
-        for split in filter(None, splits_of(tree, unknown=self._unknown)):
+        for split in filter(None, splits_of(tree, handle_unknown=self._unknown)):
             # of a threshold the bits, as NaN does not equal itself
             key = (split.feature, split.threshold.hex(), split.kind, split.codes,
                    split.missing_left, split.unknown_left)  # fmt: skip

@@ -93,7 +93,7 @@ def rules_in_words(options: GrowOptions, tree: Tree) -> list[str]:
             names = [columns[at].name for at, own in enumerate(order.signs) if own == sign]
             if names:
                 sentences.append(f"The probability of {what} only {word} with {_named(names)}.")
-    first = [one_line(text) for text in options.first or ()]
+    first = [one_line(text) for text in options.forced_splits or ()]
     never = [columns[at].name for at in places_of(options.forbidden, columns, "forbidden")]
     if first:
         sentences.append(f"Asked first: {'; '.join(first)}.")

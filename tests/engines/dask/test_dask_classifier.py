@@ -56,7 +56,7 @@ OPTIONS = [
     {"thresholds": "observed", "max_leaves": 6},
     {"class_weight": "balanced", "pruning": "mdl"},
     {"criterion": "gini", "pruning": None, "max_leaves": 9, "growth_order": "impurity"},
-    {"monotonic_cst": {"a": -1, "size": 1}, "first": ["flag = False"], "pruning": None},
+    {"monotonic_cst": {"a": -1, "size": 1}, "forced_splits": ["flag = False"], "pruning": None},
 ]
 
 
@@ -369,7 +369,7 @@ def test_certificates_from_rows_that_are_left_out(client, monkeypatch, certify, 
     table["colour"] = np.where(np.arange(2000) % 50 == 7, [f"c{i}" for i in range(2000)], "red")
     table = table if weight else table.drop(columns="weight")
     rows = table.drop(columns=["label", "weight"], errors="ignore")
-    options = {"certify": certify, "random_state": 1, "unknown": "majority"}
+    options = {"certificate": certify, "random_state": 1, "handle_unknown": "majority"}
     weights = table["weight"] if weight else None
     expected = BoundTreeClassifier(**options).fit(rows, table["label"], weights)
     lazy = dd.from_pandas(table, npartitions=3)

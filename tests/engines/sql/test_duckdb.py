@@ -88,7 +88,7 @@ def test_narwhals_frames_are_relations(connection):
 
 def test_held_out_rows_are_drawn_by_the_key(connection):
     table = people()
-    parameters = {**PARAMETERS, "certify": "held-out", "random_state": 5}
+    parameters = {**PARAMETERS, "certificate": "held-out", "random_state": 5}
     there = Relation(stored(connection, table), id="id", max_fetched_rows=0)
     model = BoundTreeClassifier(**parameters).fit(there, "label")
     expected = in_memory(table.sort_by("id").drop(["id"]), parameters)
@@ -103,7 +103,7 @@ def test_held_out_rows_are_drawn_by_the_key(connection):
 def test_held_out_rows_are_drawn_by_row_numbers_without_a_key(connection, monkeypatch):
     monkeypatch.setattr(rows, "MAX_SELECTED", 40)
     there = Relation(stored(connection, people().drop(["id"])), max_fetched_rows=9)
-    model = BoundTreeClassifier(**PARAMETERS, certify="held-out").fit(there, "label")
+    model = BoundTreeClassifier(**PARAMETERS, certificate="held-out").fit(there, "label")
     assert (model.model_.held_out.m, model.tree_.rows[0]) == (40, 560)
     assert model.certificate_.kind == "held-out"
 
@@ -298,11 +298,11 @@ def test_infinity_and_empty_relations_are_refused(connection):
 def test_parameters_that_need_rows_are_refused(connection):
     there = stored(connection, people().drop(["id"]))
     inside = Relation(there, max_fetched_rows=9)
-    for parameters in ({"thresholds": "observed"}, {"certify": "prior"}):
+    for parameters in ({"thresholds": "observed"}, {"certificate": "prior"}):
         with pytest.raises(ValueError, match=next(iter(parameters))):
             BoundTreeClassifier(**parameters).fit(inside, "label")
     with pytest.raises(ValueError, match="must tell rows apart"):
-        BoundTreeClassifier(certify="held-out").fit(
+        BoundTreeClassifier(certificate="held-out").fit(
             Relation(there, id="the age", max_fetched_rows=9), "label"
         )
     with pytest.raises(ValueError, match="max_fetched_rows"):

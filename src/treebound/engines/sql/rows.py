@@ -169,7 +169,7 @@ class RelationRows:
         if certify and not self._store.keeps:
             raise ValueError(
                 "Held-out rows are kept in a temporary table, and none can be written here. Hint: "
-                "use certify='training', and certify the fitted classifier with other rows."
+                "use certificate='training', and certify the fitted classifier with other rows."
             )
         if not self._store.keeps:
             return draw

@@ -193,7 +193,7 @@ const leastChange = (root, cells, label) => {
     if (best && (price.count - best.count || price.size - best.size) > 0) continue;
     const split = isInner(id) ? splitOf(id) : null;
     const here = split && (moves.get(split.column)?.region ?? wholeRegion(split.column));
-    const stays = split && data.unknown === "stop" && cells[split.column] === UNKNOWN && here.unknown;
+    const stays = split && data.handle_unknown === "stop" && cells[split.column] === UNKNOWN && here.unknown;
     if (!split || stays) {
       const [rows, answer] = statsOf(id), found = { ...price, id, rows, place, answer };
       if (answer !== label && (!best || better(found, best) < 0)) best = found;
@@ -236,7 +236,7 @@ const regionWords = (region, { withMissing = false } = {}) => {
     const ends = [low > 0 ? `> ${categories[low - 1]}` : "", high < categories.length - 1 ? `≤ ${categories[high]}` : ""].filter(Boolean);
     return `${name} ${ends.join(" and ") || "present"}${also}`;
   }
-  const closed = region.unknown || ["error", "missing"].includes(data.unknown); // nothing else is not one of them
+  const closed = region.unknown || ["error", "missing"].includes(data.handle_unknown); // nothing else is not one of them
   if (closed && outside.length && outside.length < inside.length) return `${name} ≠ ${outside.join(" and ≠ ")}${also}`;
   return `${name} = ${inside.join(" or ")}${also}`;
 };
@@ -277,8 +277,8 @@ const cellFrom = (column, text) => {
   const { name, kind, categories } = data.columns[column], trimmed = text.trim();
   if (kind !== "real") {
     const code = codeOf(data.columns[column], text);
-    if (code !== UNKNOWN || !["error", "missing"].includes(data.unknown)) return code;
-    if (data.unknown === "missing") return MISSING;
+    if (code !== UNKNOWN || !["error", "missing"].includes(data.handle_unknown)) return code;
+    if (data.handle_unknown === "missing") return MISSING;
     throw new Error(`${name} must be one of ${categories.slice(0, 8).join(", ")}${categories.length > 8 ? ", …" : ""}. Got ${trimmed} instead.`);
   }
   if (NOTHING.has(trimmed)) return NaN;

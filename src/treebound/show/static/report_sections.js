@@ -364,7 +364,7 @@ const makeFields = () => {
     if (kind === "real") field = made("input", { inputmode: "decimal", placeholder: "missing" });
     else {
       field = made("select", {}, made("option", { value: MISSING }, "missing"), ...categories.map((category, code) => made("option", { value: code }, category)));
-      if (!["error", "missing"].includes(data.unknown)) field.append(made("option", { value: UNKNOWN }, "another category"));
+      if (!["error", "missing"].includes(data.handle_unknown)) field.append(made("option", { value: UNKNOWN }, "another category"));
     }
     field.setAttribute("data-column", k);
     return made("label", {}, name, field);

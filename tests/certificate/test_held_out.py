@@ -101,7 +101,7 @@ def test_a_class_that_only_rows_set_aside_have_is_kept_and_counts_as_an_error():
         labels = np.where(np.arange(500) == row, 7, y)
         alone += [row] * bool(drawn(X, labels)[row])
     y[alone[0]] = 7
-    clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
     assert clf.classes_.tolist() == [0, 1, 7]
     assert clf.tree_.counts[0, 2] == 0
     assert clf.certificate_.errors >= 1
@@ -126,7 +126,9 @@ def test_the_tree_is_that_of_the_other_rows():
 @pytest.mark.parametrize("pruning", ["mdl", None])
 def test_rows_count_as_predict_answers_them(handle_unknown, pruning):
     X, y = table(1)
-    clf = tb.BoundTreeClassifier(certify="held-out", unknown=unknown, pruning=pruning).fit(X, y)
+    clf = tb.BoundTreeClassifier(
+        certificate="held-out", handle_unknown=handle_unknown, pruning=pruning
+    ).fit(X, y)
     order = np.flatnonzero(drawn(X, y))
     aside = [X[row] for row in order]
     assert clf.certificate_.errors == (clf.predict(aside) != y[order]).sum()
@@ -164,7 +166,7 @@ def test_raised_subtrees_off_the_chosen_step_have_no_certificate():
     y = ((X[:, 0] > 0.5) ^ (rng.random(120) < 0.1)).astype(int)
     pruner = BoundPruner(search="greedy", weight=0.1)
     for seed in range(100):
-        clf = tb.BoundTreeClassifier(certify="held-out", pruning=pruner, random_state=seed)
+        clf = tb.BoundTreeClassifier(certificate="held-out", pruning=pruner, random_state=seed)
         path = clf.fit(X, y).pruning_path_
         raised = [step for step in range(len(path) - 1) if path.cuts(step) is None]
         if raised:
@@ -179,7 +181,9 @@ def test_weighted_rows_count_once():
     rng = np.random.default_rng(0)
     X = rng.random((600, 2))
     y = (X[:, 0] > rng.random(600)).astype(int)
-    clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y, sample_weight=rng.random(600) + 0.5)
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(
+        X, y, sample_weight=rng.random(600) + 0.5
+    )
     order = np.flatnonzero(drawn(X, y))
     assert clf.certificate_.errors == (clf.predict(X[order]) != y[order]).sum()
     assert "weighted or not" in clf.certificate_.explain()
@@ -225,7 +229,7 @@ def test_the_limit_holds_though_the_same_rows_chose_the_tree(draws, ordered, mon
         X, y = noise(seed)
         if ordered:
             X, y = X[np.argsort(y, kind="stable")], np.sort(y)
-        clf = tb.BoundTreeClassifier(certify="held-out", delta=0.1, size="accurate").fit(X, y)
+        clf = tb.BoundTreeClassifier(certificate="held-out", delta=0.1, size="accurate").fit(X, y)
         true = np.where(clf.tree_.label == 0, 0.4, 0.6)  # of each leaf, by its label
         share = clf.tree_.rows[clf.tree_.is_leaf] / clf.tree_.rows[0]
         broken += clf.certificate_.risk < float(share @ true[clf.tree_.is_leaf])

@@ -308,7 +308,7 @@ def test_rows_that_stop_at_an_inner_node_are_referred(handle_unknown):
 
 def test_label_of_referral_has_the_type_of_the_classes():
     X, y = load_iris(return_X_y=True)
-    clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
     answers = clf.refer(max_risk=0.15).predict(X)
     assert answers.dtype == y.dtype
     assert clf.refer(max_risk=0.15, label=9).predict(X).max() == 9  # the same promise
@@ -394,7 +394,11 @@ def test_referral_by_the_prior_needs_no_rows(cancer, by_prior):
 
 def test_a_referring_classifier_is_read_back(cancer, tmp_path):
     X, y = cancer
-    some = tb.BoundTreeClassifier(certify="held-out", random_state=4).fit(X, y).refer(max_risk=0.07)
+    some = (
+        tb.BoundTreeClassifier(certificate="held-out", random_state=4)
+        .fit(X, y)
+        .refer(max_risk=0.07)
+    )
     some.save(tmp_path / "model.json")
     again = ReferringClassifier.load(tmp_path / "model.json")
     assert str(again.referral_) == str(some.referral_)

@@ -159,7 +159,7 @@ def test_rows_are_drawn_as_if_at_random_from_a_sorted_table(kind, m, draws):
         warnings.simplefilter("ignore")
         for _ in range(draws):
             X, y = rng.random((m, 1)), np.sort(rng.random(m) < RATE)
-            clf = tb.BoundTreeClassifier(certify=kind, max_leaves=1).fit(X, y)
+            clf = tb.BoundTreeClassifier(certificate=kind, max_leaves=1).fit(X, y)
             [answer] = clf.predict(X[:1])
             wrong += (1.0 - RATE if answer else RATE) > clf.certificate_.risk
     assert wrong <= binom.ppf(0.999, draws, 0.05)

@@ -207,9 +207,7 @@ def test_rows_left_out_depend_on_their_number_alone():
     first = Tenth(12345).split(both)[1]
     np.testing.assert_array_equal(first.X.values[0][: aside.n_rows], aside.X.values[0])
     assert Tenth(54321).split(both)[1].n_rows != first.n_rows
-    parts = [
-        Tenth(12345).split(both.part(slice(a, b)), a)[1] for a, b in ((0, 777), (777, 4000))
-    ]
+    parts = [Tenth(12345).split(both.part(slice(a, b)), a)[1] for a, b in ((0, 777), (777, 4000))]
     found = np.concatenate([part.X.values[0] for part in parts])
     np.testing.assert_array_equal(found, first.X.values[0])
 

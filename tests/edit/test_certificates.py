@@ -129,7 +129,7 @@ def test_flipping_answers_by_the_test_error_would_fail_and_gives_no_certificate(
         X, _ = drawn(rng, 200)
         X = X + rng.random(X.shape)  # many leaves
         y = rng.integers(2, size=200)
-        clf = tb.BoundTreeClassifier(pruning=None, certify="held-out", delta=DELTA).fit(X, y)
+        clf = tb.BoundTreeClassifier(pruning=None, certificate="held-out", delta=DELTA).fit(X, y)
         apart = clf.edit(X, y)._rows.calibration
         test = (apart.X.dense, clf.classes_[apart.y])
         editor = clf.edit(X, y, test=test)
@@ -263,7 +263,7 @@ def test_folds_certify_no_edit(fitted) -> None:
 
 @pytest.mark.parametrize("certify", ["held-out", "folds", "prior"])
 def test_rows_are_drawn_again_without_a_seed(fitted, certify) -> None:
-    clf, X, y = fitted(certify=certify, random_state=None)
+    clf, X, y = fitted(certificate=certify, random_state=None)
     assert clf.edit(X, y).tree is clf.tree_
     loaded = loads(dumps(clf.model_))
     assert loaded.draw == clf.model_.draw

@@ -71,7 +71,7 @@ def sources(rows, tmp_path):
 @pytest.mark.parametrize("by_type", [True, False])
 def test_the_key_is_the_same_in_every_engine(certify, weight, by_type, tmp_path):
     rows = table() if weight else table().drop_columns("weight")
-    options = {**OPTIONS, "certify": certify}
+    options = {**OPTIONS, "certificate": certify}
     if by_type:  # numbers of Parquet files and Dask frames are left unread at first
         del options["categorical_features"]
     weights = None if weight is None else rows["weight"].to_numpy()
@@ -95,13 +95,13 @@ def test_the_key_in_a_database_is_that_of_memory(certify):
 
     rows = table().drop_columns("weight")
     rows = rows.append_column("id", pa.array(np.arange(rows.num_rows)))
-    options = {**OPTIONS, "certify": certify}
+    options = {**OPTIONS, "certificate": certify}
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.register("rows", rows)
         there = Relation(connection.sql("SELECT * FROM rows"), id="id", max_fetched_rows=0)
         clf = tb.BoundTreeClassifier(**options).fit(there, "label")
     draw, X, y = clf.model_.draw, rows.drop_columns(["label", "id"]), rows["label"]
-    key = tb.BoundTreeClassifier(**{**options, "certify": "folds"}).fit(X, y).model_.draw.key
+    key = tb.BoundTreeClassifier(**{**options, "certificate": "folds"}).fit(X, y).model_.draw.key
     assert draw.key == key
     assert isinstance(draw.validation, Slice)
     assert (draw.calibration is None) == (certify == "training")
@@ -113,14 +113,14 @@ def test_another_order_draws_the_same_numbers_and_another_content_others():
     X, y = np.random.default_rng(0).normal(size=(300, 2)), np.arange(300) % 2
 
     def key(X, y, **options):
-        options = {"certify": "held-out", **options}
+        options = {"certificate": "held-out", **options}
         return tb.BoundTreeClassifier(**options).fit(X, y).model_.draw.key
 
     order = np.random.default_rng(1).permutation(300)
     assert key(X[order], y[order]) == key(X, y) == key(X.astype(np.longdouble), y + 5)
     assert key(pd.DataFrame(X), y) == key(X, y)
-    least = np.where(X == X.min(), X - 1e-9, X)
-    missing = np.where(X == np.median(X[:, 0]), np.nan, X)
+    least = np.where(X.min() == X, X - 1e-9, X)
+    missing = np.where(np.median(X[:, 0]) == X, np.nan, X)
     missing[0, 0] = np.nan
     others = {key(least, y), key(missing, y), key(X, (y * order) % 2), key(X[1:], y[1:])}
     others |= {key(X, y, random_state=1), key(X[:, ::-1], y)}
@@ -136,8 +136,8 @@ def test_without_a_seed_the_key_is_drawn_once():
     X = rng.random((200, 2))
     y = (X[:, 0] > rng.random(200)).astype(int)
     for certify in ("training", "prior", "held-out"):
-        clf = tb.BoundTreeClassifier(random_state=None, certify=certify).fit(X, y)
-        again = tb.BoundTreeClassifier(random_state=None, certify=certify).fit(X, y)
+        clf = tb.BoundTreeClassifier(random_state=None, certificate=certify).fit(X, y)
+        again = tb.BoundTreeClassifier(random_state=None, certificate=certify).fit(X, y)
         assert clf.model_.draw.salt != again.model_.draw.salt
         risks = {clf.model_.certify(X, y, kind="prior").risk for _ in range(3)}
         loaded = loads(dumps(clf.model_))
@@ -179,7 +179,7 @@ def test_the_editor_takes_the_rows_of_fit(certify, pruner, grouped, large, monke
     X, y, rng = sample_table()
     weight = rng.integers(0, 3, len(y)).astype(float)
     groups = rng.integers(0, 300, len(y)) if grouped else None
-    parameters = {**PRUNERS[pruner], "certify": certify, "random_state": None, "max_leaves": 6}
+    parameters = {**PRUNERS[pruner], "certificate": certify, "random_state": None, "max_leaves": 6}
     clf = tb.BoundTreeClassifier(**parameters).fit(X, y, weight, groups=groups)
     editor = clf.edit(X, y, sample_weight=weight, groups=groups)
     assert editor._rows.sample.n_rows == clf.tree_.rows[0]
@@ -206,7 +206,7 @@ def test_the_editor_takes_rows_that_were_streamed():
     X, y, _ = sample_table()
     rows = pa.Table.from_pandas(X.assign(label=y))
     for certify in ("training", "held-out"):
-        clf = tb.BoundTreeClassifier(certify=certify).fit(pds.dataset(rows), "label")
+        clf = tb.BoundTreeClassifier(certificate=certify).fit(pds.dataset(rows), "label")
         assert clf.edit(X, y)._rows.sample.n_rows == clf.tree_.rows[0] < len(y)
 
 
@@ -241,7 +241,7 @@ def given(rows, streamed):
 @pytest.mark.parametrize("certify", ["held-out", "folds", "prior"])
 def test_progress_is_reported_with_every_certificate(certify, streamed, capsys):
     rows = table(600).drop_columns("weight")
-    states, options = [], {"certify": certify, "pruning": "bound"}
+    states, options = [], {"certificate": certify, "pruning": "bound"}
     clf = tb.BoundTreeClassifier(**options)
     clf.fit(*given(rows, streamed), callback=states.append, verbose=1)
     phases = list(dict.fromkeys(state.phase for state in states))
@@ -261,7 +261,7 @@ def test_checkpoints_are_written_with_every_certificate(certify, streamed, tmp_p
     monkeypatch.setattr("treebound.growing.engine.LocalEngine.gather_values", 150)
     monkeypatch.setattr("treebound.growing.engine.QUICK_VALUES", 150)
     rows, path = table(600).drop_columns("weight"), tmp_path / "tree"
-    options = {"certify": certify, "pruning": "reduced-error", "max_grown_leaves": 9}
+    options = {"certificate": certify, "pruning": "reduced-error", "max_grown_leaves": 9}
     last = 2 if certify == "folds" else 0
 
     def stop(state):
@@ -288,6 +288,6 @@ def test_checkpoints_are_written_with_every_certificate(certify, streamed, tmp_p
 def test_a_search_has_no_checkpoint(streamed, tmp_path):
     rows = table(600).drop_columns("weight")
     with pytest.raises(ValueError, match="'checkpoint' parameter of fit must be None with"):
-        tb.BoundTreeClassifier(certify="prior").fit(
+        tb.BoundTreeClassifier(certificate="prior").fit(
             *given(rows, streamed), checkpoint=tmp_path / "tree"
         )

@@ -197,7 +197,7 @@ def one_of_each(groups: NDArray[np.integer[Any]], key: int) -> NDArray[np.intp]:
 
 
 def learn_without(
-    rows: LabelledRows, calibration: Mask, unknown: Unknown, **of_columns: Any
+    rows: LabelledRows, calibration: Mask, handle_unknown: Unknown, **of_columns: Any
 ) -> tuple[Sample, Sample, Keys]:
     """Learn from the other rows: training rows, calibration rows, and the hashes of the latter.
 
@@ -216,7 +216,7 @@ def learn_without(
         columns=sample.columns,
         classes=sample.classes,
         named=False,
-        unknown="other" if unknown == "error" else unknown,
+        handle_unknown="other" if handle_unknown == "error" else handle_unknown,
     )
     held = replace(held, weight=weight)
     names = None if rows.table.names is None else [column.name for column in sample.columns]

@@ -255,6 +255,4 @@ def with_numbers(
         zip(rest, others, strict=False)
     )  # of labels alone, what was learned is left out
     columns, some, summaries = zip(*(learned[name] for name in names), strict=True)
-    return replace(
-        schema, columns=columns, sample=some, summaries=summaries, names=tuple(names)
-    )
+    return replace(schema, columns=columns, sample=some, summaries=summaries, names=tuple(names))

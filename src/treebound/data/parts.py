@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treebound._utils.choices import Unknown
-from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.draws import Tenth
+from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema, PartFacts
 from treebound.data.matrix import Matrix, type_of
@@ -82,7 +82,7 @@ class PartReader:
 
     schema: LearnedSchema
     selection: Tenth | None = None  # calibration or validation rows
-    unknown: Unknown = "error"  # how categories are read that only these have
+    handle_unknown: Unknown = "error"  # how categories are read that only these have
 
     def read(self, X: Any, y: Any, weight: Any, first: int = 0) -> PartRows:
         """One part; ``first`` is the number of its first row."""
@@ -91,11 +91,11 @@ class PartReader:
             return PartRows(nothing, None if self.selection is None else nothing)
         rows, others = _split(LabelledRows.of(X, y, weight, part=True), self.selection, first)
         if others is None:
-            return PartRows(self._sample(rows, self.unknown))
-        selected = self._sample(others, self.unknown)
+            return PartRows(self._sample(rows, self.handle_unknown))
+        selected = self._sample(others, self.handle_unknown)
         return PartRows(self._sample(rows, "error"), selected, others.table)
 
-    def _sample(self, rows: LabelledRows, unknown: Unknown) -> Sample:
+    def _sample(self, rows: LabelledRows, handle_unknown: Unknown) -> Sample:
         if not rows.n_rows:
             return empty_sample(self.schema)
         matrix = read_matrix(

@@ -96,7 +96,9 @@ def _drawn_again(model: Model, rows: LabelledRows) -> EditedRows:
     if draw.calibration is not None:
         units = rows.units
         inside = draw.calibration.mask(int(units.max(initial=-1)) + 1)[units]
-        reader = replace(model, unknown="other") if model.unknown == "error" else model
+        reader = (
+            replace(model, handle_unknown="other") if model.handle_unknown == "error" else model
+        )
         calibration = _sample(reader, rows.part(inside))
         if rows.groups is not None:
             calibration = calibration.part(one_of_each(units[inside], draw.calibration.key))

@@ -52,7 +52,7 @@ def fit_table(
     """Grow a tree on a table and prune it."""
     if groups is not None and parameters.certificate == "prior":
         must = "'held-out', 'folds' or 'training' with groups"
-        raise invalid("certify", "BoundTreeClassifier", must, parameters.certify, _GROUPED)
+        raise invalid("certificate", "BoundTreeClassifier", must, parameters.certificate, _GROUPED)
     check_watch(parameters, watch)
     parameters.checked()
     rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
@@ -63,8 +63,8 @@ def fit_table(
 
 def check_watch(parameters: FitParameters, watch: Watch) -> None:
     """Raise a ValueError for a checkpoint that would not be written."""
-    if parameters.certify == "prior" and watch.checkpoint is not None:
-        must = "None with certify='prior', which searches trees and grows none in rounds"
+    if parameters.certificate == "prior" and watch.checkpoint is not None:
+        must = "None with certificate='prior', which searches trees and grows none in rounds"
         raise invalid("checkpoint", "fit", must, watch.checkpoint)
 
 
@@ -77,7 +77,7 @@ def fit_rows(
     without the calibration rows.
     """
     named, draw = rows.table.names is not None, Draw.start(parameters.random_state)
-    if parameters.certify in ("held-out", "folds"):
+    if parameters.certificate in ("held-out", "folds"):
         draw = draw.keyed(sample)
         del sample  # its values are of no more use
         model = _fit_calibrated(parameters, rows, draw, watch)
@@ -92,7 +92,7 @@ def _fit_calibrated(
     parameters: FitParameters, rows: LabelledRows, draw: Draw, watch: Watch
 ) -> Model:
     """Fit without calibration rows, or without each of several folds, and keep the best tree."""
-    units, in_folds = rows.units, parameters.certify == "folds"
+    units, in_folds = rows.units, parameters.certificate == "folds"
     m = int(units.max(initial=-1)) + 1
     if m < 2:
         what = "rows" if rows.groups is None else "groups"
@@ -114,7 +114,7 @@ def _fit_calibrated(
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
         at, inside = next(turns), np.isin(units, fold)
         sample, calibration, hashes = learn_without(
-            rows, inside, parameters.unknown, **parameters.of_columns()
+            rows, inside, parameters.handle_unknown, **parameters.of_columns()
         )
         validation = calibration if chooses else None
         if rows.groups is not None:
@@ -165,7 +165,7 @@ def fit_sample(
     pruner, options = parameters.checked()
     draw = Draw.start(parameters.random_state) if draw is None else draw
     warn_of_common_factor(sample.weight, stacklevel=6)
-    if parameters.certify == "prior":
+    if parameters.certificate == "prior":
         costs = pruner.costs if isinstance(pruner, BoundPruner) else None
         draw = draw.keyed(sample)
         model = _by_prior(parameters, sample, draw, options, costs, watch)

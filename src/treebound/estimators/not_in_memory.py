@@ -183,30 +183,30 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     learn = partial(table.learn, **parameters.of_columns())
     schema = learn()
     size = schema.n_rows, len(schema.columns)
-    rows_again = not is_large(*size) and parameters.certify != "training"
+    rows_again = not is_large(*size) and parameters.certificate != "training"
     if rows_again or _looks_again(pruner, *size):
         return _fit_joined(parameters, schema, table, watch)
     _refuse_what_needs_a_table(parameters)
     _refuse_what_needs_rows(pruner)
-    certified = parameters.certify == "held-out"
+    certified = parameters.certificate == "held-out"
     validates = validates_on_calibration(parameters, size)
-    draw, unknown = Draw.start(parameters.random_state), parameters.unknown
+    draw, handle_unknown = Draw.start(parameters.random_state), parameters.handle_unknown
     selection: Tenth | None = None
     if certified or validates:
         draw = draw.keyed(table.summary(schema))
     if certified:
         selection = draw.tenth()
         draw, schema = replace(draw, calibration=selection), learn(calibration=selection)
-        unknown = "other" if unknown == "error" else unknown
+        handle_unknown = "other" if handle_unknown == "error" else handle_unknown
     else:
-        unknown = "error"
+        handle_unknown = "error"
         if validates:
             assert isinstance(pruner, BoundPruner)
             assert draw.key is not None
             selection = pruner.select_validation(draw.key)
             draw = replace(draw, validation=selection)
     engine = table.engine(
-        PartReader(schema, selection, unknown),
+        PartReader(schema, selection, handle_unknown),
         make_bins(schema.columns, schema.sample),
         n_threads=effective_jobs(parameters.n_jobs),
         gather_rows=_rows_to_gather(parameters, size[0]),
@@ -232,7 +232,7 @@ def _fit_joined(
     parameters: FitParameters, schema: LearnedSchema, table: PartedTable, watch: Watch
 ) -> Model:
     """Fit on rows in parts that are read into memory."""
-    calibrated = parameters.certify in ("held-out", "folds")
+    calibrated = parameters.certificate in ("held-out", "folds")
     own = replace(schema, scale=None, factors=None) if calibrated else schema  # weights as given
     sample = join_parts(list(table.rows(PartReader(own)))).training
     named = schema.names is not None
@@ -291,7 +291,7 @@ def _fit_relation(
         model = replace(model, draw=draw)
         engine.check_unchanged()
         if held_out:
-            counted = partial(rows.count_selected, unknown=parameters.unknown)
+            counted = partial(rows.count_selected, handle_unknown=parameters.handle_unknown)
             model = replace(model, held_out=HeldOut.by_counts(counted, model.tree, model.grown))
     return model
 

@@ -266,10 +266,10 @@ class RelationRows:
         return summed_up(tree, counts.astype(np.float64)).astype(np.int64)
 
     def count_selected(
-        self, tree: Tree, *, unknown: Unknown = "other", role: str = "calibration"
+        self, tree: Tree, *, handle_unknown: Unknown = "other", role: str = "calibration"
     ) -> NDArray[np.int64]:
         """Rows of each class that come to rest at each node of a tree."""
-        return rows_at_nodes(self._store, self._selected[role], tree, self.target, unknown)
+        return rows_at_nodes(self._store, self._selected[role], tree, self.target, handle_unknown)
 
     # -- coding --------------------------------------------------------------------------------
 

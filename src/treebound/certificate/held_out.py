@@ -1,9 +1,9 @@
 """Calibration rows, which ``fit`` holds out in one part or in folds, and certificates from them.
 
-Split the row numbers into K folds, as good as at random (:mod:`treebound.data.draws`). Tree i is any function of the rows outside fold i.
-Given these rows its errors on the fold are binomial, so that each limit fails with probability at
-most ``delta / K``, and all of them hold together. One held-out tenth is one fold. Other trees of
-the pruning path share a second delta.
+Split the row numbers into K folds, as good as at random (:mod:`treebound.data.draws`). Tree i is
+any function of the rows outside fold i. Given these rows its errors on the fold are binomial, so
+that each limit fails with probability at most ``delta / K``, and all of them hold together. One
+held-out tenth is one fold. Other trees of the pruning path share a second delta.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ class Prior:
     def __init__(
         self,
         sample: Sample,
-        draw: Draw = Draw(),
+        draw: Draw | None = None,
         options: PriorOptions = PriorOptions(),
         *,
         costs: Any = None,
@@ -162,6 +162,7 @@ class Prior:
     ) -> None:
         mask = np.zeros(sample.n_rows, dtype=bool)
         if rows_a is None:
+            draw = draw or Draw()
             draw = draw.keyed(sample) if draw.key is None else draw
             mask = draw.prior_rows(sample.n_rows, options.share)
         else:

@@ -375,7 +375,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
         >>> print(clf.refer(max_risk=0.07).referral_)
         With probability 95 %, at most 7 % of the answered new cases are misclassified.
-        77.3 % of 150 rows are answered, 3 of them wrongly; the rest is referred.
+        82.0 % of 150 rows are answered, 3 of them wrongly; the rest is referred.
         """
         from treebound.estimators.referring import ReferringClassifier
         from treebound.model.guarantees import refer

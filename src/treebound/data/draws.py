@@ -206,7 +206,7 @@ def learn_without(
     rows. ``of_columns`` are the options of :meth:`Sample.learn`.
     """
     training, others = rows.part(~calibration), rows.part(calibration)
-    sample = _with_classes(training.learn(**of_columns), rows.classes)
+    sample = training.learn(**of_columns, classes=rows.classes)
     weight = None
     if rows.weight is not None:
         weight = relative_weights(rows.weight[calibration], rows.weight[~calibration])
@@ -221,16 +221,6 @@ def learn_without(
     held = replace(held, weight=weight)
     names = None if rows.table.names is None else [column.name for column in sample.columns]
     return sample, held, row_hashes(others.table, sample.classes, held.y, names=names)
-
-
-def _with_classes(sample: Sample, classes: NDArray[Any]) -> Sample:
-    """The sample with more classes, of which it has no row."""
-    code = np.searchsorted(classes, sample.classes).astype(np.int32)
-    factors = sample.factors
-    if factors is not None:
-        factors = np.ones(len(classes))
-        factors[code] = sample.factors
-    return replace(sample, y=code[sample.y], classes=classes, factors=factors)
 
 
 # -- folds for cross-validation --------------------------------------------------------------------

@@ -91,7 +91,7 @@ def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> Lea
                 f"{names[0]}, part {number} has {own}."
             )
     columns, classes, totals = first.columns, first.classes, first.totals
-    if len(parts) > 1 or first.calibration:
+    if len(parts) > 1 or len(first.calibration_classes):
         each = zip(*(part.columns for part in full), strict=True)
         columns = tuple(_one_column(list(zip(numbers, same, strict=True))) for same in each)
         classes = _all_classes(parts)

@@ -13,7 +13,6 @@ from treebound.data.draws import Tenth
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema, PartFacts
-from treebound.data.matrix import Matrix, type_of
 from treebound.data.raw import RawColumn
 from treebound.data.sample import LabelledRows, Sample
 
@@ -87,7 +86,7 @@ class PartReader:
     def read(self, X: Any, y: Any, weight: Any, first: int = 0) -> PartRows:
         """One part; ``first`` is the number of its first row."""
         if _is_empty_part(y, weight):
-            nothing = empty_sample(self.schema)
+            nothing = self._nothing
             return PartRows(nothing, None if self.selection is None else nothing)
         rows, others = _split(LabelledRows.of(X, y, weight, part=True), self.selection, first)
         if others is None:
@@ -95,9 +94,14 @@ class PartReader:
         selected = self._sample(others, self.handle_unknown)
         return PartRows(self._sample(rows, "error"), selected, others.table)
 
+    @property
+    def _nothing(self) -> Sample:
+        """A part of no rows."""
+        return Sample.empty(self.schema.columns, self.schema.classes, self.schema.factors)
+
     def _sample(self, rows: LabelledRows, handle_unknown: Unknown) -> Sample:
         if not rows.n_rows:
-            return empty_sample(self.schema)
+            return self._nothing
         matrix = read_matrix(
             rows.table, self.schema.columns, named=False, handle_unknown=handle_unknown
         )
@@ -107,20 +111,8 @@ class PartReader:
 def join_parts(parts: Sequence[PartRows]) -> PartRows:
     """The rows of several parts, in memory."""
     selected = [part.selected for part in parts if part.selected is not None]
-    training = _join_samples([part.training for part in parts])
-    return PartRows(training, _join_samples(selected) if selected else None)
-
-
-def _join_samples(samples: Sequence[Sample]) -> Sample:
-    samples = [sample for sample in samples if sample.n_rows] or samples[:1]
-    if len(samples) == 1:
-        return samples[0]
-    weight = None
-    if any(sample.weight is not None for sample in samples):
-        weight = np.concatenate([sample.weights for sample in samples])
-    X = Matrix.stacked([sample.X for sample in samples])
-    y = np.concatenate([sample.y for sample in samples])
-    return Sample(X, y, weight, samples[0].classes, samples[0].factors)
+    training = Sample.joined([part.training for part in parts])
+    return PartRows(training, Sample.joined(selected) if selected else None)
 
 
 def as_table(sample: Sample, schema: LearnedSchema) -> Table:
@@ -130,9 +122,3 @@ def as_table(sample: Sample, schema: LearnedSchema) -> Table:
         ordered = column.kind == "ordinal"
         columns.append(RawColumn(values, column.categories, ordered, column.declared))
     return Table(schema.names, (sample.n_rows, len(columns)), raw=tuple(columns))
-
-
-def empty_sample(schema: LearnedSchema) -> Sample:
-    """No rows."""
-    values = tuple(np.empty(0, dtype=type_of(column)) for column in schema.columns)
-    return Sample(Matrix(schema.columns, values), np.empty(0, dtype=np.int32), None, schema.classes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from treebound.data.columns import Column
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.learned import LearnedSchema, PartFacts, put_together
-from treebound.data.matrix import Matrix
+from treebound.data.matrix import Matrix, type_of
 from treebound.data.raw import spread
 from treebound.data.summaries import TableSummary
 from treebound.data.targets import Labels, learn_classes, read_classes, used_labels
@@ -136,6 +136,31 @@ class Sample:
         weight = None if self.weight is None else self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]
         return Sample(self.X.part(rows), self.y[rows], weight, self.classes, self.factors, groups)
+
+    @classmethod
+    def empty(
+        cls,
+        columns: Sequence[Column],
+        classes: NDArray[Any],
+        factors: NDArray[np.float64] | None = None,
+    ) -> Sample:
+        """A sample of no rows."""
+        values = tuple(np.empty(0, dtype=type_of(column)) for column in columns)
+        X, labels = Matrix(tuple(columns), values), np.empty(0, dtype=np.int32)
+        return cls(X, labels, None, classes, factors)
+
+    @staticmethod
+    def joined(samples: Sequence[Sample]) -> Sample:
+        """The rows of samples with the same columns and classes, one after the other."""
+        samples = [sample for sample in samples if sample.n_rows] or samples[:1]
+        if len(samples) == 1:
+            return samples[0]
+        weight = None
+        if any(sample.weight is not None for sample in samples):
+            weight = np.concatenate([sample.weights for sample in samples])
+        X = Matrix.stacked([sample.X for sample in samples])
+        y = np.concatenate([sample.y for sample in samples])
+        return Sample(X, y, weight, samples[0].classes, samples[0].factors)
 
     @classmethod
     def learn(
@@ -274,12 +299,18 @@ class LabelledRows(NamedTuple):
         class_weight: ClassWeight = None,
         categorical_features: Any = "from_dtype",
         ordinal_features: Any = None,
+        classes: NDArray[Any] | None = None,
     ) -> Sample:
-        """Learn columns and classes from all of the rows, see :meth:`Sample.learn`."""
+        """Learn columns and classes from all of the rows, see :meth:`Sample.learn`.
+
+        ``classes`` are all classes, if some of them may have no rows here.
+        """
         kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
         matrix = learn_matrix(self.table, **kinds)
-        schema = put_together([self.facts(matrix)], class_weight=class_weight)
-        return self.sample(matrix, schema)
+        facts = self.facts(matrix)
+        if classes is not None:
+            facts = replace(facts, calibration_classes=classes)
+        return self.sample(matrix, put_together([facts], class_weight=class_weight))
 
     def facts(self, matrix: Matrix, sample_rows: int = 0) -> PartFacts:
         """What a part of the rows tells: with a summary and values of some rows if it is one."""

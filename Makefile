@@ -68,6 +68,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/size.py > /dev/null
 	# Read the sources as they lie there, not through the editable install.
 	MESONPY_EDITABLE_SKIP=$(wildcard $(CURDIR)/build/cp*) PYTHONPATH=src $(BIN)/lint-imports
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import treebound as tb
 from treebound.bounds.risk import binomial_upper
@@ -134,11 +135,12 @@ def test_rows_count_as_predict_answers_them(handle_unknown, pruning):
     assert clf.certificate_.errors == (clf.predict(aside) != y[order]).sum()
     if pruning is None:
         return
-    steps = len(clf.pruning_path_)
-    for step in range(0, steps, 7):
+    path = clf.pruning_path_
+    trees = len(path) + int(path.leaves[-1]) - 1
+    for step in range(0, len(path), 7):
         moved = clf.prune_to(step=step)
         wrong = int((moved.predict(aside) != y[order]).sum())
-        share = 0.05 if step == clf.pruning_path_.chosen else 0.05 / steps
+        share = 0.05 if step == clf.pruning_path_.chosen else 0.05 / trees
         assert moved.certificate_.errors == wrong
         assert moved.certificate_.risk == binomial_upper(120, wrong, share)
         assert moved.certificate_.delta == 0.05
@@ -153,7 +155,8 @@ def test_a_category_that_predict_refuses_does_not_stop_the_fit():
 def test_other_steps_say_that_they_share_delta():
     X, y = table(3)
     clf = tb.BoundTreeClassifier(certificate="held-out", pruning="mdl").fit(X, y)
-    steps = f"one of {len(clf.pruning_path_)} steps of the pruning path, which share delta"
+    trees = clf.pruning_path_.n_considered
+    steps = f"one of {trees} trees that prune_to can reach, which share delta"
     assert steps not in clf.certificate_.explain()
     assert steps in clf.prune_to(step=0).certificate_.explain()
     assert "fit was not repeated with another random_state" in clf.certificate_.explain()
@@ -234,3 +237,111 @@ def test_the_limit_holds_though_the_same_rows_chose_the_tree(draws, ordered, mon
         share = clf.tree_.rows[clf.tree_.is_leaf] / clf.tree_.rows[0]
         broken += clf.certificate_.risk < float(share @ true[clf.tree_.is_leaf])
     assert broken <= 0.1 * draws + 3.0 * np.sqrt(0.09 * draws)
+
+
+# -- trees that prune_to can reach -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pruning", ["mdl", "cost-complexity", "kearns-mansour"])
+def test_every_tree_that_prune_to_reaches_has_its_share_of_delta(pruning):
+    X, y = table(4)
+    clf = tb.BoundTreeClassifier(certificate="held-out", pruning=pruning, max_leaves=60).fit(X, y)
+    path = clf.pruning_path_
+    assert path.n_considered >= len(path)
+    shares = set()
+    for moved in (
+        *(clf.prune_to(step=step) for step in range(len(path)) if step != path.chosen),
+        *(clf.prune_to(leaves) for leaves in range(1, int(path.leaves.min()))),
+    ):
+        counted = moved.model_.held_out_counts()
+        shares.add(counted[1])
+        certificate = moved.certificate_
+        assert certificate.risk == binomial_upper(
+            certificate.m, certificate.errors, 0.05 / path.n_considered
+        )
+    assert shares == {path.n_considered}
+
+
+def test_trees_below_the_end_of_a_path_are_counted_once():
+    X, y = table(5)
+    path = tb.BoundTreeClassifier(pruning=None).fit(X, y).tree_
+    whole = PruningCase(path)
+    end = int(whole.path.leaves.min())
+    assert end > 4
+    trees = len(whole.path) + end - 1
+    assert whole.path.n_considered == trees
+    below = whole.path.reaching(3)[0]
+    again = below.reaching(2)[0]
+    assert (below.n_considered, again.n_considered) == (trees, trees)
+    sizes = [whole.path.reaching(leaves)[0].tree(-1).n_leaves for leaves in range(1, end)]
+    assert all(size <= leaves for leaves, size in enumerate(sizes, start=1))
+    assert whole.path.within(3).n_considered == trees
+
+
+class PruningCase:
+    """A path that ends at more than one leaf: that of the pruner, cut off."""
+
+    def __init__(self, tree):
+        from treebound.pruning.path import ListedPath
+
+        path = BoundPruner(weight=0.1).prune(tree).path
+        steps = [step for step in range(len(path)) if path.leaves[step] >= 5]
+        self.path = ListedPath(
+            tree, [path.cuts(step) for step in steps], path.errors[steps], path.scores[steps]
+        )
+
+
+# -- groups ----------------------------------------------------------------------------------------
+
+
+def grouped(rng, groups):
+    """Large groups are difficult: a row drawn from a random group is easier than a random row."""
+    sizes = np.where(rng.random(groups) < 0.1, 40, 2)
+    members = np.repeat(np.arange(groups), sizes)
+    x = rng.normal(size=len(members))
+    noise = np.where(np.repeat(sizes, sizes) > 2, 0.45, 0.02)
+    return x[:, None], ((x > 0) ^ (rng.random(len(x)) < noise)).astype(int), members
+
+
+@pytest.mark.parametrize("kind", ["held-out", "folds"])
+def test_a_bound_from_groups_is_about_a_row_of_a_random_group_and_says_so(kind, tmp_path):
+    X, y, members = grouped(np.random.default_rng(0), 600)
+    clf = tb.BoundTreeClassifier(certificate=kind).fit(X, y, groups=members)
+    words = "of new examples, each a row drawn at random from a random group, are misclassified"
+    assert words in str(clf.certificate_)
+    assert "rows of large groups may be misclassified more often (stated)" in (
+        clf.certificate_.explain()
+    )
+    assert "each a row drawn at random from a random group, cost" in str(
+        clf.certify_cost(costs={1: 2.0})
+    )
+    some = clf.abstain(max_risk=0.4).abstention_
+    assert "of the predicted new cases, each a row drawn at random from a random group, are" in str(
+        some
+    )
+    clf.save(tmp_path / "model.json")
+    again = tb.BoundTreeClassifier.load(tmp_path / "model.json")
+    assert str(again.certificate_) == str(clf.certificate_)
+    fresh_X, fresh_y, fresh = grouped(np.random.default_rng(1), 4000)
+    wrong = clf.predict(fresh_X) != fresh_y
+    by_group = np.bincount(fresh, wrong) / np.bincount(fresh)
+    assert by_group.mean() < clf.certificate_.risk < wrong.mean()
+    plain = tb.BoundTreeClassifier(certificate=kind).fit(X, y)
+    assert "group" not in plain.certificate_.explain()
+
+
+@pytest.mark.parametrize("draws", [60, pytest.param(2000, marks=pytest.mark.heavy)])
+def test_bounds_from_groups_hold_for_rows_of_random_groups(draws):
+    wrong = 0
+    for seed in range(draws):
+        X, y, members = grouped(np.random.default_rng(seed), 120)
+        clf = tb.BoundTreeClassifier(
+            certificate="held-out", delta=0.1, max_leaves=2, random_state=seed
+        )
+        clf.fit(X, y, groups=members)
+        at = np.linspace(-4, 4, 4001)[:, None]
+        weight = np.exp(-(at[:, 0] ** 2) / 2)
+        flipped = (weight * (clf.predict(at) != (at[:, 0] > 0))).sum() / weight.sum()
+        noise = 0.1 * 0.45 + 0.9 * 0.02
+        wrong += flipped * (1 - noise) + (1 - flipped) * noise > clf.certificate_.risk
+    assert wrong <= binom.ppf(0.999, draws, 0.1)

@@ -27,9 +27,9 @@ class World:
             if len(set(label.tolist())) > 1:
                 return self.cells.iloc[cell].reset_index(drop=True), CLASSES[label]
 
-    def risk(self, answers, refers=None):
+    def risk(self, answers, abstains=None):
         """The true risk of answers to the cells, of those that are answered."""
-        kept = np.ones(len(answers), bool) if refers is None else answers != refers
+        kept = np.ones(len(answers), bool) if abstains is None else answers != abstains
         right = sum(self.joint[kept & (answers == name), k].sum() for k, name in self.classes)
         total = self.joint[kept].sum()
         return 1.0 - right / total if total > 0 else 0.0

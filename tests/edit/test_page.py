@@ -11,6 +11,7 @@ import pytest
 from edit.editor_case import passengers
 
 from treebound import BoundTreeClassifier
+from treebound.edit import Editor
 from treebound.edit.page import EditorPage
 from treebound.edit.server import application
 from treebound.exchange import loads
@@ -148,19 +149,22 @@ def test_a_step_that_cannot_be_kept_in_a_file_is_told_and_taken(case, tmp_path) 
     assert len(reply["state"]["history"]) == 1
 
 
-def test_held_out_rows_are_counted_when_the_model_is_saved_and_only_then() -> None:
+@pytest.mark.parametrize("unseen", [False, True])
+def test_calibration_rows_certify_the_first_model_saved_if_the_user_states_it(unseen) -> None:
     clf, X, y = passengers(certificate="held-out", random_state=0)
-    page = EditorPage(clf.edit(X, y), title="Edit")
+    page = EditorPage(Editor(clf, X, y), title="Edit", calibration_unseen=unseen)
     state = ask(page, do="collapse", node="R", version=0)["state"]
-    assert state["steps"][0]["certificate"] is None
+    assert "computed from the training rows" in state["notice"]
+    assert state["steps"][0]["certificate"] is not None
     report = ask(page, do="report", version=1)["file"]["text"]
     assert "held-out examples" not in report
-    first = loads(ask(page, do="save", version=1)["file"]["text"])
-    assert first.certificate is not None
-    assert loads(ask(page, do="save", version=1)["file"]["text"]).certificate is not None
+    kind = "held-out" if unseen else "training"
+    for _ in range(2):
+        first = loads(ask(page, do="save", version=1)["file"]["text"])
+        assert first.certificate.kind == kind
     ask(page, do="collapse", node="", version=1)
     second = loads(ask(page, do="save", version=2)["file"]["text"])
-    assert second.certificate is None
+    assert second.certificate.kind == "training"
 
 
 def test_the_page_embeds_its_state_and_loads_nothing(page) -> None:

@@ -1,9 +1,9 @@
-"""Calibration rows, which ``fit`` holds out in one part or in folds, and certificates from them.
+"""Calibration rows held out by ``fit``, in one part or in folds, and certificates from them.
 
 Split the row numbers into K folds, as good as at random (:mod:`treebound.data.draws`). Tree i is
 any function of the rows outside fold i. Given these rows its errors on the fold are binomial, so
-that each limit fails with probability at most ``delta / K``, and all of them hold together. One
-held-out tenth is one fold. Other trees of the pruning path share a second delta.
+that each bound fails with probability at most ``delta / K``, and all of them hold together. One
+held-out tenth is one fold. Other trees that ``prune_to`` can reach share a second delta.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import log
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,43 +59,33 @@ def best_of_folds(
     return BestFold(fits[chosen][0], chosen, limits)
 
 
-_SHOWN: WeakSet[HeldOut] = WeakSet()
 _DRAWN = (
     Assumption("the calibration rows were drawn by number, not by label", True),
     Assumption("rows are independent draws, as the new ones will be", False),
 )
 _ALONE = Assumption(
-    "only the fitted tree is certified: looked at together with the other steps of the pruning "
-    "path, the limits hold with probability 1 - 2 delta",
+    "only the fitted tree is certified: looked at together with other trees of prune_to, the "
+    "bounds hold with probability 1 - 2 delta",
     False,
 )
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Results on the m held-out rows: the errors of the fitted tree, and counts."""
+    """Results on the m calibration rows: the errors of the fitted tree, and counts."""
 
     m: int
     errors: int
     counts: Counts  # of each class at each node of the grown tree
-    folds: int = 1  # of which this one was the best; its limit has this part of delta
+    folds: int = 1  # of which this one was the best; its bound has this part of delta
     # Prunings among which these rows chose, and ways to label each; they share delta.
     choices: int = 1
     labellings: int = 1
-    shown_before: bool = False  # someone may have seen these figures, as in a model file
-
-    @property
-    def shown(self) -> bool:
-        """Whether someone may have seen figures of these rows: no other tree may depend on them."""
-        return self.shown_before or self in _SHOWN
-
-    def show(self) -> None:
-        """Record that a figure of these rows is seen."""
-        _SHOWN.add(self)
+    grouped: bool = False  # there is one row of each group
 
     @property
     def kind(self) -> CertificateKind:
-        """The kind of its certificates."""
+        """Kind of the certificates from these rows."""
         return "held-out" if self.folds == 1 else "folds"
 
     @classmethod
@@ -111,17 +100,17 @@ class HeldOut:
 
     @classmethod
     def by_counts(cls, counted: Callable[[Tree], Counts], tree: Tree, grown: Tree) -> HeldOut:
-        """From the rows of each class that come to rest at each node of a tree."""
+        """Return the results from the rows of each class that come to rest at each node."""
         resting = counted(tree)
         right = resting[np.arange(tree.n_nodes), tree.label].sum()
         m = int(resting.sum())
         return cls(m, m - int(right), summed_up(grown, counted(grown)).astype(np.int64))
 
     def at(self, path: PruningPath | None, step: int | None) -> tuple[Counts | None, int]:
-        """The counts at the nodes of a step's tree, if known, and how many trees share delta.
+        """Return the counts at the nodes of a step's tree, or None, and how many trees share delta.
 
         The fitted tree has delta to itself, or shares it with those that these rows chose from; the
-        other steps of its path share a second one.
+        other trees that ``prune_to`` reaches share a second one.
         """
         if path is None:
             return self.counts, self.folds * self.choices * self.labellings
@@ -132,7 +121,7 @@ class HeldOut:
     def certificate(
         self, delta: float, tree: Tree, path: PruningPath | None, step: int | None = None
     ) -> Certificate | None:
-        """The certificate of the fitted tree, or of another step of its path."""
+        """Return the certificate of the fitted tree, or of another step of its path."""
         counts, shares = self.at(path, step)
         errors, more = self.errors, []
         if path is not None and step not in (None, path.chosen):
@@ -140,14 +129,13 @@ class HeldOut:
                 return None
             errors = int(errors_by_class(tree, counts)[1].sum())
             labelled = f", labelled in {self.labellings} ways," if self.labellings > 1 else ","
-            steps = f"{path.n_considered:,} steps of the pruning path{labelled}"
-            more = [Assumption(f"it is one of {steps} which share delta", True)]
+            trees = f"{path.n_considered:,} trees that prune_to can reach{labelled}"
+            more = [Assumption(f"it is one of {trees} which share delta", True)]
         else:
             if self.choices > 1:
                 among = f"{self.choices * self.labellings} candidates"
                 more = [Assumption(f"these rows chose it among {among}, which share delta", True)]
             more += [_ALONE] * (path is not None and path.n_considered > 1)
-        self.show()
         certificate = replace(
             certify_counts(errors, self.m, delta / shares),
             delta=delta,
@@ -156,6 +144,7 @@ class HeldOut:
             assumptions=(*_DRAWN, *DRAWN_APART, *more),
             constant_error=1.0 - float(self.counts[0].max()) / self.m,
         )
+        certificate = certificate.about_groups() if self.grouped else certificate
         if counts is None:
             return certificate
         of_classes = errors_by_class(tree, counts)
@@ -165,7 +154,7 @@ class HeldOut:
 
 
 def counts_at(path: PruningPath, step: int, counts: Counts) -> Counts | None:
-    """Counts at the nodes of the tree of a step, from those at the nodes of the first tree.
+    """Return counts at the nodes of the tree of a step, from those at nodes of the first tree.
 
     None if the step is no pruning of the first tree: subtrees were raised.
     """

@@ -45,8 +45,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "predict",
         "Say why rows get their predictions, and what would have to change for another one.",
     ),
-    "evaluate": ("evaluate", "Try a model on labelled rows that took no part in fitting."),
-    "certify": ("evaluate", "Say what a model promises on new examples."),
+    "evaluate": ("evaluate", "Try a model on labelled rows that were not used for fitting."),
+    "certify": (
+        "evaluate",
+        "Print the certificate of a model: a bound on its errors on new examples.",
+    ),
     "monitor": (
         "monitor",
         "Watch rows, in the order they came, against the certificate of a model.",

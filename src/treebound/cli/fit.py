@@ -129,7 +129,7 @@ def _pruner(name: PruningAgain, jobs: int | None = None) -> Any:
     "treebound fit data.csv --target label --cv 5 -o model.json --report tree.html",
     "treebound fit data.csv --target label --class-weight balanced --size small",
     "treebound fit data.csv --target label --pruning log-loss",
-    "treebound fit data.csv --target label --certificate folds --refer 0.05",
+    "treebound fit data.csv --target label --certificate folds --abstain 0.05",
     "treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L",
     'treebound fit data.csv --target ill --monotone age=+ --forced-split "sex = male"',
     'treebound fit "duckdb:///file.db?table=visits" --target state --ignore id',
@@ -141,7 +141,7 @@ def fit(
     *more: Path,
     target: str | None = None,
     tree: TreeOptions = TreeOptions(),  # frozen
-    refer: Annotated[list[float], Parameter(negative="", show_default=False)] = (),  # type: ignore[assignment]
+    abstain: Annotated[list[float], Parameter(negative="", show_default=False)] = (),  # type: ignore[assignment]
     jobs: int | None = None,
     cv: int | None = None,
     output: Output = None,
@@ -166,10 +166,10 @@ def fit(
         Further files with rows of the same table.
     target
         The column to predict; not needed if the schema names it.
-    refer
-        Answer only where at most this share of the answered cases is misclassified, and give the
-        label 'refer' (or -1) elsewhere. May be repeated: the promises share delta, and each has a
-        file of its own, such as model-0.05.json.
+    abstain
+        Predict only where at most this share of the predicted cases is misclassified, and give the
+        label 'abstain' (or -1) elsewhere. May be repeated: all bounds hold at once, and each model
+        has a file of its own, such as model-0.05.json.
     jobs
         Threads for growing.
     cv
@@ -196,7 +196,7 @@ def fit(
             "tree. Hint: --costs LABEL=COST fits a tree to costs."
         )
     reads = [data, *more, options.schema]
-    outputs, reports = _names(output, refer), _names(report, refer)
+    outputs, reports = _names(output, abstain), _names(report, abstain)
     for path, form in [*((own, "model") for own in outputs), *((own, "html") for own in reports)]:
         check_output(path, form, reads=reads, force=force)
     check_output(checkpoint, None, reads=reads, force=force)
@@ -213,9 +213,10 @@ def fit(
     model, parameters, sample = training.fit(parameters)
     if not quiet:
         print_message(summary(model))
-        for line in weights.promised(model):
-            print_message(line)
-    models = _referring(model, refer) if refer else [model]
+    models = _abstaining(model, abstain) if abstain else [model]
+    if not quiet:
+        abstentions = [str(own.abstention) for own in models if own.abstention is not None]
+        _print_bounds(model, [*weights.cost_bound(model), *abstentions])
     # The result first: cross-validation takes longer, and may be interrupted.
     for own, path in zip(models, outputs, strict=True):
         write_model(own, path)
@@ -236,18 +237,25 @@ def fit(
                 to_html(own, path, facts=facts)
 
 
-def _referring(model: FittedModel, risks: Sequence[float]) -> list[FittedModel]:
-    """A model for each risk that it promises, and the promises printed."""
-    from treebound.model.guarantees import refer
+def _abstaining(model: FittedModel, risks: Sequence[float]) -> list[FittedModel]:
+    """Return a model for each largest risk."""
+    from treebound.model.guarantees import abstain
 
-    models = refer(model, list(risks))
-    for own in models:
-        print_message(str(own.referral))
-    return models
+    return abstain(model, list(risks))
+
+
+def _print_bounds(model: FittedModel, bounds: Sequence[str]) -> None:
+    """Print the bounds besides the certificate, and that each holds separately."""
+    from treebound.model.guarantees import SEPARATELY
+
+    for bound in bounds:
+        print_message(bound)
+    if bounds and model.certificate is not None:
+        print_message(SEPARATELY)
 
 
 def _names(path: Path | None, risks: Sequence[float]) -> list[Path | None]:
-    """A file for each model: of several, the name tells the risk that it promises."""
+    """Return a file for each model; the names of several contain their largest risk."""
     if path is None or len(risks) < 2:
         return [path] * max(len(risks), 1)
     return [path.with_stem(f"{path.stem}-{risk:g}") for risk in risks]

@@ -52,10 +52,10 @@ class Matrix:
 
     def select(self, names: Sequence[str]) -> Matrix:
         """The columns with these names, in this order."""
-        own = [column.name for column in self.columns]
-        if list(names) == own:
+        place_of = {column.name: at for at, column in enumerate(self.columns)}
+        if list(names) == list(place_of):
             return self
-        places = [own.index(name) for name in names]
+        places = [place_of[name] for name in names]
         columns = tuple(self.columns[at] for at in places)
         if self.dense is not None:
             return Matrix(columns, dense=self.dense[:, places])

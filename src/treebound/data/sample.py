@@ -170,6 +170,7 @@ class Sample:
         sample_weight: Any = None,
         *,
         class_weight: ClassWeight = None,
+        classes: NDArray[Any] | None = None,
         groups: Any = None,
         categorical_features: Any = "from_dtype",
         ordinal_features: Any = None,
@@ -189,6 +190,8 @@ class Sample:
             others only the ratios matter.
         class_weight : "balanced", mapping of class to weight, or None
             Multiplies the sample weights; only the ratios matter.
+        classes : ndarray, optional
+            All classes, if some of them may have no rows here.
         groups : array-like of shape (n_rows,), optional
             The group of each row, such as a patient.
         categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
@@ -210,6 +213,7 @@ class Sample:
             class_weight=class_weight,
             categorical_features=categorical_features,
             ordinal_features=ordinal_features,
+            classes=classes,
         )
 
     @classmethod

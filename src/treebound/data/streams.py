@@ -182,8 +182,9 @@ class TableStream:
     ) -> LearnedSchema:
         nominal, ordinal = kinds.get("categorical_features", ""), kinds.get("ordinal_features")
         by_type = isinstance(nominal, str) and ordinal is None
-        plain = [c for c in self._batches.plain_numbers() if c in self.columns] if by_type else []
-        rest = [name for name in self.columns if name not in plain]
+        typed = {*self._batches.plain_numbers()} if by_type else set()
+        plain = [name for name in self.columns if name in typed]
+        rest = [name for name in self.columns if name not in typed]
         facts: list[PartFacts] = []
         first = 0
         for number, frame in self._numbered("learning", [*rest, *self._others()]):

@@ -237,6 +237,38 @@ def labels_of(
     return Labels(as_objects(each), codes, name)
 
 
+def observed_labels(values: Values, name: str, schema: Schema, first_row: int = 1) -> NDArray[Any]:
+    """Labels as the declared classes, or others of their type; None for those not known.
+
+    A label of another type is an error: a text among classes that are numbers or booleans.
+    """
+    classes = schema.classes or ()
+    each, codes = values.distinct()
+    labels: list[Any] = [None] * (len(each) + 1)  # the last is of code -1
+    kinds = {type(label) for label in classes}
+    for at, code in enumerate(_codes_among(classes, each, frozenset(schema.missing))[:-1].tolist()):
+        if code == MISSING:
+            continue
+        try:
+            labels[at] = classes[code] if code >= 0 else _of_type(each[at], kinds)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"The target column {name!r} holds {each[at]!r} in row "
+                f"{first_row + _first(codes, at)}, which is not of the type of its classes "
+                f"({some_names(classes)}). Hint: correct it, or leave it empty if it is not known."
+            ) from None
+    return as_objects(labels)[codes]
+
+
+def _of_type(value: Any, kinds: set[type]) -> Any:
+    """A label that is no class, as text or number as the classes are."""
+    if kinds <= {str}:
+        return _text(value).strip()
+    if bool in kinds:
+        raise TypeError(value)
+    return _number(value, ".")
+
+
 # -- categories --------------------------------------------------------------------------------
 
 

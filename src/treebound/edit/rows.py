@@ -75,7 +75,7 @@ def read_rows(
         trained,
         test=_read_test(model, test),
         record=_record(model, test),
-        test_is_calibration=_are(model, "held-out", test),
+        test_is_calibration=_are(model, "calibration", test),
     )
 
 
@@ -83,10 +83,10 @@ def _check_known(model: Model, rows: LabelledRows) -> None:
     """Refuse rows that the record of the model does not know."""
     if model.rows is None:
         return
-    seen = model.rows.recognise(model.hashes(rows.table, rows.labels))
-    new = seen.comparable - seen.matches
-    if new:
-        why = f"{new:,} of the {seen.comparable:,} rows that can be compared are not among them."
+    hashes = model.hashes(rows.table, rows.labels)
+    comparable, unknown = (0, 0) if hashes is None else model.rows.unknown(hashes)
+    if unknown:
+        why = f"{unknown:,} of the {comparable:,} rows that can be compared are not among them."
         raise ValueError(_OTHER_ROWS.format(why=why))
 
 
@@ -146,8 +146,8 @@ def _record(model: Model, test: tuple[Any, Any]) -> RowRecord | None:
 
 
 def _are(model: Model, role: Role, rows: tuple[Any, Any]) -> bool:
-    """Whether rows are some that fit used in this role."""
-    if model.rows is None or role not in model.rows.sketches:
+    """Return True if fit used rows in this role."""
+    if model.rows is None:
         return False
-    own = RowRecord({role: model.rows.sketches[role]})
-    return own.recognise(model.hashes(*rows)).significant
+    used = model.rows.compare(model.hashes(*rows), len(rows[1])).used
+    return role in {own.role for own in used}

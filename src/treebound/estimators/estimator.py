@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from treebound.data.learned import LearnedSchema
-    from treebound.estimators.referring import ReferringClassifier
+    from treebound.estimators.abstaining import AbstainingClassifier
     from treebound.growing.engine import Engine
 
 
@@ -189,10 +190,10 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
     @classmethod
     def _of_model(cls, model: Model) -> Self:
         """A fitted classifier with the parameters of a model."""
-        if model.referral is not None:
+        if model.abstention is not None:
             raise ValueError(
-                "This model refers some cases. Hint: "
-                "treebound.estimators.referring.ReferringClassifier.load."
+                "This model abstains on some cases. Hint: "
+                "treebound.estimators.abstaining.AbstainingClassifier.load."
             )
         return cls(**model.parameters)._with_model(model)
 
@@ -325,15 +326,15 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
     # -- other trees -----------------------------------------------------------------------
 
     @overload
-    def refer(
+    def abstain(
         self, X: Any = ..., y: Any = ..., *, max_risk: float, label: Any = ..., delta: Any = ...
-    ) -> ReferringClassifier: ...
+    ) -> AbstainingClassifier: ...
     @overload
-    def refer(
+    def abstain(
         self, X: Any = ..., y: Any = ..., *, max_risk: Sequence[float], label: Any = ...,
         delta: Any = ...,
-    ) -> list[ReferringClassifier]: ...  # fmt: skip
-    def refer(
+    ) -> list[AbstainingClassifier]: ...  # fmt: skip
+    def abstain(
         self,
         X: Any = None,
         y: Any = None,
@@ -341,30 +342,30 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         max_risk: float | Sequence[float],
         label: Any = None,
         delta: float | None = None,
-    ) -> ReferringClassifier | list[ReferringClassifier]:
-        """A classifier that answers only where the risk of an answered case can be promised.
+    ) -> AbstainingClassifier | list[AbstainingClassifier]:
+        """Return a classifier that abstains where the risk of a prediction has no small bound.
+
+        The bounds of all sets of leaves hold at once, so ``max_risk`` may be chosen after looking,
+        any number of times.
 
         Parameters
         ----------
         X, y : table and labels, optional
-            Rows that took no part in fitting. By default those that ``fit`` held out or, with
-            ``certificate="prior"``, those that test its trees; of these the one that answers most
-            cases is kept.
+            Rows that were not used for fitting. By default the calibration rows of ``fit`` or, with
+            ``certificate="prior"``, the rows that test its trees; of these trees the one that
+            predicts most cases is kept.
         max_risk : float or sequence of float
-            At most this share of the answered new cases is misclassified, with probability
-            ``1 - delta``. Several values share ``delta``. Another value from the same rows after
-            looking has what is left of it, and is refused if nothing is; with
-            ``certificate="prior"`` all of them hold together.
+            At most this share of the new cases that get a prediction is misclassified, with
+            probability ``1 - delta``.
         label : object, optional
             What ``predict`` gives for the other cases, of the type of the classes; by default
-            ``"refer"``, or -1 where classes are numbers.
+            ``"abstain"``, or -1 if the classes are numbers.
         delta : float, optional
-            Probability that a promise is wrong; by default what is left of that of the
-            classifier.
+            Probability that a bound is wrong; by default that of the classifier.
 
         Returns
         -------
-        ReferringClassifier
+        AbstainingClassifier
             A list of them for several values.
 
         Examples
@@ -373,18 +374,19 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         >>> import treebound as tb
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
-        >>> print(clf.refer(max_risk=0.07).referral_)
-        With probability 95 %, at most 7 % of the answered new cases are misclassified.
-        82.0 % of 150 rows are answered, 3 of them wrongly; the rest is referred.
+        >>> print(clf.abstain(max_risk=0.1).abstention_)
+        With probability 95 %, at most 9.0 % of the predicted new cases are misclassified.
+        77.3 % of 150 rows get a prediction, 3 of them a wrong one; the tree abstains on the
+        rest.
         """
-        from treebound.estimators.referring import ReferringClassifier
-        from treebound.model.guarantees import refer
+        from treebound.estimators.abstaining import AbstainingClassifier
+        from treebound.model.guarantees import abstain
 
         many = isinstance(max_risk, Sequence | np.ndarray)
         max_risks: Any = max_risk if many else [max_risk]
-        models = refer(self._fitted(), list(max_risks), X, y, label=label, delta=delta)
-        referring = [ReferringClassifier(model) for model in models]
-        return referring if many else referring[0]
+        models = abstain(self._fitted(), list(max_risks), X, y, label=label, delta=delta)
+        classifiers = [AbstainingClassifier(model) for model in models]
+        return classifiers if many else classifiers[0]
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """A copy of this classifier at another step of the pruning path, without refitting.
@@ -454,7 +456,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         (2, 7)
         """
         self._fitted()
-        return Editor(
+        editor = Editor(
             self,
             X,
             y,
@@ -464,6 +466,13 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             autosave=autosave,
             finish=self._with_model,
         )
+        if editor.notice:
+            warnings.warn(
+                f"{editor.notice} Hint: done(calibration_unseen=True) states that none was seen.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return editor
 
 
 def _log_proba(model: Model, X: Any, n_jobs: int | None) -> NDArray[np.float64]:

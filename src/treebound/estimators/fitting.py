@@ -119,7 +119,7 @@ def _fit_calibrated(
         validation = calibration if chooses else None
         if rows.groups is not None:
             calibration = calibration.part(one_of_each(units[inside], selections[0].key))
-        record = RowRecord.of(sample, rows.table.names is not None).with_rows("held-out", hashes)
+        record = RowRecord.of(sample, rows.table.names is not None).with_rows("calibration", hashes)
         if at == 1:
             warn_of_findings(sample, record.sketches["training"], stacklevel=8)
         model = fit_sample(
@@ -136,7 +136,8 @@ def _fit_calibrated(
 
     model: Model = best_of_folds(fit, folds, parameters.delta).fitted
     assert model.held_out is not None
-    return replace(model, held_out=replace(model.held_out, folds=len(folds)))
+    held_out = replace(model.held_out, folds=len(folds), grouped=rows.groups is not None)
+    return replace(model, held_out=held_out)
 
 
 def validates_on_calibration(parameters: FitParameters, size: tuple[int, int]) -> bool:
@@ -196,10 +197,7 @@ def with_choices(held_out: HeldOut, model: Model, validated: bool) -> HeldOut:
     choice = None if model.pruning is None else model.pruning.choice
     if not validated or choice is None or choice.rule is None:
         return held_out
-    # no other tree may be certified by rows that had a part in this one
-    return replace(
-        held_out, choices=len(choice.weights), labellings=choice.labellings, shown_before=True
-    )
+    return replace(held_out, choices=len(choice.weights), labellings=choice.labellings)
 
 
 def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:

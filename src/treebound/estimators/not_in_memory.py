@@ -123,13 +123,10 @@ def _refuse_what_needs_rows(pruner: Pruner | None) -> None:
         )
 
 
-def _refuse_what_needs_a_table(parameters: FitParameters) -> None:
+def _refuse_what_needs_a_table(parameters: FitParameters, why: str) -> None:
     """Raise a ValueError for certificates that need the rows of a table in memory."""
     if parameters.certificate not in ("training", "held-out"):
-        must = (
-            "'training' or 'held-out' for rows that are not in memory, as those of a table of more "
-            f"than {MOST_VALUES:,} values"
-        )
+        must = f"'training' or 'held-out' for rows that are not in memory: {why}"
         hint = "'held-out' has nearly the limit of 'folds' with so many rows."
         raise invalid("certificate", "", must, parameters.certificate, hint)
 
@@ -157,7 +154,7 @@ class _Stream(TableStream):
 
     def _noted(self, reader: PartReader) -> Iterator[PartRows]:
         """The parts; the rows of each, and the selected ones, are added to the sketches."""
-        role: Role = "held-out" if reader.schema.calibration else "training"
+        role: Role = "calibration" if reader.schema.calibration else "validation"
         for part in self.rows(reader):
             self._note("training", part.training.X, part.training)
             if part.selected is not None and part.table is not None:
@@ -186,7 +183,8 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     rows_again = not is_large(*size) and parameters.certificate != "training"
     if rows_again or _looks_again(pruner, *size):
         return _fit_joined(parameters, schema, table, watch)
-    _refuse_what_needs_a_table(parameters)
+    large = f"the table has more than {MOST_VALUES:,} values"
+    _refuse_what_needs_a_table(parameters, large)
     _refuse_what_needs_rows(pruner)
     certified = parameters.certificate == "held-out"
     validates = validates_on_calibration(parameters, size)
@@ -272,7 +270,11 @@ def _fit_relation(
         if rows.n_rows <= relation.max_fetched_rows:
             return replace(fit_table(parameters, *rows.fetched(), watch=watch), target=y)
         _refuse_what_needs_rows(pruner)
-        _refuse_what_needs_a_table(parameters)
+        stay = (
+            f"the {rows.n_rows:,} rows stay in the database, as they are more than the "
+            f"{relation.max_fetched_rows:,} of Relation's 'max_fetched_rows'"
+        )
+        _refuse_what_needs_a_table(parameters, stay)
         held_out = parameters.certificate == "held-out"
         if options.thresholds == "observed":
             must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"

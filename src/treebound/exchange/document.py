@@ -152,6 +152,7 @@ class HeldOutDocument(_Object):
     folds: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     choices: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     labellings: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+    grouped: bool = False
 
 
 class ProofDocument(_Object):
@@ -180,18 +181,21 @@ class FrontierDocument(_Object):
     step: Whole | None = None
 
 
-class ReferralDocument(_Object):
-    """Where the tree refers, its promise, and the tree that answers every case."""
+class AbstentionDocument(_Object):
+    """The nodes that predict, the bound on the risk there, and the tree that always predicts."""
 
     label: bool | int | float | str
-    answers: list[bool]
+    predicts: list[bool]
     max_risk: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    risk: Annotated[float, Meta(ge=0.0, le=1.0)]
     delta: Annotated[float, Meta(gt=0.0, lt=1.0)]
     errors: Whole
-    answered: Whole
+    predicted: Whole
     m: Whole
     classes: Values
     nodes: NodesDocument
+    grouped: bool = False
+    note: str = ""
 
 
 class SketchDocument(_Object):
@@ -200,15 +204,6 @@ class SketchDocument(_Object):
     hashes: bytes
     counts: list[Annotated[int, Meta(ge=1, le=2**62)]]
     rows: Whole
-
-
-class PromiseDocument(_Object):
-    """A promise that was made, and its rows; null for those that fit held out."""
-
-    max_risk: Annotated[float, Meta(gt=0.0, lt=1.0)]
-    delta: Annotated[float, Meta(gt=0.0, lt=1.0)]
-    step: Whole | None = None
-    rows: SketchDocument | None = None
 
 
 class SelectionDocument(_Object):
@@ -251,11 +246,10 @@ class ModelDocument(_Object):
     held_out: HeldOutDocument | None = None
     proof: ProofDocument | None = None
     frontier: FrontierDocument | None = None
-    referral: ReferralDocument | None = None
+    abstention: AbstentionDocument | None = None
     row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
     draw: DrawDocument | None = None
-    promised: tuple[PromiseDocument, ...] = ()
 
 
 def json_schema() -> dict[str, Any]:

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from treebound._utils.files import write_text
 from treebound._utils.versions import __version__
 from treebound.certificate import Frontier
+from treebound.certificate.abstention import Abstention
 from treebound.certificate.held_out import HeldOut, counts_at
 from treebound.certificate.prior import CertifiedTree, PriorProof
-from treebound.certificate.referral import Promise, Promised, Referral
 from treebound.certificate.row_record import RowRecord
 from treebound.data.columns import Column
 from treebound.data.draws import Draw, Selection, Slice, Stratified, Tenth
@@ -151,13 +151,12 @@ def loads(text: str | bytes) -> Model:
         held_out=_optional(_held_out, document.held_out, grown),
         proof=_optional(_proof, document.proof, tree, "proof"),
         frontier=_optional(_frontier, document.frontier, tree, parameters.delta),
-        referral=_optional(_referral, document.referral, columns),
+        abstention=_optional(_abstention, document.abstention, columns),
         row_counts=_optional(_row_counts, document.row_counts, grown),
         target=document.target,
         named=document.named,
         rows=_optional(_row_record, document.rows),
         draw=_optional(_draw, document.draw),
-        promised=_promised(document.promised),
         parameters=parameters.values() if document.parameters else {},
         no_certificate=document.no_certificate,
         edits=document.edits,
@@ -198,21 +197,16 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         nodes=nodes_of(tree),
         prediction=doc.Prediction(model.handle_unknown, model.smoothing, model.free_shrinkage),
         parameters=_representable(parameters),
-        certificate=_optional(_representable, model.certificate and asdict(model.certificate)),
+        certificate=_optional(_representable, model.certificate and model.certificate.as_dict()),
         pruning=_pruning(model),
         held_out=_optional(partial(document_of, doc.HeldOutDocument), model.held_out),
         proof=_optional(partial(document_of, doc.ProofDocument), model.proof),
         frontier=_optional(_frontier_document, model.frontier, model.step),
-        referral=_optional(_referral_document, model.referral),
+        abstention=_optional(_abstention_document, model.abstention),
         rows=None if model.rows is None or not row_record else {
             role: _sketch_document(sketch) for role, sketch in model.rows.sketches.items()
         },
         draw=_optional(_draw_document, model.draw),
-        promised=[
-            document_of(doc.PromiseDocument, each, rows=_optional(_sketch_document, each.rows))
-            for each in model.promised.promises
-            if row_record or each.rows is None
-        ],
     )  # fmt: skip
 
 
@@ -289,7 +283,7 @@ def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
     counts = _counts(document.counts, "held_out.counts", grown)
     if counts[0].sum() != document.m or document.errors > document.m:
         raise FormatError("held_out", "must have m rows at the root, and no more errors")
-    return HeldOut(**{**msgspec.structs.asdict(document), "counts": counts}, shown_before=True)
+    return HeldOut(**{**msgspec.structs.asdict(document), "counts": counts})
 
 
 def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
@@ -362,19 +356,20 @@ def _frontier(document: doc.FrontierDocument, like: Tree, delta: float) -> Front
     return Frontier(tuple(trees), document.chosen)
 
 
-def _referral_document(referral: Referral) -> doc.ReferralDocument:
-    classes, nodes = classes_document(referral.tree.classes), nodes_of(referral.tree)
-    return document_of(doc.ReferralDocument, referral, classes=classes, nodes=nodes)
+def _abstention_document(abstention: Abstention) -> doc.AbstentionDocument:
+    classes, nodes = classes_document(abstention.tree.classes), nodes_of(abstention.tree)
+    return document_of(doc.AbstentionDocument, abstention, classes=classes, nodes=nodes)
 
 
-def _referral(document: doc.ReferralDocument, columns: tuple[Column, ...]) -> Referral:
-    tree = tree_of(document.nodes, columns, classes_of(document.classes), "referral.nodes")
-    same_size(document.answers, tree.n_nodes, "referral.answers")
-    if not document.errors <= document.answered <= document.m:
-        raise FormatError("referral", "must have errors <= answered <= m")
-    answers, own = np.array(document.answers), msgspec.structs.asdict(document)
-    promise = {name: own[name] for name in ("max_risk", "delta", "errors", "answered", "m")}
-    return Referral(tree, answers, **promise, label=document.label)
+def _abstention(document: doc.AbstentionDocument, columns: tuple[Column, ...]) -> Abstention:
+    tree = tree_of(document.nodes, columns, classes_of(document.classes), "abstention.nodes")
+    same_size(document.predicts, tree.n_nodes, "abstention.predicts")
+    if not document.errors <= document.predicted <= document.m:
+        raise FormatError("abstention", "must have errors <= predicted <= m")
+    values = msgspec.structs.asdict(document)
+    for name in ("classes", "nodes"):
+        del values[name]
+    return Abstention(tree, **{**values, "predicts": np.array(document.predicts)})
 
 
 def _step(document: doc.ModelDocument) -> int | None:
@@ -393,16 +388,6 @@ def _row_counts(counts: list[list[int]], grown: Tree) -> NDArray[np.int64]:
 def _sketch_document(sketch: RowSketch) -> doc.SketchDocument:
     hashes = sketch.hashes.astype("<u8").tobytes()
     return doc.SketchDocument(hashes, sketch.counts.tolist(), sketch.rows)
-
-
-def _promised(documents: tuple[doc.PromiseDocument, ...]) -> Promised:
-    return Promised(
-        Promise(
-            _optional(_sketch, each.rows, f"promised[{at}].rows"),
-            each.step, each.max_risk, each.delta,
-        )
-        for at, each in enumerate(documents)
-    )  # fmt: skip
 
 
 def _row_record(document: Mapping[Any, doc.SketchDocument]) -> RowRecord:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treebound._utils.versions import __version__
 from treebound.certificate import Certificate
-from treebound.certificate.referral import Referral
+from treebound.certificate.abstention import Abstention
 from treebound.data import Column, Sample
 from treebound.model import Model
 from treebound.model.parameters import FitParameters
@@ -55,7 +55,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "limit": None if limit is None else int(limit),
         "lines": list(store.lines),
         "reason": model.certificate_reason,
-        "referral": None if model.referral is None else _referral(model.referral),
+        "abstention": None if model.abstention is None else _abstention(model.abstention),
         "handle_unknown": model.handle_unknown,
         "factors": None if tree.factors is None else tree.factors.tolist(),
         "choice": _choice(model, steps),
@@ -104,8 +104,9 @@ def _steps(
     return steps
 
 
-def _referral(referral: Referral) -> str:
-    return f"Where the tree says {one_line(referral.label)!r}: refer to a person. {referral}"
+def _abstention(abstention: Abstention) -> str:
+    label = one_line(abstention.label)
+    return f"If the tree predicts {label!r}, it abstains: a person decides. {abstention}"
 
 
 def _choice(model: Model, steps: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -90,6 +90,7 @@ class RelationRows:
         )
         self._store = store_of(relation.frame)
         self._frame = relation.frame
+        self._type_empty_columns()
         self._most_weight: float | None = None
         if weight is not None:
             self._leave_out_weightless()
@@ -106,6 +107,19 @@ class RelationRows:
     def __exit__(self, *error: object) -> None:
         """Remove temporary tables."""
         self._store.close()
+
+    def _type_empty_columns(self) -> None:
+        """Read columns without a type in which every value is NULL as text, as in memory."""
+        untyped = [name for name in self.names if self.types[name] == nw.Unknown]
+        if not untyped:
+            return
+        counts = {f"n{j}": nw.col(name).count() for j, name in enumerate(untyped)}
+        present = self._frame.select(**counts).collect("pyarrow").to_native().to_pylist()[0]
+        empty = [name for j, name in enumerate(untyped) if not present[f"n{j}"]]
+        self.types = nw.Schema({**self.types, **dict.fromkeys(empty, nw.String())})
+        self._frame = (
+            self._frame.with_columns(nw.col(*empty).cast(nw.String)) if empty else self._frame
+        )
 
     def _leave_out_weightless(self) -> None:
         """Keep the rows of a weight above zero, if every weight is a number."""

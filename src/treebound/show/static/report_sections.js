@@ -14,13 +14,13 @@ const tellHead = () => {
   const frequent = counts.indexOf(Math.max(...counts)), right = share(frequent), always = `always '${data.classes[frequent]}'`;
   at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always answers '${data.classes[label]}' (${percent(share(label))} of the ${weightWords}). ` : "",
     `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
-    `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}${data.referral ? "" : `; ${always}: ${percent(1 - right)}`}).`,
-    step.certified.length ? ` ${data.lines[step.certified[0]]}` : data.referral ? ` ${data.referral}` : ""].join("");
+    `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}${data.abstention ? "" : `; ${always}: ${percent(1 - right)}`}).`,
+    step.certified.length ? ` ${data.lines[step.certified[0]]}` : data.abstention ? ` ${data.abstention}` : ""].join("");
   const used = importances(step.root).filter((share) => share > 0).length;
   const facts = [["Target", data.target ?? "not named"], ["Classes", number(data.classes.length)], ["Training rows", number(tree.rows)],
     ["Columns", `${number(data.columns.length)}, ${number(used)} used`], ["Leaves", number(tree.leaves)], ["Depth", number(tree.depth)],
     ["Training errors", percent(tree.wrong / (tree.total || 1))]];
-  if (!data.referral) facts.push([`Errors of ${always}`, percent(1 - right)]);
+  if (!data.abstention) facts.push([`Errors of ${always}`, percent(1 - right)]);
   if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", percent(wrong / (total || 1))]); }
   // a limit that a constant answer has too is no headline
   if (step.certificate !== null && step.certificate < 1 - right) facts.push(["Certified risk", `≤ ${percent(step.certificate)}`]);
@@ -104,7 +104,7 @@ const tellRules = (all = false) => {
 
 const tellCertificate = () => {
   const lines = data.steps[state.step].certified.map((line) => data.lines[line]), parts = [];
-  if (data.referral) parts.push(paragraph(data.referral));
+  if (data.abstention) parts.push(paragraph(data.abstention));
   else if (!lines.length) parts.push(paragraph(data.reason ? `There is no certificate. ${data.reason}` : "There is no certificate for this tree."));
   for (const line of lines) {
     if (!line.startsWith("- ")) { parts.push(paragraph(line)); continue; }

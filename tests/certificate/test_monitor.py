@@ -170,7 +170,7 @@ def test_a_state_that_was_changed_is_refused():
 
 
 def test_a_deeply_nested_state_is_refused():
-    for text in ("[" * 100_000, '{"sha256": "", "monitor": {"alpha": 1, "streams": [], "refers": '
+    for text in ("[" * 100_000, '{"sha256": "", "monitor": {"alpha": 1, "streams": [], "abstains": '
                  + "[" * 100_000):  # fmt: skip
         with pytest.raises(ValueError, match="not the state of a monitor"):
             Monitor.from_json(text)

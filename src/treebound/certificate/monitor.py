@@ -340,7 +340,7 @@ class _State(msgspec.Struct, forbid_unknown_fields=True):
 def _unknown(labels: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which labels are not known: missing values and empty texts."""
     if labels.dtype.kind == "f":
-        return np.isnan(labels)
+        return np.asarray(np.isnan(labels))
     if labels.dtype.kind in "biu":
         return np.zeros(len(labels), dtype=bool)
     gone = [label == "" if isinstance(label, str) else is_missing(label) for label in labels]

@@ -42,7 +42,9 @@ def schema_of(
     """The columns that the tree asks, or all, in a file laid out as the options say."""
     layout, asked = options.as_schema(), asked_columns(model)
     columns = tuple(
-        Column(column.name, "nominal") if column.unlisted else replace(column, declared=True)
+        Column(column.name, "nominal")
+        if column.unlisted and not column.categories
+        else replace(column, declared=True)
         for column in model.columns
         if whole or column.name in asked
     )

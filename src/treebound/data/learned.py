@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data.columns import Column
+from treebound.data.columns import Column, is_identifier
+from treebound.data.encoding import chosen_columns
 from treebound.data.frames import Table, read_columns
 from treebound.data.raw import family_of, spread
 from treebound.data.summaries import ColumnSummary, TableSummary, merged
@@ -54,6 +55,7 @@ class LearnedSchema:
     calibration: int = 0  # further rows, that nothing was learned from
     class_rows: tuple[int, ...] = ()  # the rows of each class
     summaries: tuple[ColumnSummary | None, ...] = ()  # of the columns; None of one left unread
+    identifiers: tuple[Column, ...] = ()  # with the categories that ``columns`` does not list
 
     @property
     def n_rows(self) -> int:
@@ -72,9 +74,23 @@ class LearnedSchema:
         columns = tuple(own or unread[column.name] for column, own in each)
         return TableSummary(self.class_rows, columns)
 
+    def with_identifiers(self) -> LearnedSchema:
+        """The schema with the categories of identifiers, to read their values too."""
+        known = {column.name: column for column in self.identifiers}
+        columns = tuple(known.get(column.name, column) for column in self.columns)
+        return replace(self, columns=columns, identifiers=())
 
-def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> LearnedSchema:
-    """What all parts are."""
+
+def put_together(
+    parts: Sequence[PartFacts],
+    *,
+    class_weight: Any = None,
+    categorical_features: Any = "from_dtype",
+) -> LearnedSchema:
+    """What all parts are.
+
+    No column of ``categorical_features`` is an identifier.
+    """
     numbers = [number for number, part in enumerate(parts) if part.n_rows]
     full = [parts[number] for number in numbers]
     if not full:
@@ -108,6 +124,11 @@ def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> Lea
     if all(part.summary is not None for part in full):
         class_rows = _class_rows(classes, full)
         summaries = merged([part.summary.columns for part in full if part.summary is not None])
+    columns, identifiers = _without_identifiers(columns, n_rows, categorical_features)
+    summaries = tuple(
+        ColumnSummary() if column.identifier else own
+        for column, own in zip(columns, summaries, strict=bool(summaries))
+    )
     return LearnedSchema(
         columns,
         first.names,
@@ -119,7 +140,26 @@ def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> Lea
         sum(part.calibration for part in parts),
         class_rows,
         summaries,
+        identifiers,
     )
+
+
+def _without_identifiers(
+    columns: tuple[Column, ...], n_rows: int, categorical_features: Any
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """The columns, identifiers without their categories; and the identifiers with them."""
+    insisted, _ = chosen_columns(tuple(c.name for c in columns), categorical_features, None)
+    identifiers = {
+        at: replace(column, identifier=True)
+        for at, column in enumerate(columns)
+        if at not in insisted
+        and is_identifier(column.kind, column.declared, column.n_categories, n_rows)
+    }
+    stripped = tuple(
+        identifiers[at].without_values() if at in identifiers else column
+        for at, column in enumerate(columns)
+    )
+    return stripped, tuple(identifiers.values())
 
 
 def _one_column(of_parts: Sequence[tuple[int, Column]]) -> Column:

@@ -67,7 +67,8 @@ class PartRows(NamedTuple):
 
     training: Sample
     selected: Sample | None = None  # calibration or validation rows
-    table: Table | None = None
+    table: Table | None = None  # the selected rows
+    training_table: Table | None = None  # the training rows, if there are identifiers
 
     @property
     def n_rows(self) -> int:
@@ -89,10 +90,11 @@ class PartReader:
             nothing = self._nothing
             return PartRows(nothing, None if self.selection is None else nothing)
         rows, others = _split(LabelledRows.of(X, y, weight, part=True), self.selection, first)
+        table = rows.table if self.schema.identifiers else None
         if others is None:
-            return PartRows(self._sample(rows, self.handle_unknown))
-        selected = self._sample(others, self.handle_unknown)
-        return PartRows(self._sample(rows, "error"), selected, others.table)
+            return PartRows(self._sample(rows, self.handle_unknown), training_table=table)
+        training, selected = self._sample(rows, "error"), self._sample(others, self.handle_unknown)
+        return PartRows(training, selected, others.table, table)
 
     @property
     def _nothing(self) -> Sample:

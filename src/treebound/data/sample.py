@@ -137,6 +137,11 @@ class Sample:
         groups = None if self.groups is None else self.groups[rows]
         return Sample(self.X.part(rows), self.y[rows], weight, self.classes, self.factors, groups)
 
+    def without_identifiers(self) -> Sample:
+        """The sample to grow trees on: all values of identifiers are missing."""
+        matrix = self.X.without_identifiers()
+        return self if matrix is self.X else replace(self, X=matrix)
+
     @classmethod
     def empty(
         cls,
@@ -198,7 +203,8 @@ class Sample:
             Columns to treat as nominal regardless of dtype; the others follow their dtype: ordered
             categoricals and enums are ordinal, other categoricals, text and booleans nominal,
             numbers real. Categories come from the dtype if it declares them, otherwise from the
-            data, sorted.
+            data, sorted. An undeclared nominal column that is not named here is an identifier if
+            there are at least 50 rows and its values are distinct in more than 90 % of them.
         ordinal_features : sequence of names or indices, or mapping to ordered categories
             Columns to treat as ordinal regardless of dtype. A mapping declares the categories.
 
@@ -314,7 +320,10 @@ class LabelledRows(NamedTuple):
         facts = self.facts(matrix)
         if classes is not None:
             facts = replace(facts, calibration_classes=classes)
-        return self.sample(matrix, put_together([facts], class_weight=class_weight))
+        schema = put_together(
+            [facts], class_weight=class_weight, categorical_features=categorical_features
+        ).with_identifiers()
+        return self.sample(replace(matrix, columns=schema.columns), schema)
 
     def facts(self, matrix: Matrix, sample_rows: int = 0) -> PartFacts:
         """What a part of the rows tells: with a summary and values of some rows if it is one."""

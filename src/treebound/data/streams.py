@@ -180,7 +180,10 @@ class TableStream:
     def _learn(
         self, kinds: dict[str, Any], class_weight: Any, calibration: Tenth | None
     ) -> LearnedSchema:
-        nominal, ordinal = kinds.get("categorical_features", ""), kinds.get("ordinal_features")
+        nominal, ordinal = (
+            kinds.get("categorical_features", "from_dtype"),
+            kinds.get("ordinal_features"),
+        )
         by_type = isinstance(nominal, str) and ordinal is None
         typed = {*self._batches.plain_numbers()} if by_type else set()
         plain = [name for name in self.columns if name in typed]
@@ -196,7 +199,7 @@ class TableStream:
                 )
             facts.append(part)
             first += part.n_rows + part.calibration
-        schema = put_together(facts, class_weight=class_weight)
+        schema = put_together(facts, class_weight=class_weight, categorical_features=nominal)
         return self._with_plain(schema, plain) if plain else schema
 
     def _with_plain(self, schema: LearnedSchema, plain: list[str]) -> LearnedSchema:

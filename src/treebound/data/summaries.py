@@ -110,11 +110,18 @@ def column_summaries(matrix: Matrix) -> tuple[ColumnSummary, ...]:
             for a, b, n in zip(low, high, missing.tolist(), strict=True)
         )
     return tuple(
-        ColumnSummary.of_numbers(values)
-        if column.kind == "real"
-        else ColumnSummary.of_codes(column, values)
+        _column_summary(column, values)
         for column, values in zip(matrix.columns, matrix.values, strict=True)
     )
+
+
+def _column_summary(column: Column, values: NDArray[Any]) -> ColumnSummary:
+    """The summary of a column; an identifier, which no tree splits on, has an empty one."""
+    if column.identifier:
+        return ColumnSummary()
+    if column.kind == "real":
+        return ColumnSummary.of_numbers(values)
+    return ColumnSummary.of_codes(column, values)
 
 
 def merged(parts: Sequence[tuple[ColumnSummary, ...]]) -> tuple[ColumnSummary, ...]:

@@ -151,7 +151,9 @@ def _of_sequence(y: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
 def label_array(y: Any) -> NDArray[Any]:
     """Return labels as an array that changes none of them; missing ones stay missing."""
     if isinstance(y, np.ma.MaskedArray):
-        return np.where(np.ma.getmaskarray(y), None, np.asarray(y, dtype=object))
+        labels = np.array(np.ma.getdata(y), dtype=object)
+        labels[np.ma.getmaskarray(y)] = None
+        return labels
     return _of_sequence(y) if isinstance(y, list | tuple) else np.asarray(y)
 
 

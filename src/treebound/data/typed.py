@@ -106,7 +106,7 @@ def typed_column(
             raise _unknown_category(each, codes, strange[0], column, first_row)
         return coded_column(own[codes], column.categories, ordered=column.kind == "ordinal")
     kept = [None if code < 0 else column.categories[code] for code in own[:-1].tolist()]
-    are_texts = any(isinstance(category, str | bool) for category in column.categories)
+    are_texts = any(isinstance(category, str) for category in column.categories)
     for at in strange:  # of the type of those that are categories
         try:
             kept[at] = _text(each[at]) if are_texts else _number(each[at], ".")
@@ -174,6 +174,12 @@ def _number(value: Any, decimal: str) -> float:
         if decimal != ".":
             value = value.replace(decimal, ".")
     return float(value)
+
+
+def _texts(category: Any) -> list[str]:
+    """The texts that tables have for a category: ``true``, ``True`` and ``TRUE`` are one."""
+    text = _text(category)
+    return [text, text.title(), text.upper()] if isinstance(category, bool | np.bool_) else [text]
 
 
 def _text(value: Any) -> str:
@@ -279,7 +285,7 @@ def _codes_among(
 
     -1 is missing, -2 is none of the categories.
     """
-    texts = {_text(category): code for code, category in enumerate(categories)}
+    texts = {text: code for code, own in enumerate(categories) for text in _texts(own)}
     plain = {own: code for code, own in enumerate(categories) if isinstance(own, int | float)}
 
     def code_of(value: Any) -> int:

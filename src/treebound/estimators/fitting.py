@@ -165,6 +165,10 @@ def fit_sample(
     """
     pruner, options = parameters.checked()
     draw = Draw.start(parameters.random_state) if draw is None else draw
+    sample = sample.without_identifiers()
+    calibration, validation = (
+        None if own is None else own.without_identifiers() for own in (calibration, validation)
+    )
     warn_of_common_factor(sample.weight, stacklevel=6)
     if parameters.certificate == "prior":
         costs = pruner.costs if isinstance(pruner, BoundPruner) else None

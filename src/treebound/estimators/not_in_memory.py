@@ -15,7 +15,7 @@ from treebound.certificate.held_out import HeldOut
 from treebound.certificate.row_record import Role, RowRecord
 from treebound.data import Matrix, Sample
 from treebound.data.draws import Draw, Tenth
-from treebound.data.findings import warn_of_findings
+from treebound.data.findings import warn_of_findings, warn_of_identifiers
 from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema
 from treebound.data.parts import PartReader, PartRows, as_table, join_parts
@@ -156,7 +156,7 @@ class _Stream(TableStream):
         """The parts; the rows of each, and the selected ones, are added to the sketches."""
         role: Role = "calibration" if reader.schema.calibration else "validation"
         for part in self.rows(reader):
-            self._note("training", part.training.X, part.training)
+            self._note("training", part.training_table or part.training.X, part.training)
             if part.selected is not None and part.table is not None:
                 self._note(role, part.table, part.selected)
             yield part
@@ -186,6 +186,7 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     large = f"the table has more than {MOST_VALUES:,} values"
     _refuse_what_needs_a_table(parameters, large)
     _refuse_what_needs_rows(pruner)
+    warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
     certified = parameters.certificate == "held-out"
     validates = validates_on_calibration(parameters, size)
     draw, handle_unknown = Draw.start(parameters.random_state), parameters.handle_unknown
@@ -232,7 +233,7 @@ def _fit_joined(
     """Fit on rows in parts that are read into memory."""
     calibrated = parameters.certificate in ("held-out", "folds")
     own = replace(schema, scale=None, factors=None) if calibrated else schema  # weights as given
-    sample = join_parts(list(table.rows(PartReader(own)))).training
+    sample = join_parts(list(table.rows(PartReader(own.with_identifiers())))).training
     named = schema.names is not None
     if calibrated:  # columns are learned again, without some rows
         labels, weight = sample.classes[sample.y], sample.weight
@@ -285,6 +286,7 @@ def _fit_relation(
         if held_out or validates:
             draw = rows.select(draw, parameters.of_columns(), held_out, validates)
         coded = rows.code(**parameters.of_columns())
+        warn_of_identifiers(coded.schema.identifiers, coded.schema.n_rows, stacklevel=5)
         # cells are divided where it matters: finer ones for all rows are of no use; a query costs
         # more than values
         limits = Limits(most_live=inf, most_values=1 << 20)

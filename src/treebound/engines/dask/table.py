@@ -142,7 +142,9 @@ def _put_together(
         partial(learn, sample_rows=sample_rows, calibration=calibration, **kinds),
         first=None if calibration is None else _first_rows(rows),
     )
-    return put_together(facts, class_weight=class_weight)
+    return put_together(
+        facts, class_weight=class_weight, categorical_features=kinds["categorical_features"]
+    )
 
 
 def _first_rows(rows: Partitions, schema: LearnedSchema | None = None) -> list[int]:

@@ -233,10 +233,16 @@ class RelationRows:
                 columns[j] = replace(ColumnSummary(*ends), missing=self.n_rows - known)
         for at, name in kinds.names.items():
             options = kinds.options(at)
-            table, coding = categories_of(store, native, at, name, self.types[name], options)
-            store.drop(table)
-            assert coding.codes is not None
-            columns[int(at[1:])] = ColumnSummary.of_codes(coding.column, coding.codes, coding.rows)
+            table, coding = categories_of(
+                store, native, at, name, self.types[name], options, self.n_rows
+            )
+            if table:
+                store.drop(table)
+            columns[int(at[1:])] = (
+                ColumnSummary()  # of an identifier
+                if coding.column.identifier or coding.codes is None
+                else ColumnSummary.of_codes(coding.column, coding.codes, coding.rows)
+            )
         class_rows = np.bincount(labels.class_of, labels.rows, len(labels.classes))
         return TableSummary(
             tuple(class_rows.astype(np.int64).tolist()),
@@ -301,7 +307,11 @@ class RelationRows:
         joins = [self._labels.join]
         for at, name in kinds.names.items():
             j, options = int(at[1:]), kinds.options(at)
-            table, codings[j] = categories_of(store, native, at, name, self.types[name], options)
+            table, codings[j] = categories_of(
+                store, native, at, name, self.types[name], options, self.n_rows
+            )
+            if codings[j].column.identifier:
+                continue
             joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
         weights = Weights(store, native, self._labels, self._most_weight, class_weight)
         stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
@@ -320,6 +330,7 @@ class RelationRows:
             weights.scale,
             (),
             (self.n_rows,),
+            identifiers=tuple(c.column for c in ordered if c.column.identifier),
         )
         return CodedRows(store, table, words, ordered, self._labels.class_of, schema, weights.total)
 

@@ -221,7 +221,7 @@ def test_selections_are_kept_in_a_file():
         with pytest.raises(ValueError, match="draw"):
             loads(text.replace(f'"{old}"', f'"{new}"'))
     huge = tb.BoundTreeClassifier(random_state=2**70).fit(X, y).model_
-    assert loads(dumps(replace(huge, parameters={}))).draw == huge.draw
+    assert huge.draw.salt < 2**53
 
 
 # -- progress and checkpoints ------------------------------------------------------------------

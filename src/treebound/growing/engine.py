@@ -309,7 +309,7 @@ def stream_engine(
     files: list[ColumnFile] = []
     with ExitStack() as stack:
         for part in parts:
-            kept, aside = part.kept, part.aside
+            kept, aside = part.training, part.selected
             batches = [kept] if aside is None else [kept, aside]
             if not files:
                 files = [ColumnFile(batch, n_rows) for batch in batches]

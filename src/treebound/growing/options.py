@@ -161,8 +161,12 @@ class Progress:
         Rows of leaves that may be split further.
     rows : int
         All rows; in the other phases those so far.
-    phase : {"learning", "coding", "growing"}
-        What is done: reading for columns and classes, reading the rows, or growing.
+    phase : {"learning", "drawing", "coding", "growing", "searching"}
+        What is done: reading for columns and classes, reading to draw rows, reading the rows,
+        growing, or searching trees with ``certificate="prior"`` (``rounds`` are its runs).
+    fold, folds : int
+        The fold without which a tree is fitted, from 1 on, and the number of folds; 0 of 0 if
+        there is one tree.
     """
 
     rounds: int
@@ -171,6 +175,8 @@ class Progress:
     open_rows: int
     rows: int
     phase: str = "growing"
+    fold: int = 0
+    folds: int = 0
 
     @classmethod
     def of_reading(cls, phase: str, rows: int) -> Self:

@@ -158,15 +158,15 @@ def code_parts(parts: Iterable[PartRows], bins: Bins, file: SpillFile) -> list[C
 
 
 def _code_joined(parts: Sequence[PartRows], bins: Bins, file: SpillFile) -> Coded:
-    sizes = tuple(part.kept.n_rows for part in parts)
+    sizes = tuple(part.training.n_rows for part in parts)
     return code_part(join_parts(parts), bins, file)._replace(sizes=sizes)
 
 
 def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Coded:
     """Code some rows, and those that are left out; values are kept in a file, or in memory."""
-    values = None if file is None else file.write(part.kept, bins.by_code)
-    coded = code_sample(part.kept, bins, values)
-    others = part.aside
+    values = None if file is None else file.write(part.training, bins.by_code)
+    coded = code_sample(part.training, bins, values)
+    others = part.selected
     if others is None:
         return coded
     left = others.X.values if file is None else file.write(others)

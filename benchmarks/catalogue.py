@@ -235,20 +235,22 @@ def _keel_file(folder: Path, name: str) -> bytes:
 
 def _csv(content: bytes, name: str) -> pd.DataFrame:
     """Read a CSV file; a first column without a name, or named so by R, has the row names."""
-    frame = pd.read_csv(io.BytesIO(content), low_memory=False)
+    frame = pd.read_csv(io.BytesIO(content), float_precision="round_trip")
     return frame.drop(columns=[c for c in ("Unnamed: 0", "rownames") if c in frame])
 
 
 def _quoted(content: bytes, name: str) -> pd.DataFrame:
     """Read a CSV file with tabs or commas, and with either kind of quotes around its header."""
     separator = "\t" if b"\t" in content.splitlines()[0] else ","
-    frame = pd.read_csv(io.BytesIO(content), sep=separator)
+    frame = pd.read_csv(io.BytesIO(content), sep=separator, float_precision="round_trip")
     return frame.rename(columns=lambda column: str(column).strip("'\""))
 
 
 def _compressed_csv(compression: str) -> Callable[[bytes, str], pd.DataFrame]:
     def read(content: bytes, name: str) -> pd.DataFrame:
-        return pd.read_csv(io.BytesIO(content), compression=compression, low_memory=False)
+        return pd.read_csv(
+            io.BytesIO(content), compression=compression, float_precision="round_trip"
+        )
 
     return read
 
@@ -267,7 +269,9 @@ def _csv_or_stata(content: bytes, name: str) -> pd.DataFrame:
 
 def _keel(content: bytes, name: str) -> pd.DataFrame:
     """Read a KEEL file without its header: the last column has the classes."""
-    frame = pd.read_csv(io.BytesIO(content), header=None, skipinitialspace=True)
+    frame = pd.read_csv(
+        io.BytesIO(content), header=None, skipinitialspace=True, float_precision="round_trip"
+    )
     return frame.set_axis([*(f"c{i}" for i in range(1, frame.shape[1])), "class"], axis=1)
 
 

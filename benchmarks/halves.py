@@ -11,7 +11,7 @@ import json
 import platform
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -104,13 +104,13 @@ class Task(NamedTuple):
 
 
 def missing_tasks(
-    store: Store, specs: Iterable[TableSpec], models: Iterable[str], draws: Callable[..., int]
+    store: Store, specs: Iterable[TableSpec], models: Sequence[str], draws: int
 ) -> list[Task]:
     """Return the tasks without results: the first draw of every table, then the second."""
     tasks = []
     for spec in specs:
         measured = store.read(spec)
-        for draw in range(draws(spec)):
+        for draw in range(draws):
             missing = tuple(m for m in models if draw not in measured.get(m, {}))
             if missing:
                 tasks.append(Task(spec, draw, missing))

@@ -8,12 +8,12 @@ run by default. ``--test-half`` runs the other half and appends date, commit and
 results/unseen_regression_log.json, so that every look at it is on record; it shows nothing before
 all draws are done.
 
-Each table is drawn 20 times into 85 % of its rows to train and 15 % to test, and 10 times if it
-has more than 5,000 rows; at most 10,000 rows train. All models see the same rows. Root mean squared
-errors (RMSE) of two models are compared by the log of the mean squared error over the draws of a
-table, mean absolute errors (MAE) likewise; ± is the standard error over tables, p is Wilcoxon's. R2
-is one minus the ratio of the squared error to that of a constant. Leaves and seconds of processor
-time are geometric means; leaves of a forest are those of all its trees.
+Each table is drawn 20 times into 85 % of its rows to train, 10,000 at most, and 15 % to test; all
+models see the same rows. Root mean squared errors (RMSE) of two models are compared by the log of
+the mean squared error over the draws of a table, mean absolute errors (MAE) likewise; ± is the
+standard error over tables, p is Wilcoxon's. R2 is one minus the ratio of the squared error to that
+of a constant. Leaves and seconds of processor time are geometric means; leaves of a forest are
+those of all its trees.
 
 Results of each draw are stored: an interrupted run goes on where it was, and models that are not
 stored yet are added. Prints one table; writes results/unseen_regression.json and one plot.
@@ -45,16 +45,9 @@ from treebound._files import write_text
 
 RESULTS = Path(__file__).parent / "results"
 DRAWS = 20
-# Tables of more rows have half as many draws: they take the time, and draws of them differ less.
-MANY_ROWS = 5_000
 GROUPS = {"below 1,000 rows": (0, 1_000), "1,000 to 4,999": (1_000, 5_000),
           "5,000 and more": (5_000, 10**9)}  # fmt: skip
 SETTINGS = f"85/15, {MAX_TRAIN} training rows at most"
-
-
-def draws_of(rows: int, draws: int) -> int:
-    """Return the number of draws of a table."""
-    return draws if rows <= MANY_ROWS else (draws + 1) // 2
 
 
 # -- summary ---------------------------------------------------------------------------------------
@@ -223,13 +216,12 @@ def main() -> None:
         print(f"{package} is not installed; {len(tables)} tables are skipped.")
     specs = [spec for spec in specs if options.match in spec.name]
     rows = {spec.name: len(columns_and_target(spec)[1]) for spec in specs}
-    draws = {name: draws_of(n, options.draws) for name, n in rows.items()}
     store = Store(options.store, SETTINGS)
-    tasks = missing_tasks(store, specs, names, lambda spec: draws[spec.name])
+    tasks = missing_tasks(store, specs, names, options.draws)
     if not run(store, tasks, work, options.jobs):
         print("Interrupted. Finished draws are stored; the same command goes on.")
         return
-    means = {s.name: table_means(store.read(s), names, draws[s.name]) for s in specs}
+    means = {s.name: table_means(store.read(s), names, options.draws) for s in specs}
     summary = summarise(means, rows, names)
     title = f"{half} half: {len(specs)} tables, {options.draws} draws"
     Console(width=200).print(as_table(summary, title))

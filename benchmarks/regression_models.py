@@ -110,7 +110,7 @@ def measure(draw: Draw, names: list[str]) -> Iterator[tuple[str, Figures]]:
 
 def one_hot(X: pd.DataFrame, test_X: pd.DataFrame) -> tuple[Floats, Floats]:
     """Return training and test rows with an indicator for each text of the training rows."""
-    text = [name for name in X if X[name].dtype == object]
+    text = [name for name in X if not pd.api.types.is_numeric_dtype(X[name].dtype)]
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float64)
     columns = make_column_transformer((encoder, text), remainder="passthrough")
     train = columns.fit_transform(X.where(X.notna(), np.nan))

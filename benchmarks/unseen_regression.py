@@ -133,7 +133,7 @@ def as_table(summary: dict[str, Any], title: str) -> Table:
         table.add_row(
             name, f"{row['R2']:.3f}",
             *(("", "", "") if first is None else
-              (_shown(first["RMSE"]), f"{first['RMSE']['p']:.2g}", _shown(first["MAE"]))),
+              (_shown(first["RMSE"]), _shown_p(first["RMSE"]["p"]), _shown(first["MAE"]))),
             *("" if first is None else _shown(first["RMSE by rows"][label]) for label in GROUPS),
             "" if second is None else _shown(second["RMSE"]),
             f"{row['leaves']:,.1f}", f"{row['seconds']:.3g}",
@@ -146,6 +146,10 @@ def _shown(difference: dict[str, float | None]) -> str:
     if mean is None:
         return ""
     return f"{mean:+.2f}" if error is None else f"{mean:+.2f} ± {error:.2f}"
+
+
+def _shown_p(p: float | None) -> str:
+    return "" if p is None else f"{p:.2g}"
 
 
 def save_plot(summary: dict[str, Any], path: Path, title: str) -> None:

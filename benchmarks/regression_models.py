@@ -1,4 +1,4 @@
-"""Trees and rivals of the regression benchmark, and what is measured of them on a draw of a table.
+"""Methods of the regression benchmark, and what is measured of them on a draw of a table.
 
 Text columns are one-hot encoded for the rivals, on the training rows of a draw and before any
 search; every rival's time includes the encoding. Missing values stay missing. Trees of treebound
@@ -7,17 +7,21 @@ read the table as it is.
 
 from __future__ import annotations
 
+import hashlib
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
+from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from catalogue import TableSpec, load
-from halves import Figures, Floats, Task
+from catalogue import REGRESSION, TableSpec, load
+from evidence import Figures, Task, draw_rows, source_hash
+from numpy.typing import NDArray
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestRegressor
@@ -27,7 +31,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 import treebound as tb
 
-MAX_TRAIN = 10_000
+Floats = NDArray[np.float64]
+
 CCP = "scikit-learn, ccp_alpha"
 CCP_LEAF_SIZE = "scikit-learn, ccp_alpha and leaf size"
 UNPRUNED = "scikit-learn, unpruned"
@@ -42,9 +47,13 @@ TREEBOUND: dict[str, dict[str, Any]] = {
     "treebound, size='small'": {"size": "small"},
     "treebound, cost-complexity": {"pruning": "cost-complexity"},
 }
+# One task searches over the alphas of every leaf size; the search over leaves of one row is part of
+# it, and its figures are stored under names that begin with this.
+PART = "leaf size 1: "
 LEAF_SIZES = (1, 5, 20)
 MAX_ALPHAS = 20
 FOLDS = 5
+MAX_TRAIN = 10_000
 
 
 class Draw(NamedTuple):
@@ -57,55 +66,85 @@ class Draw(NamedTuple):
     seed: int
 
 
-def models() -> tuple[list[str], list[str]]:
-    """Return the names of the models that can be fitted here, and a reason for each other group."""
-    names, skipped = list(RIVALS), []
+def methods() -> tuple[list[str], list[str]]:
+    """Return the names of the methods that can run here, and a reason for each other group."""
+    names, reasons = list(RIVALS), []
     if hasattr(tb, REGRESSOR):
         names = [*TREEBOUND, *names]
     else:
-        skipped.append(f"treebound has no {REGRESSOR} here; its rows are skipped")
+        reasons.append(f"treebound has no {REGRESSOR} here; its rows are skipped")
     if find_spec("lightgbm") is None:
         names.remove(LIGHTGBM)
-        skipped.append("lightgbm is not installed; its row is skipped")
-    return names, skipped
+        reasons.append("lightgbm is not installed; its row is skipped")
+    return names, reasons
 
 
-def work(task: Task) -> dict[str, Figures]:
-    """Return the figures of the models of a task."""
-    X, y = columns_and_target(task.spec)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", category=UserWarning)  # texts that no training row has
-        return dict(measure(draw_rows(X, y, task.draw), list(task.models)))
+# -- tasks -----------------------------------------------------------------------------------------
+
+
+def task_of(spec: TableSpec, draw: int, method: str) -> Task:
+    """Return the task whose result has the figures of a method on a draw of a table."""
+    stored_as = CCP_LEAF_SIZE if method == CCP else method
+    return Task(spec.name, draw, stored_as, _version(spec, stored_as))
+
+
+def _version(spec: TableSpec, method: str) -> str:
+    """Return what a result depends on: the release of the method, and the columns of the table."""
+    columns = "\n".join((spec.sha256, spec.target, *spec.drop, str(MAX_TRAIN)))
+    return f"{_release(method)}, table {hashlib.sha256(columns.encode()).hexdigest()[:12]}"
 
 
 @cache
-def columns_and_target(spec: TableSpec) -> tuple[pd.DataFrame, Floats]:
+def _release(method: str) -> str:
+    if method in TREEBOUND:
+        return f"treebound {source_hash(Path(tb.__file__).parent)}"
+    package = "lightgbm" if method == LIGHTGBM else "scikit-learn"
+    return f"{package} {version(package)}"
+
+
+def figures_of(method: str, stored: Figures) -> Figures:
+    """Return the figures of a method out of the result of its task."""
+    if method == CCP:
+        return {n.removeprefix(PART): value for n, value in stored.items() if n.startswith(PART)}
+    return {name: value for name, value in stored.items() if not name.startswith(PART)}
+
+
+def work(task: Task) -> Figures:
+    """Fit the method of a task and measure it."""
+    X, y = columns_and_target(task.table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", category=UserWarning)  # texts that no training row has
+        return measure(rows_of_draw(X, y, task.draw), task.method)
+
+
+@cache
+def columns_and_target(name: str) -> tuple[pd.DataFrame, Floats]:
     """Return the columns and the target of a table; a process loads it once."""
-    X, y = load(spec)
+    X, y = load(next(spec for spec in REGRESSION if spec.name == name))
     return X, y.to_numpy(dtype=np.float64)
 
 
-def draw_rows(X: pd.DataFrame, y: Floats, seed: int) -> Draw:
+def rows_of_draw(X: pd.DataFrame, y: Floats, draw: int) -> Draw:
     """Return 85 % of the rows to train, ``MAX_TRAIN`` at most, and the other 15 % to test."""
-    order = np.random.default_rng(seed).permutation(len(y))
-    test, train = np.split(order, [round(0.15 * len(y))])
+    train, test = draw_rows(len(y), draw)
     train = train[:MAX_TRAIN]
-    return Draw(X.iloc[train], y[train], X.iloc[test], y[test], seed)
+    return Draw(X.iloc[train], y[train], X.iloc[test], y[test], draw)
 
 
-def measure(draw: Draw, names: list[str]) -> Iterator[tuple[str, Figures]]:
-    """Yield the figures of some models on one draw."""
-    for name, options in TREEBOUND.items():
-        if name in names:
-            model, seconds = _timed(partial(_treebound(options).fit, draw.X, draw.y))
-            yield name, _figures(model.predict(draw.test_X), draw, model.n_leaves_, seconds)
+# -- measuring -------------------------------------------------------------------------------------
+
+
+def measure(draw: Draw, method: str) -> Figures:
+    """Return the figures of a method on one draw."""
+    if method in TREEBOUND:
+        regressor = getattr(tb, REGRESSOR)(**TREEBOUND[method])
+        model, seconds = _timed(partial(regressor.fit, draw.X, draw.y))
+        return _figures(model.predict(draw.test_X), draw, model.n_leaves_, seconds)
     (X, test_X), encoding = _timed(lambda: one_hot(draw.X, draw.test_X))
-    wide = _Wide(X, test_X, draw, encoding)
-    if {CCP, CCP_LEAF_SIZE} & set(names):
-        yield from ((name, row) for name, row in wide.tuned_trees() if name in names)
-    for name, make in _UNTUNED.items():
-        if name in names:
-            yield name, wide.fitted(make)
+    if method == CCP_LEAF_SIZE:
+        return _tuned_trees(X, test_X, draw, encoding)
+    model, seconds = _timed(lambda: _UNTUNED[method]().fit(X, draw.y))
+    return _figures(model.predict(test_X), draw, _leaves(model), seconds + encoding)
 
 
 def one_hot(X: pd.DataFrame, test_X: pd.DataFrame) -> tuple[Floats, Floats]:
@@ -117,60 +156,44 @@ def one_hot(X: pd.DataFrame, test_X: pd.DataFrame) -> tuple[Floats, Floats]:
     return train, columns.transform(test_X.where(test_X.notna(), np.nan))
 
 
+def _tuned_trees(X: Floats, test_X: Floats, draw: Draw, encoding: float) -> Figures:
+    """Measure scikit-learn's tree with a cross-validated alpha, for the best leaf size and for 1.
+
+    One search over alphas and leaf sizes is done as a search per leaf size over the same folds.
+    """
+    searches, seconds = [], []
+    for leaf_size in LEAF_SIZES:
+        search, spent = _timed(partial(_search, X, draw, leaf_size))
+        searches.append(search)
+        seconds.append(spent)
+
+    def measured(search: GridSearchCV, spent: float) -> Figures:
+        leaves = search.best_estimator_.get_n_leaves()
+        return _figures(search.predict(test_X), draw, leaves, spent + encoding)
+
+    best = max(searches, key=lambda search: search.best_score_)
+    part = measured(searches[0], seconds[0])
+    return measured(best, sum(seconds)) | {PART + name: value for name, value in part.items()}
+
+
+def _search(X: Floats, draw: Draw, leaf_size: int) -> GridSearchCV:
+    tree = DecisionTreeRegressor(min_samples_leaf=leaf_size, random_state=0)
+    folds = KFold(FOLDS, shuffle=True, random_state=draw.seed)
+    grid = {"ccp_alpha": alpha_grid(X, draw.y, leaf_size)}
+    return GridSearchCV(tree, grid, cv=folds, scoring="neg_mean_squared_error").fit(X, draw.y)
+
+
 def alpha_grid(X: Floats, y: Floats, leaf_size: int) -> Floats:
     """Return at most 20 values of ``ccp_alpha`` that spread the sizes of the pruned trees evenly.
 
     The path has about one step per leaf, so steps are taken at ratios from its end, the root. Each
-    value lies between those of two steps (geometric mean), where the tree does not change.
+    value is the geometric mean of those of two steps, between which the tree does not change.
     """
     tree = DecisionTreeRegressor(min_samples_leaf=leaf_size, random_state=0)
     alphas = np.unique(tree.cost_complexity_pruning_path(X, y).ccp_alphas.clip(min=0.0))
     between = np.append(np.sqrt(alphas[:-1] * alphas[1:]), alphas[-1])
     steps = np.unique(np.geomspace(1, len(alphas), MAX_ALPHAS).round().astype(int))
     return np.unique(between[len(alphas) - steps])
-
-
-class _Wide(NamedTuple):
-    """A draw with its text as indicators."""
-
-    X: Floats
-    test_X: Floats
-    draw: Draw
-    encoding: float
-
-    def tuned_trees(self) -> Iterator[tuple[str, Figures]]:
-        """Yield scikit-learn's tree with a cross-validated alpha: leaves of one row, and of three.
-
-        The second is one search over alphas and leaf sizes, as three searches over the same folds.
-        """
-        searches, seconds = [], []
-        for leaf_size in LEAF_SIZES:
-            search, spent = _timed(partial(self._search, leaf_size))
-            searches.append(search)
-            seconds.append(spent)
-        best = max(searches, key=lambda search: search.best_score_)
-        yield CCP, self._of_search(searches[0], seconds[0])
-        yield CCP_LEAF_SIZE, self._of_search(best, sum(seconds))
-
-    def _search(self, leaf_size: int) -> GridSearchCV:
-        tree = DecisionTreeRegressor(min_samples_leaf=leaf_size, random_state=0)
-        folds = KFold(FOLDS, shuffle=True, random_state=self.draw.seed)
-        grid = {"ccp_alpha": alpha_grid(self.X, self.draw.y, leaf_size)}
-        search = GridSearchCV(tree, grid, cv=folds, scoring="neg_mean_squared_error")
-        return search.fit(self.X, self.draw.y)
-
-    def _of_search(self, search: GridSearchCV, seconds: float) -> Figures:
-        leaves = search.best_estimator_.get_n_leaves()
-        return _figures(search.predict(self.test_X), self.draw, leaves, seconds + self.encoding)
-
-    def fitted(self, make: Callable[[], Any]) -> Figures:
-        model, seconds = _timed(lambda: make().fit(self.X, self.draw.y))
-        predictions = model.predict(self.test_X)
-        return _figures(predictions, self.draw, _leaves(model), seconds + self.encoding)
-
-
-def _treebound(options: dict[str, Any]) -> Any:
-    return getattr(tb, REGRESSOR)(**options)
 
 
 def _one_lightgbm_tree() -> Any:

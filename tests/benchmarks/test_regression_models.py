@@ -1,9 +1,12 @@
 """Rivals of the regression benchmark, and what is measured of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 import regression_models
+from catalogue import REGRESSION
 from regression_models import (
     CCP,
     CCP_LEAF_SIZE,
@@ -12,10 +15,12 @@ from regression_models import (
     RIVALS,
     TREEBOUND,
     alpha_grid,
-    draw_rows,
+    figures_of,
     measure,
-    models,
+    methods,
     one_hot,
+    rows_of_draw,
+    task_of,
 )
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.tree import DecisionTreeRegressor
@@ -30,7 +35,7 @@ def draw():
     numbers = np.where(rng.random(200) < 0.1, np.nan, rng.normal(size=200))
     X = pd.DataFrame({"text": text, "number": numbers, "noise": rng.normal(size=200)})
     y = 3.0 * (text == "a") + np.nan_to_num(numbers) + 0.3 * rng.normal(size=200)
-    return draw_rows(X, y, seed=1)
+    return rows_of_draw(X, y, 1)
 
 
 class Stump:
@@ -51,12 +56,12 @@ class Stump:
 
 def test_draws_are_disjoint_and_capped(monkeypatch):
     X, y = pd.DataFrame({"row": np.arange(1000.0)}), np.arange(1000.0)
-    draw = draw_rows(X, y, seed=3)
+    draw = rows_of_draw(X, y, 3)
     assert (len(draw.y), len(draw.test_y)) == (850, 150)
     assert set(draw.y).isdisjoint(draw.test_y)
     np.testing.assert_array_equal(draw.X["row"], draw.y)
     monkeypatch.setattr(regression_models, "MAX_TRAIN", 100)
-    capped = draw_rows(X, y, seed=3)
+    capped = rows_of_draw(X, y, 3)
     np.testing.assert_array_equal(capped.y, draw.y[:100])
     np.testing.assert_array_equal(capped.test_y, draw.test_y)
 
@@ -105,16 +110,36 @@ def test_tuned_tree_is_that_of_one_search_over_alphas_and_leaf_sizes(draw):
         cv=KFold(5, shuffle=True, random_state=draw.seed),
     ).fit(X, draw.y)  # fmt: skip
     expected = np.mean((search.predict(test_X) - draw.test_y) ** 2)
-    figures = dict(measure(draw, [CCP, CCP_LEAF_SIZE]))
+    stored = measure(draw, CCP_LEAF_SIZE)
+    figures = {name: figures_of(name, stored) for name in (CCP, CCP_LEAF_SIZE)}
     assert figures[CCP_LEAF_SIZE]["squared error"] == pytest.approx(expected)
     assert figures[CCP_LEAF_SIZE]["leaves"] == search.best_estimator_.get_n_leaves()
     assert figures[CCP_LEAF_SIZE]["seconds"] > figures[CCP]["seconds"] > 0.0
+    assert set(figures[CCP]) == set(figures[CCP_LEAF_SIZE]) == set(figures_of(CONSTANT, stored))
+
+
+def test_two_methods_share_a_task():
+    spec = REGRESSION[0]
+    assert task_of(spec, 3, CCP) == task_of(spec, 3, CCP_LEAF_SIZE)
+    assert len({task_of(spec, 3, name) for name in RIVALS}) == len(RIVALS) - 1
+
+
+def test_results_of_other_files_and_columns_are_not_mixed():
+    spec = REGRESSION[0]
+    changed = [
+        replace(spec, sha256="0" * 64),
+        replace(spec, target="y"),
+        replace(spec, drop=("x",)),
+    ]
+    assert len({task_of(s, 0, CONSTANT) for s in [spec, *changed]}) == 4
 
 
 def test_every_rival_is_measured_on_the_same_rows(draw):
     pytest.importorskip("lightgbm")
-    figures = dict(measure(draw, list(RIVALS)))
-    assert list(figures) == list(RIVALS)
+    figures = {
+        name: figures_of(name, measure(draw, task_of(REGRESSION[0], 1, name).method))
+        for name in RIVALS
+    }
     gaps = draw.test_y - draw.y.mean()
     assert figures[CONSTANT]["squared error"] == pytest.approx(np.mean(gaps**2))
     assert figures[CONSTANT]["absolute error"] == pytest.approx(np.mean(np.abs(gaps)))
@@ -125,17 +150,17 @@ def test_every_rival_is_measured_on_the_same_rows(draw):
 
 @pytest.mark.skipif(hasattr(tb, "BoundTreeRegressor"), reason="treebound has the regressor")
 def test_without_a_regressor_of_treebound_the_rivals_remain():
-    names, skipped = models()
+    names, skipped = methods()
     assert not set(TREEBOUND) & set(names)
     assert "treebound has no BoundTreeRegressor here; its rows are skipped" in skipped
 
 
 def test_a_regressor_of_treebound_reads_the_table_as_it_is(draw, monkeypatch):
     monkeypatch.setattr(tb, "BoundTreeRegressor", Stump, raising=False)
-    names, skipped = models()
+    names, skipped = methods()
     assert set(TREEBOUND) <= set(names)
     assert not any("BoundTreeRegressor" in reason for reason in skipped)
-    figures = dict(measure(draw, ["treebound, default", CONSTANT]))
+    figures = {name: measure(draw, name) for name in ("treebound, default", CONSTANT)}
     assert figures["treebound, default"]["leaves"] == 1.0
     for figure in ("squared error", "absolute error"):
         assert figures["treebound, default"][figure] == figures[CONSTANT][figure]

@@ -147,10 +147,10 @@ def half_of(spec: TableSpec) -> Half:
 
 def _folder(module: str) -> Path | None:
     """Return the folder of an installed package, without importing it."""
-    found = find_spec(module)
-    if found is None or not found.submodule_search_locations:
+    module_spec = find_spec(module)
+    if module_spec is None or not module_spec.submodule_search_locations:
         return None
-    return Path(next(iter(found.submodule_search_locations)))
+    return Path(next(iter(module_spec.submodule_search_locations)))
 
 
 def _columns_and_target(frame: pd.DataFrame, spec: TableSpec) -> tuple[pd.DataFrame, pd.Series]:
@@ -169,8 +169,8 @@ def _columns_and_target(frame: pd.DataFrame, spec: TableSpec) -> tuple[pd.DataFr
         y = y.map(str).astype(object)
     else:
         y = y.astype(np.float64)
-    kept = [name for name in names if not any(fnmatchcase(name, p) for p in patterns)]
-    X, y = frame.loc[rows, kept], y[rows]
+    columns = [name for name in names if not any(fnmatchcase(name, p) for p in patterns)]
+    X, y = frame.loc[rows, columns], y[rows]
     if len(y) > MAX_ROWS:
         sample = np.sort(np.random.default_rng(0).permutation(len(y))[:MAX_ROWS])
         X, y = X.iloc[sample], y.iloc[sample]

@@ -10,11 +10,11 @@ results/unseen_regression_log.json, so that every look at it is on record; it sh
 all draws are done.
 
 Each table is drawn 20 times, or 10 times if it has more than 5,000 rows, into 85 % of its rows to
-train, 10,000 at most, and 15 % to test; all methods see the same rows. Root mean squared errors (RMSE) of two methods are compared by the log of
-the mean squared error over the draws of a table, mean absolute errors (MAE) likewise; ± is the
-standard error over tables, p is Wilcoxon's. R2 is one minus the ratio of the squared error to that
-of a constant. Leaves and seconds of processor time are geometric means; leaves of a forest are
-those of all its trees.
+train, 10,000 at most, and 15 % to test; all methods see the same rows. Root mean squared errors
+(RMSE) of two methods are compared by the log of the mean squared error over the draws of a table,
+mean absolute errors (MAE) likewise; ± is the standard error over tables, p is Wilcoxon's. R2 is one
+minus the ratio of the squared error to that of a constant. Leaves and seconds of processor time are
+geometric means; leaves of a forest are those of all its trees.
 
 The result of each fit is stored: an interrupted run continues with the fits that are missing, and a
 method that is not stored yet is added. Prints one table; writes results/unseen_regression.json, or

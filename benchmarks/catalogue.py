@@ -809,7 +809,7 @@ REGRESSION: tuple[TableSpec, ...] = (
         ("COUNT/rwm1984", "docvis", "edlevel?",
          "Riphahn et al. 2003, German Socio-Economic Panel 1984",
          "142fb8ecaa4374066767a2e05fb3073a54595993e505ecc2b078ff60efbfeac9"),
-        ("DAAG/ais", "pcBfat", "lbm", "Telford and Cunningham 1991, Australian athletes",
+        ("DAAG/ais", "pcBfat", "lbm ssf", "Telford and Cunningham 1991, Australian athletes",
          "9c54266249869d2e6dc9e1175613c1f7871de57c1db1ecf1fcb05c5cf0eb5370"),
         ("DAAG/leafshape", "petiole", "logwid logpet loglen",
          "King and Maindonald 1999, leaf shapes",
@@ -821,9 +821,6 @@ REGRESSION: tuple[TableSpec, ...] = (
         ("Ecdat/BudgetFood", "wfood", "",
          "Delgado and Mora 1998, Spanish household budgets 1980-81",
          "6a6a614d71ab3c38fcf3db82e6f4077939f10fca9a8199245a6c88bb7aceb1b8"),
-        ("Ecdat/BudgetItaly", "wfood", "whouse wmisc",
-         "Bollino et al. 2000, Italian household budgets 1973-92",
-         "20618c36db9b8ffaadd4ba514511917187b58e5d5f8bae10ecab19cefaa53e07"),
         ("Ecdat/BudgetUK", "wfood", "wfuel wcloth walc wtrans wother",
          "Blundell et al. 1998, British household budgets 1980-82",
          "757f1ff67b7fae85c8772824afa6e27c598248eef0ddf896baaa2f68260da8c9"),
@@ -865,7 +862,7 @@ REGRESSION: tuple[TableSpec, ...] = (
          "ef0fcdc154a350810152369a2e16ea57602a03ef2edfee6f08727443782b0b07"),
         ("Ecdat/Unemployment", "duration", "nobs", "Romeo 1999, unemployment spells",
          "8d73537d8da218294cd6aa1c7dc0ed9617ddab739b8ce99208c329e77a976d60"),
-        ("Ecdat/VietNamH", "lnmed", "", "Vietnam Living Standards Survey 1997, households",
+        ("Ecdat/VietNamH", "lnmed", "lnexp12m commune", "Vietnam Living Standards Survey 1997, households",
          "822daa7967dc4df485be574d4d2d3e8194bd09f57d0d8679bf3b57516e1b556c"),
         ("Ecdat/Wages1", "wage", "", "Verbeek 2004, National Longitudinal Survey of Youth 1987",
          "8d1a52b75b6b156f5ea81a94de655473a01405b9d0e7f06d8ebfce8d7b672f7b"),
@@ -1160,11 +1157,11 @@ REGRESSION: tuple[TableSpec, ...] = (
 # wooldridge: airfare, countymurders, mathpnl; causaldata: gapminder, restaurant_inspections), time
 # series (ISLR: Bikeshare, NYSE, Smarket; robustbase/NOxEmissions; datasets/airquality), grids
 # (ggplot2/seals, robustbase/radarImage), pupils of the same classes (Ecdat/Star, MASS/nlschools),
-# fewer than 200 rows (MASS/birthwt, datasets/attenu), and a second table of a study
-# (Ecdat: Griliches, VietNamI; wooldridge/happiness).
+# means of groups (Ecdat/BudgetItaly), fewer than 200 rows (MASS/birthwt, datasets/attenu), and a
+# second table of a study (Ecdat: Griliches, VietNamI; wooldridge/happiness).
 PROTOTYPE = frozenset((
     "boot/amis", "carData/Chile", "carData/Salaries", "carData/SLID", "carData/Vocab",
-    "datasets/quakes", "Ecdat/BudgetFood", "Ecdat/BudgetItaly", "Ecdat/BudgetUK", "Ecdat/Bwages",
+    "datasets/quakes", "Ecdat/BudgetFood", "Ecdat/BudgetUK", "Ecdat/Bwages",
     "Ecdat/Caschool", "Ecdat/Computers", "Ecdat/Diamond", "Ecdat/HI", "Ecdat/Housing",
     "Ecdat/Labour", "Ecdat/MedExp", "Ecdat/OFP", "Ecdat/PSID", "Ecdat/RetSchool", "Ecdat/Tobacco",
     "Ecdat/Treatment", "Ecdat/UnempDur", "Ecdat/VietNamH", "Ecdat/Wages1", "Ecdat/Workinghours",

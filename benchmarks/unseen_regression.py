@@ -238,7 +238,7 @@ def save_plot(summary: dict[str, Any], path: Path, title: str) -> None:
         right.annotate(f"{summary[name]['leaves']:,.0f}", (1.2, place), va="center")
     right.set_xscale("log")
     right.set_xlim(left=1)
-    right.set_xlabel("leaves (geometric mean)")
+    right.set_xlabel(f"leaves (line: {summary[CCP]['leaves']:,.0f})")
     figure.suptitle(title, fontsize="medium")
     figure.savefig(path, dpi=150)
     plt.close(figure)

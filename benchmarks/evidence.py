@@ -30,13 +30,13 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
-from catalogue import Half, TableSpec, available, half
+from catalogue import Half, TableSpec, available, half_of
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from scipy.stats import wilcoxon
 
-from treebound._files import write_text
+from treebound._utils.files import write_text
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
@@ -395,7 +395,7 @@ def chosen_tables(
 ) -> list[TableSpec]:
     """Return the tables of a half that can be loaded, and report the missing packages."""
     loadable, missing = available(
-        spec for spec in specs if half(spec.name) == chosen_half and match in spec.name
+        spec for spec in specs if half_of(spec) == chosen_half and match in spec.name
     )
     for package, skipped in missing.items():
         print(f"{package} is not installed: {len(skipped)} tables are skipped", file=sys.stderr)

@@ -18,6 +18,7 @@ from treebound._utils.validation import (
     parameter,
     parameters_of,
 )
+from treebound.growing.kernel_types import KernelOptions, KernelRules
 
 # The options that say which splits are allowed.
 GROWING_RULES = ("monotonic_cst", "first", "forbidden", "interaction_cst")
@@ -123,8 +124,8 @@ class GrowOptions(GrowParameters):
         return options
 
     def for_kernels(
-        self, whole: int, rules: dict[str, Any] | None = None, *, weighted: bool
-    ) -> dict[str, Any]:
+        self, whole: int, rules: KernelRules | None = None, *, weighted: bool
+    ) -> KernelOptions:
         """The options as the kernels take them; ``whole`` is the weight of all rows."""
         # the least whole weight that is a fraction of all; rounding does not make it more
         least = ceil(self.min_weight_fraction_leaf * whole * (1.0 - 2.0**-45))

@@ -10,78 +10,12 @@ for 24 bits). Values that agree in these bits are then sorted by all their bits.
 very many different values agree in these bits.
 """
 
-cdef struct Sorted:
-    # Rows of the sample, sorted by every column.
-    Problem problem         # that of the sample, except for rows, labels, weights and packing
-    Source* sources         # of the whole sample
-    Column* columns
-    Py_ssize_t n_columns
-    const uint32_t* ids     # index of each row in the sample; NULL: the same
-    uint8_t* goes_left      # by row, for the node that is being split
-    uint32_t* labels
-    int64_t* weights
-    uint64_t* entries       # of all columns
-    Py_ssize_t users        # nodes that may still be expanded
-
-
-cdef struct Task:
-    # A node to search for its best split.
-    int32_t index
-    bint wanted         # whether it may be split at all
-    NodeView view
-    double least        # the score that a split must beat
-    Split* splits       # the best of each column
-
-
-cdef struct Part:
-    # The rows of a node to split, and which of its children are wanted.
-    Py_ssize_t start
-    Py_ssize_t stop
-    bint keep_left
-    bint keep_right
-    const uint8_t* goes_left  # by row
-
-
-cdef struct Search:
-    # The smaller and the larger child of an expanded node, or a single node.
-    Sorted* home
-    Task tasks[2]
-    const Part* part    # how the rows of the node are partitioned; NULL: they are not
-    Scratch* scratch    # one per thread
-
-
-# -- keys ----------------------------------------------------------------------------------
-
-
-cdef extern from *:
-    """
-    #define MISSING_KEY (~(uint64_t)0)
-    """
-    const uint64_t MISSING_KEY  # not the key of a number, but of a NaN
-
-
-cdef struct Presorted:
-    uint64_t* entries      # one of the two buffers
-    Py_ssize_t n_values    # distinct values
-    Py_ssize_t n_present   # rows that are not missing
-
-
-cdef inline uint64_t key_of(double value) noexcept nogil:
-    """The bits of a float as an integer in the same order; missing is the largest."""
-    cdef uint64_t bits
-    value += 0.0  # the two zeros are one value
-    memcpy(&bits, &value, 8)
-    # negative numbers have all bits flipped, others only the sign
-    bits ^= (<uint64_t>0 - (bits >> 63)) | (<uint64_t>1 << 63)
-    return bits if value == value else MISSING_KEY
-
-
-cdef inline double value_of(uint64_t key) noexcept nogil:
-    """The float that has this key; the key must not be that of a missing value."""
-    cdef double value
-    key ^= ((key >> 63) - 1) | (<uint64_t>1 << 63)
-    memcpy(&value, &key, 8)
-    return value
+from libc.stdlib cimport free
+from libc.string cimport memset
+from treebound.growing._layout cimport (
+    NOMINAL, allocate, label_of, rank_of, read_values, renew, takes, value_at, weight_of, zeros,
+)
+from treebound.growing._scan cimport best_split
 
 
 cdef enum:
@@ -195,10 +129,6 @@ cdef int copy_rows(Sorted* data, const Problem* problem) except -1 nogil:
             data.weights[i] = problem.weights[data.ids[i]]
         data.problem.weights = data.weights
     return 0
-
-
-cdef inline Py_ssize_t id_of(const Sorted* data, Py_ssize_t row) noexcept nogil:
-    return row if data.ids == NULL else <Py_ssize_t>data.ids[row]
 
 
 cdef void load_columns(Sorted* data) noexcept nogil:
@@ -561,6 +491,7 @@ cdef inline bint after(
     """Whether ``a`` comes after ``b``: by key, then by row."""
     cdef uint64_t key_a = keys[row_of(a, packing)], key_b = keys[row_of(b, packing)]
     return key_a > key_b or (key_a == key_b and a > b)
+
 
 
 cdef void sort_run(

@@ -6,73 +6,41 @@ count has 32 bits and the rows of a bin are the sum over its classes. Memory per
 bytes per column, and 10 for the rows, their order and their labels.
 """
 
-cdef struct Panel:
-    # The codes of up to four columns, by row, and the offsets of their counts.
-    int width               # bytes of a code
-    void* codes
-    int n_columns
-    Py_ssize_t columns[4]
-    Py_ssize_t offsets[4]
+import numpy as np
 
-
-cdef struct Counted:
-    # Weight by bin and class, followed by the rows of a bin if weights differ.
-    const uint16_t* labels
-    const int64_t* weights  # NULL: 32 bits per count, else 64
-    Py_ssize_t n_classes
-    Py_ssize_t stride       # counts of a bin
-    Py_ssize_t n_cells      # counts of a histogram
-
-
-cdef struct CodedColumn:
-    # A column as codes: bins in order of value, then the missing rows.
-    Coder coder
-    int width               # bytes of a code
-    Py_ssize_t panel
-    int lane
-    Py_ssize_t offset       # of its counts in a histogram
-
-
-cdef struct Binned:
-    # The sample as codes, and its rows, grouped by node and ascending within a node.
-    const Problem* problem
-    Source* sources
-    CodedColumn* columns
-    Py_ssize_t n_rows
-    Py_ssize_t n_columns
-    Panel* panels
-    Py_ssize_t n_panels
-    Py_ssize_t row_bytes    # of the codes of a row
-    Counted counted
-    uint32_t* rows
-    uint32_t* other         # buffer for partitions
-    uint8_t* sides          # by code, for the node that is being split
-    Extent* extents         # by thread and column
-    Py_ssize_t most_codes   # of a column, missing included
-
-
-cdef struct Gathered:
-    # Rows of some bins of a column.
-    uint32_t* rows
-    uint64_t* keys          # of their values
-    uint32_t* labels
-    int64_t* weights
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memmove, memset
+from treebound.growing._layout cimport (
+    FLOAT32, FLOAT64, NOMINAL, allocate, source_of, takes, value_at, zeros,
+)
+from treebound.growing._sorted cimport key_of
+from treebound.growing._bins cimport (
+    BEYOND, BY_CELL, CHUNK, LANES, Bins, code_block, code_t, look_beyond,
+)
 
 
 cdef extern from "loops.h":
+    void cells_of_doubles(
+        const char* first, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t width, const double* low,
+        const double* rate, const double* top, int32_t* cells,
+    ) noexcept nogil
+    void cells_of_floats(
+        const char* first, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t width, const double* low,
+        const double* rate, const double* top, int32_t* cells,
+    ) noexcept nogil
     void prefetch(const void* place) noexcept nogil
 
 cdef enum:
-    AHEAD = 64           # rows to prefetch ahead; arrays of rows have so many more
+    BLOCK = 512          # rows coded at a time, and
+    BESIDE = 32          # columns: a C-ordered matrix is read once, and as it lies in memory
     SPARSE = 4           # rows this far apart are prefetched to be counted
     CODING_ROWS = 8192   # coded by a thread at a time
     PARTING_ROWS = 8192
     COUNTING_ROWS = 16384   # counted by a thread at a time,
     TOGETHER = 4096      # panel by panel
-    RIGHT = 0
-    LEFT = 1
-    LOOK = 2             # the side depends on the value
-    EXACT = 255          # the shift of an interval whose values are asked for
+
 
 # -- the coded sample ----------------------------------------------------------------------
 
@@ -613,10 +581,6 @@ cdef void add_counts(
 
 cdef class CodedBins:
     """Where the codes and counts of rows stand that are coded in some bins."""
-
-    cdef Binned data
-    cdef Source* sources
-    cdef tuple arrays       # which are referred to
 
     def __cinit__(self, Bins bins, Py_ssize_t n_classes, bint weighted):
         cdef Py_ssize_t j

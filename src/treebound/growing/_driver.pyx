@@ -6,31 +6,20 @@ searches a node and splits its rows. Ties, limits, thresholds and the side of mi
 settled here.
 """
 
-cdef enum State:
-    WAITING = 0   # not searched: its priority is a bound from its counts
-    BOUNDED = 1   # its priority is a bound from its histogram
-    FOUND = 2     # its split is known
+import numpy as np
 
-
-cdef struct Node:
-    Py_ssize_t start      # its rows
-    Py_ssize_t stop
-    Py_ssize_t depth
-    int64_t weight
-    double purity
-    double priority       # the frontier's order: the largest first
-    Split split           # column -1: none
-    double threshold
-    int32_t category
-    int32_t left          # children; -1: none
-    int32_t right
-    int32_t age           # of two leaves that tie the one of lower age comes first
-    State state
-    bint expanded         # whether it is an inner node
-    Sorted* home          # the sorted rows it is in; NULL: it has none
-    void* histogram       # of a node in the coded sample; or NULL
-    int32_t n_first       # of the splits that come first, how many are above it or do not part it
-    uint64_t groups       # of columns that it may ask; see `Rules`
+from libc.math cimport INFINITY, NAN, ceil, floor, isinf, log2
+from libc.stdint cimport uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+from treebound.tree._thresholds cimport OBSERVED, pick
+from treebound.growing._layout cimport (
+    ENTROPY, MISCLASSIFICATION, NOMINAL, REAL, TOLERANCE, allocate, c_log_c, enlarged,
+    keeps_order, pure_score, purity_of, rise_of, score_of, xlogx, zeros,
+)
+from treebound._utils._pool cimport look_for_signals
+from treebound.growing._scan cimport no_split
+from treebound.growing._sorted cimport free_sorted
 
 
 cdef enum:
@@ -39,15 +28,6 @@ cdef enum:
 
 cdef class Nodes:
     """Nodes in order of creation; `arrays` gives them in pre-order."""
-
-    cdef Node* nodes
-    cdef int64_t* counts      # n_classes per node
-    cdef double* limits       # n_limits per node: of the shares of the highest classes
-    cdef Py_ssize_t n_limits  # 0: shares have no order
-    cdef int32_t* frontier    # a heap, or a stack if order does not matter
-    cdef Py_ssize_t n_nodes, n_frontier, n_classes, capacity
-    cdef double tolerance     # priorities closer than this are tied
-    cdef bint in_order
 
     def __cinit__(self, Py_ssize_t n_classes, bint in_order):
         self.n_classes = n_classes
@@ -213,23 +193,6 @@ cdef void leave(Sorted* home) noexcept nogil:
 
 cdef class Driver:
     """Grows a tree; the options, its nodes, and what an engine must do."""
-
-    cdef Problem problem
-    cdef Source* sources
-    cdef Py_ssize_t n_columns
-    cdef Nodes tree
-    cdef int64_t* xlogx_table
-    cdef Py_ssize_t max_leaves, n_leaves, max_depth, min_split
-    cdef double min_gain
-    cdef double least_priority  # with a limit of leaves: leaves below it are not expanded
-    cdef int64_t whole          # weight of the whole sample, if this is a part of it
-    cdef Rule thresholds
-    cdef bint by_impurity
-    cdef long long looked       # for signals, when
-    cdef Rules rules
-    cdef dict rules_as_given    # keeps the memory of the rules alive
-    cdef Split* firsts          # splits that come first
-    cdef Py_ssize_t n_firsts
 
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, *others):
         self.n_columns = n_columns

@@ -6,6 +6,10 @@ costs little, and if it waits long for threads that do not run they are not used
 Locks are Python's own, used without the interpreter.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc, free
+
 cdef extern from "pythread.h" nogil:
     ctypedef void* PyThread_type_lock
     int PyThread_init_thread()
@@ -15,6 +19,7 @@ cdef extern from "pythread.h" nogil:
     int PyThread_acquire_lock(PyThread_type_lock lock, int wait)
     void PyThread_release_lock(PyThread_type_lock lock)
 
+
 cdef extern from "time.h" nogil:
     cdef struct timespec:
         long tv_sec
@@ -22,12 +27,13 @@ cdef extern from "time.h" nogil:
     int TIME_UTC
     int timespec_get(timespec* time, int base)
 
+
 cdef extern from *:
     """
-    #define load_long(p) __atomic_load_n(p, __ATOMIC_SEQ_CST)
-    #define store_long(p, v) __atomic_store_n(p, v, __ATOMIC_SEQ_CST)
-    #define add_long(p, v) __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST)
-    #define swap_long(p, v) __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
+    #define load_whole(p) __atomic_load_n(p, __ATOMIC_SEQ_CST)
+    #define store_whole(p, v) __atomic_store_n(p, v, __ATOMIC_SEQ_CST)
+    #define add_whole(p, v) __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST)
+    #define swap_whole(p, v) __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
     #if defined(__x86_64__) || defined(__i386__)
     #define rest() __builtin_ia32_pause()
     #else
@@ -47,40 +53,33 @@ cdef extern from *:
     #endif
     }
     """
-    long load_long(long* place) noexcept nogil
-    void store_long(long* place, long value) noexcept nogil
-    long add_long(long* place, long value) noexcept nogil
-    long swap_long(long* place, long value) noexcept nogil
+    int64_t load_whole(int64_t* place) noexcept nogil
+    void store_whole(int64_t* place, int64_t value) noexcept nogil
+    int64_t add_whole(int64_t* place, int64_t value) noexcept nogil
+    int64_t swap_whole(int64_t* place, int64_t value) noexcept nogil
     void rest() noexcept nogil
     long long run_time() noexcept nogil
-
-ctypedef void (*Work)(void* context, Py_ssize_t item, int thread) noexcept nogil
-
-cdef enum:
-    PATIENCE = 5000      # polls for a new loop before a thread sleeps: some 50 microseconds
-    LATE = 200_000       # nanoseconds of waiting that are too long
-    MOST_REST = 1024     # loops
 
 
 cdef struct Worker:
     PoolState* state
     int number
-    long asleep
+    int64_t asleep
     PyThread_type_lock wake
 
 
 cdef struct PoolState:
     Work task
     void* context
-    long n_items
-    long next            # item
-    long open            # whether the loop accepts workers
-    long active          # workers in it
-    long run             # nanoseconds that they ran in it
-    long loop            # its number
-    long ending
-    long alive
-    long waiting         # the caller sleeps on ``done``
+    int64_t n_items
+    int64_t next            # item
+    int64_t open            # whether the loop accepts workers
+    int64_t active          # workers in it
+    int64_t run             # nanoseconds that they ran in it
+    int64_t loop            # its number
+    int64_t ending
+    int64_t alive
+    int64_t waiting         # the caller sleeps on ``done``
     PyThread_type_lock done
     int n_workers
     int pause            # number of next loops without workers
@@ -88,11 +87,14 @@ cdef struct PoolState:
     Worker* workers
 
 
+cdef enum:
+    PATIENCE = 5000      # polls for a new loop before a thread sleeps: some 50 microseconds
+    LATE = 200_000       # nanoseconds of waiting that are too long
+    MOST_REST = 1024     # loops
+
+
 cdef class Pool:
     """``n_threads`` threads, the caller among them."""
-
-    cdef PoolState* state
-    cdef readonly int n_threads
 
     def __cinit__(self, int n_threads):
         cdef PoolState* state
@@ -101,18 +103,22 @@ cdef class Pool:
         if n_threads <= 1:
             return
         PyThread_init_thread()
-        state = <PoolState*>zeros(1, sizeof(PoolState))
+        state = <PoolState*>calloc(1, sizeof(PoolState))
+        if state == NULL:
+            raise MemoryError
         self.state = state
-        state.workers = <Worker*>zeros(n_threads - 1, sizeof(Worker))
+        state.workers = <Worker*>calloc(n_threads - 1, sizeof(Worker))
+        if state.workers == NULL:
+            raise MemoryError
         state.done = locked()
         for i in range(n_threads - 1):
             state.workers[i].state = state
             state.workers[i].number = i + 1
             state.workers[i].wake = locked()
             state.n_workers += 1
-            add_long(&state.alive, 1)
+            add_whole(&state.alive, 1)
             if <long>PyThread_start_new_thread(&live, &state.workers[i]) == -1:
-                add_long(&state.alive, -1)
+                add_whole(&state.alive, -1)
                 state.n_workers -= 1
                 PyThread_free_lock(state.workers[i].wake)
                 break
@@ -123,7 +129,7 @@ cdef class Pool:
         cdef int i
         if state == NULL:
             return
-        store_long(&state.ending, 1)
+        store_whole(&state.ending, 1)
         with nogil:
             for i in range(state.n_workers):
                 PyThread_release_lock(state.workers[i].wake)
@@ -168,19 +174,19 @@ cdef void share(PoolState* state, Work task, void* context, Py_ssize_t n_items) 
     state.task = task
     state.context = context
     state.n_items = n_items
-    store_long(&state.next, 0)
-    store_long(&state.run, 0)
-    store_long(&state.open, 1)
-    add_long(&state.loop, 1)
+    store_whole(&state.next, 0)
+    store_whole(&state.run, 0)
+    store_whole(&state.open, 1)
+    add_whole(&state.loop, 1)
     for i in range(state.n_workers):
-        if swap_long(&state.workers[i].asleep, 0):
+        if swap_whole(&state.workers[i].asleep, 0):
             PyThread_release_lock(state.workers[i].wake)
     work(state, 0)
-    store_long(&state.open, 0)
+    store_whole(&state.open, 0)
     worked = now()
     wait_for_workers(state)
     waited = now() - worked
-    if waited > worked - started + LATE and waited > 2 * load_long(&state.run):
+    if waited > worked - started + LATE and waited > 2 * load_whole(&state.run):
         state.last_pause = min(2 * state.last_pause + 8, MOST_REST)
         state.pause = state.last_pause
     elif state.last_pause:
@@ -191,59 +197,60 @@ cdef void wait_for_workers(PoolState* state) noexcept nogil:
     """Wait until no worker is in the loop; none can enter."""
     cdef int i
     for i in range(PATIENCE):
-        if not load_long(&state.active):
+        if not load_whole(&state.active):
             return
         rest()
     while True:
-        store_long(&state.waiting, 1)
-        if not load_long(&state.active):
-            if not swap_long(&state.waiting, 0):
+        store_whole(&state.waiting, 1)
+        if not load_whole(&state.active):
+            if not swap_whole(&state.waiting, 0):
                 PyThread_acquire_lock(state.done, 1)  # the last worker has released it
             return
         PyThread_acquire_lock(state.done, 1)
 
 
 cdef void work(PoolState* state, int thread) noexcept nogil:
-    cdef long item = add_long(&state.next, 1)
+    cdef int64_t item = add_whole(&state.next, 1)
     while item < state.n_items:
         state.task(state.context, item, thread)
-        item = add_long(&state.next, 1)
+        item = add_whole(&state.next, 1)
 
 
 cdef void live(void* argument) noexcept nogil:
     """Main loop of a worker: wait for a loop, work, sleep if there is none."""
     cdef Worker* worker = <Worker*>argument
     cdef PoolState* state = worker.state
-    cdef long seen = 0, loop
+    cdef int64_t seen = 0, loop
     cdef long long began
     cdef int i
-    while not load_long(&state.ending):
-        loop = load_long(&state.loop)
+    while not load_whole(&state.ending):
+        loop = load_whole(&state.loop)
         if loop != seen:
             seen = loop
-            add_long(&state.active, 1)
-            if load_long(&state.open):
+            add_whole(&state.active, 1)
+            if load_whole(&state.open):
                 began = run_time()
                 work(state, worker.number)
-                add_long(&state.run, <long>(run_time() - began))
-            if add_long(&state.active, -1) == 1 and swap_long(&state.waiting, 0):
+                add_whole(&state.run, run_time() - began)
+            if add_whole(&state.active, -1) == 1 and swap_whole(&state.waiting, 0):
                 PyThread_release_lock(state.done)
             continue
         for i in range(PATIENCE):
-            if load_long(&state.loop) != seen or load_long(&state.ending):
+            if load_whole(&state.loop) != seen or load_whole(&state.ending):
                 break
             rest()
         else:
-            store_long(&worker.asleep, 1)
-            if load_long(&state.loop) == seen and not load_long(&state.ending):
+            store_whole(&worker.asleep, 1)
+            if load_whole(&state.loop) == seen and not load_whole(&state.ending):
                 PyThread_acquire_lock(worker.wake, 1)
-            elif not swap_long(&worker.asleep, 0):
+            elif not swap_whole(&worker.asleep, 0):
                 PyThread_acquire_lock(worker.wake, 1)  # already released
-    if add_long(&state.alive, -1) == 1:
+    if add_whole(&state.alive, -1) == 1:
         PyThread_release_lock(state.done)
 
 
 # -- Ctrl-C during long computations without the interpreter --------------------------------
+
 
 cdef enum:
     PAUSE = 20_000_000  # nanoseconds: acquiring the interpreter's lock may take milliseconds

@@ -5,6 +5,34 @@ does not depend on the crossing. Histograms are kept while useful, in up to eigh
 32 MB; a node without memory for its histogram is counted when it is searched.
 """
 
+import numpy as np
+from heapq import heappop, heappush
+from treebound.growing._histogram import code_shard
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+from libc.stdlib cimport free
+from treebound.growing._layout cimport (
+    ENTROPY, NOMINAL, NodeView, Scratch, Source, Split, allocate, count_classes, may_ask,
+    row_of, source_of, takes, value_at, weight_of, zeros,
+)
+from treebound._utils._pool cimport Pool, Work
+from treebound.growing._scan cimport no_split, try_category
+from treebound.growing._sorted cimport (
+    Part, Search, Sorted, Task, enlarge_scratch, find_neighbours, free_scratch, id_of, mark,
+    new_sorted, search_sorted,
+)
+from treebound.growing._bins cimport Bins, bin_of
+from treebound.growing._histogram cimport (
+    AHEAD, Binned, CodedBins, add_counts, count_node, find_bounds, part_binned, set_ranges,
+    size_of,
+)
+from treebound.growing._search cimport (
+    ColumnBounds, Finder, all_bounds, best_of_column, bounds_of_column, free_finder, init_finder,
+)
+from treebound.growing._driver cimport BOUNDED, Driver, Node, WAITING, leave
+
+
 cdef enum:
     FINE_ROWS = 400_000   # larger samples get finer bins if the first ones are not informative
     FINE_BINS = 4095

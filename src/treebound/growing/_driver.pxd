@@ -1,7 +1,7 @@
 # Best-first growing: nodes, the frontier, and the rules that all engines share.
 #
-# Used by the two engines, which are classes below `Driver` and override its verbs: pause, search,
-# expand, find_ends and part_first. Which split wins, which leaf is next and where missing values go
+# Used by the two engines, which are classes below `Driver` and override its verbs: pause,
+# hands_over, search, expand, find_ends and part_first. Which split wins, which leaf is next and where missing values go
 # is decided here and nowhere else, so that engines grow equal trees.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -83,6 +83,7 @@ cdef class Driver:
     cdef int add_root(self, Py_ssize_t n_rows) except -1 nogil
     cdef int run(self) except -1 nogil
     cdef int pause(self) except -1 nogil
+    cdef bint hands_over(self) noexcept nogil
     cdef int search(self, int32_t index) except -1 nogil
     cdef int expand(self, int32_t index) except -1 nogil
     cdef void find_ends(self, const Node* node, Split* split) noexcept nogil

@@ -19,7 +19,7 @@ from treebound.growing._layout cimport (
 )
 from treebound._utils._pool cimport look_for_signals
 from treebound.growing._scan cimport no_split
-from treebound.growing._sorted cimport free_sorted
+from treebound.growing._sorted cimport add_users, free_sorted
 
 
 cdef enum:
@@ -102,7 +102,7 @@ cdef class Nodes:
     cdef void push(self, int32_t index) noexcept nogil:
         cdef Py_ssize_t i = self.n_frontier
         if self.nodes[index].home != NULL:
-            self.nodes[index].home.users += 1
+            add_users(self.nodes[index].home, 1)
         self.frontier[i] = index
         self.n_frontier += 1
         while self.in_order and i > 0 and self.before(index, self.frontier[(i - 1) // 2]):
@@ -185,10 +185,8 @@ cdef class Nodes:
 
 cdef void leave(Sorted* home) noexcept nogil:
     """Release a leaf's reference to its sorted rows; the last one frees them."""
-    if home != NULL:
-        home.users -= 1
-        if home.users == 0:
-            free_sorted(home)
+    if home != NULL and add_users(home, -1) == 0:
+        free_sorted(home)
 
 
 cdef class Driver:
@@ -291,7 +289,9 @@ cdef class Driver:
         """Expand leaves until no split gains or the maximum number of leaves is reached."""
         cdef int32_t index
         cdef Sorted* home
-        while self.tree.n_frontier and self.n_leaves != self.max_leaves:
+        while (
+            self.tree.n_frontier and self.n_leaves != self.max_leaves and not self.hands_over()
+        ):
             if look_for_signals(&self.looked):
                 self.pause()
             index = self.tree.pop()
@@ -312,6 +312,10 @@ cdef class Driver:
     cdef int pause(self) except -1 nogil:
         """Called some times a second."""
         return 0
+
+    cdef bint hands_over(self) noexcept nogil:
+        """Whether the leaves on the frontier are grown by others from here on."""
+        return False
 
     cdef int search(self, int32_t index) except -1 nogil:
         """Push a leaf with its split, or with a tighter bound on its gain."""

@@ -70,10 +70,10 @@ cdef enum:
     EXACT = 255          # the shift of an interval whose values are asked for
 
 
-cdef void set_ranges(Binned* data, const void* histogram) noexcept nogil
+cdef void set_ranges(Binned* data, const void* histogram, Pool pool) noexcept nogil
 
 cdef void find_bounds(
-    const Binned* data, Py_ssize_t start, Py_ssize_t stop, Split* split
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, Split* split, Pool pool
 ) noexcept nogil
 
 cdef Py_ssize_t part_binned(

@@ -209,7 +209,7 @@ cdef inline int64_t weight_of(Py_ssize_t row, const Problem* problem) noexcept n
 
 cdef void count_classes(
     const label_t* labels, const Problem* problem, const uint32_t* rows, Py_ssize_t n_rows,
-    int64_t* counts,
+    int64_t* counts, Py_ssize_t first,
 ) noexcept nogil
 
 

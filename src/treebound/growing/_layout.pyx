@@ -14,9 +14,10 @@ cdef double LOG2_E = 1.4426950408889634
 
 cdef void count_classes(
     const label_t* labels, const Problem* problem, const uint32_t* rows, Py_ssize_t n_rows,
-    int64_t* counts,
+    int64_t* counts, Py_ssize_t first,
 ) noexcept nogil:
-    """Add the weights of rows to those of their classes; NULL are all rows."""
+    """Add the weights of rows to those of their classes."""
+    # Without rows they are ``n_rows`` in sequence, whose labels are these; ``first`` is the first.
     cdef Py_ssize_t i, row, ones = 0
     if problem.n_classes == 2 and problem.weights == NULL:
         # in one sum, which does not wait for memory at every row
@@ -27,7 +28,7 @@ cdef void count_classes(
         return
     for i in range(n_rows):
         row = i if rows == NULL else <Py_ssize_t>rows[i]
-        counts[labels[row]] += weight_of(row, problem)
+        counts[labels[row]] += weight_of(first + row, problem)
 
 
 cdef double purity_of(

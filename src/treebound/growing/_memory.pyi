@@ -27,4 +27,5 @@ def grow_arrays(
     progress: Callable[[int, int], None] | None = None,
     part: NDArray[np.uint32] | None = None,
     shared: SharedCodes | None = None,
+    thread_values: int = ...,
 ) -> TreeArrays: ...

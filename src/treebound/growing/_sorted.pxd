@@ -22,7 +22,7 @@ cdef struct Sorted:
     uint32_t* labels
     int64_t* weights
     uint64_t* entries       # of all columns
-    Py_ssize_t users        # nodes that may still be expanded
+    int64_t users           # nodes that may still be expanded, by any thread
 
 
 cdef struct Task:
@@ -49,6 +49,13 @@ cdef struct Search:
     Task tasks[2]
     const Part* part    # how the rows of the node are partitioned; NULL: they are not
     Scratch* scratch    # one per thread
+
+
+cdef extern from *:
+    """
+    #define add_users(home, n) __atomic_add_fetch(&(home)->users, n, __ATOMIC_ACQ_REL)
+    """
+    int64_t add_users(Sorted* home, int n) noexcept nogil  # how many there are then
 
 
 # -- keys ----------------------------------------------------------------------------------
@@ -85,7 +92,7 @@ cdef inline double value_of(uint64_t key) noexcept nogil:
 
 cdef Sorted* new_sorted(
     const Problem* problem, Source* sources, Py_ssize_t n_columns, const uint32_t* ids,
-    Py_ssize_t n_rows, Scratch* scratch,
+    Py_ssize_t n_rows, Scratch* scratch, Pool pool,
 ) except NULL nogil
 
 cdef void free_sorted(Sorted* data) noexcept nogil

@@ -10,7 +10,7 @@ for 24 bits). Values that agree in these bits are then sorted by all their bits.
 very many different values agree in these bits.
 """
 
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from treebound.growing._layout cimport (
     NOMINAL, allocate, label_of, rank_of, read_values, renew, takes, value_at, weight_of, zeros,
@@ -19,6 +19,7 @@ from treebound.growing._scan cimport best_split
 
 
 cdef enum:
+    LOADED_ROWS = 8192    # rows whose keys a thread makes at a time
     TILE = 64             # rows read together, so that a C-ordered matrix is read only once
     THREAD_ROWS = 4096    # with fewer rows, threads cost more than they save
     DIGIT_BITS = 11
@@ -41,9 +42,12 @@ cdef struct KeyRange:
 
 cdef Sorted* new_sorted(
     const Problem* problem, Source* sources, Py_ssize_t n_columns, const uint32_t* ids,
-    Py_ssize_t n_rows, Scratch* scratch,
+    Py_ssize_t n_rows, Scratch* scratch, Pool pool,
 ) except NULL nogil:
     """Sort the rows ``ids``; NULL are all. The rows of the root also set the ranges of columns."""
+    # scratch has one for each thread
+    cdef Sorting sorting
+    cdef int t
     cdef Sorted* data = <Sorted*>zeros(1, sizeof(Sorted))
     cdef bint done = False
     cdef Py_ssize_t j
@@ -54,7 +58,8 @@ cdef Sorted* new_sorted(
     data.ids = ids
     try:
         set_packing(&data.problem)
-        enlarge_scratch(scratch, n_rows)
+        for t in range(pool.n_threads):
+            enlarge_scratch(&scratch[t], n_rows)
         data.columns = <Column*>zeros(n_columns, sizeof(Column))
         data.goes_left = <uint8_t*>allocate(n_rows, 1)
         data.entries = <uint64_t*>allocate(n_rows * n_columns, sizeof(uint64_t))
@@ -63,9 +68,20 @@ cdef Sorted* new_sorted(
         for j in range(n_columns):
             data.columns[j].kind = sources[j].kind
             data.columns[j].entries = data.entries + j * n_rows
-        load_columns(data)
-        for j in range(n_columns):
-            sort_column(data, j, scratch, n_rows == problem.n_rows)
+        sorting.data = data
+        sorting.scratch = scratch
+        sorting.root = n_rows == problem.n_rows
+        sorting.failed = False
+        if n_rows >= THREAD_ROWS:
+            pool.run(&load_rows, data, (n_rows + LOADED_ROWS - 1) // LOADED_ROWS)
+            pool.run(&sort_column, &sorting, n_columns)
+        else:
+            load_rows(data, 0, 0)
+            for j in range(n_columns):
+                sort_column(&sorting, j, 0)
+        if sorting.failed:
+            with gil:
+                raise MemoryError
         done = True
     finally:
         if not done:
@@ -131,12 +147,21 @@ cdef int copy_rows(Sorted* data, const Problem* problem) except -1 nogil:
     return 0
 
 
-cdef void load_columns(Sorted* data) noexcept nogil:
-    """Write the sort keys of each column in place of its entries."""
-    cdef Py_ssize_t n = data.problem.n_rows, start = 0, stop, i, j
+cdef struct Sorting:
+    Sorted* data
+    Scratch* scratch    # one per thread
+    bint root           # whether these are the rows of the root
+    bint failed         # memory ran out
+
+
+cdef void load_rows(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    """Write the sort keys of some rows in place of the entries of each column."""
+    cdef Sorted* data = <Sorted*>context
+    cdef Py_ssize_t start = block * LOADED_ROWS, n = data.problem.n_rows, stop, i, j
     cdef const Source* source
     cdef double[TILE] values
     cdef uint64_t* keys
+    n = min(n, start + LOADED_ROWS)
     while start < n:
         stop = min(start + TILE, n)
         for j in range(data.n_columns):
@@ -152,8 +177,12 @@ cdef void load_columns(Sorted* data) noexcept nogil:
         start = stop
 
 
-cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch, bint root) except -1 nogil:
-    """Sort the keys in place of the entries."""
+cdef void sort_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
+    """Sort the keys of a column in place of its entries."""
+    cdef Sorting* sorting = <Sorting*>context
+    cdef Sorted* data = sorting.data
+    cdef Scratch* scratch = &sorting.scratch[thread]
+    cdef bint root = sorting.root
     cdef Column* column = &data.columns[j]
     cdef Source* source = &data.sources[j]
     cdef Py_ssize_t n = data.problem.n_rows, i
@@ -172,14 +201,16 @@ cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch, bint root) ex
         source.span -= value_at(source, id_of(data, row_of(result.entries[0], &packing)))
     memcpy(column.entries, result.entries, n * sizeof(uint64_t))
     if column.kind != NOMINAL:
-        return 0
-    column.codes = <uint32_t*>allocate(result.n_values + 1, sizeof(uint32_t))
+        return
+    column.codes = <uint32_t*>malloc((result.n_values + 1) * sizeof(uint32_t))
+    if column.codes == NULL:
+        sorting.failed = True
+        return
     column.codes[result.n_values] = <uint32_t>source.n_categories
     for i in range(result.n_present):
         column.codes[rank_of(column.entries[i], &packing)] = <uint32_t>value_at(
             source, id_of(data, row_of(column.entries[i], &packing))
         )
-    return 0
 
 
 cdef int enlarge_scratch(Scratch* scratch, Py_ssize_t n_rows) except -1 nogil:

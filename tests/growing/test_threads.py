@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from test_histograms import random_problem
 
+from treebound import BoundTreeClassifier
 from treebound._utils._pool import each
 from treebound.growing._memory import grow_arrays
 
@@ -76,6 +77,20 @@ def test_columns_of_a_large_table(n_classes, noise, max_leaves):
             np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {n_threads}")
 
 
+def test_a_fit_with_folds():
+    """Folds, their subtrees and prediction share threads; nothing depends on how many they are."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50_000, 4))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X)) > 0).astype(int)
+    first, *others = [BoundTreeClassifier(n_jobs=jobs).fit(X, y) for jobs in (1, 2, 5)]
+    for other in others:
+        assert other.pruning_result_.choice == first.pruning_result_.choice
+        np.testing.assert_array_equal(other.predict_proba(X), first.predict_proba(X))
+        for name in ("feature", "threshold", "counts", "rows"):
+            for tree, same in ((first.tree_, other.tree_), (first.grown_tree_, other.grown_tree_)):
+                np.testing.assert_array_equal(getattr(same, name), getattr(tree, name))
+
+
 # -- the pool ----------------------------------------------------------------------------------
 
 
@@ -129,6 +144,7 @@ def test_several_callers_at_once():
 
 _FORK = """
 import os
+from treebound import BoundTreeClassifier
 from treebound._utils._pool import each
 
 print(each(lambda k: k, range(4), 3))
@@ -152,6 +168,7 @@ def test_a_forked_process_has_threads_of_its_own():
 
 _IDLE = """
 import time
+from treebound import BoundTreeClassifier
 from treebound._utils._pool import each
 
 each(lambda k: sum(range(100_000)), range(40), 4)

@@ -7,7 +7,6 @@ put together or kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial, reduce
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import each
 from treebound.data import Sample
 from treebound.data.parts import PartRows
 from treebound.data.spill import ColumnFile
@@ -293,10 +293,7 @@ class LocalEngine(Engine):
         return self._each(lambda bundle: function(bundle, *args), self.bundles)
 
     def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        if self._n_threads == 1 or len(items) == 1:
-            return list(map(function, items))
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            return list(pool.map(function, items))
+        return each(function, items, self._n_threads)
 
 
 def stream_engine(

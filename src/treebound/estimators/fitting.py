@@ -261,7 +261,9 @@ def pruned(
         return model
     if parameters.smoothing != "shrinkage":
         pruner = with_smoothing(pruner, parameters.smoothing)
-    again = None if sample is None else partial(grow, options=_beside(pruner, options))
+    # trees on folds share the threads of the folds: no more run than there are jobs
+    options = replace(options, n_jobs=effective_jobs(options.n_jobs))
+    again = None if sample is None else partial(grow, options=options)
     result = pruner.prune(grown, sample, validation=validation, grow=again)
     if parameters.max_leaves is not None:
         result = result.within(parameters.max_leaves)
@@ -281,12 +283,6 @@ def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model
         delta=parameters.delta,
         parameters=parameter_values(parameters),
     )
-
-
-def _beside(pruner: Pruner, options: GrowOptions) -> GrowOptions:
-    """The options of growing in folds: one thread where the folds have threads themselves."""
-    in_threads = isinstance(pruner, BoundPruner) and effective_jobs(pruner.n_jobs) > 1
-    return replace(options, n_jobs=1 if in_threads else effective_jobs(options.n_jobs))
 
 
 class Fold(NamedTuple):

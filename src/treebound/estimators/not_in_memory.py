@@ -39,7 +39,7 @@ from treebound.estimators.fitting import (
 )
 from treebound.estimators.progress import Watch
 from treebound.growing import Limits, Progress, grow_on_engine, make_bins
-from treebound.growing._kernels import Bins
+from treebound.growing._bins import Bins
 from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.grow import FINE_BINS

@@ -16,6 +16,7 @@ from treebound._utils.validation import (
     parameter,
     parameters_of,
 )
+from treebound.growing.kernel_types import KernelOptions, KernelRules
 
 # The options that say which splits are allowed.
 GROWING_RULES = ("monotonic_cst", "forced_splits", "interaction_cst")
@@ -115,7 +116,7 @@ class GrowOptions(GrowParameters):
         vars(options).update({"growth_order": "gain", "class_order": None} | given | others)
         return options
 
-    def for_kernels(self, rules: dict[str, Any] | None = None) -> dict[str, Any]:
+    def for_kernels(self, rules: KernelRules | None = None) -> KernelOptions:
         """The options as the kernels take them."""
         return {
             "criterion": _CRITERIA[self.criterion],

@@ -140,7 +140,8 @@ def test_recovering_is_refused_where_it_would_lead_elsewhere(case, tmp_path) -> 
     other = tb.BoundTreeClassifier(max_leaves=3, pruning=None).fit(X, y)
     with pytest.raises(ValueError, match="from another tree"):
         other.edit(X, y, autosave=file).recover()
-    for text in ("", "[]", '{"format": "x"}', '{"steps": 3, "undone": 0, "tree": "", "format": 1}'):
+    for text in ("", "[]", '{"format": "x"}', '{"steps": 3, "undone": 0, "tree": "", "format": 1}',
+                 "[" * 100_000):  # fmt: skip
         file.write_text(text)
         with pytest.raises(ValueError, match="not a file of steps"):
             clf.edit(X, y, autosave=file).recover()

@@ -160,10 +160,14 @@ class Schema:
             document = tomllib.loads(text + "\n")  # so that an error at the end has a line number
         except tomllib.TOMLDecodeError as error:
             raise SchemaError(f"The schema {name} is not valid TOML: {error}.") from None
+        except RecursionError:
+            raise SchemaError(f"The schema {name} is not valid: it is nested too deeply.") from None
         try:
             return schema_of(document)
         except SchemaError as error:
             raise SchemaError(f"The schema {name} is not valid: {error}") from None
+        except RecursionError:  # of a value that an error would show
+            raise SchemaError(f"The schema {name} is not valid: it is nested too deeply.") from None
 
     def to_toml(self) -> str:
         """Write the schema as TOML text, which :meth:`from_toml` reads back."""

@@ -60,7 +60,8 @@ class FitParameters(Parameters, GrowParameters):
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
         Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
         categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,
-        numbers real.
+        numbers real. An undeclared nominal column that is not named here is not learned from if it
+        identifies rows: at least 50 of them, with distinct values in more than 90 %.
     ordinal_features : sequence of names or indices, or mapping to ordered categories, or None
         Columns to treat as ordinal regardless of dtype; a mapping declares their categories.
     handle_unknown : {"other", "majority", "stop", "missing", "error"}
@@ -73,8 +74,9 @@ class FitParameters(Parameters, GrowParameters):
         number shrinks by the rows of both children, and pruning for log-loss chooses it. The
         default has the lowest log-loss on the paper's 25 data sets.
     class_weight : "balanced", mapping of class to weight, or None
-        Multiplies the sample weights; only the ratios matter. Pruning counts the effective number
-        of examples, ``(sum n c)^2 / sum n c^2`` for n rows of each class weight c.
+        Multiplies the sample weights; only the ratios matter, and classes that a mapping leaves
+        out have weight 1. A key that is no class of y is an error. Pruning counts the effective
+        number of examples, ``(sum n c)^2 / sum n c^2`` for n rows of each class weight c.
     certificate : {"training", "held-out", "folds", "prior"}
         What the certificate is computed from: the training rows; rows that ``fit`` holds out (a
         tenth, but at least 150 and at most 30 %); the best of 3 folds (4 from 500 rows on), each of
@@ -85,8 +87,8 @@ class FitParameters(Parameters, GrowParameters):
     delta : float
         The certificate holds with probability ``1 - delta``.
     random_state : int or None
-        Seed of the folds, of the held-out rows, or of the rows of the prior. None chooses others
-        at each fit.
+        Seed of the folds, of the held-out rows, or of the rows of the prior, which are drawn by a
+        hash of it and of a summary of the table. None chooses others at each fit.
     """
 
     criterion: Criterion = parameter(OneOf(get_args(Criterion)), default="entropy")

@@ -1,4 +1,4 @@
-"""``treebound monitor``: whether a model keeps its promise after deployment."""
+"""``treebound monitor``: whether the certificate of a model still holds after deployment."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def monitor(
 
 
 def _fresh(model: FittedModel, labels: bool, alpha: float) -> Monitor:
-    """A monitor of what the model promises."""
+    """Return a monitor of the bounds of a model."""
     if not labels:
         from treebound.model.guarantees import monitor_leaves
 

@@ -16,7 +16,6 @@ from sklearn.datasets import load_breast_cancer, load_iris
 import treebound as tb
 from treebound.bounds.risk import risk_upper
 from treebound.certificate.held_out import draw_apart
-from treebound.certificate.monitor import Monitor
 from treebound.certificate.prior import Prior
 from treebound.estimators.abstaining import AbstainingClassifier
 from treebound.model.guarantees import abstain
@@ -234,7 +233,7 @@ def test_certificate_gives_a_monitor_with_the_limits_of_its_classes(cancer):
     clf = tb.BoundTreeClassifier(certificate="folds").fit(*cancer)
     monitor = clf.certificate_.monitor(alpha=0.03)
     limits = [clf.certificate_.risk, *(one.risk for one in clf.certificate_.by_class)]
-    assert [stream.limit for stream in monitor.streams] == limits
+    assert [stream.bound for stream in monitor.streams] == limits
     assert [stream.alpha for stream in monitor.streams] == pytest.approx([0.01] * 3)
     assert monitor.update(cancer[1], clf.predict(cancer[0])) is None
     alarm = monitor.update(["malignant"] * 300, ["benign"] * 300)
@@ -438,27 +437,6 @@ def test_rows_with_new_categories_are_counted_as_they_are_answered():
     order = np.random.default_rng(0).permutation(600)[120:]
     assert certificate.m == len(prior.b.y) == 480
     assert certificate.errors == (clf.predict(X)[order] != y[order]).sum()
-
-
-@pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
-def test_leaves_are_watched_without_labels(kind, cancer):
-    X, y = cancer
-    clf = tb.BoundTreeClassifier(certificate=kind).fit(X, y)
-    monitor = clf.monitor_leaves(alpha=0.05)
-    assert monitor.leaves == clf.tree_.leaves.tolist()
-    order = np.random.default_rng(0).permutation(len(y))  # the table is not in random order
-    assert monitor._update_leaves(clf.apply(X)[order]) is None
-    by_rows = clf.monitor_leaves(alpha=0.05)
-    by_rows.update_rows(clf, X.iloc[order])
-    assert by_rows.to_json() == monitor.to_json()
-    with pytest.raises(ValueError, match="update_rows"):
-        monitor.update(y, y)
-    again = Monitor.from_json(monitor.to_json())
-    again._update_leaves(np.full(300, monitor.leaves[-1]))
-    name = f"the share of rows in leaf {monitor.leaves[-1]}"
-    assert name in [alarm.name for alarm in again.alarms]
-    with pytest.raises(ValueError, match="needs labels"):
-        clf.certificate_.monitor()._update_leaves([0])
 
 
 def test_exports_refer_as_predict_does(cancer):

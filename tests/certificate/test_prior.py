@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from math import comb, exp, inf, isfinite, log
 
 import numpy as np
@@ -15,6 +16,7 @@ from treebound.certificate.prior import (
     Prior,
     PriorOptions,
     _edited,
+    _log_columns,
     error_prices,
     limit,
     log_decimal,
@@ -130,6 +132,19 @@ def test_every_tree_has_the_probability_of_the_exact_twin_and_they_sum_to_one(se
         nested, chance = every[at]
         found = prior.log_probability(tree_of(nested, sample))
         assert found == pytest.approx(log(chance), abs=1e-10), nested
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 5])
+def test_the_sets_of_identifiers_have_a_mass_of_at_most_one(n_columns):
+    total = 0.0
+    for mask in product([False, True], repeat=n_columns):
+        columns = [Column("x", "nominal", ("a",), identifier=identifier) for identifier in mask] + [
+            Column("y", "nominal", ("a",), declared=True),
+            Column("z"),
+        ]
+        total += exp(_log_columns(columns, 50))
+        assert _log_columns(columns, 49) == 0.0
+    assert 0.9 < total <= 1.0 + 1e-12
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -36,7 +36,6 @@ def objects_of(clf, rows):
         "certificate": certificate,
         "bound of a class": certificate.by_class[0],
         "monitor": certificate.monitor(),
-        "leaf monitor": clf.monitor_leaves(),
         "editor": Editor(clf.model_, *rows),
         "held-out": clf.model_.held_out,
         "record of rows": clf.model_.rows,

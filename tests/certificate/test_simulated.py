@@ -13,7 +13,7 @@ from scipy.stats import binom
 from worlds import worlds
 
 import treebound as tb
-from treebound.model.guarantees import abstain, certify_cost, monitor_leaves
+from treebound.model.guarantees import abstain, certify_cost
 
 DELTA, LEVELS = 0.1, [k / 40 for k in range(1, 20)]
 WORLDS = worlds()
@@ -55,17 +55,6 @@ class Fitted:
             self.model, costs=costs
         ).cost * (1 + 1e-9)
 
-    def wrong_leaves(self):
-        """Whether a bound on the share of a leaf, inside or outside, is wrong: half of alpha."""
-        reached, chance = self.model.tree.apply(self.cells), self.world.joint.sum(axis=1)
-        monitor = monitor_leaves(self.model, 2 * DELTA)
-        inside = [chance[reached == leaf].sum() for leaf in monitor.leaves]
-        shares = [share for own in inside for share in (own, 1.0 - own)]
-        return any(
-            share > stream.limit + 1e-12
-            for share, stream in zip(shares, monitor.streams, strict=True)
-        )
-
     def wrong_abstention(self):
         """Whether one of the bounds is wrong that an adversary sees who tries every level."""
         models = abstain(self.model, LEVELS)
@@ -84,7 +73,6 @@ def guarantees(world, kind, rng, seed):
     own = Fitted(world, clf.model_)
     yield "bound", own.wrong(own.model)
     yield "by class", own.wrong_by_class()
-    yield "shares of leaves", own.wrong_leaves()
     yield from beside(kind, own, X, y, others)
 
 

@@ -136,25 +136,6 @@ def refused_by(function, *args):
     return str(error.value)
 
 
-@pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
-def test_monitor_watches_the_leaves_without_labels(kind, files, rows, capsys, tmp_path):
-    train, test, model = files
-    run(capsys, "fit", train, "--target", "y", "--certificate", kind, "-o", model)
-    rows[1000:].drop(columns="y").to_csv(test, index=False)
-    state, picture = tmp_path / "state.json", tmp_path / "evidence.svg"
-    code, out, _ = run(capsys, "monitor", model, test, "--no-labels", "--state", state)
-    assert (code, out[:19]) == (0, "No alarm: 500 rows ")
-    drift = pd.concat([rows[["a", "b"]].assign(a=1.0, b="u")] * 2)
-    drift.to_csv(test, index=False)
-    code, out, _ = run(capsys, "monitor", model, test, "--no-labels", "--state", state,
-                       "--plot", picture)  # fmt: skip
-    assert code == 3
-    assert "the share of rows in leaf" in out
-    assert picture.exists()
-    test.write_text("a,b\n")
-    assert "has no rows" in refused(capsys, "monitor", model, test, "--no-labels")
-
-
 def test_monitor_is_silent_while_the_promise_is_kept_and_exits_with_3_on_alarm(
     files, rows, capsys, tmp_path
 ):
@@ -164,7 +145,7 @@ def test_monitor_is_silent_while_the_promise_is_kept_and_exits_with_3_on_alarm(
     code, out, _ = run(capsys, "monitor", model, test, "--state", state)
     assert code == 0
     assert out.startswith("No alarm: ")
-    assert json.loads(state.read_text())["streams"][0]["seen"] == 500
+    assert json.loads(state.read_text())["monitor"]["streams"][0]["seen"] == 500
     drift = rows[1000:].assign(y=np.where(rows.y[1000:] == "ill", "well", "ill"))
     drift.to_csv(test, index=False)
     code, out, _ = run(capsys, "monitor", model, test, "--state", state, "--plot", picture)
@@ -173,11 +154,52 @@ def test_monitor_is_silent_while_the_promise_is_kept_and_exits_with_3_on_alarm(
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert run(capsys, "monitor", model, test, "--state", state)[0] == 3
     line = refused(capsys, "monitor", model, test, "--state", state, "--alpha", "0.05")
-    assert "watches other limits or another alpha" in line
+    assert "watches other bounds or another alpha" in line
+    state.write_text(state.read_text().replace('"seen":5', '"seen":6', 1))
+    assert "was changed" in refused(capsys, "monitor", model, test, "--state", state)
     state.write_text("{}")
     assert "is not the state of a monitor" in refused(capsys, "monitor", model, test, "--state",
                                                       state)  # fmt: skip
     assert "reads it" in refused(capsys, "monitor", model, test, "--state", model)
+
+
+def test_monitor_skips_labels_not_known_yet_and_counts_new_classes_as_errors(
+    files, rows, capsys, tmp_path
+):
+    train, test, model = files
+    run(capsys, "fit", train, "--target", "y", "--certificate", "folds", "-o", model)
+    later, state = rows[1000:].copy(), tmp_path / "state.json"
+    later.to_csv(test, index=False)
+    _, plain, _ = run(capsys, "monitor", model, test)
+    later.iloc[::2, later.columns.get_loc("y")] = None
+    for form in ("csv", "parquet"):
+        path = test.with_suffix(f".{form}")
+        later.to_csv(path, index=False) if form == "csv" else later.to_parquet(path)
+        state.unlink(missing_ok=True)
+        code, out, _ = run(capsys, "monitor", model, path, "--state", state)
+        assert (code, out[:10]) == (0, "No alarm: ")
+        assert " of 250 rows are misclassified" in out
+        assert "Skipped so far: 250 rows without a label. Assumption: whether a label" in out
+    _, out, _ = run(capsys, "monitor", model, path, "--state", state)
+    assert "Skipped so far: 500 rows" in out
+    assert "Skipped" not in plain
+    later.iloc[1, later.columns.get_loc("y")] = "dead"
+    later.to_csv(test, index=False)
+    _, out, _ = run(capsys, "monitor", model, test)
+    assert "Counted as errors: labels that are no class of the model, 'dead'." in out
+
+
+def test_monitor_refuses_text_for_numbers(rows, capsys, tmp_path):
+    table, model = tmp_path / "rows.csv", tmp_path / "model.json"
+    rows = rows.assign(y=(rows.y == "ill").astype(int))
+    rows.to_csv(table, index=False)
+    run(capsys, "fit", table, "--target", "y", "-o", model)
+    rows.y = rows.y.astype(object)
+    rows.iloc[3, rows.columns.get_loc("y")] = "ill"
+    rows.to_csv(table, index=False)
+    line = refused(capsys, "monitor", model, table)
+    assert "holds 'ill' in row 4, which is not of the type of its classes (0, 1)" in line
+    assert run(capsys, "monitor", model, table, "--missing", "ill")[0] == 0
 
 
 def test_evaluate_and_certify_give_limits_by_class(files, capsys):

@@ -80,6 +80,7 @@ def test_values_that_name_the_row():
         repeated=order % (N - 1),
     )
     assert set(said) == {"text", "numbered", "shuffled", "order_id"}
+    assert "'categorical_features'" in said.pop("text")
     assert all("leave it out" in words for words in said.values())
 
 

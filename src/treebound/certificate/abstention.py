@@ -122,7 +122,7 @@ class Abstention:
         order = np.argsort(classes)
         code = np.argsort(order)  # where each class, and last the new one, has gone
         counts = np.zeros((tree.n_nodes, len(classes)))
-        rest = rows_at_rest(tree, tree.counts)
+        rest = np.maximum(rows_at_rest(tree, tree.counts), 0.0)  # sums of weights are rounded
         counts[:, code[:-1]] = np.where(self.predicts[:, None], rest, 0.0)
         counts[:, code[-1]] = np.where(self.predicts, 0.0, rest.sum(axis=1))
         predicting = (self.predicts & tree.is_leaf).astype(np.int64)[:, None]
@@ -141,6 +141,7 @@ class Abstention:
             label=np.where(predicts, code[tree.label], code[-1]),
             names=None,
             factors=factors,
+            monotone=None,  # the label of abstention has no place in the order of the classes
         )
         return whole.collapsed(np.flatnonzero(abstains & ~tree.is_leaf))
 

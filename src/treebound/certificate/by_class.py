@@ -91,16 +91,6 @@ def by_class_training(
     return tuple(bounds)
 
 
-def share_training(tree: Tree, leaf: int, events: int, m: int, delta: float) -> float:
-    """Return a bound on the share of new rows in a leaf, or outside, from m training rows.
-
-    It is the risk of a tree that predicts whether a row is there, with a leaf for each step of its
-    path and one more, where the truth is that no row is. It holds for all leaves at once.
-    """
-    leaves = int(tree.node_depth[leaf]) + 1
-    return inverted(m, events, leaves, 2, tree.landscape, delta)[0]
-
-
 def inverted(
     m: int, errors: int, leaves: int, n_classes: int, landscape: Landscape, delta: float
 ) -> tuple[float, float]:

@@ -125,8 +125,11 @@ def learn_apart(
     numbers = rows.numbers
     outside = np.delete(numbers, fold)
     training = rows.part(outside)
-    learned = learn(*training, groups=None if groups is None else groups[outside])
-    sample = _with_classes(learned, rows.classes[np.unique(rows.codes[numbers])])
+    sample = learn(
+        *training,
+        classes=rows.classes[np.unique(rows.codes[numbers])],
+        groups=None if groups is None else groups[outside],
+    )
     held, labels, weights = rows.part(numbers[fold])
     aside = Sample.read(
         held,
@@ -139,16 +142,6 @@ def learn_apart(
     aside = replace(aside, weight=relative_weights(weights, training[2]))
     names = None if table.names is None else [column.name for column in sample.columns]
     return sample, aside, row_hashes(held, sample.classes, aside.y, names=names)
-
-
-def _with_classes(sample: Sample, classes: NDArray[Any]) -> Sample:
-    """The sample with more classes, of which it has no row."""
-    code = np.searchsorted(classes, sample.classes).astype(np.int32)
-    factors = sample.factors
-    if factors is not None:
-        factors = np.ones(len(classes))
-        factors[code] = sample.factors
-    return replace(sample, y=code[sample.y], classes=classes, factors=factors)
 
 
 _DRAWN = (

@@ -22,14 +22,16 @@ The prior is a product over the nodes. With the rows of A at a node, and their c
 - a node is split with probability ``F / (1 + F)``, ``F = sum mu e^gain``, kept between ``clip`` and
   ``1 - clip``; without candidates and at the largest depth it is a leaf;
 - a leaf has label j with a probability proportional to ``(c_j + 1/2)^2``;
+- columns that are identifiers have no candidates; which are, has a probability (`_log_columns`);
 - the share ``hand`` of the splits goes to all other splits: half to candidates with missing values
   on the side where they do not go by A, half to the landscape (`_edited`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, isinf, isnan, log, log1p, nan
+from math import comb, inf, isinf, isnan, log, log1p, nan
 from typing import Any
 
 import numpy as np
@@ -39,7 +41,7 @@ from treebound.bounds.risk import risk_upper
 from treebound.certificate._prior import PriorSearch
 from treebound.certificate.certificate import errors_by_class
 from treebound.data import Column, Sample
-from treebound.data.columns import KINDS
+from treebound.data.columns import IDENTIFIER_ROWS, KINDS
 from treebound.pruning.costs import Costs, cost_matrix
 from treebound.tree.model import Tree
 from treebound.tree.split import Split, split_of
@@ -164,6 +166,7 @@ class Prior:
         mask = np.zeros(sample.n_rows, dtype=bool)
         mask[rows_a] = True
         self.sample, self.options, self.costs = sample, options, costs
+        self.log_columns = _log_columns(sample.columns, sample.n_rows)
         self.a, self.b = sample.part(np.flatnonzero(mask)), sample.part(np.flatnonzero(~mask))
         self.kernel = _kernel(self.a, self.b, options, costs)
 
@@ -173,7 +176,7 @@ class Prior:
 
     def _log_prices(self, tree: Tree) -> tuple[float, NDArray[Any], NDArray[Any]]:
         """The log probability of a tree, of the split of each node, and of being a leaf there."""
-        reached, total = tree.apply(self.a.X), 0.0
+        reached, total = tree.apply(self.a.X), self.log_columns
         log_splits, log_stops = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
         for node in range(tree.n_nodes):
             inside = (reached >= node) & (reached < node + tree.size[node])
@@ -229,8 +232,8 @@ class Prior:
         """A tree of the search, with the counts of all rows."""
         sample = self.sample
         names = ("log_prior", "counts_a", "counts_b", "log_splits", "log_stops")
-        grounds = [arrays.pop(name) for name in names]
-        _, counts_a, counts_b, *_ = grounds
+        log_prior, *grounds = (arrays.pop(name) for name in names)
+        counts_a, counts_b, *_ = grounds
         tree = Tree(
             **arrays,
             counts=counts_a + counts_b,
@@ -241,7 +244,8 @@ class Prior:
         if sample.weight is not None or sample.factors is not None:
             weights, _ = tree.counts_on(sample)
             tree = replace(tree, counts=weights, weighted=True, factors=sample.factors)
-        return self._certified(tree, PriorProof.of(tree, *grounds), delta)
+        proof = PriorProof.of(tree, log_prior + self.log_columns, *grounds)
+        return self._certified(tree, proof, delta)
 
 
 def log_labels(counts: NDArray[Any], power: float = PriorOptions.label_power) -> NDArray[Any]:
@@ -253,6 +257,22 @@ def log_labels(counts: NDArray[Any], power: float = PriorOptions.label_power) ->
 def limit(m: int, errors: int, log_level: float) -> float:
     """The exact binomial limit at a level that is a probability of the prior, rounded up."""
     return risk_upper(m, errors, log_level - _SLACK * (1.0 - log_level)) if m else 1.0
+
+
+def _log_columns(columns: Sequence[Column], n_rows: int) -> float:
+    """Log probability of the set of columns that are identifiers, fixed before the rows are seen.
+
+    All rows, B too, determine which of the k undeclared nominal columns are not split on: each set
+    of them has a prior of its own. The empty set has the probability 31 / 32; the others share the
+    rest, sets of j columns ``1 / (j (j + 1))`` of it, in equal parts. With few rows there are none.
+    """
+    if n_rows < IDENTIFIER_ROWS:
+        return 0.0
+    undeclared = sum(column.kind == "nominal" and not column.declared for column in columns)
+    j = sum(column.identifier for column in columns)
+    if j:
+        return -log(32.0) - log(j * (j + 1)) - log(comb(undeclared, j))
+    return log(31.0 / 32.0) if undeclared else 0.0
 
 
 # -- the search --------------------------------------------------------------------------------

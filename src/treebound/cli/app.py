@@ -144,11 +144,12 @@ _IN_OPTIONS = (
     (r"call the column nominal, or list the text under 'missing' in the schema",
      r"name the column with --nominal, or the text with --missing"),
     (r"\bkind='([\w-]+)'", r"--kind \1"),
+    (r"name it in 'categorical_features'", r"name it with --nominal"),
     (r"give the X, y and sample_weight of fit", r"give the table of fit, and its --weight-column"),
 )  # fmt: skip
 
 
-def _in_options(message: str) -> str:
+def in_options(message: str) -> str:
     """A message about a parameter of the library, in the words of the shell."""
 
     def option(match: re.Match[str]) -> str:
@@ -226,7 +227,7 @@ def _failed(error: BaseException) -> int:
         named = error.filename is not None and error.strerror is not None
         return fail(f"{error.filename}: {error.strerror}." if named else str(error))
     if isinstance(error, ValueError | ModuleNotFoundError):
-        return fail(_in_options(str(error)))
+        return fail(in_options(str(error)))
     if isinstance(error, MemoryError):
         return fail("There is not enough memory. Hint: 'treebound fit --stream' needs less.")
     return fail(

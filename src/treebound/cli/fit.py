@@ -208,9 +208,12 @@ def fit(
     )
     class_weight = "balanced" if weights.balanced else None
     parameters = tree.parameters(
-        class_weight=class_weight, ordinal_features=options.ordered or None, n_jobs=jobs
+        class_weight=class_weight,
+        categorical_features=options.nominal_columns(target) or "from_dtype",
+        ordinal_features=options.ordered or None,
+        n_jobs=jobs,
     )
-    model, parameters, sample = training.fit(parameters)
+    model, parameters, sample, columns = training.fit(parameters)
     if not quiet:
         print_message(summary(model))
     models = _abstaining(model, abstain) if abstain else [model]
@@ -225,16 +228,18 @@ def fit(
         "Table": f"{files}, {int(model.tree.rows[0]):,} rows",
         "Fitted on": date.today().isoformat(),
     }
+    validated: dict[str, str] = {}
     try:
         if cv is not None and sample is not None:
-            facts["Cross-validated errors"] = _cross_validated(parameters, sample, model, cv, quiet)
+            error = _cross_validated(parameters, sample, model, cv, quiet)
+            validated["Cross-validated errors"] = error
     except KeyboardInterrupt as stop:
         stop.args = ("Cross-validation was stopped; the tree of all rows is fitted.",)
         raise
     finally:
         for own, path in zip(models, reports, strict=True):
             if path is not None:
-                to_html(own, path, facts=facts)
+                to_html(own, path, facts=facts, tree_facts=validated, file_columns=columns)
 
 
 def _abstaining(model: FittedModel, risks: Sequence[float]) -> list[FittedModel]:

@@ -157,6 +157,11 @@ class TableOptions(FileOptions):
             raise ValueError(f"The target {wanted!r} is named in --ignore, --nominal or --ordinal.")
         return schema.with_target(target)
 
+    def nominal_columns(self, target: str | None) -> list[str]:
+        """Columns that are nominal by choice, without declared categories."""
+        columns = self.checked_schema(target).columns
+        return [own.name for own in columns if own.kind == "nominal" and not own.declared]
+
     @property
     def ordered(self) -> list[str]:
         """Columns of numbers that are ordinal."""
@@ -252,6 +257,6 @@ def refuse_file_options(options: FileOptions, *more: Any) -> None:
     named = (options.schema, options.sep, options.encoding, options.decimal, options.names)
     if any(named) or options.missing or any(more):
         raise ValueError(
-            "A table of a database has its own types and missing values: only --target, --ignore "
-            "and --ordinal NAME say more. Hint: convert columns in a view."
+            "A table of a database has its own types and missing values: only --target, --ignore, "
+            "--nominal NAME and --ordinal NAME say more. Hint: convert columns in a view."
         )

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treebound._utils.validation import invalid
-from treebound.cli.app import command
+from treebound.cli.app import command, in_options
 from treebound.cli.options import (
     Data,
     Json,
@@ -117,7 +117,10 @@ def check(
 
     table = read_training([data], options, target)
     ordered = options.ordered or None
-    sample = Sample.learn(table.table(), table.labels(), ordinal_features=ordered)
+    chosen = options.nominal_columns(target) or "from_dtype"
+    sample = Sample.learn(
+        table.table(), table.labels(), categorical_features=chosen, ordinal_features=ordered
+    )
     lost = file_findings(table, options.checked_schema(target).ignored)
     report = check_sample(sample, str(table.schema.target), lost)
     if json:
@@ -147,6 +150,7 @@ def remedy(finding: Finding) -> str:
     words = finding.remedy.replace(", or give fit the same group for all copies of a row", "")
     words = words.replace("class_weight='balanced'", "--class-weight balanced")
     words = words.replace("make it nominal", f"use --nominal {quoted}")
+    words = words.replace("name it in 'categorical_features'", f"use --nominal {quoted}")
     if words.startswith("leave it out"):
         return words.replace("leave it out", f"leave it out with --ignore {quoted}", 1)
     if words.endswith("to missing values"):
@@ -166,6 +170,15 @@ def brief_lines(sample: Sample, target: str) -> Iterator[str]:
         yield f"Warning: {len(serious) - _BRIEF} more. Hint: 'treebound check' lists them."
 
 
+class Fitted(NamedTuple):
+    """A model, the parameters that the labels completed, the rows in memory, and the columns."""
+
+    model: Model
+    parameters: FitParameters
+    sample: Sample | None = None
+    file_columns: Sequence[str] = ()  # of a table in memory, in the order of its file
+
+
 @dataclass(frozen=True)
 class Training:
     """Where the rows to fit to are, and what the options say of them."""
@@ -180,12 +193,12 @@ class Training:
     folds: int | None = None  # of a cross-validation
     verbose: bool = False
 
-    def fit(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample | None]:
-        """The model, with the parameters that the labels complete, and the rows in memory."""
+    def fit(self, parameters: FitParameters) -> Fitted:
+        """Fit on the rows, wherever they are."""
         if is_database(self.paths[0]):
-            return self._in_database(parameters), parameters, None
+            return Fitted(self._in_database(parameters), parameters)
         if self.stream or self.checkpoint or too_large(self.paths):
-            return self._in_batches(parameters), parameters, None
+            return Fitted(self._in_batches(parameters), parameters)
         return self._in_memory(parameters)
 
     def _in_database(self, parameters: FitParameters) -> Model:
@@ -200,7 +213,8 @@ class Training:
             )
         with self._telling(), relation_of(self.paths[0]) as relation:
             schema = options.checked_schema(self.target)
-            refuse_file_options(options, options.nominal, [o for o in options.ordinal if "=" in o])
+            declared = [own for own in (*options.nominal, *options.ordinal) if "=" in own]
+            refuse_file_options(options, declared)
             if schema.target not in relation.columns:
                 raise no_target(relation.columns)
             out = {schema.target, weights.weight_column, *schema.ignored}
@@ -239,9 +253,9 @@ class Training:
             warnings.simplefilter("always", UserWarning)
             yield tell
         for warning in () if self.quiet else caught:
-            print_message(f"Warning: {warning.message}")
+            print_message(in_options(f"Warning: {warning.message}"))
 
-    def _in_memory(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample]:
+    def _in_memory(self, parameters: FitParameters) -> Fitted:
         """Read the whole table, print what is suspicious, and fit."""
         from treebound.certificate.row_record import RowRecord
         from treebound.data import Sample
@@ -255,8 +269,7 @@ class Training:
                 X,
                 labels,
                 row_weights,
-                class_weight=parameters.class_weight,
-                ordinal_features=self.options.ordered or None,
+                **parameters.of_columns(),
             )
         if self.folds is not None and self.folds > sample.n_rows:
             raise invalid("cv", "", f"at most {sample.n_rows}, the number of rows", self.folds)
@@ -269,10 +282,11 @@ class Training:
                 "folds",
             ):  # columns are learned without some rows
                 model = fit_table(parameters, X, labels, row_weights)
-                return replace(model, target=name), parameters, sample
+                return Fitted(replace(model, target=name), parameters, sample, table.names)
             rows = RowRecord.of(sample, named=True)
             model = fit_sample(parameters, sample, rows=rows)
-            return replace(model, target=name, named=True), parameters, sample
+            model = replace(model, target=name, named=True)
+            return Fitted(model, parameters, sample, table.names)
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data.columns import Column
+from treebound.data.columns import Column, is_identifier
+from treebound.data.encoding import chosen_columns
 from treebound.data.frames import Table, read_columns
 from treebound.data.raw import family_of, spread
 from treebound.data.targets import learn_classes
@@ -50,15 +51,30 @@ class LearnedSchema:
     sample: tuple[NDArray[Any], ...]  # values of some rows of each real column
     part_rows: tuple[int, ...]  # the rows of every part
     held_out: int = 0  # further rows, that nothing was learned from
+    identifiers: tuple[Column, ...] = ()  # with the categories that ``columns`` does not list
 
     @property
     def n_rows(self) -> int:
         """The rows of all parts."""
         return sum(self.part_rows)
 
+    def with_identifiers(self) -> LearnedSchema:
+        """The schema with the categories of identifiers, to read their values too."""
+        known = {column.name: column for column in self.identifiers}
+        columns = tuple(known.get(column.name, column) for column in self.columns)
+        return replace(self, columns=columns, identifiers=())
 
-def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> LearnedSchema:
-    """What all parts are."""
+
+def put_together(
+    parts: Sequence[PartFacts],
+    *,
+    class_weight: Any = None,
+    categorical_features: Any = "from_dtype",
+) -> LearnedSchema:
+    """What all parts are.
+
+    No column of ``categorical_features`` is an identifier.
+    """
     numbers = [number for number, part in enumerate(parts) if part.n_rows]
     full = [parts[number] for number in numbers]
     if not full:
@@ -75,7 +91,7 @@ def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> Lea
                 f"{names[0]}, part {number} has {own}."
             )
     columns, classes, totals = first.columns, first.classes, first.totals
-    if len(parts) > 1 or first.held_out:
+    if len(parts) > 1 or len(first.held_out_classes):
         each = zip(*(part.columns for part in full), strict=True)
         columns = tuple(_one_column(list(zip(numbers, same, strict=True))) for same in each)
         classes = _all_classes(parts)
@@ -88,7 +104,28 @@ def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> Lea
     scale = None if all(part.whole for part in full) else float(n_rows / total)
     factors = class_factors(class_weight, classes, totals)
     held_out = sum(part.held_out for part in parts)
-    return LearnedSchema(columns, first.names, classes, factors, scale, sample, rows, held_out)
+    columns, identifiers = _without_identifiers(columns, n_rows, categorical_features)
+    return LearnedSchema(
+        columns, first.names, classes, factors, scale, sample, rows, held_out, identifiers
+    )
+
+
+def _without_identifiers(
+    columns: tuple[Column, ...], n_rows: int, categorical_features: Any
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """The columns, identifiers without their categories; and the identifiers with them."""
+    insisted, _ = chosen_columns(tuple(c.name for c in columns), categorical_features, None)
+    identifiers = {
+        at: replace(column, identifier=True)
+        for at, column in enumerate(columns)
+        if at not in insisted
+        and is_identifier(column.kind, column.declared, column.n_categories, n_rows)
+    }
+    stripped = tuple(
+        identifiers[at].without_values() if at in identifiers else column
+        for at, column in enumerate(columns)
+    )
+    return stripped, tuple(identifiers.values())
 
 
 def _one_column(of_parts: Sequence[tuple[int, Column]]) -> Column:

@@ -66,7 +66,8 @@ class PartRows(NamedTuple):
 
     kept: Sample
     aside: Sample | None = None
-    table: Table | None = None
+    table: Table | None = None  # those left out
+    kept_table: Table | None = None  # those to grow on, if there are identifiers
 
     @property
     def n_rows(self) -> int:
@@ -88,11 +89,11 @@ class PartReader:
             nothing = empty_sample(self.schema)
             return PartRows(nothing, None if self.rows is None else nothing)
         rows, aside = _apart(Rows.of(X, y, weight, part=True), self.rows, first)
+        table = rows.table if self.schema.identifiers else None
         if aside is None:
-            return PartRows(self._sample(rows, self.handle_unknown))
-        return PartRows(
-            self._sample(rows, "error"), self._sample(aside, self.handle_unknown), aside.table
-        )
+            return PartRows(self._sample(rows, self.handle_unknown), kept_table=table)
+        kept, others = self._sample(rows, "error"), self._sample(aside, self.handle_unknown)
+        return PartRows(kept, others, aside.table, table)
 
     def _sample(self, rows: Rows, handle_unknown: Unknown) -> Sample:
         if not len(rows.codes):
@@ -134,4 +135,5 @@ def as_table(sample: Sample, schema: LearnedSchema) -> Table:
 def empty_sample(schema: LearnedSchema) -> Sample:
     """No rows."""
     values = tuple(np.empty(0, dtype=type_of(column)) for column in schema.columns)
-    return Sample(Matrix(schema.columns, values), np.empty(0, dtype=np.int32), None, schema.classes)
+    X, labels = Matrix(schema.columns, values), np.empty(0, dtype=np.int32)
+    return Sample(X, labels, None, schema.classes, schema.factors)

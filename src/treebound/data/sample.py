@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -136,6 +136,11 @@ class Sample:
         groups = None if self.groups is None else self.groups[rows]
         return Sample(self.X.part(rows), self.y[rows], weight, self.classes, self.factors, groups)
 
+    def without_identifiers(self) -> Sample:
+        """The sample to grow trees on: all values of identifiers are missing."""
+        matrix = self.X.without_identifiers()
+        return self if matrix is self.X else replace(self, X=matrix)
+
     @classmethod
     def learn(
         cls,
@@ -144,6 +149,7 @@ class Sample:
         sample_weight: Any = None,
         *,
         class_weight: ClassWeight = None,
+        classes: NDArray[Any] | None = None,
         groups: Any = None,
         categorical_features: Any = "from_dtype",
         ordinal_features: Any = None,
@@ -163,13 +169,16 @@ class Sample:
             others only the ratios matter.
         class_weight : "balanced", mapping of class to weight, or None
             Multiplies the sample weights; only the ratios matter.
+        classes : ndarray, optional
+            All classes, if some of them may have no rows here.
         groups : array-like of shape (n_rows,), optional
             The group of each row, such as a patient.
         categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
             Columns to treat as nominal regardless of dtype; the others follow their dtype: ordered
             categoricals and enums are ordinal, other categoricals, text and booleans nominal,
             numbers real. Categories come from the dtype if it declares them, otherwise from the
-            data, sorted.
+            data, sorted. An undeclared nominal column that is not named here is an identifier if
+            there are at least 50 rows and its values are distinct in more than 90 % of them.
         ordinal_features : sequence of names or indices, or mapping to ordered categories
             Columns to treat as ordinal regardless of dtype. A mapping declares the categories.
 
@@ -183,8 +192,13 @@ class Sample:
         rows = Rows.of(X, y, sample_weight, groups)
         kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
         matrix = learn_matrix(rows.table, **kinds)
-        schema = put_together([rows.facts(matrix)], class_weight=class_weight)
-        return rows.sample(matrix, schema)
+        facts = rows.facts(matrix)
+        if classes is not None:
+            facts = replace(facts, held_out_classes=classes)
+        schema = put_together(
+            [facts], class_weight=class_weight, categorical_features=categorical_features
+        ).with_identifiers()
+        return rows.sample(replace(matrix, columns=schema.columns), schema)
 
     @classmethod
     def read(

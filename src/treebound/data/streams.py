@@ -165,10 +165,14 @@ class TableStream:
     def _learn(
         self, kinds: dict[str, Any], class_weight: Any, held_out: LeftOut | None
     ) -> LearnedSchema:
-        nominal, ordinal = kinds.get("categorical_features", ""), kinds.get("ordinal_features")
+        nominal, ordinal = (
+            kinds.get("categorical_features", "from_dtype"),
+            kinds.get("ordinal_features"),
+        )
         by_type = isinstance(nominal, str) and ordinal is None
-        plain = [c for c in self._batches.plain_numbers() if c in self.columns] if by_type else []
-        rest = [name for name in self.columns if name not in plain]
+        typed = {*self._batches.plain_numbers()} if by_type else set()
+        plain = [name for name in self.columns if name in typed]
+        rest = [name for name in self.columns if name not in typed]
         facts: list[PartFacts] = []
         first = 0
         for number, frame in self._numbered("learning", [*rest, *self._others()]):
@@ -178,7 +182,7 @@ class TableStream:
                 part = learn_part(rows, labels, weights, held_out=held_out, first=first, **kinds)
             facts.append(part)
             first += part.n_rows + part.held_out
-        schema = put_together(facts, class_weight=class_weight)
+        schema = put_together(facts, class_weight=class_weight, categorical_features=nominal)
         return self._with_plain(schema, plain) if plain else schema
 
     def _with_plain(self, schema: LearnedSchema, plain: list[str]) -> LearnedSchema:

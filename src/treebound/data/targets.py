@@ -126,12 +126,7 @@ def _values(y: Any) -> Labels | NDArray[Any]:
     if isinstance(y, np.ndarray):
         return np.asarray(y)
     if isinstance(y, list | tuple):
-        array = np.asarray(y)
-        # numpy would silently turn the numbers of [1, "a"] into text
-        mixed = array.dtype.kind in "SU" and not all(isinstance(label, str) for label in y)
-        # and large integers of both signs into floats
-        mixed |= array.dtype.kind == "f" and any(isinstance(label, int) for label in y)
-        return np.asarray(y, dtype=object) if mixed else array
+        return _of_sequence(y)
     from scipy.sparse import issparse
 
     if issparse(y):
@@ -141,6 +136,25 @@ def _values(y: Any) -> Labels | NDArray[Any]:
     if nw.dependencies.is_into_series(y) or isinstance(y, nw.Series):
         return _of_series(nw.from_native(y, series_only=True))
     return np.asarray(y)
+
+
+def _of_sequence(y: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
+    """Return the labels as an array that changes none of them."""
+    array = np.asarray(y)
+    # numpy would silently turn the numbers of [1, "a"] into text
+    mixed = array.dtype.kind in "SU" and not all(isinstance(label, str) for label in y)
+    # and large integers of both signs into floats
+    mixed |= array.dtype.kind == "f" and any(isinstance(label, int) for label in y)
+    return as_objects(y) if mixed else array
+
+
+def label_array(y: Any) -> NDArray[Any]:
+    """Return labels as an array that changes none of them; missing ones stay missing."""
+    if isinstance(y, np.ma.MaskedArray):
+        labels = np.array(np.ma.getdata(y), dtype=object)
+        labels[np.ma.getmaskarray(y)] = None
+        return labels
+    return _of_sequence(y) if isinstance(y, list | tuple) else np.asarray(y)
 
 
 def _of_series(series: Any) -> Labels | NDArray[Any]:

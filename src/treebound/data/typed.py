@@ -106,7 +106,7 @@ def typed_column(
             raise _unknown_category(each, codes, strange[0], column, first_row)
         return coded_column(own[codes], column.categories, ordered=column.kind == "ordinal")
     kept = [None if code < 0 else column.categories[code] for code in own[:-1].tolist()]
-    are_texts = any(isinstance(category, str | bool) for category in column.categories)
+    are_texts = any(isinstance(category, str) for category in column.categories)
     for at in strange:  # of the type of those that are categories
         try:
             kept[at] = _text(each[at]) if are_texts else _number(each[at], ".")
@@ -176,6 +176,12 @@ def _number(value: Any, decimal: str) -> float:
     return float(value)
 
 
+def _texts(category: Any) -> list[str]:
+    """The texts that tables have for a category: ``true``, ``True`` and ``TRUE`` are one."""
+    text = _text(category)
+    return [text, text.title(), text.upper()] if isinstance(category, bool | np.bool_) else [text]
+
+
 def _text(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
@@ -237,6 +243,38 @@ def labels_of(
     return Labels(as_objects(each), codes, name)
 
 
+def observed_labels(values: Values, name: str, schema: Schema, first_row: int = 1) -> NDArray[Any]:
+    """Labels as the declared classes, or others of their type; None for those not known.
+
+    A label of another type is an error: a text among classes that are numbers or booleans.
+    """
+    classes = schema.classes or ()
+    each, codes = values.distinct()
+    labels: list[Any] = [None] * (len(each) + 1)  # the last is of code -1
+    kinds = {type(label) for label in classes}
+    for at, code in enumerate(_codes_among(classes, each, frozenset(schema.missing))[:-1].tolist()):
+        if code == MISSING:
+            continue
+        try:
+            labels[at] = classes[code] if code >= 0 else _of_type(each[at], kinds)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"The target column {name!r} holds {each[at]!r} in row "
+                f"{first_row + _first(codes, at)}, which is not of the type of its classes "
+                f"({some_names(classes)}). Hint: correct it, or leave it empty if it is not known."
+            ) from None
+    return as_objects(labels)[codes]
+
+
+def _of_type(value: Any, kinds: set[type]) -> Any:
+    """A label that is no class, as text or number as the classes are."""
+    if kinds <= {str}:
+        return _text(value).strip()
+    if bool in kinds:
+        raise TypeError(value)
+    return _number(value, ".")
+
+
 # -- categories --------------------------------------------------------------------------------
 
 
@@ -247,7 +285,7 @@ def _codes_among(
 
     -1 is missing, -2 is none of the categories.
     """
-    texts = {_text(category): code for code, category in enumerate(categories)}
+    texts = {text: code for code, own in enumerate(categories) for text in _texts(own)}
     plain = {own: code for code, own in enumerate(categories) if isinstance(own, int | float)}
 
     def code_of(value: Any) -> int:

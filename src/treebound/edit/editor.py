@@ -86,7 +86,8 @@ class Editor(ShownTree):
         autosave: str | PathLike[str] | None = None,
         finish: Callable[[Model], Any] | None = None,
     ) -> None:
-        self._start = with_categories(as_model(source, "edit"), X)
+        self._source = as_model(source, "edit")
+        self._start = with_categories(self._source, X)
         self._rows = read_rows(self._start, X, y, test, sample_weight)
         self._costs, self._finish = costs_of(self._start), finish
         self._trees = EditedTrees(
@@ -345,7 +346,7 @@ class Editor(ShownTree):
         ValueError
             If the calibration rows cannot certify an edited tree.
         """
-        model = self._start
+        model = self._source
         if self.history:
             now = self.model()
             last = self._certifier.last(now.tree, calibration_unseen=calibration_unseen)

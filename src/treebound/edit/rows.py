@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from treebound._utils.validation import invalid
 from treebound.certificate.held_out import LabelledRows, draw_apart
 from treebound.certificate.row_record import Role, RowRecord
-from treebound.data import Sample, learn_matrix
+from treebound.data import Column, Sample, learn_matrix
 from treebound.data.frames import read_table
 from treebound.model import Model
 from treebound.pruning import make_pruner
 from treebound.pruning.base import BasePruner
+from treebound.tree.recoding import recoded
 
 _OTHER_ROWS = (
     "Editing needs the rows that the tree was trained on, with their weights. {why} "
@@ -38,24 +39,33 @@ class EditedRows:
 
 def with_categories(model: Model, X: Any) -> Model:
     """The model with the categories that its file does not list, learned from the rows of fit."""
-    if not any(column.unlisted for column in model.columns):
+    if not any(column.unlisted and not column.identifier for column in model.columns):
         return model
-    table = read_table(X)
-    names = model.has_names
-    learned = {
-        column.name if names else at: column
-        for at, column in enumerate(learn_matrix(table).columns)
-    }
-    columns = []
-    for at, column in enumerate(model.columns):
-        other = learned.get(column.name if names else at)
-        same = other is not None and (other.kind, other.n_categories) == (
-            column.kind, column.unlisted,
-        )  # fmt: skip
-        if column.unlisted and other is not None and same:
-            column = replace(column, categories=other.categories, unlisted=0)
-        columns.append(column)
-    return replace(model, tree=replace(model.tree, columns=tuple(columns)))
+    table, names = read_table(X), [column.name for column in model.columns]
+    if model.has_names and table.names is not None:
+        if not {*names} <= {*table.names}:
+            return model
+        table = table.select(names)
+    elif table.shape[1] != len(names):
+        return model
+    kinds = ("categorical_features", "ordinal_features")
+    chosen = {name: model.parameters[name] for name in kinds if name in model.parameters}
+    columns = tuple(
+        replace(column, categories=other.categories, unlisted=0)
+        if _lists_more(other, column)
+        else column
+        for column, other in zip(model.columns, learn_matrix(table, **chosen).columns, strict=True)
+    )
+    return replace(model, tree=recoded(model.tree, columns))
+
+
+def _lists_more(learned: Column, column: Column) -> bool:
+    """Return True if a column of the rows has the categories that the file does not list."""
+    if column.identifier or not column.unlisted or learned.kind != column.kind:
+        return False
+    if learned.n_categories < column.n_categories:
+        return False
+    return {*(column.categories or ())} <= {*(learned.categories or ())}
 
 
 def read_rows(model: Model, X: Any, y: Any, test: Any, sample_weight: Any) -> EditedRows:

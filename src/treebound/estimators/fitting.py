@@ -138,6 +138,10 @@ def fit_sample(
 ) -> Model:
     """Grow a tree on a sample and prune it; rows set aside are counted."""
     pruner, options = checked or parameters.checked()
+    sample = sample.without_identifiers()
+    aside, validation = (
+        None if rows is None else rows.without_identifiers() for rows in (aside, validation)
+    )
     warn_of_common_factor(sample.weight, stacklevel=5)
     if parameters.certificate == "prior":
         costs = pruner.costs if isinstance(pruner, BoundPruner) else None

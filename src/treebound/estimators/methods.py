@@ -14,7 +14,7 @@ from treebound.exchange import Exports, load, save, write_predictions
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
 from treebound.model import Model
-from treebound.model.guarantees import certify_cost, monitor_leaves
+from treebound.model.guarantees import certify_cost
 from treebound.model.methods import as_method, learned
 from treebound.pruning import PruningPath, PruningResult
 from treebound.show import Forms, TreeDisplay, explain, to_notebook
@@ -37,7 +37,6 @@ class ModelMethods(Forms, Exports):
     save = as_method(save)
     write_predictions = as_method(write_predictions)
     certify_cost = as_method(certify_cost, listed=False)
-    monitor_leaves = as_method(monitor_leaves, listed=False)
 
     classes_: NDArray[Any] = learned("classes", "The classes, sorted.")
     columns_: tuple[Column, ...] = learned(

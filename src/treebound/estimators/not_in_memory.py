@@ -14,7 +14,7 @@ from treebound._utils.validation import invalid
 from treebound.certificate.held_out import HeldOut
 from treebound.certificate.row_record import Role, RowRecord
 from treebound.data import Matrix, Sample
-from treebound.data.findings import warn_of_findings
+from treebound.data.findings import warn_of_findings, warn_of_identifiers
 from treebound.data.folds import LeftOut
 from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema
@@ -116,13 +116,10 @@ def _refuse_what_needs_rows(pruner: Pruner | None) -> None:
         )
 
 
-def _refuse_what_needs_a_table(parameters: FitParameters) -> None:
+def _refuse_what_needs_a_table(parameters: FitParameters, why: str) -> None:
     """Raise a ValueError for certificates that need the rows of a table in memory."""
     if parameters.certificate not in ("training", "held-out"):
-        must = (
-            "'training' or 'held-out' for rows that are not in memory, as those of a table of more "
-            f"than {MOST_VALUES:,} values"
-        )
+        must = f"'training' or 'held-out' for rows that are not in memory: {why}"
         hint = "'held-out' has nearly the limit of 'folds' with so many rows."
         raise invalid("certificate", "", must, parameters.certificate, hint)
 
@@ -152,7 +149,7 @@ class _Stream(TableStream):
         """The parts; the rows of each, and those set aside, are added to the sketches."""
         aside: Role = "calibration" if reader.schema.held_out else "validation"
         for part in self.rows(reader):
-            self._note("training", part.kept.X, part.kept)
+            self._note("training", part.kept_table or part.kept.X, part.kept)
             if part.aside is not None and part.table is not None:
                 self._note(aside, part.table, part.aside)
             yield part
@@ -183,8 +180,10 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     if rows_again or _looks_again(pruner, *size):
         schema = schema if held_out is None else learn(held_out=None)
         return _fit_joined(parameters, schema, table)
-    _refuse_what_needs_a_table(parameters)
+    large = f"the table has more than {MOST_VALUES:,} values"
+    _refuse_what_needs_a_table(parameters, large)
     _refuse_what_needs_rows(pruner)
+    warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
     aside, chooses, handle_unknown = held_out, True, parameters.handle_unknown
     if held_out is not None:
         chooses = chooses_on_aside(parameters, size)
@@ -218,7 +217,7 @@ def _fit_joined(parameters: FitParameters, schema: LearnedSchema, table: PartedT
     """Fit on rows in parts that are read into memory."""
     apart = parameters.certificate in ("held-out", "folds")
     own = replace(schema, scale=None, factors=None) if apart else schema  # weights as they are
-    sample = join_parts(list(table.rows(PartReader(own)))).kept
+    sample = join_parts(list(table.rows(PartReader(own.with_identifiers())))).kept
     named = schema.names is not None
     if apart:  # columns are learned again, without some rows
         labels = sample.classes[sample.y]
@@ -256,7 +255,11 @@ def _fit_relation(
         if rows.n_rows <= relation.max_fetched_rows:
             return replace(fit_table(parameters, *rows.fetched()), target=y)
         _refuse_what_needs_rows(pruner)
-        _refuse_what_needs_a_table(parameters)
+        stay = (
+            f"the {rows.n_rows:,} rows stay in the database, as they are more than the "
+            f"{relation.max_fetched_rows:,} of Relation's 'max_fetched_rows'"
+        )
+        _refuse_what_needs_a_table(parameters, stay)
         held_out = parameters.certificate == "held-out"
         if options.thresholds == "observed":
             must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
@@ -265,6 +268,7 @@ def _fit_relation(
         chooses = chooses and sample_weight is None  # rows that are set aside are counted
         rows.set_aside(parameters.random_state, certify=held_out, choose=chooses)
         coded = rows.code(**parameters.of_columns())
+        warn_of_identifiers(coded.schema.identifiers, coded.schema.n_rows, stacklevel=5)
         # cells are divided where it matters: finer ones for all rows are of no use; a query costs
         # more than values
         limits = Limits(most_live=inf, most_values=1 << 20)

@@ -7,7 +7,7 @@ to some greatest one: with that one as threshold both trees agree on every float
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -90,7 +90,10 @@ class SklearnTree:
         )
         # "balanced" counts every row once in scikit-learn, whatever its weight
         totals = class_totals(read_classes(y, classes), None, len(classes))
-        return replace(sample, factors=class_factors(self._estimator.class_weight, classes, totals))
+        weights = self._estimator.class_weight
+        if isinstance(weights, Mapping):  # scikit-learn accepts weights of classes without rows
+            weights = {label: weights[label] for label in classes.tolist() if label in weights}
+        return replace(sample, factors=class_factors(weights, classes, totals))
 
     def certifiable(self, X: Any) -> Model:
         """Return the model to certify; every row counts once."""

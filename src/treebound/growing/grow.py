@@ -52,7 +52,7 @@ def grow(
     Parameters
     ----------
     sample : Sample
-        The training rows.
+        The training rows. Columns that are identifiers are not split on.
     options : GrowOptions, optional
         How to grow; by default to purity, with Gini's impurity.
     crossing : int, optional
@@ -106,6 +106,7 @@ def grow(
     (2, 2)
     """
     options = options or GrowOptions()
+    sample = sample.without_identifiers()
     masses = sample.masses
     total = WeightTotal.of(masses, sample.n_rows)
     units = total.integers(masses, sample.n_rows)

@@ -37,6 +37,8 @@ from treebound.tree.model import Tree
 from treebound.tree.naming import Names, last_names, names_of_part
 from treebound.tree.node_sums import WeightTotals, class_sums
 
+# Labels have two bytes.
+MAX_CLASSES = 1 << 16
 # Parts of fewer rows are put together.
 _FEW_ROWS = 1 << 15
 
@@ -168,7 +170,7 @@ def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Code
     if others is None:
         return coded
     left = others.X.values if file is None else file.write(others)
-    aside = Aside(left, others.y.astype(np.uint16), others.weight, others.X.handle_unknown)
+    aside = Aside(left, _labels(others), others.weight, others.X.handle_unknown)
     facts = replace(coded.facts, aside=WeightTotals.of(others.weight, others.n_rows))
     return coded._replace(facts=facts, aside=aside)
 
@@ -178,7 +180,22 @@ def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Cod
     codes, *column_facts = code_shard(bins, sample.X.values, sample.n_rows)
     facts = Facts(sample.n_rows, WeightTotal.of(sample.masses, sample.n_rows), *column_facts)
     kept = sample.X.values if values is None else values
-    return Coded(Shard(codes, sample.y.astype(np.uint16), None, kept), sample.masses, facts)
+    return Coded(Shard(codes, _labels(sample), None, kept), sample.masses, facts)
+
+
+def check_classes(n_classes: int) -> None:
+    """Raise a ValueError if labels of two bytes cannot distinguish the classes."""
+    if n_classes > MAX_CLASSES:
+        raise ValueError(
+            f"The target has {n_classes:,} classes. Growing in parts (Dask, or with a checkpoint) "
+            f"takes at most {MAX_CLASSES:,}. Hint: is the target an identifier?"
+        )
+
+
+def _labels(sample: Sample) -> NDArray[np.uint16]:
+    """The class of each row in two bytes."""
+    check_classes(sample.n_classes)
+    return sample.y.astype(np.uint16)
 
 
 def make_bundle(

@@ -1,7 +1,7 @@
-"""Guarantees besides the certificate: mean costs, abstention, shares of the leaves.
+"""Guarantees besides the certificate: mean costs and abstention.
 
 Each rests on the rows of the certificate, or on rows that were not used for fitting, and has a
-``delta`` or ``alpha`` of its own: they hold separately.
+``delta`` of its own: they hold separately.
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ from treebound.certificate.abstention import (
     abstain_by_prior,
     abstain_by_rows,
 )
-from treebound.certificate.by_class import share_training
 from treebound.certificate.mean_cost import MeanCost, certify_mean_cost
-from treebound.certificate.monitor import Monitor, leaf_monitor
-from treebound.certificate.prior import CertifiedTree, limit
+from treebound.certificate.prior import CertifiedTree
 from treebound.model import Model
 from treebound.model.methods import as_model
 from treebound.model.rows import Tested
@@ -187,49 +185,3 @@ def _abstention_label(classes: NDArray[Any], label: Any = None) -> Any:
         must = f"a label of the type of the classes ({classes.dtype}) that is none of them"
         raise invalid("label", "abstain", must, label)
     return label
-
-
-# -- shares of the leaves --------------------------------------------------------------------------
-
-
-def monitor_leaves(model: Any, alpha: float = 0.01) -> Monitor:
-    """Watch new rows without labels: whether they come to the leaves as often as before.
-
-    Parameters
-    ----------
-    model : BoundTreeClassifier or Model
-        The fitted tree.
-    alpha : float
-        Probability that there is ever a false alarm, as long as new rows come as before.
-
-    Returns
-    -------
-    Monitor
-        ``update_rows(clf, X)`` adds rows.
-
-    See Also
-    --------
-    Certificate.monitor : Watch labelled rows.
-    """
-    model = as_model(model, "monitor_leaves")
-    if model.certificate is None:
-        raise ValueError(f"There are no bounds to watch. {model.certificate_reason}")
-    tree, tested = model.tree, model.held_out_counts()
-    counts: NDArray[Any]
-    price: float | None
-    if tested is not None:
-        counts, price = tested[0], -log(tested[1])
-    elif model.proof is not None:
-        counts, price = model.proof.counts_b, model.proof.log_prior
-    else:
-        at_nodes = model.rows_at_nodes
-        counts, price = tree.counts if at_nodes is None else at_nodes, None
-    rows = counts.sum(axis=1).round().astype(np.int64)
-
-    def upper(leaf: int, events: int, log_level: float) -> float:
-        if price is None:  # training rows: the bounds of all leaves hold together
-            return share_training(tree, leaf, events, m, alpha / 2.0)
-        return limit(m, events, log_level + price)
-
-    m, by_leaf = int(rows[0]), {leaf: int(rows[leaf]) for leaf in tree.leaves.tolist()}
-    return leaf_monitor(by_leaf, m, alpha=alpha, upper=upper)

@@ -242,7 +242,11 @@ class Model(RowReader):
         shares[:, at] = -1.0
         answers = np.where(chosen, at, shares.argmax(axis=1)).astype(np.int32)
         reason = "The classes were chosen by a threshold."
-        return self.with_tree(replace(self.tree, label=answers), no_certificate=reason)
+        return self.with_tree(
+            replace(self.tree, label=answers),
+            row_counts=self.rows_at_nodes,
+            no_certificate=reason,
+        )
 
     def with_tree(self, tree: Tree, **changes: Any) -> Model:
         """The model with another tree: no path, held-out rows or proof of the fitted one."""

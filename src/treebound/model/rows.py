@@ -19,6 +19,7 @@ from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import same_length
 from treebound.data.streams import Batches, open_stream, until_settled
 from treebound.data.targets import read_classes
+from treebound.data.weights import check_rows
 from treebound.tree.model import Tree
 
 
@@ -159,6 +160,7 @@ class RowReader:
             if record is not None:
                 hashes = self.hashes(table, labels) if record.sketches else None
                 comparison += record.compare(hashes, len(codes))
+        check_rows(counts.sum())
         return Tested(counts.reshape(-1, n), comparison)
 
 

@@ -220,7 +220,8 @@ def label_bits(counts: Floats) -> Floats:
 
 def test_bits(tree: Tree) -> Floats:
     """Bits to describe the split of each node: its column, and one of the column's splits."""
-    bits: Floats = np.log2(max(len(tree.columns), 1)) + np.log2(offered_splits(tree))
+    n_columns = sum(not column.identifier for column in tree.columns)
+    bits: Floats = np.log2(max(n_columns, 1)) + np.log2(offered_splits(tree))
     return np.where(tree.is_leaf, 0.0, bits)
 
 

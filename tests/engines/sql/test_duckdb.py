@@ -302,6 +302,10 @@ def test_parameters_that_need_rows_are_refused(connection):
     for parameters in ({"thresholds": "observed"}, {"certificate": "prior"}):
         with pytest.raises(ValueError, match=next(iter(parameters))):
             BoundTreeClassifier(**parameters).fit(inside, "label")
+    for kind in ("folds", "prior"):
+        with pytest.raises(ValueError, match=r"the 600 rows stay .* more than the 9 of Relation's"):
+            BoundTreeClassifier(certificate=kind).fit(inside, "label")
+        BoundTreeClassifier(certificate=kind).fit(Relation(there, max_fetched_rows=600), "label")
     with pytest.raises(ValueError, match="must tell rows apart"):
         BoundTreeClassifier(certificate="held-out").fit(
             Relation(there, id="the age", max_fetched_rows=9), "label"
@@ -310,6 +314,23 @@ def test_parameters_that_need_rows_are_refused(connection):
         Relation(there, max_fetched_rows=-1)
     with pytest.raises(ValueError, match="a relation of a database"):
         Relation(people())
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # that a column is missing throughout
+@pytest.mark.parametrize("kind", ["NULL", "CAST(NULL AS INTEGER)", "CAST(NULL AS VARCHAR)"])
+def test_a_column_that_is_null_throughout_is_missing_as_in_memory(connection, kind):
+    stored(connection, people().drop(["id"]))
+    there = connection.sql(f"SELECT *, {kind} AS void FROM t")
+    expected = in_memory(there.to_arrow_table(), PARAMETERS)
+    for most in (0, 1000):
+        model = BoundTreeClassifier(**PARAMETERS)
+        assert_same(model.fit(Relation(there, max_fetched_rows=most), "label"), expected)
+    assert expected.columns_[-1].missing
+    with pytest.raises(ValueError, match=r"'day' of the relation has the type"):
+        BoundTreeClassifier().fit(
+            Relation(connection.sql("SELECT *, DATE '2020-01-01' AS day FROM t"),
+                     max_fetched_rows=0), "label"
+        )  # fmt: skip
 
 
 def test_answers_need_the_columns_of_the_tree(connection):

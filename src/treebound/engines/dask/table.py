@@ -17,6 +17,7 @@ from treebound.data.folds import LeftOut
 from treebound.data.learned import LearnedSchema, put_together, with_numbers
 from treebound.data.parts import PartReader, PartRows, count_rows
 from treebound.data.raw import chosen_columns, spread
+from treebound.data.weights import check_rows
 from treebound.engines.dask.partitions import (
     Partitions,
     is_array,
@@ -78,12 +79,14 @@ class DaskTable:
         are coded. Where that fails, all are read for an error with the number of the partition.
         """
         rows, X = self._partitions, self._X
-        plain = [name for name in plain_numbers(X) if name in self._names]
+        chosen = set(self._names)
+        plain = [name for name in plain_numbers(X) if name in chosen]
         by_type = isinstance(options["categorical_features"], str)
         if plain and by_type and options["ordinal_features"] is None:
             some = spread(len(rows), _SAMPLED).tolist()
             with suppress(ValueError, TypeError, PartitionError):
-                others = X[[name for name in X.columns if name not in plain]]  # read without these
+                unread = set(plain)
+                others = X[[name for name in X.columns if name not in unread]]
                 parts = partitions(rows.client, others, *self._own)
                 schema = _put_together(parts, held_out, **options)
                 rows.keep(some)
@@ -127,7 +130,9 @@ def _put_together(
         partial(learn, sample_rows=sample_rows, held_out=held_out, **kinds),
         first=None if held_out is None else _first_rows(rows),
     )
-    return put_together(facts, class_weight=class_weight)
+    return put_together(
+        facts, class_weight=class_weight, categorical_features=kinds["categorical_features"]
+    )
 
 
 def _first_rows(rows: Partitions, schema: LearnedSchema | None = None) -> list[int]:
@@ -175,6 +180,7 @@ def accuracy_of(model: Model, X: Any, y: Any, weight: Any) -> float:
     """The share of rows, by weight, whose class is predicted."""
     rows = partitions(current_client(), *with_labels(X, y, weight))
     right, total = np.sum(rows.each(partial(_right, model)), axis=0)
+    check_rows(total)
     return float(right / total)
 
 

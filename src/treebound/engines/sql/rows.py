@@ -70,6 +70,7 @@ class RelationRows:
         )
         self._store = store_of(relation.frame)
         self._frame = relation.frame
+        self._type_empty_columns()
         self._most_weight: float | None = None
         if weight is not None:
             self._leave_out_weightless()
@@ -86,6 +87,19 @@ class RelationRows:
     def __exit__(self, *error: object) -> None:
         """Remove temporary tables."""
         self._store.close()
+
+    def _type_empty_columns(self) -> None:
+        """Read columns without a type in which every value is NULL as text, as in memory."""
+        untyped = [name for name in self.names if self.types[name] == nw.Unknown]
+        if not untyped:
+            return
+        counts = {f"n{j}": nw.col(name).count() for j, name in enumerate(untyped)}
+        present = self._frame.select(**counts).collect("pyarrow").to_native().to_pylist()[0]
+        empty = [name for j, name in enumerate(untyped) if not present[f"n{j}"]]
+        self.types = nw.Schema({**self.types, **dict.fromkeys(empty, nw.String())})
+        self._frame = (
+            self._frame.with_columns(nw.col(*empty).cast(nw.String)) if empty else self._frame
+        )
 
     def _leave_out_weightless(self) -> None:
         """Keep the rows of a weight above zero, if every weight is a number."""
@@ -238,7 +252,11 @@ class RelationRows:
             if j in ordinal:
                 order = ordinal[j]
                 options = {"ordinal_features": [name] if order is None else {name: list(order)}}
-            table, codings[j] = categories_of(store, native, at, name, self.types[name], options)
+            table, codings[j] = categories_of(
+                store, native, at, name, self.types[name], options, self.n_rows
+            )
+            if codings[j].column.identifier:
+                continue
             joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
         weights = Weights(store, native, self._labels, self._most_weight, class_weight)
         stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
@@ -257,6 +275,7 @@ class RelationRows:
             weights.scale,
             (),
             (self.n_rows,),
+            identifiers=tuple(c.column for c in ordered if c.column.identifier),
         )
         return CodedRows(store, table, words, ordered, self._labels.class_of, schema, weights.total)
 

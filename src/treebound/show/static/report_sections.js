@@ -25,6 +25,9 @@ const tellHead = () => {
   // a limit that a constant answer has too is no headline
   if (step.certificate !== null && step.certificate < 1 - right) facts.push(["Certified risk", `≤ ${percent(step.certificate)}`]);
   facts.push(...data.facts);
+  // these were computed for the fitted tree only
+  const fitted = state.step === data.start ? "" : `, the tree of ${many(data.steps[data.start].leaves, "leaf", "leaves")}`;
+  facts.push(...data.tree_facts.map(([name, words]) => [name, `${words}${fitted}`]));
   at("facts").replaceChildren(...facts.map(([name, text]) => made("div", {}, made("dt", {}, name), made("dd", {}, text))));
 };
 
@@ -117,8 +120,9 @@ const tellCertificate = () => {
 const tellColumns = () => {
   const shares = importances(rootNow());
   const rows = data.columns.map((column, k) => {
-    const names = column.categories, few = names.length ? `: ${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}` : "";
+    const names = column.categories, few = names.length ? `: ${names.slice(0, 12).join(", ")}${names.length > 12 || column.open ? ", …" : ""}` : "";
     const words = column.kind === "real" ? "numbers" : `${number(column.size)}${column.declared ? ", declared" : ""}${few}`;
+    if (column.identifier) return [column.name, "identifier", words, "", "not learned from"];
     return [column.name, column.kind, words, column.missing ? "some" : "none", shares[k] > 0 ? percent(shares[k]) : "not asked"];
   });
   at("columns").replaceChildren(scrolling(tableOf(["Column", "kind", "values", "missing", "importance"], rows, ["words", "", "words", "", "count"])));
@@ -141,8 +145,7 @@ const tellWhy = () => {
   }
   const chosen = data.steps[data.chosen], scores = data.steps.filter((step) => step.score !== null).map((step) => step.score);
   const least = chosen.score !== null && chosen.score <= Math.min(...scores);
-  const grown = Math.max(...data.steps.map((step) => step.leaves));
-  const parts = [`The tree was grown to ${many(grown, "leaf", "leaves")}, and the pruner weighed ${many(data.last + 1, "size")}.`];
+  const parts = [`The tree was grown to ${many(data.grown, "leaf", "leaves")}, and the pruner weighed ${many(data.last + 1, "size")}.`];
   if (least) parts.push(`The tree with ${many(chosen.leaves, "leaf", "leaves")} has the least score, ${number(chosen.score)}: fewer leaves make more ${data.unit}, more leaves cost more than they save.`);
   else if (data.limit !== null) parts.push(`At most ${many(data.limit, "leaf", "leaves")} were allowed; of those trees, the one with ${many(chosen.leaves, "leaf", "leaves")} was chosen.`);
   else parts.push(`It chose the tree with ${many(chosen.leaves, "leaf", "leaves")}.`);

@@ -44,7 +44,7 @@ def test_200_random_tables_give_the_tree_of_memory(connection, monkeypatch, part
     assert left_behind(connection) == []
 
 
-PARAMETERS = {"max_grown_leaves": 12}
+PARAMETERS = {"max_depth": 4}
 
 
 def test_pruning_certificate_and_answers_are_those_of_memory(connection):
@@ -101,7 +101,7 @@ def test_held_out_rows_are_drawn_by_the_key(connection):
 
 
 def test_held_out_rows_are_drawn_by_row_numbers_without_a_key(connection, monkeypatch):
-    monkeypatch.setattr(rows, "MOST_SET_ASIDE", 40)
+    monkeypatch.setattr(rows, "MAX_SELECTED", 40)
     there = Relation(stored(connection, people().drop(["id"])), max_fetched_rows=9)
     model = BoundTreeClassifier(**PARAMETERS, certificate="held-out").fit(there, "label")
     assert (model.model_.held_out.m, model.tree_.rows[0]) == (40, 560)

@@ -8,7 +8,7 @@ import numpy as np
 
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, Limits
-from treebound.growing._kernels import Bins
+from treebound.growing._bins import Bins
 
 KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
 ARRAYS = (

@@ -24,6 +24,7 @@ from treebound.certificate.prior import (
     search_trees,
 )
 from treebound.data import Column, Matrix, Sample
+from treebound.data.draws import Draw
 from treebound.tree import Tree
 from treebound.tree.split import split_of
 
@@ -178,7 +179,7 @@ def test_probabilities_of_decimals_sum_to_at_most_one_and_fall_with_digits():
 def test_search_returns_trees_with_their_own_limits_and_counts(seed):
     rng = np.random.default_rng(seed)
     sample = random_sample(rng, 120)
-    prior = Prior(sample, seed)
+    prior = Prior(sample, Draw(seed))
     found = search_trees(prior, 0.05, restarts=2)
     assert [one.leaves for one in found] == sorted(one.leaves for one in found)
     for one in found:

@@ -16,11 +16,14 @@ class World:
     joint: np.ndarray
     rows: int
 
-    def draw(self, rng, m=None):
-        """Rows and labels; two classes at least."""
+    def draw(self, rng, m=None, *, ordered=False):
+        """Rows and labels; two classes at least. ``ordered``: sorted by class."""
         while True:
             at = rng.choice(self.joint.size, size=m or self.rows, p=self.joint.ravel())
             cell, label = np.divmod(at, self.joint.shape[1])
+            if ordered:
+                order = np.argsort(label, kind="stable")
+                cell, label = cell[order], label[order]
             if len(set(label.tolist())) > 1:
                 return self.cells.iloc[cell].reset_index(drop=True), CLASSES[label]
 

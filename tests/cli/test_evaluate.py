@@ -11,7 +11,7 @@ from sklearn.metrics import confusion_matrix, log_loss, precision_recall_fscore_
 import treebound as tb
 from treebound.certificate.certificate import certify_counts
 from treebound.data import Sample
-from treebound.data.folds import folds
+from treebound.data.draws import folds
 
 
 @pytest.fixture

@@ -77,8 +77,10 @@ def greedy_edits(editor: Editor, rng: np.random.Generator) -> None:
         best[1]()
 
 
-def failures(draws: int, edit, rows: int = 60, unseen: bool = False, **parameters) -> int:
-    """In how many draws the limit of the edited tree is below its risk."""
+def failures(
+    draws: int, edit, rows: int = 60, unseen: bool = False, ordered: bool = False, **parameters
+) -> int:
+    """In how many draws the bound of the edited tree is below its risk; rows may be sorted."""
     wrong = 0
     clf = tb.BoundTreeClassifier(pruning=None, max_leaves=4, delta=DELTA, **parameters)
     for seed in range(draws):
@@ -86,6 +88,8 @@ def failures(draws: int, edit, rows: int = 60, unseen: bool = False, **parameter
         X, y = drawn(rng, rows)
         if len(set(y)) < 2:
             continue
+        if ordered:
+            X, y = X[np.argsort(y, kind="stable")], np.sort(y)
         editor = Editor(clf.fit(X, y), X, y, finish=clf._with_model)
         edit(editor, rng)
         done = editor.done(calibration_unseen=unseen)
@@ -97,6 +101,7 @@ KINDS = {
     "tail inversion": {},
     "compression": {"thresholds": "observed"},
     "prior": {"certificate": "prior"},
+    "prior, sorted rows": {"certificate": "prior", "ordered": True},
     "held-out": {"certificate": "held-out"},  # by its training rows
 }
 
@@ -116,9 +121,14 @@ def test_limits_hold_in_many_draws(kind, edit) -> None:
     assert failures(draws, edit, **KINDS[kind]) <= binom.ppf(0.999, draws, DELTA)
 
 
+@pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("draws", [150, pytest.param(3000, marks=pytest.mark.heavy)])
-def test_calibration_rows_of_which_no_figure_was_seen_certify_the_edited_tree(draws) -> None:
-    wrong = failures(draws, random_edits, rows=100, unseen=True, certificate="held-out")
+def test_calibration_rows_of_which_no_figure_was_seen_certify_the_edited_tree(
+    draws, ordered
+) -> None:
+    wrong = failures(
+        draws, random_edits, rows=100, unseen=True, ordered=ordered, certificate="held-out"
+    )
     # the binomial bound is nearly exact: it fails often, but not too often
     assert binom.ppf(0.001, draws, DELTA / 4) <= wrong <= binom.ppf(0.999, draws, DELTA)
 
@@ -133,7 +143,7 @@ def test_flipping_answers_by_the_test_error_would_fail_and_is_refused(draws) -> 
         X = X + rng.random(X.shape)  # many leaves
         y = rng.integers(2, size=200)
         clf = tb.BoundTreeClassifier(pruning=None, certificate="held-out", delta=DELTA).fit(X, y)
-        apart = clf.edit(X, y)._rows.aside
+        apart = clf.edit(X, y)._rows.calibration
         test = (apart.X.dense, clf.classes_[apart.y])
         editor = clf.edit(X, y, test=test)
         for leaf in editor.tree.leaves.tolist():
@@ -227,7 +237,7 @@ def test_the_training_rows_certify_an_edit_unless_the_user_states_more(fitted, w
     assert (done.certificate.kind, done.held_out) == ("training", None)
     assert done.certificate.risk == certify_tree(done.tree, delta=model.delta).risk
     stated = editor.done(calibration_unseen=True)
-    rows = editor._rows.aside
+    rows = editor._rows.calibration
     wrong = (stated.predict(rows.X.dense) != stated.classes[rows.y]).sum()
     found = stated.certificate
     assert (found.kind, found.errors, found.m) == ("held-out", wrong, rows.n_rows)
@@ -279,7 +289,11 @@ def test_the_training_certificate_of_a_fold_has_its_share_of_delta(fitted) -> No
     assert (found.risk, found.delta) == (shared.risk, clf.delta)
 
 
-def test_held_out_rows_need_a_seed(fitted) -> None:
-    clf, X, y = fitted(certificate="held-out", random_state=None)
-    with pytest.raises(ValueError, match="random_state=None"):
-        clf.edit(X, y)
+@pytest.mark.parametrize("certify", ["held-out", "folds", "prior"])
+def test_rows_are_drawn_again_without_a_seed(fitted, certify) -> None:
+    clf, X, y = fitted(certificate=certify, random_state=None)
+    assert clf.edit(X, y).tree is clf.tree_
+    loaded = loads(dumps(clf.model_))
+    assert loaded.draw == clf.model_.draw
+    editor = Editor(loaded, X, y)
+    assert (editor.figures.certificate is None) == (certify == "folds")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from random_samples import random_values
 
-from treebound.growing._kernels import grow_arrays as grow
+from treebound.growing._memory import grow_arrays as grow
 
 NO_LIMIT = 2**31 - 1
 KINDS = {"real": 0, "ordinal": 1, "nominal": 2}

@@ -66,12 +66,10 @@ class Frontier(Sequence[CertifiedTree]):
     >>> clf = tb.BoundTreeClassifier(certificate="prior").fit(X, y)
     >>> print(clf.frontier_)
     leaves  training error  certified error
-         1          37.3 %           44.8 %
-         2           8.1 %           13.9 %
-         3           4.9 %           12.0 %
-         4           4.0 %           11.9 %
-         6           2.8 %           13.3 % <
-         9           2.5 %           16.0 %
+         1          37.3 %           43.5 %
+         2           8.4 %           14.4 %
+         4           4.2 %           12.0 %
+         6           3.3 %           14.2 % <
     """
 
     trees: tuple[CertifiedTree, ...]

@@ -1,9 +1,9 @@
 """Calibration rows held out by ``fit``, in one part or in folds, and certificates from them.
 
-Split the row numbers by a seed into K folds. Tree i is any function of the rows outside fold i.
-Given these rows its errors on the fold are binomial, so that each bound fails with probability at
-most ``delta / K``, and all of them hold together. One held-out tenth is one fold. Other trees that
-``prune_to`` can reach share a second delta.
+Split the row numbers into K folds, as good as at random (:mod:`treebound.data.draws`). Tree i is
+any function of the rows outside fold i. Given these rows its errors on the fold are binomial, so
+that each bound fails with probability at most ``delta / K``, and all of them hold together. One
+held-out tenth is one fold. Other trees that ``prune_to`` can reach share a second delta.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.choices import CertificateKind, Unknown
+from treebound._utils.choices import CertificateKind
 from treebound.bounds.risk import risk_upper
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import (
@@ -28,29 +28,12 @@ from treebound.certificate.certificate import (
     errors_by_class,
 )
 from treebound.data import Sample
-from treebound.data.frames import Table
-from treebound.data.row_hashes import row_hashes
-from treebound.data.sample import same_length
-from treebound.data.targets import learn_classes
-from treebound.data.weights import relative_weights, row_weights
 from treebound.pruning import PruningPath
 from treebound.tree.model import Tree, nodes_left, rows_at_rest
 from treebound.tree.node_sums import summed_up
 
 Rows = NDArray[np.intp]
 Counts = NDArray[np.int64]
-
-
-def draw_apart(m: int, seed: int | None, *, in_folds: bool) -> list[Rows]:
-    """The numbers of rows to hold out, by a seed: several folds, or one of a tenth; never by class.
-
-    There are 3 folds below 500 rows, else 4 (chosen on the 25 data sets), of nearly equal size. The
-    tenth has at least 150 rows and at most 30 %.
-    """
-    order = np.random.default_rng(seed).permutation(m)
-    if in_folds:
-        return np.array_split(order, min(3 if m < 500 else 4, m))
-    return [order[: round(min(0.3 * m, max(150.0, 0.1 * m)))]]
 
 
 class BestFold(NamedTuple):
@@ -76,76 +59,8 @@ def best_of_folds(
     return BestFold(fits[chosen][0], chosen, limits)
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledRows:
-    """Labelled rows of positive weight, by their numbers in the table."""
-
-    table: Table
-    classes: NDArray[Any]
-    codes: NDArray[np.int32]
-    weight: NDArray[np.float64] | None
-
-    @classmethod
-    def of(cls, table: Table, y: Any, sample_weight: Any) -> LabelledRows:
-        """The rows of a table, checked."""
-        classes, codes = learn_classes(y)
-        same_length(table.shape[0], len(codes))
-        return cls(table, classes, codes, row_weights(sample_weight, len(codes)))
-
-    @property
-    def numbers(self) -> Rows:
-        """The rows that have a weight."""
-        return np.arange(len(self.codes)) if self.weight is None else np.flatnonzero(self.weight)
-
-    def part(self, numbers: Rows) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
-        """Some of the rows in the order of the table, their labels and weights."""
-        mask = np.zeros(len(self.codes), dtype=bool)
-        mask[numbers] = True
-        weight = None if self.weight is None else self.weight[mask]
-        return self.table.rows(mask), self.classes[self.codes[mask]], weight
-
-
-def learn_apart(
-    learn: Callable[..., Sample],
-    table: Table,
-    y: Any,
-    sample_weight: Any,
-    fold: NDArray[np.intp],
-    handle_unknown: Unknown,
-    groups: Counts | None = None,
-) -> tuple[Sample, Sample, NDArray[np.uint64]]:
-    """Split into training rows and held-out rows; ``fold`` are places among rows with weight.
-
-    Also returns the hashes of the held-out rows, whose categories the sample may not know.
-    Nothing is learned from the held-out rows: categories and missing values that only they have
-    are unknown to the columns. Only the types of the columns and the set of classes come from all
-    rows. ``groups`` are those of all rows.
-    """
-    rows = LabelledRows.of(table, y, sample_weight)
-    numbers = rows.numbers
-    outside = np.delete(numbers, fold)
-    training = rows.part(outside)
-    sample = learn(
-        *training,
-        classes=rows.classes[np.unique(rows.codes[numbers])],
-        groups=None if groups is None else groups[outside],
-    )
-    held, labels, weights = rows.part(numbers[fold])
-    aside = Sample.read(
-        held,
-        labels,
-        columns=sample.columns,
-        classes=sample.classes,
-        named=False,
-        handle_unknown="other" if handle_unknown == "error" else handle_unknown,
-    )
-    aside = replace(aside, weight=relative_weights(weights, training[2]))
-    names = None if table.names is None else [column.name for column in sample.columns]
-    return sample, aside, row_hashes(held, sample.classes, aside.y, names=names)
-
-
 _DRAWN = (
-    Assumption("the rows set aside were drawn by number, not by label", True),
+    Assumption("the calibration rows were drawn by number, not by label", True),
     Assumption("rows are independent draws, as the new ones will be", False),
 )
 _ALONE = Assumption(
@@ -174,9 +89,9 @@ class HeldOut:
         return "held-out" if self.folds == 1 else "folds"
 
     @classmethod
-    def of(cls, aside: Sample, tree: Tree, grown: Tree) -> HeldOut:
-        """Count calibration rows, ignoring their weights."""
-        rows = replace(aside, weight=None)
+    def of(cls, calibration: Sample, tree: Tree, grown: Tree) -> HeldOut:
+        """Count the calibration rows, ignoring their weights."""
+        rows = replace(calibration, weight=None)
 
         def counted(tree: Tree) -> Counts:
             return rows_at_rest(tree, tree.counts_on(rows)[0]).astype(np.int64)

@@ -1,7 +1,7 @@
 """Certificates from a prior over trees that some of the rows define (after Langford 2005).
 
 =========  ======================================================================================
-A, B       a fifth of the rows, drawn by number; the other rows
+A, B       a fifth of the rows, drawn by number (:mod:`treebound.data.draws`); the other rows
 pi_A(h)    the prior: a probability for each tree h, computed from A alone
 k_B(h)     errors of h on B
 U(N, k, e) the exact binomial limit: the largest p with ``P[Bin(N, p) <= k] >= e``
@@ -29,7 +29,7 @@ The prior is a product over the nodes. With the rows of A at a node, and their c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import comb, inf, isinf, isnan, log, log1p, nan
 from typing import Any
@@ -42,6 +42,7 @@ from treebound.certificate._prior import PriorSearch
 from treebound.certificate.certificate import errors_by_class
 from treebound.data import Column, Sample
 from treebound.data.columns import IDENTIFIER_ROWS, KINDS
+from treebound.data.draws import Draw
 from treebound.pruning.costs import Costs, cost_matrix
 from treebound.tree.model import Tree
 from treebound.tree.split import Split, split_of
@@ -147,24 +148,26 @@ class CertifiedTree:
 class Prior:
     """The prior of a sample: its rows A and B, and the probability of any tree.
 
-    ``seed`` draws the rows A, by number, unless they are ``rows_a``. ``costs`` of errors steer the
-    search and change no guarantee.
+    ``draw`` selects the rows A, unless they are given as ``rows_a``: by its key, or if it has none,
+    by that of the sample. ``costs`` of errors steer the search and change no guarantee.
     """
 
     def __init__(
         self,
         sample: Sample,
-        seed: int | None = 0,
+        draw: Draw | None = None,
         options: PriorOptions = PriorOptions(),
         *,
         costs: Any = None,
         rows_a: NDArray[np.intp] | None = None,
     ) -> None:
-        if rows_a is None:
-            drawn = np.random.default_rng(seed).permutation(sample.n_rows)
-            rows_a = drawn[: round(options.share * sample.n_rows)]
         mask = np.zeros(sample.n_rows, dtype=bool)
-        mask[rows_a] = True
+        if rows_a is None:
+            draw = draw or Draw()
+            draw = draw.keyed(sample) if draw.key is None else draw
+            mask = draw.prior_rows(sample.n_rows, options.share)
+        else:
+            mask[rows_a] = True
         self.sample, self.options, self.costs = sample, options, costs
         self.log_columns = _log_columns(sample.columns, sample.n_rows)
         self.a, self.b = sample.part(np.flatnonzero(mask)), sample.part(np.flatnonzero(~mask))
@@ -281,12 +284,18 @@ TRUST, NOISE, KEPT, PRICES, MOST_RESTARTS = 0.5, 1.0, 24, 24, 100
 
 
 def search_trees(
-    prior: Prior, delta: float = 0.05, *, restarts: int | None = None, seed: int = 0
+    prior: Prior,
+    delta: float = 0.05,
+    *,
+    restarts: int | None = None,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
 ) -> list[CertifiedTree]:
     """Trees with small limits: grown several times with noise, then pruned exactly.
 
     ``restarts`` after the first run are by default as many as `most_work` allows, at most 100;
-    ``seed`` of the noise changes the trees, not the guarantee.
+    ``seed`` of the noise changes the trees, not the guarantee. ``progress`` is called with the
+    number of runs after each of them.
     """
     kernel, prices = prior.kernel, error_prices(prior.b.n_rows)
     runs = 1 + (MOST_RESTARTS if restarts is None else restarts)
@@ -296,6 +305,8 @@ def search_trees(
         if at and kernel.work * (1.0 + 1.0 / at) > most:  # as much for another run as for each
             break
         kernel.run(TRUST, NOISE if at else 0.0, own, prices[-1])
+        if progress is not None:
+            progress(at + 1)
     trees: dict[bytes, CertifiedTree] = {}
     for price in prices:
         arrays = kernel.least(price)

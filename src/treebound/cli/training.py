@@ -255,37 +255,25 @@ class Training:
 
     def _in_memory(self, parameters: FitParameters) -> Fitted:
         """Read the whole table, print what is suspicious, and fit."""
-        from treebound.certificate.row_record import RowRecord
-        from treebound.data import Sample
-        from treebound.estimators.fitting import fit_sample, fit_table
+        from treebound.data.sample import LabelledRows
+        from treebound.estimators.fitting import fit_rows
         from treebound.model.parameters import column_parameters
 
         with progress(f"reading {self.paths[0]}", self.quiet):
             table = read_training(self.paths, self.options, self.target)
             X, row_weights = self.weights.divided(table.table())
-            parameters, labels = self.weights.applied(parameters, table.labels()), table.labels()
-            sample = Sample.learn(
-                X,
-                labels,
-                row_weights,
-                **column_parameters(parameters),
-            )
+            labels = table.labels()
+            parameters = self.weights.applied(parameters, labels)
+            rows = LabelledRows.of(X, labels, row_weights)
+            sample = rows.learn(**column_parameters(parameters))
         if self.folds is not None and self.folds > sample.n_rows:
             raise invalid("cv", "", f"at most {sample.n_rows}, the number of rows", self.folds)
         self._describe(table, sample)
-        name = table.schema.target
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is suspicious was printed above
-            if parameters.certificate in (
-                "held-out",
-                "folds",
-            ):  # columns are learned without some rows
-                model = fit_table(parameters, X, labels, row_weights)
-                return Fitted(replace(model, target=name), parameters, sample, table.names)
-            rows = RowRecord.of(sample, named=True)
-            model = fit_sample(parameters, sample, rows=rows)
-            model = replace(model, target=name, named=True)
-            return Fitted(model, parameters, sample, table.names)
+            model = fit_rows(parameters, rows, sample)
+        model = replace(model, target=table.schema.target)
+        return Fitted(model, parameters, sample, table.names)
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""

@@ -20,9 +20,8 @@ from treebound.model.model import row_counts
 from treebound.tree import Tree
 
 _OTHER_ORDER = (
-    "The prior of the fitted tree cannot be made again: the rows are in another order, or the "
-    "classifier was fitted with random_state=None. Hint: certify the edited tree with rows that "
-    "were not used for fitting."
+    "The prior of the fitted tree cannot be made again: the rows are in another order. Hint: "
+    "certify the edited tree with rows that were not used for fitting."
 )
 _FOLDS = (
     "The fold was chosen by its errors, and the training rows are those outside it. Hint: "
@@ -41,7 +40,7 @@ class Certifier:
     def _same_prior(self) -> Prior | None:
         """The prior of fit, if it gives the fitted tree the same proof again."""
         start = self._start
-        prior = start.prior(self._rows.sample)
+        prior = start.prior(self._rows.sample, None if start.draw is None else start.draw.key)
         assert start.proof is not None
         proof = prior.certify(start.tree, start.delta).proof
         same = (proof.rows, proof.errors) == (start.proof.rows, start.proof.errors)
@@ -59,7 +58,7 @@ class Certifier:
             return "A certificate by folds holds for the trees that were fitted without a fold."
         if held_out.choices > 1 or held_out.labellings > 1:
             return "The calibration rows chose the fitted tree."
-        if self._rows.were_held_out:
+        if self._rows.test_is_calibration:
             return "The test rows of the editor are calibration rows."
         return ""
 
@@ -99,8 +98,8 @@ class Certifier:
             return model
         self.check_calibration()
         assert held_out is not None
-        assert self._rows.aside is not None
-        counted = HeldOut.of(self._rows.aside, tree, tree)
+        assert self._rows.calibration is not None
+        counted = HeldOut.of(self._rows.calibration, tree, tree)
         return replace(
             model, held_out=replace(counted, grouped=held_out.grouped), no_certificate=""
         )

@@ -46,8 +46,8 @@ class Editor(ShownTree):
         The rows it was fitted on.
     test : (X, y), optional
         Rows to show the test error of; they are spent by that, and the model records them.
-    sample_weight : array-like of shape (n_rows,), optional
-        The weights of ``fit``.
+    sample_weight, groups : array-like of shape (n_rows,), optional
+        The weights and the groups of ``fit``.
     autosave : path, optional
         A file that keeps the steps, written after each of them, to
         :meth:`~treebound.edit.Editor.recover` them.
@@ -83,12 +83,13 @@ class Editor(ShownTree):
         *,
         test: tuple[Any, Any] | None = None,
         sample_weight: Any = None,
+        groups: Any = None,
         autosave: str | PathLike[str] | None = None,
         finish: Callable[[Model], Any] | None = None,
     ) -> None:
         self._source = as_model(source, "edit")
         self._start = with_categories(self._source, X)
-        self._rows = read_rows(self._start, X, y, test, sample_weight)
+        self._rows = read_rows(self._start, X, y, test, sample_weight, groups)
         self._costs, self._finish = costs_of(self._start), finish
         self._trees = EditedTrees(
             self._start, self._rows.sample, usual_answers(self._start, self._costs)

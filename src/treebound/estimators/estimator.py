@@ -134,7 +134,8 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             Called with a :class:`treebound.growing.Progress` at these times.
         checkpoint : str or path-like, optional
             A file in which the unfinished tree is saved after every round. If it exists, ``fit`` on
-            the same rows goes on from it; it is removed when the tree is grown.
+            the same rows goes on from it; it is removed when the tree is grown. With folds, the
+            tree without the first fold has a file whose name ends in ``.fold1``, and so on.
         """
         watch = Watch.of(verbose, callback, checkpoint)
         parameters = with_class_order(self, class_order(X, y))
@@ -398,6 +399,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         *,
         test: tuple[Any, Any] | None = None,
         sample_weight: Any = None,
+        groups: Any = None,
         autosave: str | PathLike[str] | None = None,
     ) -> Editor:
         """Change the tree by hand; this classifier is not changed.
@@ -431,6 +433,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             y,
             test=test,
             sample_weight=sample_weight,
+            groups=groups,
             autosave=autosave,
             finish=self._with_model,
         )

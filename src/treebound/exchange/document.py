@@ -219,6 +219,25 @@ class SketchDocument(_Object):
     rows: Whole
 
 
+class SelectionDocument(_Object):
+    """Rows that were drawn: places of a random order, a tenth by number, or a share of classes."""
+
+    rule: Literal["slice", "tenth", "stratified"]
+    key: Whole
+    start: Whole = 0
+    stop: Whole = 0
+    share: Annotated[float, Meta(ge=0.0, lt=1.0)] = 0.0
+
+
+class DrawDocument(_Object):
+    """The key by which rows were drawn, and how."""
+
+    salt: Whole
+    key: Whole | None = None
+    calibration: SelectionDocument | None = None
+    validation: SelectionDocument | None = None
+
+
 class TupleDocument(_Object, tag_field="type", tag="tuple"):
     """A tuple in a parameter."""
 
@@ -286,6 +305,7 @@ class ModelDocument(_Object):
     abstention: AbstentionDocument | None = None
     row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
+    draw: DrawDocument | None = None
 
 
 def json_schema() -> dict[str, Any]:

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ from treebound.certificate.held_out import HeldOut, counts_at
 from treebound.certificate.prior import CertifiedTree, PriorProof
 from treebound.certificate.row_record import RowRecord
 from treebound.data.columns import Column
+from treebound.data.draws import Draw, Selection, Slice, Stratified, Tenth
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError
@@ -161,6 +162,7 @@ def loads(text: str | bytes) -> Model:
         target=document.target,
         named=document.named,
         rows=_optional(_row_record, document.rows),
+        draw=_optional(_draw, document.draw),
         parameters={} if parameters is None else parameter_values(parameters),
         no_certificate=document.no_certificate,
         edits=document.edits,
@@ -213,6 +215,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         rows=None if model.rows is None or not row_record else {
             role: _sketch_document(sketch) for role, sketch in model.rows.sketches.items()
         },
+        draw=_optional(_draw_document, model.draw),
     )  # fmt: skip
 
 
@@ -304,6 +307,41 @@ def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
         same_size(each, tree.n_nodes, where)
     arrays = (_optional(np.array, each) for each in prices)
     return PriorProof.of(tree, document.log_prior, counts_a, counts_b, *arrays)
+
+
+_SELECTIONS: dict[Any, type[Any]] = {"slice": Slice, "tenth": Tenth, "stratified": Stratified}
+
+
+def _draw_document(draw: Draw) -> doc.DrawDocument:
+    rules = {kind: rule for rule, kind in _SELECTIONS.items()}
+
+    def selection(own: Selection) -> doc.SelectionDocument:
+        return doc.SelectionDocument(rule=rules[type(own)], **vars(own))
+
+    return doc.DrawDocument(
+        draw.salt,
+        draw.key,
+        _optional(selection, draw.calibration),
+        _optional(selection, draw.validation),
+    )
+
+
+def _draw(document: doc.DrawDocument) -> Draw:
+    def selection(own: doc.SelectionDocument) -> Any:
+        kind = _SELECTIONS[own.rule]
+        if kind is Stratified and not own.share:
+            raise FormatError("draw", "must have a share of the rows above 0")
+        return kind(**{each.name: getattr(own, each.name) for each in fields(kind)})
+
+    calibration, validation = document.calibration, document.validation
+    if calibration is not None and calibration.rule == "stratified":
+        raise FormatError("draw.calibration", "must not be drawn by class")
+    return Draw(
+        document.salt,
+        document.key,
+        _optional(selection, calibration),
+        _optional(selection, validation),
+    )
 
 
 def _frontier_document(

@@ -1,6 +1,6 @@
 """Growing a tree: exact best-first CART.
 
-The loop, the search of a node and the division of its rows are compiled: see ``_kernels.pyx``. Here
+The loop, the search of a node and the division of its rows are compiled: see ``_driver.pyx``. Here
 samples and engines become what the kernels take, and arrays become a tree.
 """
 
@@ -20,7 +20,9 @@ from treebound.data import Column, Matrix, Sample
 from treebound.data.columns import KINDS
 from treebound.data.matrix import MatrixPart
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
-from treebound.growing._kernels import Bins, SharedCodes, grow_arrays, grow_on_shards
+from treebound.growing._bins import Bins
+from treebound.growing._memory import SharedCodes, grow_arrays
+from treebound.growing._shards import grow_on_shards
 from treebound.growing.options import GrowOptions, Limits, Progress
 from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
@@ -123,7 +125,7 @@ def grow(
         if progress is not None:
             progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
 
-    arrays = grow_arrays(
+    grown = grow_arrays(
         matrix.values,
         np.ascontiguousarray(labels, dtype=np.int32),
         units,
@@ -138,6 +140,7 @@ def grow(
         part=part,
         shared=_SHARED.setdefault(matrix, SharedCodes()),
     )
+    arrays: dict[str, Any] = {**grown}
     arrays["counts"] = sample_sums(
         arrays["counts"] * total.unit, sample.factors, is_whole(sample.weight)
     )
@@ -187,7 +190,7 @@ def grow_on_engine(
         kept = Checkpoint(checkpoint, of)
     monotone = monotone_of(options, columns, classes)
     rules = kernel_rules(options, columns, monotone)
-    arrays = grow_on_shards(
+    grown = grow_on_shards(
         engine,
         columns,
         len(classes),
@@ -197,6 +200,7 @@ def grow_on_engine(
         progress=progress,
         checkpoint=kept,
     )
+    arrays: dict[str, Any] = {**grown}
     arrays["counts"] = sample_sums(arrays["counts"] * facts.total.unit, factors, whole)
     arrays |= {"columns": columns, "classes": classes, "factors": factors}
     weighted = factors is not None or not facts.total.ones

@@ -16,6 +16,7 @@ from treebound._utils.validation import (
     parameter,
     parameters_of,
 )
+from treebound.growing.kernel_types import KernelOptions, KernelRules
 
 # The options that say which splits are allowed.
 GROWING_RULES = ("monotonic_cst", "forced_splits", "interaction_cst")
@@ -115,7 +116,7 @@ class GrowOptions(GrowParameters):
         vars(options).update({"growth_order": "gain", "class_order": None} | given | others)
         return options
 
-    def for_kernels(self, rules: dict[str, Any] | None = None) -> dict[str, Any]:
+    def for_kernels(self, rules: KernelRules | None = None) -> KernelOptions:
         """The options as the kernels take them."""
         return {
             "criterion": _CRITERIA[self.criterion],
@@ -161,8 +162,12 @@ class Progress:
         Rows of leaves that may be split further.
     rows : int
         All rows; in the other phases those so far.
-    phase : {"learning", "coding", "growing"}
-        What is done: reading for columns and classes, reading the rows, or growing.
+    phase : {"learning", "drawing", "coding", "growing", "searching"}
+        What is done: reading for columns and classes, reading to draw rows, reading the rows,
+        growing, or searching trees with ``certificate="prior"`` (``rounds`` are its runs).
+    fold, folds : int
+        The fold without which a tree is fitted, from 1 on, and the number of folds; 0 of 0 if
+        there is one tree.
     """
 
     rounds: int
@@ -171,6 +176,8 @@ class Progress:
     open_rows: int
     rows: int
     phase: str = "growing"
+    fold: int = 0
+    folds: int = 0
 
     @classmethod
     def of_reading(cls, phase: str, rows: int) -> Self:

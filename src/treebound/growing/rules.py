@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treebound._utils.validation import Setting, WordedError, invalid
 from treebound.data import Column
 from treebound.data.columns import place_of
+from treebound.growing.kernel_types import KernelRules
 from treebound.growing.options import GROWING_RULES, GrowOptions
 from treebound.tree.monotone import Monotone
 from treebound.tree.parsing import parse_split
@@ -26,7 +27,7 @@ def kernel_rules(
     columns: Sequence[Column],
     monotone: Monotone | None,
     limits: Sequence[float] | None = None,
-) -> dict[str, Any] | None:
+) -> KernelRules | None:
     """The rules as the kernels take them; None if there are none."""
     # limits are the least and the greatest of each upper sum at the root.
     if monotone is None and not any(vars(options)[name] for name in GROWING_RULES[1:]):

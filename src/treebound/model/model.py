@@ -27,6 +27,7 @@ from treebound.certificate.prior import Prior, PriorOptions, PriorProof
 from treebound.certificate.row_record import RowRecord
 from treebound.certificate.training import certify_tree, reason_against
 from treebound.data import Matrix, Sample
+from treebound.data.draws import Draw
 from treebound.data.streams import is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.growing import GrowOptions, grow
@@ -86,6 +87,8 @@ class Model(RowReader):
         If the rows were weighted: training rows of each class at each node of the grown tree.
     rows : RowRecord or None
         Sketches of the rows that were used for fitting, to notice if they are used again.
+    draw : Draw or None
+        The key by which ``fit`` drew rows for calibration, validation or the prior, and which.
     parameters : mapping
         The other parameters of the classifier that fitted it.
     no_certificate : str
@@ -114,6 +117,7 @@ class Model(RowReader):
     frontier: Frontier | None = None
     row_counts: NDArray[np.int64] | None = None
     rows: RowRecord | None = None
+    draw: Draw | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
     edits: tuple[str, ...] = ()
@@ -288,6 +292,7 @@ class Model(RowReader):
             free_shrinkage=strength is not None,
             row_counts=row_counts(result.path.first, sample),
             rows=rows,
+            draw=self.draw if sample is None else Draw(0 if self.draw is None else self.draw.salt),
             no_certificate=reason or self.no_certificate * (sample is None),
         )
 
@@ -415,10 +420,10 @@ class Model(RowReader):
         counts, shares = self.held_out.at(self.path, self.step)
         return None if counts is None else (counts, shares)
 
-    def prior(self, sample: Sample) -> Prior:
-        """The prior of fit again, from its rows in their order."""
+    def prior(self, sample: Sample, key: int | None = None) -> Prior:
+        """The prior of some rows, drawn by their content and the seed of fit, or by a key."""
         options = PriorOptions.of(self.options.thresholds, self.options.max_depth)
-        return Prior(sample, self.parameters.get("random_state", 0), options)
+        return Prior(sample, replace(self.draw or Draw(), key=key), options)
 
     def _from_training(
         self, X: Any, y: Any, landscape: Landscape | None, delta: float

@@ -87,8 +87,8 @@ class FitParameters(Parameters, GrowParameters):
     delta : float
         The certificate holds with probability ``1 - delta``.
     random_state : int or None
-        Seed of the folds, of the held-out rows, or of the rows of the prior. None chooses others
-        at each fit.
+        Seed of the folds, of the held-out rows, or of the rows of the prior, which are drawn by a
+        hash of it and of a summary of the table. None chooses others at each fit.
     """
 
     criterion: Criterion = parameter(OneOf(get_args(Criterion)), default="entropy")

@@ -101,7 +101,7 @@ def test_held_out_rows_are_drawn_by_the_key(connection):
 
 
 def test_held_out_rows_are_drawn_by_row_numbers_without_a_key(connection, monkeypatch):
-    monkeypatch.setattr(rows, "MOST_SET_ASIDE", 40)
+    monkeypatch.setattr(rows, "MAX_SELECTED", 40)
     there = Relation(stored(connection, people().drop(["id"])), max_fetched_rows=9)
     model = BoundTreeClassifier(**PARAMETERS, certificate="held-out").fit(there, "label")
     assert (model.model_.held_out.m, model.tree_.rows[0]) == (40, 560)

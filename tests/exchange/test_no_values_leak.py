@@ -124,10 +124,9 @@ def test_the_files_of_the_editor_and_the_monitor(fitted: Any, tmp_path: Path) ->
     editor.collapse("")
     editor.use("", "used")
     text = autosave.read_text(encoding="utf-8") + dumps(editor.done().model_)
-    monitor, leaves = clf.certificate_.monitor(), clf.monitor_leaves()
+    monitor = clf.certificate_.monitor()
     monitor.update(y, clf.predict(frame))
-    leaves.update_rows(clf, frame)
-    text += monitor.to_json() + leaves.to_json()
+    text += monitor.to_json()
     assert not SENTINELS.findall(text)
     assert not RARE.findall(text)
 

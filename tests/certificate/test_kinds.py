@@ -97,19 +97,18 @@ def test_frontier_has_no_tree_that_another_beats(by_prior):
     assert str(by_prior.frontier_).count("<") == 1
 
 
-def test_target_risk_is_met_by_the_most_accurate_tree(cancer, by_prior):
-    clf = tb.BoundTreeClassifier(certificate="prior", target_risk=0.155).fit(*cancer)
+def test_the_frontier_finds_the_most_accurate_tree_at_a_risk(by_prior):
+    frontier = by_prior.frontier_
+    clf = by_prior.prune_to(step=frontier.step_certified_at(0.155))
     assert clf.certificate_.risk <= 0.155
-    met = [one.training_error for one in by_prior.frontier_ if one.risk <= 0.155]
+    met = [one.training_error for one in frontier if one.risk <= 0.155]
     assert clf.model_.proof.training_error == min(met)
     with pytest.raises(
-        ValueError, match=r"certified at 1 % or below; the least limit is 1\d\.\d %"
+        ValueError, match=r"certified at 1 % or below; the smallest certified error is 1\d\.\d %"
     ):
-        tb.BoundTreeClassifier(certificate="prior", target_risk=0.01).fit(*cancer)
-    with pytest.raises(
-        ValueError, match=r"'target_risk' parameter .* None unless certificate='prior'"
-    ):
-        tb.BoundTreeClassifier(target_risk=0.2).fit(*cancer)
+        frontier.step_certified_at(0.01)
+    with pytest.raises(ValueError, match="'risk' parameter of step_certified_at"):
+        frontier.step_certified_at(20)
 
 
 def test_prior_keeps_to_the_limits_of_the_tree(cancer):

@@ -42,16 +42,6 @@ def test_fit_has_the_kinds_of_the_library(kind, files, rows, capsys):
     assert again.to_text() == own.to_text()
 
 
-def test_target_risk_is_an_option(files, capsys):
-    train, _, model = files
-    line = refused(capsys, "fit", train, "--target", "y", "-o", model, "--target-risk", "0.3")
-    assert "--target-risk must be None unless" in line
-    code, _, _ = run(capsys, "fit", train, "--target", "y", "-o", model, "--certificate", "prior",
-                     "--target-risk", "0.3")  # fmt: skip
-    assert code == 0
-    assert tb.BoundTreeClassifier.load(model).certificate_.risk <= 0.3
-
-
 def test_abstain_writes_a_model_that_abstains(files, capsys):
     train, test, model = files
     code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", "held-out",

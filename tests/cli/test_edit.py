@@ -86,7 +86,7 @@ def test_weights_are_those_of_fit(tmp_path, capsys) -> None:
     X.assign(fate=y, copies=weight).to_csv(rows, index=False)
     weighing = ("--weight-column", "copies")
     assert run(capsys, "fit", rows, "--target", "fate", *weighing, "-o", model)[0] == 0
-    assert "its --weight-column" in refused(capsys, "edit", model, rows)
+    assert "its weights (--weight-column)" in refused(capsys, "edit", model, rows)
     shell = Shell(model, rows, *weighing)
     shell.ask(do="grow", node="", max_leaves=4)
     assert "saved" in shell.ask(do="save")["message"]

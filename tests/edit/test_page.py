@@ -218,6 +218,7 @@ def test_the_page_and_its_commands_are_served_to_who_has_the_token(client) -> No
         ("POST", "/command", {"x-token": "secret", "origin": "http://evil.example"}),
         ("POST", "/command", {"x-token": "secret", "host": "evil.example"}),
         ("POST", "/command", {"x-token": "secret", "content-length": "2000000"}),
+        ("POST", "/command", {"x-token": "secret", "content-length": "many"}),
         ("DELETE", "/command", {"x-token": "secret"}),
     ],
 )  # fmt: skip
@@ -226,6 +227,31 @@ def test_all_other_requests_are_refused(client, method, path, headers) -> None:
     assert (reply.status_code, reply.text) == (403, "Forbidden")
 
 
-def test_a_body_that_is_no_json_is_no_command(client) -> None:
-    reply = client.post("/command", content=b"\xff{", headers={"x-token": "secret"})
-    assert "error" in reply.json()
+@pytest.mark.parametrize("body", [b"\xff{", b"[" * 100_000, b'{"a":' * 100_000])
+def test_a_body_that_is_no_json_is_no_command(client, body) -> None:
+    reply = client.post("/command", content=body, headers={"x-token": "secret"})
+    assert reply.json() == {"error": "This is not a command of the editor."}
+
+
+def test_a_command_that_is_nested_deeply_is_none(page) -> None:
+    node: list[object] = []
+    for _ in range(5000):
+        node = [node]
+    answer = page.answer({"do": "node", "version": 0, "node": node})
+    assert answer == {"error": "This is not a command of the editor."}
+
+
+def test_a_body_in_chunks_has_a_limit(client) -> None:
+    sent = 0
+
+    def chunks():
+        nonlocal sent
+        while sent < 50_000_000:
+            sent += 100_000
+            yield b" " * 100_000
+
+    reply = client.post("/command", content=chunks(), headers={"x-token": "secret"})
+    assert (reply.status_code, reply.text) == (403, "Forbidden")
+    small = client.post("/command", content=iter([COMMAND.encode()]), headers={"x-token": "secret"})
+    assert "content-length" not in small.request.headers
+    assert small.json()["state"]["version"] == 0

@@ -69,6 +69,8 @@ def listed(tree: Tree, only_named: bool) -> tuple[Column, ...]:
         elif column.kind == "nominal" and only_named and not isinstance(column.categories[0], bool):
             codes = set(tree.category[tree.feature == at].tolist())
             named = tuple(own for code, own in enumerate(column.categories) if code in codes)
+            if not isinstance(column.categories[0], str):
+                named = named or column.categories[:1]  # numbers keep their type
             column = replace(column, categories=named, unlisted=size - len(named))
         columns.append(column)
     return tuple(columns)

@@ -13,7 +13,9 @@ from treebound.data import Column, Matrix, Sample
 from treebound.data.parts import PartRows
 from treebound.data.spill import ColumnFile, SpillFile
 from treebound.growing import GrowOptions, Limits, grow_on_engine, make_bins
-from treebound.growing._kernels import Bins, code_shard, column_codes, key_ranges, keys_of
+from treebound.growing._bins import Bins, keys_of
+from treebound.growing._histogram import code_shard, column_codes
+from treebound.growing._shards import key_ranges
 from treebound.growing.engine import LocalEngine, sum_of
 from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, add_answers
 from treebound.growing.shard import (

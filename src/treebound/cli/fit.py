@@ -12,10 +12,8 @@ from cyclopts import Parameter
 
 from treebound._utils.choices import (
     CertificateKind,
-    Criterion,
     PrunerName,
     Size,
-    Thresholds,
     Unknown,
 )
 from treebound._utils.validation import invalid
@@ -58,23 +56,14 @@ class TreeOptions:
         The tree of the least cross-validated error (accurate), or the smallest within half a
         standard error of it (balanced; the default from 1,000 rows on), or within one (small), or
         the largest within half (detailed).
-    criterion
-        What a split should decrease.
     max_leaves
         Most leaves of the tree.
     min_samples_leaf
         Least rows in a leaf.
-    thresholds
-        Where between two values a threshold lies: at the decimal with the fewest digits, halfway,
-        or at the value on the left.
     monotone
-        Columns with which the probability of the second class, or of the higher ones in
-        --class-order, only rises or only falls: NAME=+ or NAME=-; may be repeated.
-    class_order
-        The classes from low to high, LABEL,LABEL,..., for --monotone with more than two.
-    forced_split
-        A split that comes first, as it is printed, such as 'age <= 18'; may be repeated. Columns
-        that are never asked are named with --ignore.
+        Columns with which the probability of the second class only rises or only falls: NAME=+ or
+        NAME=-; may be repeated. More than two classes need an order: --ordinal
+        TARGET=LOW,...,HIGH.
     handle_unknown
         What to do with categories that training did not know.
     certificate
@@ -82,37 +71,27 @@ class TreeOptions:
         several folds, or a prior over trees from a fifth of the rows.
     delta
         The certificate holds with probability 1 - delta.
-    target_risk
-        With --certificate prior: the most accurate tree that is certified at this risk or below.
     """
 
     pruning: Pruning = "bound"
     size: Size | None = None
-    criterion: Criterion = "entropy"
     max_leaves: int | None = None
     min_samples_leaf: int = 1
-    thresholds: Thresholds = "decimal"
     monotone: Many = ()
-    class_order: str | None = None
-    forced_split: Many = ()
     handle_unknown: Unknown = "other"
     certificate: CertificateKind = "training"
     delta: float = 0.05
-    target_risk: float | None = None
 
-    def parameters(self, **others: Any) -> FitParameters:
+    def parameters(self, class_order: Sequence[str] | None, **others: Any) -> FitParameters:
         """The parameters of the library, checked before a table is read."""
-        from treebound.model.parameters import FitParameters
+        from treebound.model.parameters import FitParameters, checked_parameters, with_class_order
 
         own = {**vars(self), **others}
-        signs, order = _signs(own.pop("monotone")), own["class_order"]
-        own["monotonic_cst"] = signs or None
-        own["class_order"] = None if order is None else order.split(",")
-        own["forced_splits"] = list(own.pop("forced_split")) or None
+        own["monotonic_cst"] = _signs(own.pop("monotone")) or None
         jobs = own.get("n_jobs")
         own["pruning"] = None if self.pruning == "none" else _pruner(self.pruning, jobs)
-        parameters = FitParameters(**own)
-        parameters.checked()
+        parameters = with_class_order(FitParameters(**own), class_order)
+        checked_parameters(parameters)
         return parameters
 
 
@@ -131,7 +110,7 @@ def _pruner(name: PruningAgain, jobs: int | None = None) -> Any:
     "treebound fit data.csv --target label --pruning log-loss",
     "treebound fit data.csv --target label --certificate folds --abstain 0.05",
     "treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L",
-    'treebound fit data.csv --target ill --monotone age=+ --forced-split "sex = male"',
+    "treebound fit data.csv --target ill --monotone age=+",
     'treebound fit "duckdb:///file.db?table=visits" --target state --ignore id',
     'treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"',
 )
@@ -147,9 +126,7 @@ def fit(
     output: Output = None,
     report: Path | None = None,
     stream: Switch = False,
-    checkpoint: Path | None = None,
     force: Force = False,
-    verbose: Switch = False,
     quiet: Quiet = False,
     threshold: Annotated[str | None, Parameter(show=False)] = None,
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
@@ -180,11 +157,6 @@ def fit(
         Where to write an HTML report that shows the tree.
     stream
         Read batch by batch even if it fits in memory.
-    checkpoint
-        A file that keeps the tree as far as it is grown, for tables that are read batch by batch:
-        the same command goes on from it.
-    verbose
-        Also print the kind of every column.
     """
     from treebound.cli.models import summary, write_model
     from treebound.show import to_html
@@ -199,15 +171,13 @@ def fit(
     outputs, reports = _names(output, abstain), _names(report, abstain)
     for path, form in [*((own, "model") for own in outputs), *((own, "html") for own in reports)]:
         check_output(path, form, reads=reads, force=force)
-    check_output(checkpoint, None, reads=reads, force=force)
-    check_distinct(output=output, report=report, checkpoint=checkpoint)
+    check_distinct(output=output, report=report)
     if cv is not None and cv < 2:
         raise invalid("cv", "", "an int >= 2, the number of folds", cv)
-    training = Training(
-        [data, *more], target, options, weights, quiet, stream, checkpoint, cv, verbose
-    )
+    training = Training([data, *more], target, options, weights, quiet, stream, cv)
     class_weight = "balanced" if weights.balanced else None
     parameters = tree.parameters(
+        options.class_order(target),
         class_weight=class_weight,
         categorical_features=options.nominal_columns(target) or "from_dtype",
         ordinal_features=options.ordered or None,

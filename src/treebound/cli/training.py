@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treebound._utils.validation import invalid
-from treebound.cli.app import command, in_options
+from treebound.cli.app import command
 from treebound.cli.options import (
     Data,
     Json,
@@ -25,8 +25,6 @@ from treebound.cli.options import (
     relation_of,
 )
 from treebound.cli.output import (
-    errors,
-    plain_table,
     print_json,
     print_message,
     print_result,
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
 
 # A table in memory takes a few times the size of its file.
 _TIMES_IN_MEMORY = 6
+_NOMINAL = "name it with --nominal"
 _BRIEF = 5  # warnings of suspicious columns
 
 
@@ -189,15 +188,13 @@ class Training:
     weights: WeightOptions
     quiet: bool
     stream: bool = False
-    checkpoint: Path | None = None
     folds: int | None = None  # of a cross-validation
-    verbose: bool = False
 
     def fit(self, parameters: FitParameters) -> Fitted:
         """Fit on the rows, wherever they are."""
         if is_database(self.paths[0]):
             return Fitted(self._in_database(parameters), parameters)
-        if self.stream or self.checkpoint or too_large(self.paths):
+        if self.stream or too_large(self.paths):
             return Fitted(self._in_batches(parameters), parameters)
         return self._in_memory(parameters)
 
@@ -206,10 +203,10 @@ class Training:
 
         weights, options = self.weights, self.options
         by_label = weights.costs or (weights.class_weight and not weights.balanced)
-        if self.paths[1:] or self.folds or self.stream or self.checkpoint or by_label:
+        if self.paths[1:] or self.folds or self.stream or by_label:
             raise ValueError(
-                "A table of a database takes none of further files, --cv, --stream, --checkpoint, "
-                "--costs and --class-weight LABEL=WEIGHT."
+                "A table of a database takes none of further files, --cv, --stream, --costs "
+                "and --class-weight LABEL=WEIGHT."
             )
         with self._telling(), relation_of(self.paths[0]) as relation:
             schema = options.checked_schema(self.target)
@@ -240,7 +237,7 @@ class Training:
             if schema.target is None:
                 raise no_target(source.columns)
             lines = ProgressLines(tell, source.n_rows())
-            watch = Watch(lines.tell, self.checkpoint)
+            watch = Watch(lines.tell)
             return fit_elsewhere(parameters, source, schema.target, watch=watch)
 
     @contextmanager
@@ -253,12 +250,14 @@ class Training:
             warnings.simplefilter("always", UserWarning)
             yield tell
         for warning in () if self.quiet else caught:
-            print_message(in_options(f"Warning: {warning.message}"))
+            words = str(warning.message).replace("name it in 'categorical_features'", _NOMINAL)
+            print_message(f"Warning: {words}")
 
     def _in_memory(self, parameters: FitParameters) -> Fitted:
         """Read the whole table, print what is suspicious, and fit."""
         from treebound.data.sample import LabelledRows
         from treebound.estimators.fitting import fit_rows
+        from treebound.model.parameters import column_parameters
 
         with progress(f"reading {self.paths[0]}", self.quiet):
             table = read_training(self.paths, self.options, self.target)
@@ -266,7 +265,7 @@ class Training:
             labels = table.labels()
             parameters = self.weights.applied(parameters, labels)
             rows = LabelledRows.of(X, labels, row_weights)
-            sample = rows.learn(**parameters.of_columns())
+            sample = rows.learn(**column_parameters(parameters))
         if self.folds is not None and self.folds > sample.n_rows:
             raise invalid("cv", "", f"at most {sample.n_rows}, the number of rows", self.folds)
         self._describe(table, sample)
@@ -278,9 +277,6 @@ class Training:
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""
-        if self.verbose:
-            columns = plain_table(("column", "kind", "categories"), table.schema.rows())
-            errors.print(columns, soft_wrap=not errors.is_terminal)
         if self.quiet:
             return
         names = f"{len(sample.columns):,} column{'s' * (len(sample.columns) != 1)}"

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import InWords, invalid, said_of
+from treebound._utils.validation import InWords, WordedError, invalid, said_of
 from treebound.data.columns import Column
 from treebound.data.formats import FileReader, files_of
 from treebound.data.frames import Table, frame_of, read_series
 from treebound.data.raw import RawColumn, some_names
-from treebound.data.schema import Schema, read_schema
+from treebound.data.schema import SEPARATOR, Schema, read_schema
 from treebound.data.streams import BATCH_ROWS, Batch, Batches, TypesChanged
 from treebound.data.targets import Labels
 from treebound.data.typed import (
@@ -380,9 +380,11 @@ def need(names: Sequence[str], wanted: Sequence[str], table: str) -> None:
         (only,) = names
         for separator in (";", "\t", "|"):
             if separator in only:
-                raise ValueError(
+                raise WordedError(
                     f"{table} has one column only, {only[:60]!r}. Hint: its fields are probably "
-                    f"separated by {separator!r} ([read] separator in the schema)."
+                    f"separated by {separator!r} (",
+                    SEPARATOR,
+                    ").",
                 )
     if absent:
         raise ValueError(

@@ -53,6 +53,31 @@ def _in_order(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     return classes, codes.astype(np.int32, copy=False)
 
 
+def class_order(X: Any, y: Any) -> tuple[Any, ...] | None:
+    """Return the classes from low to high, if the type of the target orders them; or None.
+
+    Ordered categoricals of pandas, Dask and Arrow have an order, and enums of polars. A target
+    that is named is a column of a lazy frame or a Dask collection.
+    """
+    if isinstance(y, str):
+        if hasattr(X, "collect_schema"):  # polars
+            dtype = X.collect_schema().get(y)
+        else:
+            dtype = getattr(X, "dtypes", {}).get(y) if hasattr(X, "dask") else None
+    else:
+        native = y.to_native() if hasattr(y, "to_native") else y
+        dtype = getattr(native, "dtype", None)
+        if getattr(getattr(native, "type", None), "ordered", False) is True:  # Arrow
+            chunks = getattr(native, "chunks", [native])
+            each = {tuple(chunk.dictionary.to_pylist()) for chunk in chunks}
+            return each.pop() if len(each) == 1 else None
+    categories = getattr(dtype, "categories", None)
+    if categories is None or not getattr(dtype, "ordered", type(dtype).__name__ == "Enum"):
+        return None
+    known = tuple(categories.to_list())
+    return None if known == ("__UNKNOWN_CATEGORIES__",) else known  # which Dask has not read
+
+
 def read_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int32]:
     """Encode labels by known classes."""
     labels, codes = learn_classes(y)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from treebound._utils.validation import Setting, WordedError
 from treebound.data._factorize import factorize_objects
 from treebound.data.columns import Column
 from treebound.data.raw import MISSING, RawColumn, coded_column, column_of, some_names
@@ -154,9 +155,13 @@ def numbers(values: Values, name: str, schema: Schema, first_row: int = 1) -> ND
         try:
             floats[at] = np.nan if _gone(value, markers) else _number(value, schema.layout.decimal)
         except (TypeError, ValueError):
-            raise ValueError(
+            raise WordedError(
                 f"Column {name!r}, row {first_row + _first(codes, at)}: {value!r} is not a number. "
-                "Hint: call the column nominal, or list the text under 'missing' in the schema."
+                "Hint: declare the column as nominal (",
+                Setting("nominal", python="its kind in the schema"),
+                "), or the text as missing (",
+                Setting("missing", python="'missing' in the schema"),
+                ").",
             ) from None
     chosen: NDArray[np.float64] = floats[codes]
     return chosen

@@ -77,9 +77,9 @@ class EditorPage:
         """The answer to a command; an error is told, and changes nothing."""
         try:
             return self._answer(request)
-        except (ValueError, TypeError, KeyError, IndexError, OSError) as error:
+        except (ValueError, TypeError, KeyError, IndexError, OSError, RecursionError) as error:
             # what is no command at all comes from no page of ours
-            bad = isinstance(error, KeyError | TypeError | IndexError)
+            bad = isinstance(error, KeyError | TypeError | IndexError | RecursionError)
             return {"error": "This is not a command of the editor." if bad else str(error)}
 
     def _answer(self, request: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import invalid
+from treebound._utils.validation import Setting, WordedError, invalid
 from treebound.certificate.row_record import Role, RowRecord
 from treebound.data import Column, Sample, learn_matrix
 from treebound.data.draws import Draw, one_of_each
@@ -17,10 +17,15 @@ from treebound.data.sample import LabelledRows
 from treebound.model import Model
 from treebound.tree.recoding import recoded
 
-_OTHER_ROWS = (
-    "Editing needs the rows that the tree was trained on, with their weights. {why} "
-    "Hint: give the X, y, sample_weight and groups of fit, with the rows in the same order."
-)
+
+def _other_rows(why: str) -> WordedError:
+    """Return the error for rows that the tree was not trained on."""
+    return WordedError(
+        "Editing needs the rows that the tree was trained on, with their weights and groups, in "
+        f"the same order. {why} Hint: give the table of fit, and its weights (",
+        Setting("weight_column", python="'sample_weight'"),
+        ").",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +83,7 @@ def read_rows(
             f"The tree was counted on {int(model.tree.rows[0]):,} rows and has other counts than "
             f"these {rows.n_rows:,} give."
         )
-        raise ValueError(_OTHER_ROWS.format(why=why))
+        raise _other_rows(why)
     if test is None:
         return replace(trained, record=model.rows)
     return replace(
@@ -97,7 +102,7 @@ def _check_known(model: Model, rows: LabelledRows) -> None:
     comparable, unknown = (0, 0) if hashes is None else model.rows.unknown(hashes)
     if unknown:
         why = f"{unknown:,} of the {comparable:,} rows that can be compared are not among them."
-        raise ValueError(_OTHER_ROWS.format(why=why))
+        raise _other_rows(why)
 
 
 def _drawn_again(model: Model, rows: LabelledRows) -> EditedRows:

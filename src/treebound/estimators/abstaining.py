@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from treebound._utils.validation import parameters_of
 from treebound.estimators.methods import ModelMethods
 from treebound.model import Model
-from treebound.model.methods import learned
 
 
 class SelectiveRisk(NamedTuple):
@@ -36,10 +35,6 @@ class AbstainingClassifier(ModelMethods):
         The tree with the label of abstention as one more class.
     """
 
-    classes_: NDArray[Any] = learned(
-        "abstention.tree.classes", "The classes, without the label of abstention."
-    )
-
     def __init__(self, model: Model) -> None:
         assert model.abstention is not None
         self.model_, self.abstention_ = model, model.abstention
@@ -54,6 +49,11 @@ class AbstainingClassifier(ModelMethods):
 
     def __repr__(self) -> str:
         return f"<AbstainingClassifier: {self.abstention_}>"
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, without the label of abstention."""
+        return self.abstention_.tree.classes
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each row, or the label of abstention.

@@ -12,28 +12,27 @@ from typing import TYPE_CHECKING, Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from treebound._utils.validation import invalid, parameters_of
 from treebound.data import Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
+from treebound.data.targets import class_order
 from treebound.edit import Editor
 from treebound.estimators.fitting import fit_table
 from treebound.estimators.methods import ModelMethods
-from treebound.estimators.not_in_memory import fit_elsewhere, fit_engine
+from treebound.estimators.not_in_memory import fit_elsewhere
 from treebound.estimators.progress import Watch
 from treebound.growing import Progress
 from treebound.model import Model
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import FitParameters, with_class_order
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from sklearn.utils import Tags
 
-    from treebound.data.learned import LearnedSchema
     from treebound.estimators.abstaining import AbstainingClassifier
-    from treebound.growing.engine import Engine
 
 
 @parameters_of(FitParameters)
@@ -119,7 +118,8 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             DataFrame or Array, which stays on its cluster.
         y : array-like of shape (n_rows,), or str
             The class of every row; of a table that is not in memory, the name of its column. On
-            Dask, also a Series or an Array in the partitions of X.
+            Dask, also a Series or an Array in the partitions of X. The categories of an ordered
+            categorical (a polars Enum) are the order of the classes for ``monotonic_cst``.
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column, as for ``y``.
         groups : array-like of shape (n_rows,), optional
@@ -138,10 +138,11 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             tree without the first fold has a file whose name ends in ``.fold1``, and so on.
         """
         watch = Watch.of(verbose, callback, checkpoint)
+        parameters = with_class_order(self, class_order(X, y))
         if is_stream(X) or in_database(X) or is_on_dask(X):
             if groups is not None:
                 raise invalid("groups", "", "None for rows that are not in memory", type(groups))
-            return self._set_model(fit_elsewhere(self, X, y, sample_weight, columns, watch))
+            return self._set_model(fit_elsewhere(parameters, X, y, sample_weight, columns, watch))
         if columns is not None:
             hint = "choose them before: X[columns]."
             raise invalid("columns", "fit", "None for a table in memory", columns, hint)
@@ -149,33 +150,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         if y is None or not (type(X) is np.ndarray or rows.names):  # else there is nothing to find
             # a copy: what was fitted before stays if fitting fails
             validate_data(copy(self), X, y, skip_check_array=True)
-        return self._set_model(fit_table(self, rows, y, sample_weight, groups, watch))
-
-    def fit_engine(
-        self,
-        engine: Engine,
-        schema: LearnedSchema,
-        *,
-        target: str | None = None,
-        verbose: int = 0,
-        callback: Callable[[Progress], None] | None = None,
-        checkpoint: Any = None,
-    ) -> Self:
-        """Grow a tree on the rows of an engine and prune it by its counts.
-
-        Parameters
-        ----------
-        engine : Engine
-            The rows, wherever they are.
-        schema : LearnedSchema
-            Columns and classes, as :func:`treebound.data.learned.put_together` makes them.
-        target : str, optional
-            The name of the target.
-        verbose, callback, checkpoint
-            See :meth:`fit`.
-        """
-        watch = Watch.of(verbose, callback, checkpoint)
-        return self._set_model(fit_engine(self, engine, schema, target, watch))
+        return self._set_model(fit_table(parameters, rows, y, sample_weight, groups, watch))
 
     def _set_model(self, model: Model) -> Self:
         """Set what ``fit`` learned: the model, and the names of its columns."""
@@ -202,10 +177,6 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         return copy(self)._set_model(model)
 
     # -- prediction ------------------------------------------------------------------------
-
-    def _fitted(self) -> Model:
-        check_is_fitted(self)
-        return self.model_
 
     def _rows(self, X: Any) -> Any:
         """What the model reads: a table that is in batches as it is."""

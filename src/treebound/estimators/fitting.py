@@ -27,7 +27,12 @@ from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
 from treebound.model import Model
 from treebound.model.model import row_counts, with_probable_answers, with_smoothing
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import (
+    FitParameters,
+    checked_parameters,
+    column_parameters,
+    parameter_values,
+)
 from treebound.pruning import BoundPruner, Pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.bound import is_large
@@ -54,10 +59,10 @@ def fit_table(
         must = "'held-out', 'folds' or 'training' with groups"
         raise invalid("certificate", "BoundTreeClassifier", must, parameters.certificate, _GROUPED)
     check_watch(parameters, watch)
-    parameters.checked()
+    checked_parameters(parameters)
     rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
     name = y.name if hasattr(y, "name") else None
-    model = fit_rows(parameters, rows, rows.learn(**parameters.of_columns()), watch)
+    model = fit_rows(parameters, rows, rows.learn(**column_parameters(parameters)), watch)
     return replace(model, target=name if isinstance(name, str) and name else None)
 
 
@@ -114,7 +119,7 @@ def _fit_calibrated(
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
         at, inside = next(turns), np.isin(units, fold)
         sample, calibration, hashes = learn_without(
-            rows, inside, parameters.handle_unknown, **parameters.of_columns()
+            rows, inside, parameters.handle_unknown, **column_parameters(parameters)
         )
         validation = calibration if chooses else None
         if rows.groups is not None:
@@ -145,7 +150,7 @@ def validates_on_calibration(parameters: FitParameters, size: tuple[int, int]) -
 
     Only of a bound pruner, whose candidates share delta.
     """
-    pruner, _ = parameters.checked()
+    pruner, _ = checked_parameters(parameters)
     return isinstance(pruner, BoundPruner) and pruner.takes_validation_rows(*size)
 
 
@@ -163,7 +168,7 @@ def fit_sample(
 
     Validation rows are given, or drawn if the pruner takes any.
     """
-    pruner, options = parameters.checked()
+    pruner, options = checked_parameters(parameters)
     draw = Draw.start(parameters.random_state) if draw is None else draw
     sample = sample.without_identifiers()
     calibration, validation = (
@@ -237,7 +242,7 @@ def _by_prior(
     )
     if parameters.max_leaves is not None:
         trees = [tree for tree in trees if tree.leaves <= parameters.max_leaves]
-    frontier = Frontier.of(trees, parameters.target_risk)
+    frontier = Frontier.of(trees)
     chosen = frontier[frontier.chosen]
     return replace(_model(parameters, chosen.tree, options), proof=chosen.proof, frontier=frontier)
 
@@ -256,7 +261,9 @@ def pruned(
         return model
     if parameters.smoothing != "shrinkage":
         pruner = with_smoothing(pruner, parameters.smoothing)
-    again = None if sample is None else partial(grow, options=_beside(pruner, options))
+    # trees on folds share the threads of the folds: no more run than there are jobs
+    options = replace(options, n_jobs=effective_jobs(options.n_jobs))
+    again = None if sample is None else partial(grow, options=options)
     result = pruner.prune(grown, sample, validation=validation, grow=again)
     if parameters.max_leaves is not None:
         result = result.within(parameters.max_leaves)
@@ -274,14 +281,8 @@ def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model
         handle_unknown=parameters.handle_unknown,
         smoothing=parameters.smoothing,
         delta=parameters.delta,
-        parameters=parameters.values(),
+        parameters=parameter_values(parameters),
     )
-
-
-def _beside(pruner: Pruner, options: GrowOptions) -> GrowOptions:
-    """The options of growing in folds: one thread where the folds have threads themselves."""
-    in_threads = isinstance(pruner, BoundPruner) and effective_jobs(pruner.n_jobs) > 1
-    return replace(options, n_jobs=1 if in_threads else effective_jobs(options.n_jobs))
 
 
 class Fold(NamedTuple):

@@ -39,12 +39,12 @@ from treebound.estimators.fitting import (
 )
 from treebound.estimators.progress import Watch
 from treebound.growing import Limits, Progress, grow_on_engine, make_bins
-from treebound.growing._kernels import Bins
+from treebound.growing._bins import Bins
 from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.grow import FINE_BINS
 from treebound.model import Model
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import FitParameters, checked_parameters, column_parameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.bound import MOST_VALUES, is_large
@@ -92,7 +92,7 @@ def fit_elsewhere(
     check_watch(parameters, watch)
     if in_database(X):
         return _fit_relation(parameters, X, y, sample_weight, columns, watch)
-    parameters.checked()
+    checked_parameters(parameters)
     check_checkpoint(watch.checkpoint)
     if is_on_dask(X):
         from treebound.engines.dask.table import DaskTable
@@ -176,8 +176,8 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     selected for calibration or validation and counted at the nodes of the tree: then the summary of
     all rows comes first, and columns are learned again without calibration rows.
     """
-    pruner, _ = parameters.checked()
-    learn = partial(table.learn, **parameters.of_columns())
+    pruner, _ = checked_parameters(parameters)
+    learn = partial(table.learn, **column_parameters(parameters))
     schema = learn()
     size = schema.n_rows, len(schema.columns)
     rows_again = not is_large(*size) and parameters.certificate != "training"
@@ -250,7 +250,7 @@ def _rows_to_gather(parameters: FitParameters, n_rows: int) -> int:
 
     Few of its leaves are kept where the limit of leaves makes them large.
     """
-    rows = n_rows // (4 * (parameters.checked()[1].max_leaves or MOST_GROWN_LEAVES))
+    rows = n_rows // (4 * (checked_parameters(parameters)[1].max_leaves or MOST_GROWN_LEAVES))
     most = Engine.gather_rows
     return min(rows, most) if rows >= _FEW_ROWS else most
 
@@ -265,7 +265,7 @@ def _fit_relation(
     """
     from treebound.engines.sql import Relation, RelationRows, SqlEngine
 
-    pruner, options = parameters.checked()
+    pruner, options = checked_parameters(parameters)
     relation = X if isinstance(X, Relation) else Relation(X)
     with RelationRows(relation, y, sample_weight, columns) as rows:
         if rows.n_rows <= relation.max_fetched_rows:
@@ -284,8 +284,8 @@ def _fit_relation(
         validates = validates and sample_weight is None  # validation rows are counted
         draw = Draw.start(parameters.random_state)
         if held_out or validates:
-            draw = rows.select(draw, parameters.of_columns(), held_out, validates)
-        coded = rows.code(**parameters.of_columns())
+            draw = rows.select(draw, column_parameters(parameters), held_out, validates)
+        coded = rows.code(**column_parameters(parameters))
         warn_of_identifiers(coded.schema.identifiers, coded.schema.n_rows, stacklevel=5)
         # cells are divided where it matters: finer ones for all rows are of no use; a query costs
         # more than values
@@ -313,7 +313,7 @@ def fit_engine(
 
     The selected rows may choose the weight of the pruner (``validate``).
     """
-    pruner, options = parameters.checked()
+    pruner, options = checked_parameters(parameters)
     unlimited = options.max_leaves is None
     if unlimited:
         options = replace(options, max_leaves=MOST_GROWN_LEAVES)
@@ -330,8 +330,8 @@ def fit_engine(
     )
     if unlimited and grown.n_leaves >= MOST_GROWN_LEAVES:
         warnings.warn(
-            f"Growth was stopped at {MOST_GROWN_LEAVES} leaves. Hint: set 'max_grown_leaves' to "
-            "grow on, or to a smaller number where labels are noisy.",
+            f"Growing stopped at {MOST_GROWN_LEAVES:,} leaves, the limit for rows that are not in "
+            "memory. Hint: set 'min_samples_leaf' or 'max_depth' if labels are noisy.",
             UserWarning,
             stacklevel=5,
         )

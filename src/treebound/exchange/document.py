@@ -351,8 +351,8 @@ def parse(text: str | bytes) -> ModelDocument:
         raise FormatError("format", f"must be {FORMAT!r}, found {value.get('format')!r:.60}")
     if type(value.get("version")) is not int or value["version"] != VERSION:
         found = f"found {value.get('version')!r:.60}"
-        hint = "another release wrote the file; fit the model again, or read it with that release"
-        raise FormatError("version", f"must be {VERSION}, {found}: {hint}")
+        why = "another release wrote the file; fit the model again"
+        raise FormatError("version", f"must be {VERSION}, {found} ({why})")
     try:
         return convert(value, ModelDocument)
     except ValidationError as error:

@@ -43,6 +43,12 @@ from treebound.exchange.stored import (
 from treebound.growing import GrowOptions
 from treebound.model import Model
 from treebound.model.methods import as_model
+from treebound.model.parameters import (
+    FitParameters,
+    checked_parameters,
+    parameter_values,
+    with_class_order,
+)
 from treebound.pruning import PruningPath, PruningResult, WeightChoice
 from treebound.tree import Tree
 
@@ -143,7 +149,7 @@ def loads(text: str | bytes) -> Model:
         tree,
         pruning=None if path is None else _result(path, document.pruning),
         step=_step(document),
-        options=GrowOptions() if parameters is None else parameters.checked()[1],
+        options=GrowOptions() if parameters is None else _options(parameters, tree),
         handle_unknown=document.prediction.handle_unknown,
         smoothing=document.prediction.smoothing,
         free_shrinkage=document.prediction.free_shrinkage,
@@ -157,11 +163,20 @@ def loads(text: str | bytes) -> Model:
         named=document.named,
         rows=_optional(_row_record, document.rows),
         draw=_optional(_draw, document.draw),
-        parameters={} if parameters is None else parameters.values(),
+        parameters={} if parameters is None else parameter_values(parameters),
         no_certificate=document.no_certificate,
         edits=document.edits,
         swapped=_swapped(document.swapped, tree),
     )
+
+
+def _options(parameters: FitParameters, tree: Tree) -> GrowOptions:
+    """Return the options of growing; the order of the classes is stored with the tree."""
+    order = None if tree.monotone is None else tree.monotone.order
+    if order is not None and order != (0, 1):
+        labels = tuple(tree.classes[list(order)].tolist())
+        parameters = with_class_order(parameters, labels)
+    return checked_parameters(parameters)[1]
 
 
 def _optional(convert: Callable[..., R], value: Any, *others: Any) -> R | None:

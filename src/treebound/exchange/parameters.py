@@ -15,7 +15,7 @@ import numpy as np
 
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import FitParameters, checked_parameters, parameter_values
 from treebound.pruning import PRUNERS
 from treebound.pruning.base import BasePruner
 
@@ -30,14 +30,14 @@ def parameters_document(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def parameters_of(document: Mapping[str, Any]) -> FitParameters:
     """The parameters of a document, checked."""
-    usual = FitParameters().values()
+    usual = parameter_values(FitParameters())
     for name in document:
         if name not in usual:
             raise FormatError(f"parameters.{name:.60}", "is not a parameter of the classifier")
     read = {name: _read(value, f"parameters.{name}") for name, value in document.items()}
     try:
         fitted = FitParameters(**read)
-        fitted.checked()
+        checked_parameters(fitted)
     except (TypeError, ValueError) as error:
         raise FormatError("parameters", f"are not valid: {error}".rstrip(".")) from None
     return fitted

@@ -1,6 +1,6 @@
 """Growing a tree: exact best-first CART.
 
-The loop, the search of a node and the division of its rows are compiled: see ``_kernels.pyx``. Here
+The loop, the search of a node and the division of its rows are compiled: see ``_driver.pyx``. Here
 samples and engines become what the kernels take, and arrays become a tree.
 """
 
@@ -20,7 +20,9 @@ from treebound.data import Column, Matrix, Sample
 from treebound.data.columns import KINDS
 from treebound.data.matrix import MatrixPart
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
-from treebound.growing._kernels import Bins, SharedCodes, grow_arrays, grow_on_shards
+from treebound.growing._bins import Bins
+from treebound.growing._memory import SharedCodes, grow_arrays
+from treebound.growing._shards import grow_on_shards
 from treebound.growing.options import GrowOptions, Limits, Progress
 from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
@@ -74,9 +76,9 @@ def grow(
     rank; ``x == category`` on nominal ones, missing included. On real and ordinal columns missing
     is tried on both sides, and against present (threshold +inf). If no row of a node is missing,
     missing goes to the heavier child, left on ties. A node of one class is not split. With gini
-    and entropy in the order ``"gain"``, a split without gain is allowed if no other gains more and
-    ``min_gain`` is 0: the gain may come further down, as with exclusive or. With misclassification
-    and in the order ``"impurity"`` a split must lower the impurity.
+    and entropy in the order ``"gain"``, a split without gain is allowed if no other gains more:
+    the gain may come further down, as with exclusive or. With misclassification and in the order
+    ``"impurity"`` a split must lower the impurity.
 
     *Ties.* Within a column, ties go to the lowest threshold or category, then to missing on the
     right. Between columns, to the split with the widest gap between its sides, relative to the
@@ -110,7 +112,6 @@ def grow(
     masses = sample.masses
     total = WeightTotal.of(masses, sample.n_rows)
     units = total.integers(masses, sample.n_rows)
-    whole = sample.n_rows if units is None else int(units.sum())
     columns = sample.columns
     monotone = monotone_of(options, columns, sample.classes)
     rules = kernel_rules(options, columns, monotone, limits)
@@ -124,7 +125,7 @@ def grow(
         if progress is not None:
             progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
 
-    arrays = grow_arrays(
+    grown = grow_arrays(
         matrix.values,
         np.ascontiguousarray(labels, dtype=np.int32),
         units,
@@ -132,13 +133,14 @@ def grow(
         [KINDS.index(column.kind) for column in columns],
         [len(column.categories or ()) for column in columns],
         [column.missing for column in columns],
-        options=options.for_kernels(whole, rules, weighted=units is not None),
+        options=options.for_kernels(rules),
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
         progress=tell,
         part=part,
         shared=_SHARED.setdefault(matrix, SharedCodes()),
     )
+    arrays: dict[str, Any] = {**grown}
     arrays["counts"] = sample_sums(
         arrays["counts"] * total.unit, sample.factors, is_whole(sample.weight)
     )
@@ -186,19 +188,19 @@ def grow_on_engine(
     if checkpoint is not None:
         of = (columns, options, facts.n_rows, engine.counts.tolist(), engine.digest())
         kept = Checkpoint(checkpoint, of)
-    total = int(engine.counts.sum())
     monotone = monotone_of(options, columns, classes)
     rules = kernel_rules(options, columns, monotone)
-    arrays = grow_on_shards(
+    grown = grow_on_shards(
         engine,
         columns,
         len(classes),
-        options=options.for_kernels(total, rules, weighted=not facts.total.ones),
+        options=options.for_kernels(rules),
         limits=limits or Limits(),
         finer=finer,
         progress=progress,
         checkpoint=kept,
     )
+    arrays: dict[str, Any] = {**grown}
     arrays["counts"] = sample_sums(arrays["counts"] * facts.total.unit, factors, whole)
     arrays |= {"columns": columns, "classes": classes, "factors": factors}
     weighted = factors is not None or not facts.total.ones

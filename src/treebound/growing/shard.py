@@ -21,17 +21,16 @@ from treebound.data import Matrix, Sample
 from treebound.data.parts import PartRows, join_parts
 from treebound.data.spill import SpillFile, Values
 from treebound.data.weights import WeightTotal
-from treebound.growing._kernels import (
-    Bins,
+from treebound.growing._bins import Bins, keys_of, take_rows
+from treebound.growing._histogram import (
     code_shard,
     column_codes,
     count_shard,
     divide_shard,
-    grow_arrays,
-    keys_of,
     look_into_shard,
-    take_rows,
 )
+from treebound.growing._memory import grow_arrays
+from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.questions import Answer, Question, ShardSplit, answer_of
 from treebound.tree.model import Tree
 from treebound.tree.naming import Names, last_names, names_of_part
@@ -177,8 +176,9 @@ def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Code
 
 def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Coded:
     """Code some rows, of the columns and classes of all; ``values`` is where they are kept."""
-    codes, *column_facts = code_shard(bins, sample.X.values, sample.n_rows)
-    facts = Facts(sample.n_rows, WeightTotal.of(sample.masses, sample.n_rows), *column_facts)
+    codes, extents, missing, single = code_shard(bins, sample.X.values, sample.n_rows)
+    total = WeightTotal.of(sample.masses, sample.n_rows)
+    facts = Facts(sample.n_rows, total, extents, missing, single)
     kept = sample.X.values if values is None else values
     return Coded(Shard(codes, _labels(sample), None, kept), sample.masses, facts)
 
@@ -225,8 +225,8 @@ def recode(bundle: Bundle, bins: Bins) -> Bundle:
     shards, facts_of = [], []
     for shard in bundle.shards:
         columns = shard.columns(bundle.bins)
-        codes, *column_facts = code_shard(bins, columns, len(shard.labels))
-        facts_of.append(Facts(len(shard.labels), WeightTotal(), *column_facts))
+        codes, extents, missing, single = code_shard(bins, columns, len(shard.labels))
+        facts_of.append(Facts(len(shard.labels), WeightTotal(), extents, missing, single))
         shards.append(replace(shard, codes=codes))
     facts = replace(reduce(add, facts_of), total=bundle.facts.total, aside=bundle.facts.aside)
     return bundle._replace(shards=shards, bins=bins, facts=facts)
@@ -363,11 +363,10 @@ def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:
     return [_joined(pieces) for pieces in zip(*many, strict=True)]
 
 
-def grow_subtree(pieces: Sequence[Piece], kernel: Mapping[str, Any]) -> dict[str, Any]:
+def grow_subtree(pieces: Sequence[Piece], kernel: Mapping[str, Any]) -> TreeArrays:
     """The arrays of the tree below a node, of which bundles have these rows."""
     piece = _joined(pieces)
-    arrays: dict[str, Any] = grow_arrays(piece.columns, piece.labels, piece.units, **kernel)
-    return arrays
+    return grow_arrays(piece.columns, piece.labels, piece.units, **kernel)
 
 
 def _joined(pieces: Sequence[Piece]) -> Piece:

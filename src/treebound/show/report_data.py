@@ -14,7 +14,7 @@ from treebound.certificate import Certificate
 from treebound.certificate.abstention import Abstention
 from treebound.data import Column, Sample
 from treebound.model import Model
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import FitParameters, parameter_values
 from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
 from treebound.show.quality import confusion, quality_at, quality_words
@@ -164,7 +164,7 @@ def _written(value: Any) -> str:
 
 def _parameters(model: Model) -> list[list[Any]]:
     """Name and value of each parameter, and whether it is the default."""
-    usual = FitParameters().values()
+    usual = parameter_values(FitParameters())
     return [
         [name, _value(name, value), repr(value) == repr(usual[name])]
         for name, value in sorted(model.parameters.items())

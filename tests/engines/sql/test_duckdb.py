@@ -44,7 +44,7 @@ def test_200_random_tables_give_the_tree_of_memory(connection, monkeypatch, part
     assert left_behind(connection) == []
 
 
-PARAMETERS = {"max_grown_leaves": 12}
+PARAMETERS = {"max_depth": 4}
 
 
 def test_pruning_certificate_and_answers_are_those_of_memory(connection):

@@ -31,7 +31,7 @@ from treebound.engines.dask.partitions import (
     with_labels,
 )
 from treebound.engines.dask.waiting import PartitionError
-from treebound.growing._kernels import Bins
+from treebound.growing._bins import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.model import Model
 

@@ -19,6 +19,7 @@ from distributed import WorkerPlugin, get_worker
 from distributed.utils import sync
 
 from treebound.data.spill import ValuesLost
+from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.questions import ShardSplit, Subtree
 from treebound.growing.shard import Bundle, Rows, divide_rows, grow_subtree
 
@@ -168,7 +169,7 @@ async def ask(request: bytes, plan: Plan, dask_worker: Any = None) -> Any:
 
 def finish(
     request: bytes, holders: Sequence[Plan], subtrees: Sequence[Subtree]
-) -> list[dict[str, Any]]:
+) -> list[TreeArrays]:
     """The trees below some nodes, from the rows of them that all workers have."""
     worker = get_worker()
     state: Any = worker.plugins[FitState.name]

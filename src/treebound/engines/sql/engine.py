@@ -18,8 +18,9 @@ from treebound.data.columns import KINDS
 from treebound.engines.sql.relation import Coding
 from treebound.engines.sql.rows import CodedRows, RelationRows
 from treebound.engines.sql.stores import one_of, pick
-from treebound.growing._kernels import Bins, keys_of
+from treebound.growing._bins import Bins, keys_of
 from treebound.growing.engine import Engine
+from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, Subtree
 from treebound.growing.shard import Facts, Piece, grow_subtree
 from treebound.tree.model import Tree
@@ -249,7 +250,7 @@ class SqlEngine(Engine):
 
     # -- small nodes ---------------------------------------------------------------------------
 
-    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+    def finish(self, subtrees: Sequence[Subtree]) -> list[TreeArrays]:
         """Grow all of the tree below some small nodes; the arrays of each subtree."""
         numbers = self._numbers[[subtree.slot for subtree in subtrees]]
         values = [

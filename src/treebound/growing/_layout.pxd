@@ -1,33 +1,39 @@
-"""Shared by all parts: columns, splits, the rows of a node, the criterion, and its rules.
+# What all parts of growing share: columns, splits, the rows of a node, the criterion and its rules.
+#
+# Used by every other module of this package; it knows none of them. It guarantees that class counts
+# and the sums of a criterion are exact integers: scores do not depend on the order of the rows, on
+# blocks or on threads.
 
-Weights are integers here. Unit and integer weights are used unchanged; other weights are scaled by
-a power of two (see ``grow.py``). So class counts and their sums are exact and do not depend on the
-order of the rows.
-"""
+from libc.math cimport NAN
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
 
 cdef extern from *:
     ctypedef long long int128_t "__int128"
+
 
 # Sums of squares: 64 bits where the total weight is below 2^31, else 128.
 ctypedef fused square_t:
     int64_t
     int128_t
 
+
 ctypedef fused label_t:
     uint16_t
     uint32_t
 
-cdef double LOG2_E = 1.4426950408889634
 
 cdef enum Criterion:
     GINI = 0
     ENTROPY = 1
     MISCLASSIFICATION = 2
 
+
 cdef enum Kind:
     REAL = 0
     ORDINAL = 1
     NOMINAL = 2
+
 
 cdef enum Type:
     FLOAT64 = 0
@@ -203,20 +209,8 @@ cdef inline int64_t weight_of(Py_ssize_t row, const Problem* problem) noexcept n
 
 cdef void count_classes(
     const label_t* labels, const Problem* problem, const uint32_t* rows, Py_ssize_t n_rows,
-    int64_t* counts,
-) noexcept nogil:
-    """Add the weights of rows to those of their classes; NULL are all rows."""
-    cdef Py_ssize_t i, row, ones = 0
-    if problem.n_classes == 2 and problem.weights == NULL:
-        # in one sum, which does not wait for memory at every row
-        for i in range(n_rows):
-            ones += labels[i if rows == NULL else <Py_ssize_t>rows[i]]
-        counts[0] += n_rows - ones
-        counts[1] += ones
-        return
-    for i in range(n_rows):
-        row = i if rows == NULL else <Py_ssize_t>rows[i]
-        counts[labels[row]] += weight_of(row, problem)
+    int64_t* counts, Py_ssize_t first,
+) noexcept nogil
 
 
 cdef inline bint may_ask(Py_ssize_t column, const NodeView* node) noexcept nogil:
@@ -257,8 +251,6 @@ cdef inline bint keeps_order(
 
 
 # -- the criterion ---------------------------------------------------------------------------
-
-
 cdef extern from "criteria.h":
     int128_t squared(int128_t count) noexcept nogil  # a macro: of the type of its argument
     double square "squared"(double count) noexcept nogil
@@ -296,7 +288,7 @@ cdef inline double scale_of(int64_t left, int64_t right, const Problem* problem)
     return <double>left * <double>right if problem.criterion == GINI else problem.xlogx_unit
 
 
-cdef double score_of(
+cdef inline double score_of(
     const int64_t* left, const int64_t* base, const NodeView* node
 ) noexcept nogil:
     """The score that splits maximise, with these counts on the left and others if there are any."""
@@ -332,26 +324,15 @@ cdef inline double score_in(
 
 cdef double purity_of(
     const int64_t* counts, int64_t weight, const Problem* problem
-) noexcept nogil:
-    """The score of one side alone."""
-    cdef NodeView side
-    side.problem = problem
-    side.counts = counts
-    side.weight = weight
-    return score_of(counts, NULL, &side)
+) noexcept nogil
 
 
-cdef double pure_score(double weight, const Problem* problem) noexcept nogil:
+cdef inline double pure_score(double weight, const Problem* problem) noexcept nogil:
     """The score where each side has one class."""
     return 0.0 if problem.criterion == ENTROPY else weight
 
 
-cdef double rise_of(int64_t weight, const Problem* problem) noexcept nogil:
-    """The most that a row can raise the score by changing sides (see ``scan.pxi``)."""
-    cdef double heaviest = <double>min(problem.max_weight, weight)
-    if problem.criterion == GINI:
-        return 2.0 * heaviest
-    return heaviest * (log2(<double>weight / heaviest) + LOG2_E)
+cdef double rise_of(int64_t weight, const Problem* problem) noexcept nogil
 
 
 cdef extern from *:
@@ -360,3 +341,10 @@ cdef extern from *:
     """
     # Scores closer than this share of a node's weight are tied; a gain below it is a rounding error.
     const double TOLERANCE
+
+
+cdef void read_values(
+    const Source* source, Py_ssize_t start, Py_ssize_t n, double* values
+) noexcept nogil
+
+cdef Source source_of(values, int kind)

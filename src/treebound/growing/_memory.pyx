@@ -3,7 +3,41 @@
 Large nodes are searched by histograms (`search`), smaller ones by sorting (`sorted`). The tree
 does not depend on the crossing. Histograms are kept while useful, in up to eight bytes per row, or
 32 MB; a node without memory for its histogram is counted when it is searched.
+
+Threads share the rows or the columns of a large node. Where the number of leaves is not limited the
+order in which nodes are expanded does not matter: as soon as there are a few open nodes for each
+thread, every thread grows whole subtrees, the largest first, with memory of its own. In the end
+the nodes are put in pre-order, so the tree does not depend on who grew what.
 """
+
+import numpy as np
+from heapq import heappop, heappush
+from treebound.growing._histogram import code_shard
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+from treebound.growing._layout cimport (
+    ENTROPY, NOMINAL, NodeView, Problem, Scratch, Source, Split, allocate, count_classes, may_ask,
+    row_of, source_of, takes, value_at, weight_of, zeros,
+)
+from treebound._utils._pool cimport Pool, Work, stop_others
+from treebound.growing._scan cimport no_split, try_category
+from treebound.growing._sorted cimport (
+    Part, Search, Sorted, Task, enlarge_scratch, find_neighbours, free_scratch, id_of, mark,
+    new_sorted, search_sorted,
+)
+from treebound.growing._bins cimport Bins, bin_of
+from treebound.growing._histogram cimport (
+    AHEAD, Binned, CodedBins, add_counts, count_node, find_bounds, part_binned, set_ranges,
+    size_of,
+)
+from treebound.growing._search cimport (
+    ColumnBounds, Finder, all_bounds, best_of_column, bounds_of_column, free_finder, init_finder,
+)
+from treebound.growing._driver cimport BOUNDED, Driver, Node, WAITING, leave
+
 
 cdef enum:
     FINE_ROWS = 400_000   # larger samples get finer bins if the first ones are not informative
@@ -11,7 +45,12 @@ cdef enum:
     BYTES_A_ROW = 8       # of histograms
     LEAST_BYTES = 1 << 25
     THREAD_CELLS = 4096   # fewer counts are searched by one thread
+    THREAD_VALUES = 65536 # for each thread
     TOLD = 50             # pauses of 20 milliseconds
+    BRANCHES = 4          # subtrees for each thread
+    BRANCH_ROWS = 2048    # fewer rows are not worth a search by several threads
+    LABELS = 32768        # rows whose classes a thread counts at a time
+    MOST_THREADS = 256
     CHAIN = 128           # rows of a node that may be a chain; splits a column that make it pay
 
 
@@ -54,10 +93,20 @@ cdef class Grower(Driver):
     cdef uint32_t[::1] rows     # by leaf
     cdef int64_t[::1] place     # of every row in them
     cdef list codes             # by column and row
+    # subtrees
+    cdef dict options           # as they were given
+    cdef Py_ssize_t thread_values   # fewer open values are not shared by threads
+    cdef list hands             # a grower for each thread
+    cdef Binned view            # of a hand: the coded sample
+    cdef int32_t[::1] branches  # leaves, the largest first,
+    cdef int32_t[::1] hand_of   # the number of the hand that grows each, -1 before it begins,
+    cdef int32_t[::1] root_of   # and its node there
+    cdef object failure         # what was raised in a thread
 
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, Pool pool):
         cdef int t
         self.pool = pool
+        self.options = options
         self.scratch = <Scratch*>zeros(pool.n_threads, sizeof(Scratch))
         for t in range(pool.n_threads):
             self.scratch[t].left = <int64_t*>allocate(n_classes, sizeof(int64_t))
@@ -72,6 +121,7 @@ cdef class Grower(Driver):
         if self.pool is None:
             return  # the options were refused
         self.forget_codes()
+        free(self.view.sides)
         if self.scratch != NULL:
             for t in range(self.pool.n_threads):
                 free_scratch(&self.scratch[t])
@@ -98,7 +148,7 @@ cdef class Grower(Driver):
         """The root, and the sample as codes if it is large."""
         cdef Py_ssize_t n = self.problem.n_rows
         self.add_root(n)
-        count_classes(self.problem.labels, &self.problem, self.ids, n, self.tree.counts_of(0))
+        self.count_labels(self.ids, n, self.tree.counts_of(0))
         self.set_criterion()
         self.n_leaves = 1
         if not self.settle(0) or self.max_leaves == 1 or self.n_columns == 0:
@@ -140,7 +190,7 @@ cdef class Grower(Driver):
         self.tree.nodes[0].histogram = self.take_histogram(True)
         self.count(0, n, self.tree.nodes[0].histogram)
         if self.ids != NULL:
-            set_ranges(self.binned, self.tree.nodes[0].histogram)
+            set_ranges(self.binned, self.tree.nodes[0].histogram, self.pool)
         return self.set_spans()
 
     cdef int attach_codes(self, Py_ssize_t most_bins) except -1:
@@ -190,6 +240,30 @@ cdef class Grower(Driver):
         self.counters = NULL
         self.binned = NULL
 
+    # -- classes -----------------------------------------------------------------------------
+
+    cdef void count_labels(
+        self, const uint32_t* rows, Py_ssize_t n_rows, int64_t* counts
+    ) noexcept nogil:
+        """Add the weights of rows, NULL are all, to those of their classes."""
+        cdef Labelled labelled
+        cdef Py_ssize_t k
+        cdef int t
+        labelled.problem = &self.problem
+        labelled.short_labels = NULL if self.binned == NULL else self.binned.counted.labels
+        labelled.rows = rows
+        labelled.n_rows = n_rows
+        labelled.scratch = self.scratch
+        if n_rows < 2 * LABELS or self.pool.n_threads == 1:
+            count_some(&labelled, 0, n_rows, counts)
+            return
+        for t in range(self.pool.n_threads):
+            memset(self.scratch[t].left, 0, self.problem.n_classes * sizeof(int64_t))
+        self.pool.run(&count_label_block, &labelled, (n_rows + LABELS - 1) // LABELS)
+        for t in range(self.pool.n_threads):
+            for k in range(self.problem.n_classes):
+                counts[k] += self.scratch[t].left[k]
+
     # -- histograms --------------------------------------------------------------------------
 
     cdef void* take_histogram(self, bint at_once) except? NULL nogil:
@@ -232,17 +306,15 @@ cdef class Grower(Driver):
     cdef int sort_and_search(self, int32_t index, const uint32_t* ids) except -1 nogil:
         """Sort the rows of a node, NULL are all, and search it."""
         cdef Node* node = &self.tree.nodes[index]
-        cdef int t
         node.home = new_sorted(
-            &self.problem, self.sources, self.n_columns, ids, self.tree.rows_in(index), self.scratch
+            &self.problem, self.sources, self.n_columns, ids, self.tree.rows_in(index),
+            self.scratch, self.pool,
         )
         node.stop -= node.start
         node.start = 0
         node.home.users = 1
         if index == 0:
             self.set_spans()
-        for t in range(1, self.pool.n_threads):
-            enlarge_scratch(&self.scratch[t], node.stop)
         self.sorted.home = node.home
         self.sorted.part = NULL
         self.set_task(&self.sorted.tasks[0], index, True)
@@ -350,7 +422,7 @@ cdef class Grower(Driver):
         if node.home != NULL:
             find_neighbours(node.home, node.start, split)
         else:
-            find_bounds(self.binned, node.start, node.stop, split)
+            find_bounds(self.binned, node.start, node.stop, split, self.pool)
         split.has_ends = True
 
     cdef int part_first(self, int32_t index, Split* split, int64_t* left) except -1 nogil:
@@ -411,7 +483,6 @@ cdef class Grower(Driver):
         cdef Node* node = &self.tree.nodes[index]
         cdef Py_ssize_t middle, n_left, k
         cdef int64_t* left = self.tree.counts_of(node.left)
-        cdef const uint16_t* labels = self.binned.counted.labels
         cdef const uint32_t* rows = self.binned.rows + node.start
         cdef bint left_is_small
         cdef bint[2] keep
@@ -421,9 +492,9 @@ cdef class Grower(Driver):
         middle = node.start + n_left
         left_is_small = n_left <= node.stop - middle
         if left_is_small:
-            count_classes(labels, &self.problem, rows, n_left, left)
+            self.count_labels(rows, n_left, left)
         else:
-            count_classes(labels, &self.problem, rows + n_left, node.stop - middle, left)
+            self.count_labels(rows + n_left, node.stop - middle, left)
         for k in range(0 if left_is_small else self.tree.n_classes):
             left[k] = self.tree.counts_of(index)[k] - left[k]
         if not self.set_children(index, middle, keep):
@@ -493,6 +564,127 @@ cdef class Grower(Driver):
         self.conclude(&self.sorted.tasks[0])
         self.conclude(&self.sorted.tasks[1])
         return 0
+
+    # -- subtrees ----------------------------------------------------------------------------
+
+    cdef bint hands_over(self) noexcept nogil:
+        """Whether subtrees are grown by threads; until then the largest leaf is expanded."""
+        cdef Py_ssize_t n = self.tree.n_frontier, rows = 0, i, largest = 0
+        if self.pool.n_threads == 1 or self.tree.in_order or self.chains is not None:
+            return False
+        for i in range(n):
+            rows += self.tree.rows_in(self.tree.frontier[i])
+            if self.tree.rows_in(self.tree.frontier[i]) > (
+                self.tree.rows_in(self.tree.frontier[largest])
+            ):
+                largest = i
+        if rows * self.n_columns < self.thread_values:
+            return False
+        if n >= BRANCHES * self.pool.n_threads or (
+            n > 1 and self.tree.rows_in(self.tree.frontier[largest]) < BRANCH_ROWS
+        ):
+            return True
+        self.tree.swap(largest, n - 1)
+        return False
+
+    cdef int grow_branches(self) except -1:
+        """Grow what is below the leaves on the frontier, in threads."""
+        cdef Py_ssize_t n = self.tree.n_frontier, i
+        cdef int32_t index
+        cdef Grower hand
+        leaves = np.array([self.tree.frontier[i] for i in range(n)], dtype=np.int32)
+        rows = np.array([self.tree.rows_in(index) for index in leaves])
+        self.branches = leaves[np.argsort(-rows, kind="stable")]
+        self.hand_of = np.full(n, -1, dtype=np.int32)
+        self.root_of = np.zeros(n, dtype=np.int32)
+        self.hands = [self.hand() for i in range(min(n, self.pool.n_threads))]
+        (<Grower>self.hands[0]).progress = self.tell_all
+        with nogil:
+            self.pool.run_long(<Work>&grow_branch, <void*>self, n)
+        if self.failure is not None:
+            raise self.failure
+        offsets = [self.add_nodes(hand) for hand in self.hands]
+        for i in range(n):
+            self.put_branch(self.branches[i], offsets[self.hand_of[i]] + self.root_of[i])
+        self.tree.n_frontier = 0
+        return 0
+
+    cdef Grower hand(self):
+        """A grower of one thread for subtrees of this one's tree."""
+        cdef Grower hand = Grower(self.n_columns, self.problem.n_classes, self.options, Pool(1))
+        hand.problem = self.problem
+        memcpy(hand.sources, self.sources, self.n_columns * sizeof(Source))
+        hand.arrays, hand.part, hand.ids = self.arrays, self.part, self.ids
+        hand.shared, hand.coded, hand.order = self.shared, self.coded, self.order
+        hand.whole, hand.min_gain = self.whole, self.min_gain
+        hand.tree.tolerance = self.tree.tolerance
+        hand.crossing, hand.most_bins = self.crossing, self.most_bins
+        hand.tree.add(0, self.problem.n_rows, 0)  # in the place of the root
+        if self.binned != NULL:
+            hand.view = self.binned[0]
+            hand.view.sides = NULL
+            hand.view.sides = <uint8_t*>allocate(hand.view.most_codes, 1)
+            hand.binned = &hand.view
+            hand.columns.finders = <Finder*>zeros(1, sizeof(Finder))
+            hand.counters = <void**>zeros(1, sizeof(void*))
+            init_finder(&hand.columns.finders[0], hand.binned, &hand.scratch[0])
+            hand.most_histograms = 2 + self.most_histograms // self.pool.n_threads
+        return hand
+
+    cdef int grow_below(self, Grower boss, Py_ssize_t branch) except -1 nogil:
+        """Grow what is below a leaf of another grower."""
+        cdef int32_t index = boss.branches[branch], root = self.tree.add(0, 0, 0)
+        self.tree.nodes[root] = boss.tree.nodes[index]
+        self.n_histograms += boss.tree.nodes[index].histogram != NULL
+        boss.tree.nodes[index].histogram = NULL
+        memcpy(
+            self.tree.counts_of(root), boss.tree.counts_of(index),
+            self.tree.n_classes * sizeof(int64_t),
+        )
+        memcpy(
+            self.tree.limits_of(root), boss.tree.limits_of(index),
+            self.tree.n_limits * sizeof(double),
+        )
+        boss.root_of[branch] = root
+        if self.tree.nodes[root].home != NULL:
+            enlarge_scratch(&self.scratch[0], self.tree.rows_in(root))
+        self.tree.push(root)
+        return self.run()
+
+    cdef Py_ssize_t add_nodes(self, Grower hand) except -1:
+        """Add all nodes of a hand; how much higher their numbers are here."""
+        cdef Py_ssize_t offset = self.tree.n_nodes, i
+        cdef int32_t index
+        cdef Node* node
+        for i in range(hand.tree.n_nodes):
+            index = self.tree.add(0, 0, 0)
+            node = &self.tree.nodes[index]
+            node[0] = hand.tree.nodes[i]
+            node.histogram = NULL
+            node.left += <int32_t>offset if node.left >= 0 else 0
+            node.right += <int32_t>offset if node.right >= 0 else 0
+            memcpy(
+                self.tree.counts_of(index), hand.tree.counts_of(<int32_t>i),
+                self.tree.n_classes * sizeof(int64_t),
+            )
+        self.n_leaves += hand.n_leaves
+        return offset
+
+    cdef void put_branch(self, int32_t index, int32_t root) noexcept:
+        """Put a grown subtree in the place of a leaf."""
+        leave(self.tree.nodes[index].home)
+        self.tree.nodes[index] = self.tree.nodes[root]
+
+    def tell_all(self, leaves, rows):
+        """Tell how far all hands are."""
+        cdef Grower hand
+        cdef Py_ssize_t i
+        leaves = self.n_leaves + sum([hand.n_leaves for hand in self.hands])
+        for i in range(self.branches.shape[0]):
+            if self.hand_of[i] < 0:
+                rows += self.tree.rows_in(self.branches[i])
+        if self.progress is not None:
+            self.progress(leaves, rows)
 
     # -- nominal columns only ----------------------------------------------------------------
     # Every split takes one category away, so the tree is a chain, often as long as there are
@@ -655,6 +847,55 @@ cdef class Categories:
         return 0
 
 
+# -- subtrees, and blocks of rows ----------------------------------------------------------------
+
+
+cdef void grow_branch(void* context, Py_ssize_t branch, int thread) noexcept with gil:
+    cdef Grower boss = <Grower>context
+    cdef Grower hand = boss.hands[thread]
+    if boss.failure is not None:
+        return
+    boss.hand_of[branch] = thread
+    try:
+        with nogil:
+            hand.grow_below(boss, branch)
+    except BaseException as error:
+        if boss.failure is None:
+            boss.failure = error
+        stop_others()
+
+
+cdef struct Labelled:
+    # Rows whose classes are counted.
+    const Problem* problem
+    const uint16_t* short_labels    # NULL: those of the problem are read
+    const uint32_t* rows
+    Py_ssize_t n_rows
+    Scratch* scratch                # one per thread
+
+
+cdef void count_some(
+    const Labelled* labelled, Py_ssize_t start, Py_ssize_t n, int64_t* counts
+) noexcept nogil:
+    cdef const Problem* problem = labelled.problem
+    cdef const uint32_t* rows = labelled.rows
+    if rows == NULL:  # all rows: those from ``start`` on are the first of an array that begins there
+        count_classes(problem.labels + start, problem, NULL, n, counts, start)
+    elif labelled.short_labels != NULL:
+        count_classes(labelled.short_labels, problem, rows + start, n, counts, 0)
+    else:
+        count_classes(problem.labels, problem, rows + start, n, counts, 0)
+
+
+cdef void count_label_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    cdef const Labelled* labelled = <const Labelled*>context
+    cdef Py_ssize_t start = block * LABELS
+    count_some(
+        labelled, start, min(<Py_ssize_t>LABELS, labelled.n_rows - start),
+        labelled.scratch[thread].left,
+    )
+
+
 # -- columns of a large node, one per thread -----------------------------------------------------
 
 
@@ -676,21 +917,23 @@ cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
 def grow_arrays(
     columns, y, weights, n_classes, kinds, n_categories, may_miss, *, options, n_threads=1,
     crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY, progress=None,
-    part=None, shared=None,
+    part=None, shared=None, thread_values=THREAD_VALUES,
 ):
     """The arrays of the grown tree."""
     # columns are one-dimensional arrays of float64, float32, int8, int16 or int32; y is int32 and
     # weights int64 or None; options come from for_kernels. crossing is the least number of rows
-    # of a node that is searched by histograms, most_bins the number of bins. Where the rows are
-    # those of a node of a larger sample, whole is its weight and spans are the spans of its
-    # columns: then the tree is what that sample has below the node. If the number of leaves is
-    # limited, none is expanded whose priority is below least_priority. part are the rows to grow
-    # on, in ascending order, or None; trees on parts of the same columns take the same shared.
+    # of a node that is searched by histograms, most_bins the number of bins; a thread is used for
+    # every thread_values values. Where the rows are those of a node of a larger sample, whole is
+    # its weight and spans are the spans of its columns: then the tree is what that sample has below
+    # the node. If the number of leaves is limited, none is expanded whose priority is below
+    # least_priority. part are the rows to grow on, in ascending order, or None; trees on parts of
+    # the same columns take the same shared.
     cdef Py_ssize_t n = len(y if part is None else part), j
     cdef const int32_t[::1] labels = y
     cdef const int64_t[::1] units
     cdef Grower grower
-    n_threads = max(1, min(n_threads, len(columns), n // 4096))
+    # fewer values are grown in less time than it takes to share them
+    n_threads = max(1, min(n_threads, MOST_THREADS, n * len(columns) // thread_values))
     grower = Grower(len(columns), n_classes, options, Pool(n_threads))
     grower.arrays = (columns, y, weights)
     for j, values in enumerate(columns):
@@ -709,6 +952,7 @@ def grow_arrays(
         grower.problem.weights = &units[0]
         grower.problem.max_weight = weights.max()
     grower.whole = whole
+    grower.thread_values = thread_values
     grower.spans = spans
     grower.progress = progress
     grower.least_priority = least_priority
@@ -716,6 +960,8 @@ def grow_arrays(
     with nogil:
         grower.start()
         grower.run()
+    if grower.tree.n_frontier and grower.hands_over():
+        grower.grow_branches()
     return grower.tree.arrays()
 
 

@@ -6,73 +6,44 @@ count has 32 bits and the rows of a bin are the sum over its classes. Memory per
 bytes per column, and 10 for the rows, their order and their labels.
 """
 
-cdef struct Panel:
-    # The codes of up to four columns, by row, and the offsets of their counts.
-    int width               # bytes of a code
-    void* codes
-    int n_columns
-    Py_ssize_t columns[4]
-    Py_ssize_t offsets[4]
+import numpy as np
 
-
-cdef struct Counted:
-    # Weight by bin and class, followed by the rows of a bin if weights differ.
-    const uint16_t* labels
-    const int64_t* weights  # NULL: 32 bits per count, else 64
-    Py_ssize_t n_classes
-    Py_ssize_t stride       # counts of a bin
-    Py_ssize_t n_cells      # counts of a histogram
-
-
-cdef struct CodedColumn:
-    # A column as codes: bins in order of value, then the missing rows.
-    Coder coder
-    int width               # bytes of a code
-    Py_ssize_t panel
-    int lane
-    Py_ssize_t offset       # of its counts in a histogram
-
-
-cdef struct Binned:
-    # The sample as codes, and its rows, grouped by node and ascending within a node.
-    const Problem* problem
-    Source* sources
-    CodedColumn* columns
-    Py_ssize_t n_rows
-    Py_ssize_t n_columns
-    Panel* panels
-    Py_ssize_t n_panels
-    Py_ssize_t row_bytes    # of the codes of a row
-    Counted counted
-    uint32_t* rows
-    uint32_t* other         # buffer for partitions
-    uint8_t* sides          # by code, for the node that is being split
-    Extent* extents         # by thread and column
-    Py_ssize_t most_codes   # of a column, missing included
-
-
-cdef struct Gathered:
-    # Rows of some bins of a column.
-    uint32_t* rows
-    uint64_t* keys          # of their values
-    uint32_t* labels
-    int64_t* weights
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+from treebound.growing._layout cimport (
+    FLOAT32, FLOAT64, NOMINAL, allocate, source_of, takes, value_at, zeros,
+)
+from treebound.growing._sorted cimport key_of
+from treebound.growing._bins cimport (
+    BEYOND, BY_CELL, CHUNK, LANES, Bins, code_block, code_t, look_beyond,
+)
 
 
 cdef extern from "loops.h":
+    void cells_of_doubles(
+        const char* first, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t width, const double* low,
+        const double* rate, const double* top, int32_t* cells,
+    ) noexcept nogil
+    void cells_of_floats(
+        const char* first, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t width, const double* low,
+        const double* rate, const double* top, int32_t* cells,
+    ) noexcept nogil
     void prefetch(const void* place) noexcept nogil
 
 cdef enum:
-    AHEAD = 64           # rows to prefetch ahead; arrays of rows have so many more
+    BLOCK = 512          # rows coded at a time, and
+    BESIDE = 32          # columns: a C-ordered matrix is read once, and as it lies in memory
     SPARSE = 4           # rows this far apart are prefetched to be counted
     CODING_ROWS = 8192   # coded by a thread at a time
     PARTING_ROWS = 8192
-    COUNTING_ROWS = 16384   # counted by a thread at a time,
+    COUNTING_ROWS = 4096    # counted by a thread at a time, at least,
+    ADDED_CELLS = 2048   # counts that a thread adds up at a time
+    MOST_BLOCKS = 256
+    MOST_THREADS = 256
     TOGETHER = 4096      # panel by panel
-    RIGHT = 0
-    LEFT = 1
-    LOOK = 2             # the side depends on the value
-    EXACT = 255          # the shift of an interval whose values are asked for
+
 
 # -- the coded sample ----------------------------------------------------------------------
 
@@ -249,7 +220,7 @@ cdef void join_extents(Binned* data, int n_threads) noexcept nogil:
         first.missing |= data.extents[i].missing
 
 
-cdef void set_ranges(Binned* data, const void* histogram) noexcept nogil:
+cdef void set_ranges(Binned* data, const void* histogram, Pool pool) noexcept nogil:
     """Set the range of each column in the rows of the root, and whether it is missing there."""
     cdef Py_ssize_t j, n_bins
     cdef Split ends
@@ -265,7 +236,7 @@ cdef void set_ranges(Binned* data, const void* histogram) noexcept nogil:
         while ends.bin > ends.follow and not is_counted(data, j, ends.bin, histogram):
             ends.bin -= 1
         if ends.follow < n_bins:
-            find_bounds(data, 0, data.problem.n_rows, &ends)
+            find_bounds(data, 0, data.problem.n_rows, &ends, pool)
             data.sources[j].span = ends.low - ends.high
 
 
@@ -294,26 +265,65 @@ cdef inline Py_ssize_t code_in(const char* codes, int width, size_t row) noexcep
     return (<const uint16_t*>codes)[LANES * row]
 
 
+cdef struct Looking:
+    # Where the ends of two bins are looked for.
+    const Binned* data
+    const Split* split
+    Py_ssize_t start
+    Py_ssize_t stop
+    Py_ssize_t size          # of a block
+    double low[MOST_BLOCKS]  # by block
+    double high[MOST_BLOCKS]
+
+
 cdef void find_bounds(
-    const Binned* data, Py_ssize_t start, Py_ssize_t stop, Split* split
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, Split* split, Pool pool
 ) noexcept nogil:
     """The largest value of ``split.bin`` and the smallest of ``split.follow``."""
-    cdef const Source* source = &data.sources[split.column]
     cdef const Coder* coder = &data.columns[split.column].coder
-    cdef const char* codes = codes_of(data, split.column)
-    cdef Py_ssize_t i, code
-    split.low = -INFINITY
-    split.high = INFINITY
+    cdef Py_ssize_t n_blocks = blocks_of(stop - start, PARTING_ROWS, pool), block
+    cdef Looking looking
     if coder.single[split.bin] and coder.single[split.follow]:
         split.low = coder.values[split.bin]
         split.high = coder.values[split.follow]
         return
-    for i in range(start, stop):
-        code = code_in(codes, data.columns[split.column].width, data.rows[i])
+    looking.data = data
+    looking.split = split
+    looking.start = start
+    looking.stop = stop
+    looking.size = (stop - start + n_blocks - 1) // n_blocks
+    pool.run(&look_for_ends, &looking, n_blocks)
+    split.low = -INFINITY
+    split.high = INFINITY
+    for block in range(n_blocks):
+        split.low = max(split.low, looking.low[block])
+        split.high = min(split.high, looking.high[block])
+
+
+cdef void look_for_ends(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    cdef Looking* looking = <Looking*>context
+    cdef const Binned* data = looking.data
+    cdef const Split* split = looking.split
+    cdef const Source* source = &data.sources[split.column]
+    cdef const char* codes = codes_of(data, split.column)
+    cdef int width = data.columns[split.column].width
+    cdef Py_ssize_t first = looking.start + block * looking.size, i, code
+    cdef double low = -INFINITY, high = INFINITY
+    for i in range(first, min(first + looking.size, looking.stop)):
+        code = code_in(codes, width, data.rows[i])
         if code == split.bin:
-            split.low = max(split.low, value_at(source, data.rows[i]))
+            low = max(low, value_at(source, data.rows[i]))
         if code == split.follow:
-            split.high = min(split.high, value_at(source, data.rows[i]))
+            high = min(high, value_at(source, data.rows[i]))
+    looking.low[block] = low
+    looking.high[block] = high
+
+
+cdef Py_ssize_t blocks_of(Py_ssize_t n, Py_ssize_t least, Pool pool) noexcept nogil:
+    """Into how many blocks rows are divided for threads; one for one thread."""
+    if pool.n_threads == 1:
+        return 1
+    return max(1, min(n // least, 4 * pool.n_threads, <Py_ssize_t>MOST_BLOCKS))
 
 
 cdef struct Parting:
@@ -321,40 +331,57 @@ cdef struct Parting:
     const Split* split
     Py_ssize_t start
     Py_ssize_t stop
-    Py_ssize_t size          # of a block
-    Py_ssize_t* n_left       # by block
+    Py_ssize_t size                      # of a block
+    Py_ssize_t n_left[MOST_BLOCKS]       # by block
+    Py_ssize_t left[MOST_BLOCKS]         # where its rows go in the end
+    Py_ssize_t right[MOST_BLOCKS]
 
 
 cdef Py_ssize_t part_binned(
     Binned* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, Pool pool
 ) noexcept nogil:
     """Partition the rows by child, keeping their order; return how many go left."""
-    # Blocks are partitioned independently, left rows in place and right ones in a buffer, then
-    # joined.
-    cdef Py_ssize_t[64] n_left
-    cdef Py_ssize_t n = stop - start, n_blocks = 1, i, block, left = start, right = 0
+    # Blocks are partitioned into the buffer, then all are copied back, each to its place.
+    cdef Py_ssize_t n = stop - start, n_blocks = blocks_of(n, PARTING_ROWS, pool)
+    cdef Py_ssize_t block, left = start, right = start, size
     cdef Parting parting
     set_sides(data, split)
-    if pool.n_threads > 1 and n >= 2 * PARTING_ROWS:
-        n_blocks = min(64, max(2 * pool.n_threads, n // PARTING_ROWS))
     parting.data = data
     parting.split = split
     parting.start = start
     parting.stop = stop
     parting.size = (n + n_blocks - 1) // n_blocks
-    parting.n_left = n_left
-    pool.run(&part_block, &parting, n_blocks)
+    if n_blocks == 1:
+        part_block(&parting, 0, 0)
+        left += parting.n_left[0]
+        memcpy(data.rows + left, data.other + start, (stop - left) * sizeof(uint32_t))
+        return left - start
+    pool.run(&part_apart, &parting, n_blocks)
     for block in range(n_blocks):
-        i = start + block * parting.size
-        if block:
-            memmove(data.rows + left, data.rows + i, n_left[block] * sizeof(uint32_t))
-        left += n_left[block]
+        right += parting.n_left[block]
     for block in range(n_blocks):
-        i = block * parting.size
-        n = max(min(parting.size, stop - start - i), 0) - n_left[block]
-        memcpy(data.rows + left + right, data.other + i, n * sizeof(uint32_t))
-        right += n
+        size = max(min(parting.size, n - block * parting.size), 0)
+        parting.left[block] = left
+        parting.right[block] = right
+        left += parting.n_left[block]
+        right += size - parting.n_left[block]
+    pool.run(&join_block, &parting, n_blocks)
     return left - start
+
+
+cdef void join_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    """Copy the rows of a block from the buffer to their places; those on the right stand reversed."""
+    cdef Parting* parting = <Parting*>context
+    cdef const uint32_t* other = parting.data.other
+    cdef uint32_t* right = parting.data.rows + parting.right[block]
+    cdef Py_ssize_t first = min(parting.start + block * parting.size, parting.stop), i
+    cdef Py_ssize_t stop = min(first + parting.size, parting.stop)
+    memcpy(
+        parting.data.rows + parting.left[block], other + first,
+        parting.n_left[block] * sizeof(uint32_t),
+    )
+    for i in range(stop - first - parting.n_left[block]):
+        right[i] = other[stop - 1 - i]
 
 
 cdef void set_sides(const Binned* data, const Split* split) noexcept nogil:
@@ -372,21 +399,18 @@ cdef void set_sides(const Binned* data, const Split* split) noexcept nogil:
 
 
 cdef void part_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    """Partition rows: left ones stay in front, right ones go into the buffer."""
     cdef Parting* parting = <Parting*>context
     cdef Binned* data = parting.data
     cdef uint8_t[CHUNK] sides
-    cdef Py_ssize_t first = min(parting.start + block * parting.size, parting.stop)
-    cdef Py_ssize_t stop = min(first + parting.size, parting.stop), start = first, next, i
-    cdef uint32_t* left = data.rows + first
-    cdef uint32_t* right = data.other + (first - parting.start)
+    cdef Py_ssize_t start = parting.start, next, i
+    cdef uint32_t* left = data.rows + start
+    cdef uint32_t* right = data.other + start
     cdef uint32_t row
     # invariant: left and right are the ends of the rows up to start, each in their order
-    while start < stop:
-        next = min(start + CHUNK, stop)
-        if data.columns[parting.split.column].width == 1:
-            find_sides(data, parting.split, start, next, 1, sides)
-        else:
-            find_sides(data, parting.split, start, next, 2, sides)
+    while start < parting.stop:
+        next = min(start + CHUNK, parting.stop)
+        find_sides(data, parting.split, start, next, sides)
         for i in range(start, next):
             row = data.rows[i]
             left[0] = row
@@ -394,14 +418,46 @@ cdef void part_block(void* context, Py_ssize_t block, int thread) noexcept nogil
             left += sides[i - start]
             right += 1 - sides[i - start]
         start = next
-    parting.n_left[block] = left - (data.rows + first)
+    parting.n_left[0] = left - (data.rows + parting.start)
 
 
-cdef inline void find_sides(
+cdef void part_apart(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    """Partition a block into the buffer: left rows from its beginning, right ones from its end."""
+    cdef Parting* parting = <Parting*>context
+    cdef Binned* data = parting.data
+    cdef uint8_t[CHUNK] sides
+    cdef Py_ssize_t first = min(parting.start + block * parting.size, parting.stop)
+    cdef Py_ssize_t stop = min(first + parting.size, parting.stop), start = first, next, i
+    cdef uint32_t* left = data.other + first
+    cdef uint32_t* right = data.other + stop - 1
+    cdef uint32_t row
+    while start < stop:
+        next = min(start + CHUNK, stop)
+        find_sides(data, parting.split, start, next, sides)
+        for i in range(start, next):
+            row = data.rows[i]
+            left[0] = row
+            right[0] = row
+            left += sides[i - start]
+            right -= 1 - sides[i - start]
+        start = next
+    parting.n_left[block] = left - (data.other + first)
+
+
+cdef void find_sides(
+    const Binned* data, const Split* split, Py_ssize_t start, Py_ssize_t stop, uint8_t* sides
+) noexcept nogil:
+    """Whether each of up to CHUNK rows goes left."""
+    if data.columns[split.column].width == 1:
+        find_sides_of(data, split, start, stop, 1, sides)
+    else:
+        find_sides_of(data, split, start, stop, 2, sides)
+
+
+cdef inline void find_sides_of(
     const Binned* data, const Split* split, Py_ssize_t start, Py_ssize_t stop, int width,
     uint8_t* sides,
 ) noexcept nogil:
-    """Whether each of up to CHUNK rows goes left."""
     # Values are read together: one after the other, each would be waited for.
     cdef const char* codes = codes_of(data, split.column)
     cdef const uint32_t* rows = data.rows + start
@@ -420,7 +476,10 @@ cdef struct Counting:
     const Binned* data
     Py_ssize_t start
     Py_ssize_t stop
-    void** histograms   # one per thread
+    Py_ssize_t size             # of a block
+    void** histograms           # one per thread
+    int n_threads
+    bint used[MOST_THREADS]     # by thread: whether it has counted
 
 
 cdef void count_node(
@@ -428,31 +487,59 @@ cdef void count_node(
 ) noexcept nogil:
     """Count rows into the first histogram; the others, one per further thread, are scratch."""
     cdef Counting counting
-    cdef Py_ssize_t n = stop - start, n_blocks = (n + COUNTING_ROWS - 1) // COUNTING_ROWS, i
+    cdef Py_ssize_t n = stop - start, n_blocks = blocks_of(n, COUNTING_ROWS, pool), cells
+    cdef int t, n_used = 0
     # threads save time where rows take longer to count than histograms to add
-    cdef bint shared = n_blocks > 1 and n * data.n_columns >= data.counted.n_cells * pool.n_threads
-    cdef int n_threads = pool.n_threads if shared else 1
+    if n * data.n_columns < 4 * data.counted.n_cells:
+        n_blocks = 1
     counting.data = data
     counting.start = start
     counting.stop = stop
+    counting.size = (n + n_blocks - 1) // n_blocks
     counting.histograms = histograms
-    for i in range(n_threads):
-        memset(histograms[i], 0, size_of(&data.counted))
-    if shared:
-        pool.run(&count_block, &counting, n_blocks)
-    else:
-        for i in range(n_blocks):
-            count_block(&counting, i, 0)
-    for i in range(1, n_threads):
-        add_counts(&data.counted, histograms[0], histograms[i], False)
+    counting.n_threads = min(pool.n_threads, <int>MOST_THREADS)
+    memset(counting.used, 0, sizeof(counting.used))
+    if n_blocks == 1:
+        count_block(&counting, 0, 0)
+        return
+    pool.run(&count_block, &counting, n_blocks)
+    if not counting.used[0]:
+        memset(histograms[0], 0, size_of(&data.counted))
+    for t in range(1, counting.n_threads):
+        n_used += counting.used[t]
+    cells = data.counted.n_cells
+    if n_used * cells >= 8 * ADDED_CELLS:
+        pool.run(&add_up, &counting, (cells + ADDED_CELLS - 1) // ADDED_CELLS)
+    elif n_used:
+        for t in range((cells + ADDED_CELLS - 1) // ADDED_CELLS):
+            add_up(&counting, t, 0)
 
 
 cdef void count_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
     cdef Counting* counting = <Counting*>context
     cdef const Binned* data = counting.data
-    cdef Py_ssize_t start = counting.start + block * COUNTING_ROWS
-    cdef Py_ssize_t stop = min(start + COUNTING_ROWS, counting.stop)
+    cdef Py_ssize_t start = min(counting.start + block * counting.size, counting.stop)
+    cdef Py_ssize_t stop = min(start + counting.size, counting.stop)
+    if not counting.used[thread]:
+        memset(counting.histograms[thread], 0, size_of(&data.counted))
+        counting.used[thread] = True
     count_rows(data, data.rows + start, stop - start, counting.histograms[thread])
+
+
+cdef void add_up(void* context, Py_ssize_t chunk, int thread) noexcept nogil:
+    """Add some cells of all histograms that were used to those of the first."""
+    cdef Counting* counting = <Counting*>context
+    cdef const Counted* counted = &counting.data.counted
+    cdef Py_ssize_t first = chunk * ADDED_CELLS
+    cdef Py_ssize_t n = min(<Py_ssize_t>ADDED_CELLS, counted.n_cells - first)
+    cdef size_t place = first * (sizeof(uint32_t) if counted.weights == NULL else sizeof(int64_t))
+    cdef int t
+    for t in range(1, counting.n_threads):
+        if counting.used[t]:
+            add_cells(
+                counted, <char*>counting.histograms[0] + place,
+                <const char*>counting.histograms[t] + place, n, False,
+            )
 
 
 # -- rows of some bins -----------------------------------------------------------------------
@@ -597,12 +684,18 @@ cdef void add_counts(
     const Counted* counted, void* to, const void* what, bint subtract
 ) noexcept nogil:
     """Add the counts of a histogram to those of another, or subtract them."""
+    add_cells(counted, to, what, counted.n_cells, subtract)
+
+
+cdef void add_cells(
+    const Counted* counted, void* to, const void* what, Py_ssize_t n, bint subtract
+) noexcept nogil:
     cdef Py_ssize_t i, sign = -1 if subtract else 1
     if counted.weights == NULL:
-        for i in range(counted.n_cells):
+        for i in range(n):
             (<uint32_t*>to)[i] += <uint32_t>sign * (<const uint32_t*>what)[i]
     else:
-        for i in range(counted.n_cells):
+        for i in range(n):
             (<int64_t*>to)[i] += sign * (<const int64_t*>what)[i]
 
 
@@ -613,10 +706,6 @@ cdef void add_counts(
 
 cdef class CodedBins:
     """Where the codes and counts of rows stand that are coded in some bins."""
-
-    cdef Binned data
-    cdef Source* sources
-    cdef tuple arrays       # which are referred to
 
     def __cinit__(self, Bins bins, Py_ssize_t n_classes, bint weighted):
         cdef Py_ssize_t j
@@ -792,7 +881,6 @@ def divide_shard(
     data.other = &other[0]
     parting.data = data
     parting.split = &split
-    parting.n_left = &n_left
     for slot, column, sides, edge, keep_left, keep_right in splits:
         side_of = sides
         memcpy(data.sides, &side_of[0], len(sides))
@@ -804,14 +892,14 @@ def divide_shard(
         memcpy(&divided[end], &rows[0] + starts[slot], n * sizeof(uint32_t))
         parting.start = end
         parting.stop = end + n
-        parting.size = n
         with nogil:
             part_block(&parting, 0, 0)
+        n_left = parting.n_left[0]
         if keep_left:
             end += n_left
             ends.append(end)
         if keep_right:
-            memcpy(&divided[end], &other[0], (n - n_left) * sizeof(uint32_t))
+            memcpy(&divided[end], &other[0] + parting.start, (n - n_left) * sizeof(uint32_t))
             end += n - n_left
             ends.append(end)
     return np.asarray(divided)[:end].copy(), np.array(ends, dtype=np.int64)

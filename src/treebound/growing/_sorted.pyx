@@ -10,81 +10,16 @@ for 24 bits). Values that agree in these bits are then sorted by all their bits.
 very many different values agree in these bits.
 """
 
-cdef struct Sorted:
-    # Rows of the sample, sorted by every column.
-    Problem problem         # that of the sample, except for rows, labels, weights and packing
-    Source* sources         # of the whole sample
-    Column* columns
-    Py_ssize_t n_columns
-    const uint32_t* ids     # index of each row in the sample; NULL: the same
-    uint8_t* goes_left      # by row, for the node that is being split
-    uint32_t* labels
-    int64_t* weights
-    uint64_t* entries       # of all columns
-    Py_ssize_t users        # nodes that may still be expanded
-
-
-cdef struct Task:
-    # A node to search for its best split.
-    int32_t index
-    bint wanted         # whether it may be split at all
-    NodeView view
-    double least        # the score that a split must beat
-    Split* splits       # the best of each column
-
-
-cdef struct Part:
-    # The rows of a node to split, and which of its children are wanted.
-    Py_ssize_t start
-    Py_ssize_t stop
-    bint keep_left
-    bint keep_right
-    const uint8_t* goes_left  # by row
-
-
-cdef struct Search:
-    # The smaller and the larger child of an expanded node, or a single node.
-    Sorted* home
-    Task tasks[2]
-    const Part* part    # how the rows of the node are partitioned; NULL: they are not
-    Scratch* scratch    # one per thread
-
-
-# -- keys ----------------------------------------------------------------------------------
-
-
-cdef extern from *:
-    """
-    #define MISSING_KEY (~(uint64_t)0)
-    """
-    const uint64_t MISSING_KEY  # not the key of a number, but of a NaN
-
-
-cdef struct Presorted:
-    uint64_t* entries      # one of the two buffers
-    Py_ssize_t n_values    # distinct values
-    Py_ssize_t n_present   # rows that are not missing
-
-
-cdef inline uint64_t key_of(double value) noexcept nogil:
-    """The bits of a float as an integer in the same order; missing is the largest."""
-    cdef uint64_t bits
-    value += 0.0  # the two zeros are one value
-    memcpy(&bits, &value, 8)
-    # negative numbers have all bits flipped, others only the sign
-    bits ^= (<uint64_t>0 - (bits >> 63)) | (<uint64_t>1 << 63)
-    return bits if value == value else MISSING_KEY
-
-
-cdef inline double value_of(uint64_t key) noexcept nogil:
-    """The float that has this key; the key must not be that of a missing value."""
-    cdef double value
-    key ^= ((key >> 63) - 1) | (<uint64_t>1 << 63)
-    memcpy(&value, &key, 8)
-    return value
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+from treebound.growing._layout cimport (
+    NOMINAL, allocate, label_of, rank_of, read_values, renew, takes, value_at, weight_of, zeros,
+)
+from treebound.growing._scan cimport best_split
 
 
 cdef enum:
+    LOADED_ROWS = 8192    # rows whose keys a thread makes at a time
     TILE = 64             # rows read together, so that a C-ordered matrix is read only once
     THREAD_ROWS = 4096    # with fewer rows, threads cost more than they save
     DIGIT_BITS = 11
@@ -107,9 +42,12 @@ cdef struct KeyRange:
 
 cdef Sorted* new_sorted(
     const Problem* problem, Source* sources, Py_ssize_t n_columns, const uint32_t* ids,
-    Py_ssize_t n_rows, Scratch* scratch,
+    Py_ssize_t n_rows, Scratch* scratch, Pool pool,
 ) except NULL nogil:
     """Sort the rows ``ids``; NULL are all. The rows of the root also set the ranges of columns."""
+    # scratch has one for each thread
+    cdef Sorting sorting
+    cdef int t
     cdef Sorted* data = <Sorted*>zeros(1, sizeof(Sorted))
     cdef bint done = False
     cdef Py_ssize_t j
@@ -120,7 +58,8 @@ cdef Sorted* new_sorted(
     data.ids = ids
     try:
         set_packing(&data.problem)
-        enlarge_scratch(scratch, n_rows)
+        for t in range(pool.n_threads):
+            enlarge_scratch(&scratch[t], n_rows)
         data.columns = <Column*>zeros(n_columns, sizeof(Column))
         data.goes_left = <uint8_t*>allocate(n_rows, 1)
         data.entries = <uint64_t*>allocate(n_rows * n_columns, sizeof(uint64_t))
@@ -129,9 +68,20 @@ cdef Sorted* new_sorted(
         for j in range(n_columns):
             data.columns[j].kind = sources[j].kind
             data.columns[j].entries = data.entries + j * n_rows
-        load_columns(data)
-        for j in range(n_columns):
-            sort_column(data, j, scratch, n_rows == problem.n_rows)
+        sorting.data = data
+        sorting.scratch = scratch
+        sorting.root = n_rows == problem.n_rows
+        sorting.failed = False
+        if n_rows >= THREAD_ROWS:
+            pool.run(&load_rows, data, (n_rows + LOADED_ROWS - 1) // LOADED_ROWS)
+            pool.run(&sort_column, &sorting, n_columns)
+        else:
+            load_rows(data, 0, 0)
+            for j in range(n_columns):
+                sort_column(&sorting, j, 0)
+        if sorting.failed:
+            with gil:
+                raise MemoryError
         done = True
     finally:
         if not done:
@@ -197,16 +147,21 @@ cdef int copy_rows(Sorted* data, const Problem* problem) except -1 nogil:
     return 0
 
 
-cdef inline Py_ssize_t id_of(const Sorted* data, Py_ssize_t row) noexcept nogil:
-    return row if data.ids == NULL else <Py_ssize_t>data.ids[row]
+cdef struct Sorting:
+    Sorted* data
+    Scratch* scratch    # one per thread
+    bint root           # whether these are the rows of the root
+    bint failed         # memory ran out
 
 
-cdef void load_columns(Sorted* data) noexcept nogil:
-    """Write the sort keys of each column in place of its entries."""
-    cdef Py_ssize_t n = data.problem.n_rows, start = 0, stop, i, j
+cdef void load_rows(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    """Write the sort keys of some rows in place of the entries of each column."""
+    cdef Sorted* data = <Sorted*>context
+    cdef Py_ssize_t start = block * LOADED_ROWS, n = data.problem.n_rows, stop, i, j
     cdef const Source* source
     cdef double[TILE] values
     cdef uint64_t* keys
+    n = min(n, start + LOADED_ROWS)
     while start < n:
         stop = min(start + TILE, n)
         for j in range(data.n_columns):
@@ -222,8 +177,12 @@ cdef void load_columns(Sorted* data) noexcept nogil:
         start = stop
 
 
-cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch, bint root) except -1 nogil:
-    """Sort the keys in place of the entries."""
+cdef void sort_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
+    """Sort the keys of a column in place of its entries."""
+    cdef Sorting* sorting = <Sorting*>context
+    cdef Sorted* data = sorting.data
+    cdef Scratch* scratch = &sorting.scratch[thread]
+    cdef bint root = sorting.root
     cdef Column* column = &data.columns[j]
     cdef Source* source = &data.sources[j]
     cdef Py_ssize_t n = data.problem.n_rows, i
@@ -242,14 +201,16 @@ cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch, bint root) ex
         source.span -= value_at(source, id_of(data, row_of(result.entries[0], &packing)))
     memcpy(column.entries, result.entries, n * sizeof(uint64_t))
     if column.kind != NOMINAL:
-        return 0
-    column.codes = <uint32_t*>allocate(result.n_values + 1, sizeof(uint32_t))
+        return
+    column.codes = <uint32_t*>malloc((result.n_values + 1) * sizeof(uint32_t))
+    if column.codes == NULL:
+        sorting.failed = True
+        return
     column.codes[result.n_values] = <uint32_t>source.n_categories
     for i in range(result.n_present):
         column.codes[rank_of(column.entries[i], &packing)] = <uint32_t>value_at(
             source, id_of(data, row_of(column.entries[i], &packing))
         )
-    return 0
 
 
 cdef int enlarge_scratch(Scratch* scratch, Py_ssize_t n_rows) except -1 nogil:
@@ -561,6 +522,7 @@ cdef inline bint after(
     """Whether ``a`` comes after ``b``: by key, then by row."""
     cdef uint64_t key_a = keys[row_of(a, packing)], key_b = keys[row_of(b, packing)]
     return key_a > key_b or (key_a == key_b and a > b)
+
 
 
 cdef void sort_run(

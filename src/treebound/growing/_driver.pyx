@@ -6,31 +6,20 @@ searches a node and splits its rows. Ties, limits, thresholds and the side of mi
 settled here.
 """
 
-cdef enum State:
-    WAITING = 0   # not searched: its priority is a bound from its counts
-    BOUNDED = 1   # its priority is a bound from its histogram
-    FOUND = 2     # its split is known
+import numpy as np
 
-
-cdef struct Node:
-    Py_ssize_t start      # its rows
-    Py_ssize_t stop
-    Py_ssize_t depth
-    int64_t weight
-    double purity
-    double priority       # the frontier's order: the largest first
-    Split split           # column -1: none
-    double threshold
-    int32_t category
-    int32_t left          # children; -1: none
-    int32_t right
-    int32_t age           # of two leaves that tie the one of lower age comes first
-    State state
-    bint expanded         # whether it is an inner node
-    Sorted* home          # the sorted rows it is in; NULL: it has none
-    void* histogram       # of a node in the coded sample; or NULL
-    int32_t n_first       # of the splits that come first, how many are above it or do not part it
-    uint64_t groups       # of columns that it may ask; see `Rules`
+from libc.math cimport INFINITY, NAN, ceil, floor, isinf, log2
+from libc.stdint cimport uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+from treebound.tree._thresholds cimport OBSERVED, pick
+from treebound.growing._layout cimport (
+    ENTROPY, MISCLASSIFICATION, NOMINAL, REAL, TOLERANCE, allocate, c_log_c, enlarged,
+    keeps_order, pure_score, purity_of, rise_of, score_of, xlogx, zeros,
+)
+from treebound._utils._pool cimport look_for_signals
+from treebound.growing._scan cimport no_split
+from treebound.growing._sorted cimport add_users, free_sorted
 
 
 cdef enum:
@@ -39,15 +28,6 @@ cdef enum:
 
 cdef class Nodes:
     """Nodes in order of creation; `arrays` gives them in pre-order."""
-
-    cdef Node* nodes
-    cdef int64_t* counts      # n_classes per node
-    cdef double* limits       # n_limits per node: of the shares of the highest classes
-    cdef Py_ssize_t n_limits  # 0: shares have no order
-    cdef int32_t* frontier    # a heap, or a stack if order does not matter
-    cdef Py_ssize_t n_nodes, n_frontier, n_classes, capacity
-    cdef double tolerance     # priorities closer than this are tied
-    cdef bint in_order
 
     def __cinit__(self, Py_ssize_t n_classes, bint in_order):
         self.n_classes = n_classes
@@ -122,7 +102,7 @@ cdef class Nodes:
     cdef void push(self, int32_t index) noexcept nogil:
         cdef Py_ssize_t i = self.n_frontier
         if self.nodes[index].home != NULL:
-            self.nodes[index].home.users += 1
+            add_users(self.nodes[index].home, 1)
         self.frontier[i] = index
         self.n_frontier += 1
         while self.in_order and i > 0 and self.before(index, self.frontier[(i - 1) // 2]):
@@ -205,31 +185,12 @@ cdef class Nodes:
 
 cdef void leave(Sorted* home) noexcept nogil:
     """Release a leaf's reference to its sorted rows; the last one frees them."""
-    if home != NULL:
-        home.users -= 1
-        if home.users == 0:
-            free_sorted(home)
+    if home != NULL and add_users(home, -1) == 0:
+        free_sorted(home)
 
 
 cdef class Driver:
     """Grows a tree; the options, its nodes, and what an engine must do."""
-
-    cdef Problem problem
-    cdef Source* sources
-    cdef Py_ssize_t n_columns
-    cdef Nodes tree
-    cdef int64_t* xlogx_table
-    cdef Py_ssize_t max_leaves, n_leaves, max_depth, min_split
-    cdef double min_gain
-    cdef double least_priority  # with a limit of leaves: leaves below it are not expanded
-    cdef int64_t whole          # weight of the whole sample, if this is a part of it
-    cdef Rule thresholds
-    cdef bint by_impurity
-    cdef long long looked       # for signals, when
-    cdef Rules rules
-    cdef dict rules_as_given    # keeps the memory of the rules alive
-    cdef Split* firsts          # splits that come first
-    cdef Py_ssize_t n_firsts
 
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, *others):
         self.n_columns = n_columns
@@ -328,7 +289,9 @@ cdef class Driver:
         """Expand leaves until no split gains or the maximum number of leaves is reached."""
         cdef int32_t index
         cdef Sorted* home
-        while self.tree.n_frontier and self.n_leaves != self.max_leaves:
+        while (
+            self.tree.n_frontier and self.n_leaves != self.max_leaves and not self.hands_over()
+        ):
             if look_for_signals(&self.looked):
                 self.pause()
             index = self.tree.pop()
@@ -349,6 +312,10 @@ cdef class Driver:
     cdef int pause(self) except -1 nogil:
         """Called some times a second."""
         return 0
+
+    cdef bint hands_over(self) noexcept nogil:
+        """Whether the leaves on the frontier are grown by others from here on."""
+        return False
 
     cdef int search(self, int32_t index) except -1 nogil:
         """Push a leaf with its split, or with a tighter bound on its gain."""

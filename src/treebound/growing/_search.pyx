@@ -23,50 +23,19 @@ Bounds are compared with a bar that lies a few tolerances below the best score, 
 do not matter. A skipped bin holds no split that could win, or tie with one that could.
 """
 
-cdef struct Family:
-    # The splits of a column with missing rows on one side.
-    const int64_t* base     # counts on the left besides the bins: class counts, then rows
-    double* scores          # after each bin
-    double* bounds          # inside it, if known
-    Py_ssize_t first        # the boundaries from here
-    Py_ssize_t last         # to here have enough on both sides
-
-
-cdef struct Profile:
-    # A threshold column at a node: counts left of each bin that holds rows.
-    const NodeView* node
-    Py_ssize_t n_bins
-    int32_t* bins           # their codes
-    int64_t* left           # (n_bins + 1) times class counts, then rows
-    int64_t* missing        # class counts, then rows, of the rows without a value
-    int64_t* none           # the same of no rows
-    bint ordered            # whether the column has a sign
-    int n_families          # 2 where rows are missing: on the right, on the left
-    Family families[2]
-    double* a               # two classes: the counts left of each bin as floats, base included
-    double* b
-    int64_t* scratch        # n_classes
-
-
-cdef struct ColumnBounds:
-    # Scores and bounds of the bins of a column.
-    double best             # the best score between two bins
-    double bound            # on the splits inside bins; -inf if none can win
-    Py_ssize_t live_rows    # in bins that may hold the best split
-
-
-cdef struct Finder:
-    # The state of one thread, and what it searches: a node and its histogram.
-    const Binned* data
-    const NodeView* node
-    const void* histogram
-    Profile profile
-    Scratch* scratch
-    uint8_t* wanted        # by code
-    Gathered gathered      # rows of the bins being searched
-    Py_ssize_t n_gathered  # capacity
-    double floor
-    bint failed            # memory ran out
+from libc.math cimport INFINITY, log2
+from libc.stdint cimport uint32_t, uint64_t
+from libc.stdlib cimport free
+from treebound.growing._layout cimport (
+    ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, Problem, Source, allocate, c_log_c,
+    gini_of_sides, has_order, keeps_order, may_ask, renew, row_of, score_of, score_of_sides,
+    square, value_at, xlogx, zeros,
+)
+from treebound.growing._scan cimport (
+    Segment, is_better, keep_heavy, may_stand, no_split, scan, try_categories, weight_in,
+)
+from treebound.growing._sorted cimport has_entries, packing_of, presort
+from treebound.growing._histogram cimport CodedColumn, count_t, gather, rows_in
 
 
 cdef extern from "loops.h":
@@ -76,12 +45,9 @@ cdef extern from "loops.h":
         double* scores, double* bounds,
     ) noexcept nogil
 
+
 cdef enum:
     GATHERED = 262144   # rows searched at a time, or one bin
-
-ctypedef fused count_t:
-    uint32_t
-    int64_t
 
 
 # -- the counts of a column ------------------------------------------------------------------
@@ -184,17 +150,6 @@ cdef inline void add_bins(
     for k in range(n_classes):
         profile.missing[k] = table[k]
     profile.missing[n_classes] = rows_in(table, n_classes)
-
-
-cdef inline int64_t rows_in(const count_t* cell, Py_ssize_t n_classes) noexcept nogil:
-    cdef int64_t rows = 0
-    cdef Py_ssize_t k
-    if count_t is int64_t:
-        rows = cell[n_classes]
-    else:
-        for k in range(n_classes):
-            rows += cell[k]
-    return rows
 
 
 cdef inline int64_t rows_of(const Profile* profile, Py_ssize_t t) noexcept nogil:

@@ -8,76 +8,32 @@ Coding has no branches. A smooth column takes 1 to 2 ns per value: its cell is c
 up in the table. Such columns that lie side by side in memory are read together, row by row.
 """
 
-cdef enum:
-    BEYOND = 0x8000  # marks the cells that may hold values beyond those of the sample
+import numpy as np
 
-
-cdef enum Way:
-    BY_CELL = 0     # a table of cells of equal width
-    BY_STEP = 1     # the same, then up to two cuts
-    BY_SEARCH = 2   # a search in the cuts
-    BY_CODE = 3     # codes stay as they are
-
-
-cdef struct Coder:
-    # A monotone map from the values of a column to bins; missing values have the last bin.
-    Way way
-    Py_ssize_t n_bins
-    double low          # cell of v: (v - low) * rate + 1, cut to the table
-    double rate
-    Py_ssize_t n_cells
-    uint16_t* cells     # the bin of a cell, or the first; BY_CELL: outer cells are marked
-    double* cuts        # greatest value of each bin but the last, +inf after them
-    Py_ssize_t n_steps  # a power of two: length of the padded cuts
-    double* values      # a value of each bin, from the sample
-    uint8_t* single     # whether it is the only one; cleared while values are coded
-    double least        # of the sample
-    double most
-
-
-cdef struct Extent:
-    # Range and missing values of the coded rows.
-    double least
-    double most
-    bint missing
+from libc.math cimport INFINITY, nextafter
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+from treebound.growing._layout cimport (
+    NOMINAL, Packing, REAL, Scratch, allocate, read_values, row_of, source_of, value_at, zeros,
+)
+from treebound.growing._sorted cimport (
+    Presorted, enlarge_scratch, free_scratch, key_of, packing_of, presort, value_of,
+)
 
 
 cdef extern from "loops.h":
     void cells_of(
         const double* values, Py_ssize_t n, double low, double rate, double top, int32_t* cells
     ) noexcept nogil
-    void cells_of_doubles(
-        const char* first, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t width, const double* low,
-        const double* rate, const double* top, int32_t* cells,
-    ) noexcept nogil
-    void cells_of_floats(
-        const char* first, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t width, const double* low,
-        const double* rate, const double* top, int32_t* cells,
-    ) noexcept nogil
 
 cdef enum:
-    LANES = 4            # columns interleaved in memory
     CELLS_A_BIN = 8
     LEAST_CELLS = 512
     VALUES_A_BIN = 16    # in the sample
     FEW_VALUES = 255     # so few values get a bin each, even beyond the limit of bins
     MOST_SAMPLED = 65535
-    CHUNK = 512          # values coded together
-    BLOCK = 512          # rows coded at a time, and
-    BESIDE = 32          # columns: a C-ordered matrix is read once, and as it lies in memory
-    TAKEN = 1024         # rows taken at a time, for the same reason
-
-ctypedef fused code_t:
-    uint8_t
-    uint16_t
-
-ctypedef fused value_t:
-    double
-    float
-    int8_t
-    int16_t
-    int32_t
-
+    TAKEN = 1024         # rows taken at a time, so that a C-ordered matrix is read once
 
 # -- choosing bins -------------------------------------------------------------------------
 
@@ -306,35 +262,6 @@ cdef void code_block(
         start += size
 
 
-cdef void read_values(
-    const Source* source, Py_ssize_t start, Py_ssize_t n, double* values
-) noexcept nogil:
-    cdef const char* first = source.first + start * source.stride
-    if source.type == FLOAT64:
-        read_as(first, source.stride, n, values, <double>0)
-    elif source.type == FLOAT32:
-        read_as(first, source.stride, n, values, <float>0)
-    elif source.type == INT8:
-        read_as(first, source.stride, n, values, <int8_t>0)
-    elif source.type == INT16:
-        read_as(first, source.stride, n, values, <int16_t>0)
-    else:
-        read_as(first, source.stride, n, values, <int32_t>0)
-
-
-cdef inline void read_as(
-    const char* first, Py_ssize_t stride, Py_ssize_t n, double* values, value_t value
-) noexcept nogil:
-    """Values as floats; NaN where they are missing."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        value = (<const value_t*>(first + i * stride))[0]
-        if value_t is double or value_t is float:
-            values[i] = <double>value
-        else:
-            values[i] = <double>value if value >= 0 else NAN
-
-
 cdef inline void code_values(
     const Coder* coder, const double* values, Py_ssize_t n, code_t* codes, Extent* extent
 ) noexcept nogil:
@@ -344,21 +271,6 @@ cdef inline void code_values(
         find_cells(coder, values, n, codes, extent)
     else:
         find_cuts(coder, values, n, codes, extent)
-
-
-cdef inline void note(Extent* extent, double value) noexcept nogil:
-    """Update the extent; a missing value compares false and changes only ``missing``."""
-    extent.least = value if value < extent.least else extent.least
-    extent.most = value if value > extent.most else extent.most
-    extent.missing |= value != value
-
-
-cdef inline uint16_t look_beyond(
-    const Coder* coder, uint16_t code, double value, Extent* extent
-) noexcept nogil:
-    """The code of a value in an outer cell; updates the extent."""
-    note(extent, value)
-    return <uint16_t>coder.n_bins if value != value else code & <uint16_t>~BEYOND
 
 
 cdef inline void take_codes(
@@ -456,26 +368,6 @@ cdef Py_ssize_t bin_of(const Coder* coder, double value) noexcept nogil:
     return bin
 
 
-# -- bins of a table that is never in memory at once ------------------------------------------
-
-cdef Source source_of(values, int kind):
-    """Where the values of a column stand; the array must outlive it."""
-    cdef Source source
-    cdef Py_buffer view
-    memset(&source, 0, sizeof(Source))
-    PyObject_GetBuffer(values, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
-    source.first = <const char*>view.buf
-    source.stride = view.strides[0]
-    source.kind = <Kind>kind
-    # the byte order may stand before the letter of the type
-    if view.format[strlen(view.format) - 1] in b"df":
-        source.type = FLOAT64 if view.itemsize == 8 else FLOAT32
-    else:
-        source.type = INT8 if view.itemsize == 1 else INT16 if view.itemsize == 2 else INT32
-    PyBuffer_Release(&view)
-    return source
-
-
 def take_rows(columns, const uint32_t[::1] rows, targets, Py_ssize_t first):
     """Copy some rows of columns to other columns of the same types, from a place on."""
     cdef Py_ssize_t n = rows.shape[0], start, i, size
@@ -510,12 +402,6 @@ cdef class Bins:
     """A monotone map from values to bins for every column."""
     # samples are values of some rows, a column each; not read for a column of no more categories
     # than bins. Nominal columns have a bin for each category.
-
-    cdef Coder* coders
-    cdef readonly Py_ssize_t n_columns
-    cdef readonly list kinds         # of the columns: 0 real, 1 ordinal, 2 nominal
-    cdef readonly list n_bins        # missing values have the bin after them
-    cdef readonly list by_code       # columns whose codes are their values
 
     def __init__(self, samples, kinds, n_categories, Py_ssize_t most_bins):
         cdef Scratch scratch

@@ -6,11 +6,37 @@ later, as what is not known yet only adds competitors. So there are about as man
 has levels, and in each of them the rows are counted, looked into and divided for all nodes at once.
 """
 
+import numpy as np
+from collections import namedtuple
+from treebound.growing.options import Progress
+from treebound.growing.questions import Question, ShardSplit, Subtree
+from treebound.growing._bins import keys_of
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memset
+from treebound.growing._layout cimport NOMINAL, Split, allocate
+from treebound.growing._scan cimport no_split
+from treebound.growing._sorted cimport Task, value_of
+from treebound.growing._bins cimport Bins
+from treebound.growing._histogram cimport (
+    Binned, CodedBins, CodedColumn, Counted, EXACT, LEFT, LOOK, set_sides,
+)
+from treebound.growing._search cimport (
+    ColumnBounds, Finder, Profile, all_bounds, best_category, better_side, bounds_of,
+    bounds_of_column, free_finder, free_profile, init_finder, init_profile, is_live,
+    read_column, read_profile, try_boundary,
+)
+from treebound.growing._driver cimport Driver, FOUND, Node, WAITING
+
+
 # -- the bins of a column, and what a node has of them ---------------------------------------
 
 # Which bins hold one value only; no value of a bin has a key outside low and high, which are exact
 # for a single one; about where each bin begins, and where the last one ends.
 KeyRanges = namedtuple("KeyRanges", "single low high guide")
+
 
 # Class weights and rows by interval, in order, missing ones last; the bin of each is its code. No
 # value of an interval has a key outside low and high.

@@ -14,12 +14,11 @@ this reduces the scans from a half of the growing time to a seventh. How many ro
   weight log weight): w (log2(weight / w) + log2 e), as only the side a row leaves becomes purer.
 """
 
-cdef struct Segment:
-    # The present rows of a node sorted by one column, and the allowed boundaries.
-    const uint64_t* entries
-    Py_ssize_t present
-    Py_ssize_t first       # minimum and
-    Py_ssize_t last        # maximum number of present rows on the left
+from treebound.growing._layout cimport (
+    GINI, MISCLASSIFICATION, NOMINAL, Packing, gini_of_pair, int128_t, keeps_order,
+    label_of, may_ask, rank_of, row_of, scale_of, score_of_sides, square_t, term_of, weight_of,
+    xlogx,
+)
 
 
 cdef struct Pair:
@@ -70,6 +69,7 @@ cdef extern from "loops.h":
         double all_ones, double bar, int64_t* n_ones,
     ) noexcept nogil
 
+
 cdef enum:
     SHORT_LEAP = 8   # a skip costs about as much as a few boundaries
     FIRST_LEAP = 64
@@ -91,24 +91,6 @@ cdef Split best_split(
     # the first column wins ties, but with threads it may be searched last
     scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
     return best
-
-
-cdef Split no_split(Py_ssize_t column) noexcept nogil:
-    cdef Split split
-    memset(&split, 0, sizeof(Split))
-    split.score = -INFINITY
-    split.column = column
-    split.place = split.follow = split.bin = -1
-    return split
-
-
-cdef bint is_better(
-    double score, Py_ssize_t place, const Split* best, double tolerance
-) noexcept nogil:
-    """Whether a split is better, or equal and of a lower place."""
-    return score > best.score + tolerance or (
-        score >= best.score - tolerance and place < best.place
-    )
 
 
 cdef void start_left(const NodeView* node, const int64_t* missing, Scratch* scratch) noexcept nogil:
@@ -244,45 +226,6 @@ cdef void try_categories(
     for code in range(n_codes):
         try_category(counts, code, n_codes - 1, node, best)
         counts += node.problem.n_classes + 1
-
-
-cdef inline void try_category(
-    const int64_t* counts, Py_ssize_t code, Py_ssize_t missing, const NodeView* node, Split* best
-) noexcept nogil:
-    cdef Py_ssize_t n_classes = node.problem.n_classes
-    cdef double score
-    if counts[n_classes] == 0 or not may_stand(counts, NULL, node):
-        return
-    score = score_of(counts, NULL, node)
-    if is_better(score, code, best, node.tolerance):
-        best.score = score
-        best.place = code
-        best.left_weight = weight_in(counts, NULL, n_classes)
-        best.missing_left = code == missing
-
-
-cdef int64_t weight_in(
-    const int64_t* left, const int64_t* base, Py_ssize_t n_classes
-) noexcept nogil:
-    """The weight of class counts, and of others if there are any."""
-    cdef int64_t weight = 0
-    cdef Py_ssize_t k
-    for k in range(n_classes):
-        weight += left[k] + (0 if base == NULL else base[k])
-    return weight
-
-
-cdef bint may_stand(const int64_t* left, const int64_t* base, const NodeView* node) noexcept nogil:
-    """Whether both sides have enough rows and weight; class counts are followed by rows."""
-    cdef const Problem* problem = node.problem
-    cdef Py_ssize_t n_classes = problem.n_classes
-    cdef int64_t rows = left[n_classes] + (0 if base == NULL else base[n_classes]), weight
-    if not problem.min_leaf <= rows <= node.stop - node.start - problem.min_leaf:
-        return False
-    if problem.min_weight == 0:
-        return True
-    weight = weight_in(left, base, n_classes)
-    return problem.min_weight <= weight <= node.weight - problem.min_weight
 
 
 # -- scans ---------------------------------------------------------------------------------

@@ -52,14 +52,14 @@ print(clf.to_text())
 tb.show.TreeDisplay.from_estimator(clf)
 
 # %%
-# Norway is not in the training rows. ``unknown`` says what happens to such a row.
+# Norway is not in the training rows. ``handle_unknown`` says what happens to such a row.
 
 new = pd.DataFrame({"weight": [1.2], "service": ["express"], "country": ["NO"], "insured": [False]})
 for choice in ("majority", "stop", "missing"):
-    clf.set_params(unknown=choice).fit(parcels, arrival)
+    clf.set_params(handle_unknown=choice).fit(parcels, arrival)
     print(f"{choice:8} {clf.predict(new)[0]:7} {clf.predict_proba(new)[0].round(3)}")
 
 try:
-    clf.set_params(unknown="error").fit(parcels, arrival).predict(new)
+    clf.set_params(handle_unknown="error").fit(parcels, arrival).predict(new)
 except ValueError as error:
     print(error)

@@ -59,5 +59,5 @@ print(clf.to_text())
 # follows from rows that were held out.
 
 print(models["class_weight"].certificate_)
-held = tb.BoundTreeClassifier(pruning=BoundPruner(costs=price), certify="held-out").fit(X, y)
+held = tb.BoundTreeClassifier(pruning=BoundPruner(costs=price), certificate="held-out").fit(X, y)
 print(held.certify_cost(costs=price))

@@ -33,7 +33,7 @@ paid = pd.Series(np.where(good, "paid", "lost"), name="loan")
 # With rows given, every inner node shows a histogram of its column by class. The dotted line is the
 # threshold.
 
-clf = tb.BoundTreeClassifier(max_leaves=7, unknown="error").fit(loans, paid)
+clf = tb.BoundTreeClassifier(max_leaves=7, handle_unknown="error").fit(loans, paid)
 ax = clf.plot(loans, paid)
 
 # %%

@@ -189,23 +189,23 @@ def cases(draw: st.DrawFn, leaves: int = 20, rows: int = 40) -> Case:
     return Case(tree, X, decoded(X, tree.columns))
 
 
-def route(tree: Tree, X: np.ndarray, unknown: str = "other") -> np.ndarray:
+def route(tree: Tree, X: np.ndarray, handle_unknown: str = "other") -> np.ndarray:
     """The node every row reaches, by asking one question after the other."""
-    return np.array([_route(tree, row, unknown) for row in X.tolist()], dtype=np.int64)
+    return np.array([_route(tree, row, handle_unknown) for row in X.tolist()], dtype=np.int64)
 
 
-def _route(tree: Tree, row: list[float], unknown: str) -> int:
+def _route(tree: Tree, row: list[float], handle_unknown: str) -> int:
     node = 0
     while tree.left[node] >= 0:
         column = tree.columns[tree.feature[node]]
         x = row[tree.feature[node]]
         if column.kind != "real" and x == -1:
-            if unknown == "stop":
+            if handle_unknown == "stop":
                 return node
-            x = math.nan if unknown == "missing" else x
+            x = math.nan if handle_unknown == "missing" else x
         if column.kind != "real" and x == -1:
             heavier = tree.weight[tree.left[node]] >= tree.weight[tree.right[node]]
-            left = unknown == "majority" and heavier
+            left = handle_unknown == "majority" and heavier
         elif column.kind == "nominal" and math.isnan(x) and column.missing:
             left = tree.category[node] == len(column.categories)
         elif math.isnan(x):

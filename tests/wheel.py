@@ -76,7 +76,7 @@ def test_the_command_runs(tmp_path):
         return done.stdout.decode()
 
     assert run("--version").strip() == version("treebound")
-    run("fit", "iris.csv", "--target", "target", "-o", "model.json", "--page", "page.html")
+    run("fit", "iris.csv", "--target", "target", "-o", "model.json", "--report", "page.html")
     assert len(run("predict", "model.json", "iris.csv").splitlines()) == 151
     assert "petal" in run("show", "model.json")
     assert "1 of 150 rows is misclassified" in run("evaluate", "model.json", "iris.csv")

@@ -29,10 +29,9 @@ def test_no_command_writes_over_what_it_reads(model, table, tmp_path, capsys):
     before = {path: path.read_bytes() for path in (model, table, schema, part)}
     for argv in (
         ["fit", table, "--target", "label", "-o", table],
-        ["fit", table, "--target", "label", "--page", link],
+        ["fit", table, "--target", "label", "--report", link],
         ["fit", table, "--schema", schema, "-o", schema],
         ["fit", folder, "--target", "label", "-o", part],
-        ["fit", folder, "--target", "label", "--checkpoint", part],
         ["predict", model, table, "-o", table],
         ["predict", model, link, "-o", table],
         ["prune", model, table, "-o", model],
@@ -46,7 +45,7 @@ def test_no_command_writes_over_what_it_reads(model, table, tmp_path, capsys):
     both, alias = tmp_path / "both.json", tmp_path / "alias.html"
     alias.symlink_to(both)
     for page in (both, alias, tmp_path / "folder" / ".." / "both.json"):
-        line = refused(capsys, "fit", table, "--target", "label", "-o", both, "--page", page)
+        line = refused(capsys, "fit", table, "--target", "label", "-o", both, "--report", page)
         assert "are one file" in line
         assert not both.exists()
 

@@ -122,16 +122,17 @@ def test_later_tables_may_come_from_another_library():
 def test_unknown_categories():
     columns, _ = learned(pd.DataFrame({"s": ["x", "y"], "o": pd.Categorical([1, 2], ordered=True)}))
     later = pd.DataFrame({"s": ["z", "y", None], "o": [3, None, 1]})
-    for unknown in ("other", "majority", "stop"):
+    for handle_unknown in ("other", "majority", "stop"):
         np.testing.assert_array_equal(
-            encode(later, columns, unknown=unknown), [[-2, -2], [1, np.nan], [np.nan, 0]]
+            encode(later, columns, handle_unknown=handle_unknown),
+            [[-2, -2], [1, np.nan], [np.nan, 0]],
         )
-    missing = encode(later, columns, unknown="missing")
+    missing = encode(later, columns, handle_unknown="missing")
     np.testing.assert_array_equal(missing, [[np.nan, np.nan], [1, np.nan], [np.nan, 0]])
     with pytest.raises(ValueError, match=r"'s' holds a category .* 2 known ones: 'z', in row 0"):
-        encode(later, columns, unknown="error")
+        encode(later, columns, handle_unknown="error")
     with pytest.raises(ValueError, match=r"'o' holds .*: 3.0, in row 0. Hint: choose another"):
-        encode(later[["s", "o"]].assign(s=["x", "x", "x"]), columns, unknown="error")
+        encode(later[["s", "o"]].assign(s=["x", "x", "x"]), columns, handle_unknown="error")
 
 
 @given(

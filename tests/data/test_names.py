@@ -59,7 +59,9 @@ def test_columns_that_are_not_needed_may_be_absent():
 def test_columns_that_are_not_needed_may_change_their_type_or_hold_anything():
     columns = learn_matrix(MIXED).columns
     later = MIXED.assign(age=["old", "young"], colour="green", size=[np.nan, 1.0])
-    read = read_matrix(later, columns, named=True, needed=[False, False, True], unknown="error")
+    read = read_matrix(
+        later, columns, named=True, needed=[False, False, True], handle_unknown="error"
+    )
     assert [column.missing for column in read.columns] == [False, False, True]
     plain = learn_matrix(NUMBERS).columns
     infinite = NUMBERS.assign(x1=np.inf)

@@ -40,7 +40,7 @@ FORMS = (
 def test_every_form_is_made_of_a_fitted_tree(form, fruit):
     with pytest.raises(NotFittedError):
         getattr(BoundTreeClassifier(), form)()
-    clf = BoundTreeClassifier(unknown="stop").fit(*fruit)
+    clf = BoundTreeClassifier(handle_unknown="stop").fit(*fruit)
     assert getattr(clf, form)()
 
 
@@ -52,7 +52,7 @@ def test_every_form_is_made_of_a_fitted_tree(form, fruit):
      (exchange.to_sql, "to_sql"), (to_onnx, "to_onnx")],
 )  # fmt: skip
 def test_functions_take_a_classifier_as_well_as_a_tree(function, method, fruit):
-    clf = BoundTreeClassifier(unknown="stop", smoothing=None).fit(*fruit)
+    clf = BoundTreeClassifier(handle_unknown="stop", smoothing=None).fit(*fruit)
     assert str(function(clf)) == str(getattr(clf, method)())
     assert function(clf.tree_)
     with pytest.raises(NotFittedError):
@@ -81,7 +81,9 @@ def test_a_picture_needs_a_fitted_classifier():
 def test_code_answers_as_the_classifier_is_told_to(fruit):
     X, y = fruit
     for smoothing in ("laplace", None):
-        clf = BoundTreeClassifier(smoothing=smoothing, unknown="stop", pruning=None).fit(X, y)
+        clf = BoundTreeClassifier(smoothing=smoothing, handle_unknown="stop", pruning=None).fit(
+            X, y
+        )
         space = {}
         exec(clf.to_python(output="proba"), space)
         row = {"weight": 0.5, "size": "M", "colour": "never seen"}
@@ -101,7 +103,7 @@ def test_a_page_is_written_where_told(fruit, tmp_path):
     "options",
     [
         {},
-        {"pruning": None, "unknown": "stop", "smoothing": None},
+        {"pruning": None, "handle_unknown": "stop", "smoothing": None},
         {"pruning": BoundPruner(search="optimal+raise"), "max_leaves": 6},
         {"pruning": "cost-complexity", "class_weight": "balanced"},
         {"categorical_features": ["colour"], "ordinal_features": {"size": ["S", "M", "L"]}},
@@ -179,7 +181,7 @@ def test_a_file_keeps_the_certificate_of_weighted_rows(tmp_path):
     ("change", "place"),
     [
         (lambda d: d["parameters"].update(nose=1), "parameters.nose"),
-        (lambda d: d["parameters"].update(unknown="stop"), "parameters.unknown"),
+        (lambda d: d["parameters"].update(handle_unknown="guess"), "parameters"),
         (lambda d: d["parameters"].update(max_leaves=-3), "parameters"),
         (lambda d: d["pruning"].update(chosen=99), "pruning.chosen"),
         (lambda d: d["parameters"].update(pruning=7), "parameters"),
@@ -204,7 +206,7 @@ def test_what_is_not_a_model_is_refused(change, place, tmp_path):
 @pytest.mark.parametrize("step", [None, 0, -1])
 def test_rows_set_aside_certify_as_before(step, tmp_path):
     X, y = load_wine(return_X_y=True)
-    clf = BoundTreeClassifier(certify="held-out", random_state=1).fit(X, y)
+    clf = BoundTreeClassifier(certificate="held-out", random_state=1).fit(X, y)
     clf = clf if step is None else clf.prune_to(step=step)
     clf.save(tmp_path / "model.json")
     again = BoundTreeClassifier.load(tmp_path / "model.json")
@@ -215,7 +217,7 @@ def test_rows_set_aside_certify_as_before(step, tmp_path):
 def test_a_path_that_is_kept_in_part_certifies_as_before(tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1500, 4)), rng.integers(0, 2, 1500)
-    clf = BoundTreeClassifier(certify="held-out", random_state=1).fit(X, y)
+    clf = BoundTreeClassifier(certificate="held-out", random_state=1).fit(X, y)
     assert len(clf.pruning_path_) > 200
     clf.prune_to(step=0).save(tmp_path / "model.json")
     again = BoundTreeClassifier.load(tmp_path / "model.json")

@@ -179,8 +179,9 @@ def test_monotone_trees_of_many_classes_have_finite_losses():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     y = np.clip(np.round(X[:, 0] + rng.normal(size=300) + 1), 0, 2).astype(int)
-    clf = tb.BoundTreeClassifier(pruning=PRUNER, monotonic_cst=[1, 0], class_order=[0, 1, 2])
-    model = clf.fit(X, y).model_
+    clf = tb.BoundTreeClassifier(pruning=PRUNER, monotonic_cst=[1, 0])
+    ordered = pd.Categorical(y, categories=[0, 1, 2], ordered=True)
+    model = clf.fit(X, ordered).model_
     assert np.isfinite(model.pruning.choice.losses).all()
     np.testing.assert_array_equal(model.tree.label, model.tree.by_majority().label)
     np.testing.assert_array_equal(loads(dumps(model)).predict(X), model.predict(X))
@@ -189,7 +190,7 @@ def test_monotone_trees_of_many_classes_have_finite_losses():
 def test_rows_that_choose_the_strength_share_delta_among_all_labellings(monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 3000)
     X, y = table(3000)
-    model = tb.BoundTreeClassifier(pruning=PRUNER, certify="held-out").fit(X, y).model_
+    model = tb.BoundTreeClassifier(pruning=PRUNER, certificate="held-out").fit(X, y).model_
     held_out, path = model.held_out, model.path
     assert (held_out.choices, held_out.labellings) == (11, 10)
     assert held_out.at(path, None)[1] == 110
@@ -237,7 +238,7 @@ def test_a_fixed_weight_and_too_few_rows_keep_the_usual_strength():
 
 def test_the_held_out_certificate_counts_what_is_predicted():
     X, y = table(2000)
-    clf = tb.BoundTreeClassifier(pruning=PRUNER, certify="held-out").fit(X, y)
+    clf = tb.BoundTreeClassifier(pruning=PRUNER, certificate="held-out").fit(X, y)
     leaves, answers = clf.tree_.leaves, clf.model_.node_probabilities.argmax(axis=1)
     counts = clf.model_.held_out_counts()[0]
     wrong = sum(counts[leaf].sum() - counts[leaf, answers[leaf]] for leaf in leaves)

@@ -108,7 +108,7 @@ FITTED = (
     [
         {"criterion": "gini"},
         {"criterion": "misclassification", "max_leaves": 2, "delta": 0.5},
-        {"delta": 0.3, "unknown": "majority"},
+        {"delta": 0.3, "handle_unknown": "majority"},
         {"pruning": None, "class_weight": "balanced", "smoothing": None},
         {"thresholds": "observed", "max_depth": 1},
     ],
@@ -132,7 +132,7 @@ def test_fitted_attributes_do_not_change_with_parameters(parameters):
 
 
 @pytest.mark.parametrize("pruning", [*sorted(PRUNERS), None, BoundPruner(search="greedy")])
-@pytest.mark.parametrize("options", [{}, {"thresholds": "observed"}, {"certify": "held-out"}])
+@pytest.mark.parametrize("options", [{}, {"thresholds": "observed"}, {"certificate": "held-out"}])
 def test_two_equal_fits_are_stored_alike(pruning, options):
     X, y = load_iris(return_X_y=True)
     y = np.where(np.arange(150) % 9 == 0, (y + 1) % 3, y)

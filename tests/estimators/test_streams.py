@@ -178,7 +178,7 @@ def assert_same_held_out(model, expected):
 
 
 @pytest.mark.usefixtures("small", "few_values")
-@pytest.mark.parametrize("options", [*OPTIONS, {"unknown": "stop"}, {"pruning": "mdl"}])
+@pytest.mark.parametrize("options", [*OPTIONS, {"handle_unknown": "stop"}, {"pruning": "mdl"}])
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_rows_held_out_of_a_large_table(options, weight):
     rows = rare_categories()
@@ -186,7 +186,7 @@ def test_rows_held_out_of_a_large_table(options, weight):
     X = rows.drop_columns(["label", "weight"])
     weights = None if weight is None else rows["weight"].to_numpy()
     dataset = pds.dataset(given.to_batches(max_chunksize=700))
-    options = {**options, "certify": "held-out", "random_state": 3}
+    options = {**options, "certificate": "held-out", "random_state": 3}
     model = BoundTreeClassifier(**options).fit(dataset, "label", weight)
     expected = BoundTreeClassifier(**options).fit(X, rows["label"], weights)
     assert_same(model, expected)
@@ -206,7 +206,7 @@ def test_certificates_of_a_small_table_are_those_of_memory(certify, weight):
     X = rows.drop_columns(["label", "weight"])
     weights = None if weight is None else rows["weight"].to_numpy()
     dataset = pds.dataset(given.to_batches(max_chunksize=200))
-    options = {"certify": certify, "random_state": 3}
+    options = {"certificate": certify, "random_state": 3}
     model = BoundTreeClassifier(**options).fit(dataset, "label", weight)
     expected = BoundTreeClassifier(**options).fit(X, rows["label"], weights)
     assert_same(model, expected)
@@ -218,8 +218,8 @@ def test_certificates_of_a_small_table_are_those_of_memory(certify, weight):
 @pytest.mark.usefixtures("few_values")
 @pytest.mark.parametrize("certify", ["folds", "prior"])
 def test_what_needs_all_rows_of_a_large_table_is_refused(certify):
-    with pytest.raises(ValueError, match=rf"'certify' .* 'held-out' .* Got '{certify}'"):
-        BoundTreeClassifier(certify=certify).fit(pds.dataset(table(1500)), "label")
+    with pytest.raises(ValueError, match=rf"'certificate' .* 'held-out' .* Got '{certify}'"):
+        BoundTreeClassifier(certificate=certify).fit(pds.dataset(table(1500)), "label")
 
 
 @pytest.mark.usefixtures("small", "few_values")
@@ -262,11 +262,9 @@ def test_an_error_names_the_batch(monkeypatch):
 def test_growth_without_a_limit_is_stopped_with_a_warning(monkeypatch):
     monkeypatch.setattr(fitting, "MOST_GROWN_LEAVES", 8)
     dataset = pds.dataset(table(600))
-    with pytest.warns(UserWarning, match="stopped at 8 leaves.*max_grown_leaves"):
+    with pytest.warns(UserWarning, match="stopped at 8 leaves.*min_samples_leaf"):
         model = BoundTreeClassifier(pruning="mdl").fit(dataset, "label")
     assert model.grown_tree_.n_leaves == 8
-    model = BoundTreeClassifier(pruning="mdl", max_grown_leaves=20).fit(dataset, "label")
-    assert model.grown_tree_.n_leaves == 20
 
 
 def test_no_rows_are_an_error():

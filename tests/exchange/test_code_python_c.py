@@ -34,14 +34,16 @@ def python_function(tree: Tree, output: str = "label", **options):
     return module["predict"]
 
 
-@pytest.mark.parametrize("unknown", POLICIES)
+@pytest.mark.parametrize("handle_unknown", POLICIES)
 @given(case=cases())
 @settings(max_examples=60)
-def test_python_answers_as_the_tree(unknown: str, case: Case) -> None:
-    nodes = route(case.tree, case.X, unknown)
-    predict = python_function(case.tree, unknown=unknown)
+def test_python_answers_as_the_tree(handle_unknown: str, case: Case) -> None:
+    nodes = route(case.tree, case.X, handle_unknown)
+    predict = python_function(case.tree, handle_unknown=handle_unknown)
     assert [predict(row) for row in case.rows] == case.labels(nodes)
-    chances = python_function(case.tree, unknown=unknown, output="proba", smoothing="m-estimate")
+    chances = python_function(
+        case.tree, handle_unknown=handle_unknown, output="proba", smoothing="m-estimate"
+    )
     wanted = probabilities(case.tree, "m-estimate")[nodes]
     assert [chances(row) for row in case.rows] == wanted.tolist()
 
@@ -49,7 +51,7 @@ def test_python_answers_as_the_tree(unknown: str, case: Case) -> None:
 @given(case=cases())
 @settings(max_examples=30)
 def test_python_raises_for_a_category_never_seen_in_a_column_of_the_tree(case: Case) -> None:
-    predict = python_function(case.tree, unknown="error")
+    predict = python_function(case.tree, handle_unknown="error")
     kinds = asked_categories(case.tree)
     nodes = route(case.tree, case.X)
     for x, row, label in zip(case.X, case.rows, case.labels(nodes), strict=True):
@@ -94,9 +96,11 @@ def test_nesting_grows_with_the_logarithm_of_the_leaves(chain: bool) -> None:
 class Compiled:
     """A compiled tree behind ctypes, given rows in the user's own values."""
 
-    def __init__(self, tree: Tree, folder: str, unknown: str, output: str = "label") -> None:
+    def __init__(self, tree: Tree, folder: str, handle_unknown: str, output: str = "label") -> None:
         source = Path(folder, "tree.c")
-        source.write_text(to_c(Model(tree, unknown=unknown), output=output), encoding="ascii")
+        source.write_text(
+            to_c(Model(tree, handle_unknown=handle_unknown), output=output), encoding="ascii"
+        )
         library = Path(folder, "tree.so")
         flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0"]
         command = ["cc", *flags, "-shared", "-fPIC", "-o", str(library), str(source), "-lm"]
@@ -133,13 +137,13 @@ class Compiled:
 
 
 @needs_cc
-@pytest.mark.parametrize("unknown", POLICIES)
+@pytest.mark.parametrize("handle_unknown", POLICIES)
 @given(case=cases())
 @settings(max_examples=12)
-def test_c_answers_as_the_tree(unknown: str, case: Case) -> None:
-    nodes = route(case.tree, case.X, unknown)
+def test_c_answers_as_the_tree(handle_unknown: str, case: Case) -> None:
+    nodes = route(case.tree, case.X, handle_unknown)
     with TemporaryDirectory() as folder:
-        compiled = Compiled(case.tree, folder, unknown)
+        compiled = Compiled(case.tree, folder, handle_unknown)
         assert [compiled(row) for row in case.rows] == case.tree.label[nodes].tolist()
 
 
@@ -207,7 +211,7 @@ def test_names_of_columns_never_meet_names_of_the_code(kind, output, tmp_path) -
     texts = []
     for place, name in enumerate(NAMES):
         tree = named_tree(name, kind)
-        texts.append(to_c(Model(tree, unknown="error"), name=f"tree{place}", output=output))
+        texts.append(to_c(Model(tree, handle_unknown="error"), name=f"tree{place}", output=output))
         module: dict = {}
         exec(to_python(Model(tree, smoothing="m-estimate"), output=output), module)
         row = {name: 0.2 if kind == "real" else "a", "other": 1}
@@ -314,7 +318,7 @@ def test_categories_of_mixed_types_are_refused_with_the_column_named() -> None:
     )  # fmt: skip
     for form in (to_python, to_c):
         with pytest.raises(ValueError, match="The categories of the column 'mix' must be all text"):
-            form(tree)
+            form(Model(tree, handle_unknown="majority"))  # which must know all categories
 
 
 def test_c_refuses_the_character_nul() -> None:

@@ -56,11 +56,11 @@ def fits_doubles(tree: Tree) -> bool:
 
 @given(cases(leaves=15, rows=30), st.sampled_from(["other", "majority", "stop", "missing"]))
 @settings(max_examples=80)
-def test_it_answers_as_the_tree_does(case, unknown):
+def test_it_answers_as_the_tree_does(case, handle_unknown):
     assume(fits_doubles(case.tree))
-    model = to_onnx(Model(case.tree, unknown=unknown), missing_text=MISSING)
+    model = to_onnx(Model(case.tree, handle_unknown=handle_unknown), missing_text=MISSING)
     label, scores = run(model, feed_of(case))
-    nodes = route(case.tree, case.X, unknown)
+    nodes = route(case.tree, case.X, handle_unknown)
     assert label == case.labels(nodes)
     expected = probabilities(case.tree)[nodes]
     np.testing.assert_allclose(scores, expected, rtol=1e-6)
@@ -121,15 +121,15 @@ def nominal_chain(seed: int) -> tuple[Tree, np.ndarray]:
     return tree, X
 
 
-@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing"])
+@pytest.mark.parametrize("handle_unknown", ["other", "majority", "stop", "missing"])
 @pytest.mark.parametrize("seed", range(60))
-def test_chains_of_one_nominal_column_with_equal_leaves(seed, unknown):
+def test_chains_of_one_nominal_column_with_equal_leaves(seed, handle_unknown):
     tree, X = nominal_chain(seed)
     categories = tree.columns[0].categories
     texts = [["never seen"], [MISSING], *([category] for category in categories)]
-    model = to_onnx(Model(tree, unknown=unknown), missing_text=MISSING)
+    model = to_onnx(Model(tree, handle_unknown=handle_unknown), missing_text=MISSING)
     label, scores = run(model, {"c": np.array(texts, dtype=object)})
-    nodes = route(tree, X, unknown)
+    nodes = route(tree, X, handle_unknown)
     assert label == tree.classes[tree.label[nodes]].tolist()
     np.testing.assert_allclose(scores, probabilities(tree)[nodes], rtol=1e-6)
 
@@ -145,7 +145,7 @@ def test_answers_by_cost_or_by_a_hair_are_kept(label):
 
 def test_an_unknown_rule_that_a_graph_cannot_follow_is_refused():
     with pytest.raises(ValueError, match="cannot raise errors"):
-        to_onnx(Model(random_tree(1, 2), unknown="error"))
+        to_onnx(Model(random_tree(1, 2), handle_unknown="error"))
 
 
 def test_the_missing_text_must_not_be_a_category():

@@ -22,7 +22,7 @@ from support import coded_matrix
 
 import treebound as tb
 from treebound import from_sklearn, to_sklearn
-from treebound.exchange.imports import float64_threshold
+from treebound.exchange.sklearn_tree import float64_threshold
 
 
 def noisy(seed, rows=200, columns=5, classes=3, missing=0.0):

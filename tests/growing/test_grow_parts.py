@@ -105,7 +105,9 @@ def test_routes_as_a_copy(seed):
     rng = np.random.default_rng(seed)
     sample = random_sample(rng, 300)
     columns, values = sample.columns, sample.X.values
-    X = Matrix(columns * 3, values * 3, unknown=str(rng.choice(["other", "majority", "stop"])))
+    X = Matrix(
+        columns * 3, values * 3, handle_unknown=str(rng.choice(["other", "majority", "stop"]))
+    )
     sample = replace(sample, X=X)  # wide: most columns are not used
     tree = grow(sample, GrowOptions(max_leaves=4))
     copied, part = both(sample, random_rows(rng, sample.n_rows))

@@ -22,7 +22,7 @@ from sklearn.base import clone
 
 import treebound as tb
 from treebound.data import landscape_of
-from treebound.data.folds import folds
+from treebound.data.draws import folds
 from treebound.growing import grow
 from treebound.pruning import (
     PRUNERS,
@@ -266,13 +266,15 @@ def test_unknown_pruners_are_refused():
     assert make_pruner(own) is own
 
 
-@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing"])
+@pytest.mark.parametrize("handle_unknown", ["other", "majority", "stop", "missing"])
 @pytest.mark.parametrize("pruner", ["reduced-error", "bound"])
-def test_validation_rows_of_unknown_categories_are_counted_as_they_are_answered(unknown, pruner):
+def test_validation_rows_of_unknown_categories_are_counted_as_they_are_answered(
+    handle_unknown, pruner
+):
     rng = np.random.default_rng(2)
     X = pd.DataFrame({"c": rng.choice(list("abcdef"), 300), "x": rng.normal(size=300)})
     y = X["c"].isin(["a", "b"]).to_numpy() ^ (rng.random(300) < 0.3)
-    clf = tb.BoundTreeClassifier(pruning=None, unknown=unknown).fit(X, y)
+    clf = tb.BoundTreeClassifier(pruning=None, handle_unknown=handle_unknown).fit(X, y)
     names = rng.choice([*"abcdefXYZ"], 200)
     V = pd.DataFrame({"c": names, "x": rng.normal(size=200)})
     truth = np.where(V["c"].isin([*"abXYZ"]), True, False) ^ (rng.random(200) < 0.1)

@@ -26,13 +26,15 @@ FORMS = {
 }
 
 
-def fitted(*, declared: bool = True, missing: bool = False, unknown: str = "error", third=False):
+def fitted(
+    *, declared: bool = True, missing: bool = False, handle_unknown: str = "error", third=False
+):
     values = np.array(["female", "male"] * 30 + ["other"] * (30 if third else 0), dtype=object)
     y = values == "female"
     if missing:
         values[:4] = None
     sex = pd.Series(pd.Categorical(values) if declared else values)
-    return tb.BoundTreeClassifier(unknown=unknown).fit(pd.DataFrame({"sex": sex}), y)
+    return tb.BoundTreeClassifier(handle_unknown=handle_unknown).fit(pd.DataFrame({"sex": sex}), y)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -45,8 +47,8 @@ def test_the_other_of_two_categories_is_named(form: str) -> None:
 
 @pytest.mark.parametrize(
     "open_",
-    [{"declared": False}, {"missing": True}, {"unknown": "other"}, {"unknown": "stop"},
-     {"third": True}],
+    [{"declared": False}, {"missing": True}, {"handle_unknown": "other"},
+     {"handle_unknown": "stop"}, {"third": True}],
 )  # fmt: skip
 @pytest.mark.parametrize("form", FORMS)
 def test_nothing_is_named_where_another_value_can_come(form: str, open_: dict) -> None:

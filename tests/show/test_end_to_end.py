@@ -49,7 +49,7 @@ def with_strangers(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
 @pytest.fixture(scope="module", params=["majority", "stop", "missing"])
 def fitted(request) -> tuple[tb.BoundTreeClassifier, pd.DataFrame]:
     frame = table(600, 0)
-    clf = tb.BoundTreeClassifier(unknown=request.param, pruning=None, max_leaves=40)
+    clf = tb.BoundTreeClassifier(handle_unknown=request.param, pruning=None, max_leaves=40)
     clf.fit(frame, answers(frame, 0))
     assert {column.kind for column in clf.tree_.columns} == {"real", "ordinal", "nominal"}
     return clf, with_strangers(table(300, 1), 1)

@@ -27,25 +27,27 @@ from treebound.tree.smoothing import probabilities
 POLICIES = ("other", "majority", "stop", "missing")
 
 
-def model(tree: Tree, unknown: str = "other") -> Model:
-    return Model(tree, unknown=unknown, smoothing="laplace", target="kind")
+def model(tree: Tree, handle_unknown: str = "other") -> Model:
+    return Model(tree, handle_unknown=handle_unknown, smoothing="laplace", target="kind")
 
 
-def answer_of(tree: Tree, row: dict[str, Any], unknown: str) -> tuple[int, Any]:
+def answer_of(tree: Tree, row: dict[str, Any], handle_unknown: str) -> tuple[int, Any]:
     names = [column.name for column in tree.columns]
-    matrix = read_matrix(read_row(row, names), tree.columns, named=False, unknown=unknown)
-    node = int(tree.apply(matrix, unknown if unknown != "missing" else "other")[0])
+    matrix = read_matrix(
+        read_row(row, names), tree.columns, named=False, handle_unknown=handle_unknown
+    )
+    node = int(tree.apply(matrix, handle_unknown if handle_unknown != "missing" else "other")[0])
     return node, tree.classes[tree.label[node]].item()
 
 
-@given(case=cases(rows=3), unknown=st.sampled_from(POLICIES))
+@given(case=cases(rows=3), handle_unknown=st.sampled_from(POLICIES))
 @settings(max_examples=60)
 def test_the_path_is_that_of_apply_and_the_figures_those_of_the_nodes(
-    case: Case, unknown: str
+    case: Case, handle_unknown: str
 ) -> None:
     tree = case.tree
-    for row, node in zip(case.rows, route(tree, case.X, unknown).tolist(), strict=True):
-        found = explain(model(tree, unknown), row)
+    for row, node in zip(case.rows, route(tree, case.X, handle_unknown).tolist(), strict=True):
+        found = explain(model(tree, handle_unknown), row)
         assert found.node == node
         assert found.answer == tree.classes[tree.label[node]]
         assert found.target == "kind"
@@ -91,10 +93,12 @@ def nearest(region: Any, old: Any) -> tuple[int, float] | None:
     return min(costs) if costs else None
 
 
-def cheapest(tree: Tree, row: dict[str, Any], own: Any, unknown: str) -> tuple[int, float] | None:
+def cheapest(
+    tree: Tree, row: dict[str, Any], own: Any, handle_unknown: str
+) -> tuple[int, float] | None:
     """The least cost over all ends with another answer, one rule after the other."""
     best = None
-    for rule in to_rules(Model(tree, unknown=unknown)):
+    for rule in to_rules(Model(tree, handle_unknown=handle_unknown)):
         if rule.label == own:
             continue
         order = sorted(rule.regions, key=lambda region: tree.columns.index(region.column))
@@ -105,21 +109,21 @@ def cheapest(tree: Tree, row: dict[str, Any], own: Any, unknown: str) -> tuple[i
     return best
 
 
-@given(case=cases(rows=3), unknown=st.sampled_from(POLICIES))
+@given(case=cases(rows=3), handle_unknown=st.sampled_from(POLICIES))
 @settings(max_examples=120)
 def test_the_changed_row_gets_the_other_answer_and_no_leaf_is_cheaper(
-    case: Case, unknown: str
+    case: Case, handle_unknown: str
 ) -> None:
     tree = case.tree
     for row in case.rows:
         read = dict(row)
-        if unknown == "missing":  # the table is read with unknown categories missing
+        if handle_unknown == "missing":  # the table is read with unknown categories missing
             read = {
                 c.name: row[c.name] if c.kind == "real" or row[c.name] in c.categories else None
                 for c in tree.columns
             }
-        found = explain(model(tree, unknown), row)
-        least = cheapest(tree, read, found.answer, unknown)
+        found = explain(model(tree, handle_unknown), row)
+        least = cheapest(tree, read, found.answer, handle_unknown)
         change = found.counterfactual
         if change is None:
             assert least is None
@@ -131,7 +135,7 @@ def test_the_changed_row_gets_the_other_answer_and_no_leaf_is_cheaper(
         assert {k: v for k, v in change.row.items() if k not in moved} == {
             k: v for k, v in found.row.items() if k not in moved
         }
-        node, label = answer_of(tree, change.row, unknown)
+        node, label = answer_of(tree, change.row, handle_unknown)
         assert (node, label) == (change.node, change.answer)
         assert label != found.answer
 
@@ -169,7 +173,7 @@ def passengers() -> tuple[tb.BoundTreeClassifier, pd.DataFrame]:
     age = rng.integers(1, 70, 200)
     frame = pd.DataFrame({"sex": sex, "age": age})
     y = pd.Series(np.where((sex == "female") | (age <= 9), "yes", "no"), name="survived")
-    return tb.BoundTreeClassifier(unknown="error").fit(frame, y), frame
+    return tb.BoundTreeClassifier(handle_unknown="error").fit(frame, y), frame
 
 
 def test_a_row_may_come_in_any_form(passengers) -> None:
@@ -245,7 +249,7 @@ def test_values_never_met_are_marked(passengers) -> None:
     assert "missing (never in training)" in str(clf.explain(["male", None]))
     again = tb.BoundTreeClassifier().fit(frame, frame["sex"] == "male")
     assert "purple (never in training)" in str(again.explain(["purple", 3]))
-    stops = tb.BoundTreeClassifier(unknown="stop").fit(frame, frame["sex"] == "male")
+    stops = tb.BoundTreeClassifier(handle_unknown="stop").fit(frame, frame["sex"] == "male")
     assert "It stops there, at a category never seen" in str(stops.explain(["purple", 3]))
 
 

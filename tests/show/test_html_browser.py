@@ -85,7 +85,7 @@ def test_a_second_slider_chooses_by_the_certified_error(driver, tmp_path: Path) 
     from selenium.webdriver.common.keys import Keys
 
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    clf = tb.BoundTreeClassifier(certify="prior").fit(X, y)
+    clf = tb.BoundTreeClassifier(certificate="prior").fit(X, y)
     to_html(clf, path=tmp_path / "report.html")
     driver.get((tmp_path / "report.html").as_uri())
     slider, trees = driver.find_element("id", "promise"), list(clf.frontier_)

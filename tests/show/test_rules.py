@@ -105,26 +105,28 @@ class Parser:
         return found
 
 
-def nodes_reached(case: Case, unknown: str) -> np.ndarray:
-    return route(case.tree, case.X, unknown)
+def nodes_reached(case: Case, handle_unknown: str) -> np.ndarray:
+    return route(case.tree, case.X, handle_unknown)
 
 
-@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing"])
+@pytest.mark.parametrize("handle_unknown", ["other", "majority", "stop", "missing"])
 @given(case=cases())
 @settings(max_examples=60)
-def test_exactly_one_rule_matches_and_it_is_the_node_reached(unknown: str, case: Case) -> None:
-    made = to_rules(Model(case.tree, unknown=unknown))
-    for row, node in zip(case.rows, nodes_reached(case, unknown), strict=True):
+def test_exactly_one_rule_matches_and_it_is_the_node_reached(
+    handle_unknown: str, case: Case
+) -> None:
+    made = to_rules(Model(case.tree, handle_unknown=handle_unknown))
+    for row, node in zip(case.rows, nodes_reached(case, handle_unknown), strict=True):
         assert [rule.node for rule in made if rule.matches(row)] == [node]
 
 
-@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing"])
+@pytest.mark.parametrize("handle_unknown", ["other", "majority", "stop", "missing"])
 @given(case=cases())
 @settings(max_examples=60)
-def test_text_read_by_a_parser_answers_as_the_tree(unknown: str, case: Case) -> None:
-    lines = str(to_rules(Model(case.tree, unknown=unknown))).split("\n")
+def test_text_read_by_a_parser_answers_as_the_tree(handle_unknown: str, case: Case) -> None:
+    lines = str(to_rules(Model(case.tree, handle_unknown=handle_unknown))).split("\n")
     parsed = [Parser(line).rule() for line in lines]
-    for row, label in zip(case.rows, case.labels(nodes_reached(case, unknown)), strict=True):
+    for row, label in zip(case.rows, case.labels(nodes_reached(case, handle_unknown)), strict=True):
         answers = [answer for tests, answer in parsed if all(test(row) for test in tests)]
         assert answers == [label]
 
@@ -140,7 +142,7 @@ def test_text_is_one_line_a_leaf_even_for_names_with_newlines(case: Case) -> Non
 @given(case=cases())
 @settings(max_examples=30)
 def test_unseen_categories_match_no_rule_when_they_are_an_error(case: Case) -> None:
-    rules = to_rules(Model(case.tree, unknown="error"))
+    rules = to_rules(Model(case.tree, handle_unknown="error"))
     parsed = [Parser(line).rule() for line in str(rules).split("\n")]
     refused = (case.X[:, asked_categories(case.tree)] == -1).any(axis=1)
     for row, gone, node in zip(case.rows, refused, nodes_reached(case, "other"), strict=True):
@@ -179,5 +181,5 @@ def test_very_deep_trees_have_rules() -> None:
 
 
 def test_unknown_policy_is_checked() -> None:
-    with pytest.raises(ValueError, match="The 'unknown' parameter of Model must be one of"):
-        Model(random_tree(0, 2), unknown="nearest")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="The 'handle_unknown' parameter of Model must be one of"):
+        Model(random_tree(0, 2), handle_unknown="nearest")  # type: ignore[arg-type]

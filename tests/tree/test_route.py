@@ -36,17 +36,17 @@ def table(n, seed, missing=0.1):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["other", "majority", "stop"]))
 @settings(max_examples=40)
-def test_rows_go_where_the_slow_twin_sends_them(seed, unknown):
+def test_rows_go_where_the_slow_twin_sends_them(seed, handle_unknown):
     X, y, columns, rng = table(60, seed)
     tree = grow_coded(X, y, columns, range(3))
     new = table(300, seed + 1, missing=0.3)[0]
     new[:, 2:][rng.random((300, 2)) < 0.2] = np.nan  # never missing in training
     new[:, 1:][rng.random((300, 3)) < 0.2] = -1.0
     new[:5, 0] = -1.0, -np.inf, np.inf, 0.0, -0.0
-    expected = [slow_route(tree, row, unknown) for row in new.tolist()]
+    expected = [slow_route(tree, row, handle_unknown) for row in new.tolist()]
     rows = coded_matrix(new, columns)
-    np.testing.assert_array_equal(tree.apply(rows, unknown), expected)
-    np.testing.assert_array_equal(tree.predict(rows, unknown), tree.label[expected])
+    np.testing.assert_array_equal(tree.apply(rows, handle_unknown), expected)
+    np.testing.assert_array_equal(tree.predict(rows, handle_unknown), tree.label[expected])
 
 
 def test_some_rows_from_a_node_on_end_where_they_do_from_the_root():
@@ -64,11 +64,11 @@ def test_some_rows_from_a_node_on_end_where_they_do_from_the_root():
 def test_an_unknown_category_answers_no_unless_another_rule_is_asked_for():
     columns = [Column("c", "nominal", ("a", "b"))]
     tree = grow_coded([[0.0], [1.0]], [0, 1], columns, [0, 1])
-    unknown = coded_matrix(np.array([[-1.0]]), columns)
+    handle_unknown = coded_matrix(np.array([[-1.0]]), columns)
     assert tree.category[0] == 0
-    np.testing.assert_array_equal(tree.apply(unknown), [2])
-    np.testing.assert_array_equal(tree.apply(unknown, "stop"), [0])
-    np.testing.assert_array_equal(tree.apply(unknown, "majority"), [1])
+    np.testing.assert_array_equal(tree.apply(handle_unknown), [2])
+    np.testing.assert_array_equal(tree.apply(handle_unknown, "stop"), [0])
+    np.testing.assert_array_equal(tree.apply(handle_unknown, "majority"), [1])
 
 
 def test_the_path_is_the_ancestors_of_the_leaf():
@@ -150,8 +150,8 @@ def test_a_wrong_matrix_or_rule_is_named():
     tree = grow_coded([[0.0], [1.0]], [0, 1], [Column("x")], [0, 1])
     with pytest.raises(ValueError, match=r"must be a Matrix of 1 columns. Got 2 instead"):
         tree.apply(coded_matrix(np.zeros((3, 2)), [Column("x"), Column("y")]))
-    with pytest.raises(ValueError, match="'unknown' parameter"):
-        tree.apply(coded_matrix(np.zeros((3, 1)), [Column("x")]), unknown="guess")
+    with pytest.raises(ValueError, match="'handle_unknown' parameter"):
+        tree.apply(coded_matrix(np.zeros((3, 1)), [Column("x")]), handle_unknown="guess")
 
 
 def test_a_stored_tree_routes_the_same_and_stays_frozen():

@@ -31,7 +31,8 @@ from treebound.tree.split import named_splits
 
 # Two fits, each with a limit that fails with probability delta, fail together more often.
 CHOSEN_ONCE = (
-    "fit was not repeated with other 'thresholds', 'certify' or 'delta' to keep the smaller limit"
+    "fit was not repeated with other 'thresholds', 'certificate' or 'delta' to keep the smaller "
+    "limit"
 )
 
 
@@ -42,7 +43,7 @@ def certify_tree(
     row_counts: NDArray[np.int64] | None = None,
     landscape: Landscape | None = None,
     delta: float = 0.05,
-    unknown: str = "other",
+    handle_unknown: str = "other",
 ) -> Certificate:
     """The smallest certificate of a tree from its training rows.
 
@@ -70,7 +71,7 @@ def certify_tree(
         least,
         delta=float(delta),
         leaves=tree.n_leaves,
-        assumptions=tuple(_assumptions(tree, least.method, landscape is not None, unknown)),
+        assumptions=tuple(_assumptions(tree, least.method, landscape is not None, handle_unknown)),
         constant_error=1.0 - float(class_rows.max()) / m,
     )
     return certificate.of_tree(
@@ -150,7 +151,7 @@ def _log_splits(tree: Tree, named: NDArray[np.bool_]) -> float:
 
 
 def _assumptions(
-    tree: Tree, method: Method, declared_features: bool, unknown: str
+    tree: Tree, method: Method, declared_features: bool, handle_unknown: str
 ) -> Iterator[Assumption]:
     if tree.weighted:
         text = "errors are counted by rows, each once: the limit is about new rows without weights"
@@ -178,14 +179,14 @@ def _assumptions(
     if declared:
         text = "were declared before the data were seen, and there are no others"
         yield Assumption(f"the categories of {_named(declared)} {text}", False)
-    yield from new_categories(tree, unknown)
+    yield from new_categories(tree, handle_unknown)
 
 
-def new_categories(tree: Tree, unknown: str) -> Iterator[Assumption]:
+def new_categories(tree: Tree, handle_unknown: str) -> Iterator[Assumption]:
     """Columns where a category that is new would not be covered."""
     # In the theory no split sends an unknown category to the side of a known one.
-    undeclared = filter(_undeclared, tree.columns)
-    new = [column for column in undeclared if unknown != "other" or column.kind == "ordinal"]
+    undeclared = [own for own in filter(_undeclared, tree.columns) if not own.identifier]
+    new = [column for column in undeclared if handle_unknown != "other" or column.kind == "ordinal"]
     if new:
         yield Assumption(f"no category is new: {_named(new)}", False)
 

@@ -77,7 +77,7 @@ def _learn_column(
     kind: Kind = "ordinal" if ordinal or (raw.ordered and not nominal) else "nominal"
     if declared is not None:
         column = Column(label, kind, declared, declared=True)
-        codes = _codes(raw, column, unknown="error", hint=_ADD_TO_MAPPING)
+        codes = _codes(raw, column, handle_unknown="error", hint=_ADD_TO_MAPPING)
     elif raw.categories is not None:
         column = Column(label, kind, raw.categories, raw.declared)
         codes = raw.values
@@ -138,7 +138,7 @@ def read_matrix(
     *,
     named: bool,
     needed: Sequence[bool] | NDArray[np.bool_] | None = None,
-    unknown: Unknown = "other",
+    handle_unknown: Unknown = "other",
 ) -> Matrix:
     """Read a table with known columns; see :meth:`Sample.read`.
 
@@ -147,7 +147,7 @@ def read_matrix(
     table = read_table(X)
     columns = tuple(columns)
     wanted = [True] * len(columns) if needed is None else [bool(flag) for flag in needed]
-    wanted = [want and not c.unlisted for want, c in zip(wanted, columns, strict=True)]
+    wanted = [want and c.is_read for want, c in zip(wanted, columns, strict=True)]
     places = _places(table, columns, wanted, named)
     dense = table.floats() if all(column.kind == "real" for column in columns) else None
     if dense is not None and None not in places:
@@ -156,7 +156,7 @@ def read_matrix(
         missing = _missing_columns(dense, [column.name for column in columns], wanted)
         return Matrix(_may_miss(columns, missing), dense=dense)
     values = [
-        _read_column(table.column(at), column, unknown)
+        _read_column(table.column(at), column, handle_unknown)
         if at is not None and want
         else np.full(table.shape[0], np.nan if column.kind == "real" else np.int8(MISSING))
         for at, column, want in zip(places, columns, wanted, strict=True)
@@ -165,8 +165,8 @@ def read_matrix(
         want and bool((np.isnan(own) if own.dtype.kind == "f" else own == MISSING).any())
         for own, want in zip(values, wanted, strict=True)
     ]
-    routed = unknown if unknown in ("majority", "stop") else "other"
-    return Matrix(_may_miss(columns, missing), tuple(values), unknown=routed)
+    routed = handle_unknown if handle_unknown in ("majority", "stop") else "other"
+    return Matrix(_may_miss(columns, missing), tuple(values), handle_unknown=routed)
 
 
 def _may_miss(columns: tuple[Column, ...], missing: Sequence[bool]) -> tuple[Column, ...]:
@@ -198,9 +198,9 @@ def _places(
     return [at.get(column.name) for column in columns]
 
 
-def _read_column(raw: RawColumn, column: Column, unknown: Unknown) -> NDArray[Any]:
+def _read_column(raw: RawColumn, column: Column, handle_unknown: Unknown) -> NDArray[Any]:
     if column.kind != "real":
-        return _codes(raw, column, unknown=unknown, hint=_CHOOSE_UNKNOWN)
+        return _codes(raw, column, handle_unknown=handle_unknown, hint=_CHOOSE_UNKNOWN)
     if raw.categories:
         raise ValueError(_changed(column, "numbers", raw.family))
     values = raw.floats()
@@ -208,11 +208,11 @@ def _read_column(raw: RawColumn, column: Column, unknown: Unknown) -> NDArray[An
     return values
 
 
-_CHOOSE_UNKNOWN = "choose another 'unknown' than 'error' to predict such rows too."
+_CHOOSE_UNKNOWN = "choose another 'handle_unknown' than 'error' to predict such rows too."
 _ADD_TO_MAPPING = "add it to 'ordinal_features', or make the value missing."
 
 
-def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> NDArray[Any]:
+def _codes(raw: RawColumn, column: Column, *, handle_unknown: Unknown, hint: str) -> NDArray[Any]:
     """Category codes of a column."""
     categories = column.categories or ()
     families = {raw.family, family_of(categories)}
@@ -225,9 +225,9 @@ def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> ND
     code_of = {category: code for code, category in enumerate(categories)}
     lookup = [code_of.get(value, UNKNOWN) for value in values]
     codes = np.array([*lookup, MISSING], dtype=smallest_ints(len(categories)))[which]
-    if unknown in ("error", "missing"):
+    if handle_unknown in ("error", "missing"):
         strange = codes == UNKNOWN
-        if unknown == "error" and strange.any():
+        if handle_unknown == "error" and strange.any():
             raise ValueError(_unknown(raw, column, int(strange.argmax()), hint))
         codes[strange] = MISSING
     return codes

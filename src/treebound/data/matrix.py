@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
-from treebound.data.raw import UNKNOWN, smallest_ints
+from treebound.data.raw import MISSING, UNKNOWN, smallest_ints
 
 # A part of a matrix with fewer values is copied.
 _MANY_VALUES = 2**15
@@ -19,7 +19,9 @@ _MANY_VALUES = 2**15
 
 def type_of(column: Column) -> np.dtype[Any]:
     """What the values of a column take at most."""
-    return np.dtype(np.float64 if column.kind == "real" else smallest_ints(column.n_categories))
+    return np.dtype(
+        np.float64 if column.kind == "real" else smallest_ints(len(column.categories or ()))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class Matrix:
     columns: tuple[Column, ...]  # ``missing`` is set where values are missing here
     arrays: tuple[NDArray[Any], ...] = ()  # one per column; empty if there is ``dense``
     dense: NDArray[np.floating[Any]] | None = None  # of real columns of the same type
-    unknown: str = "other"  # how routing handles unknown categories: or "majority", "stop"
+    handle_unknown: str = "other"  # how routing handles unknown categories: or "majority", "stop"
 
     @cached_property
     def values(self) -> tuple[NDArray[Any], ...]:
@@ -52,10 +54,10 @@ class Matrix:
 
     def select(self, names: Sequence[str]) -> Matrix:
         """The columns with these names, in this order."""
-        own = [column.name for column in self.columns]
-        if list(names) == own:
+        place_of = {column.name: at for at, column in enumerate(self.columns)}
+        if list(names) == list(place_of):
             return self
-        places = [own.index(name) for name in names]
+        places = [place_of[name] for name in names]
         columns = tuple(self.columns[at] for at in places)
         if self.dense is not None:
             return Matrix(columns, dense=self.dense[:, places])
@@ -73,14 +75,27 @@ class Matrix:
         """Select rows by an index array or a slice."""
         if self.dense is None:
             values = tuple(column[rows] for column in self.arrays)
-            return Matrix(self.columns, values, unknown=self.unknown)
+            return Matrix(self.columns, values, handle_unknown=self.handle_unknown)
         if isinstance(rows, slice):
             dense = self.dense[rows]
         elif self.dense.flags.c_contiguous:
             dense = self.dense.take(rows, axis=0)  # several times faster than an index
         else:
             dense = self.dense.T.take(rows, axis=1).T
-        return Matrix(self.columns, dense=dense, unknown=self.unknown)
+        return Matrix(self.columns, dense=dense, handle_unknown=self.handle_unknown)
+
+    def without_identifiers(self) -> Matrix:
+        """The matrix to grow trees on: all values of identifiers are missing."""
+        columns = self.columns
+        if not any(column.identifier and column.is_read for column in columns):
+            return self
+        blank = np.full(self.n_rows, MISSING, dtype=np.int8)
+        values = tuple(
+            blank if column.identifier else own
+            for column, own in zip(columns, self.values, strict=True)
+        )
+        stripped = tuple(c.without_values() if c.identifier else c for c in columns)
+        return Matrix(stripped, values, handle_unknown=self.handle_unknown)
 
     def check_codes(self) -> None:
         """Raise a ValueError if a code of a category is out of range."""
@@ -106,10 +121,10 @@ class Matrix:
         )
         if all(part.dense is not None for part in parts):
             dense = np.concatenate([part.dense for part in parts if part.dense is not None])
-            return Matrix(columns, dense=dense, unknown=parts[0].unknown)
+            return Matrix(columns, dense=dense, handle_unknown=parts[0].handle_unknown)
         values = zip(*(part.values for part in parts), strict=True)
         joined = tuple(np.concatenate(column) for column in values)
-        return Matrix(columns, joined, unknown=parts[0].unknown)
+        return Matrix(columns, joined, handle_unknown=parts[0].handle_unknown)
 
 
 class MatrixPart(Matrix):
@@ -124,7 +139,9 @@ class MatrixPart(Matrix):
     def __init__(self, whole: Matrix, rows: NDArray[np.intp]) -> None:
         if isinstance(whole, MatrixPart):
             rows, whole = whole.rows[rows], whole.whole
-        vars(self).update(columns=whole.columns, unknown=whole.unknown, whole=whole, rows=rows)
+        vars(self).update(
+            columns=whole.columns, handle_unknown=whole.handle_unknown, whole=whole, rows=rows
+        )
 
     @cached_property
     def _copied(self) -> Matrix:
@@ -151,7 +168,7 @@ class MatrixPart(Matrix):
         values = [np.broadcast_to(np.int8(0), self.n_rows)] * len(self.columns)
         for at in places.tolist():
             values[at] = self.whole.values[at].take(self.rows)
-        return Matrix(self.columns, tuple(values), unknown=self.unknown)
+        return Matrix(self.columns, tuple(values), handle_unknown=self.handle_unknown)
 
     def in_place(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the rows in their places among all rows, zero elsewhere."""
@@ -163,4 +180,4 @@ class MatrixPart(Matrix):
         """Nothing: those of the whole matrix were checked."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Matrix, (self.columns, self.arrays, self.dense, self.unknown)
+        return Matrix, (self.columns, self.arrays, self.dense, self.handle_unknown)

@@ -117,7 +117,7 @@ def _with_rows(tree: Tree) -> list[int]:
 
 def rows_at(tree: Tree, node: int, sample: Sample) -> NDArray[np.intp]:
     """The rows of a sample that pass a node."""
-    policy = "other" if sample.X.unknown == "stop" else None
+    policy = "other" if sample.X.handle_unknown == "stop" else None
     reached = tree.apply(sample.X, policy)
     return np.flatnonzero((reached >= node) & (reached < node + tree.size[node]))
 

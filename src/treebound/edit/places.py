@@ -48,15 +48,15 @@ def path_of(tree: Tree, node: int) -> str:
     return "".join("L" if left else "R" for _, left in turns(tree, node))
 
 
-def question(tree: Tree, node: int, unknown: Unknown, *, left: bool = True) -> str:
+def question(tree: Tree, node: int, handle_unknown: Unknown, *, left: bool = True) -> str:
     """One side of the split of a node, with the name of the column."""
-    split = split_of(tree, node, unknown=unknown)
+    split = split_of(tree, node, handle_unknown=handle_unknown)
     return f"{one_line(split.column.name)} {answer(split, left=left)}"
 
 
-def where(tree: Tree, node: int, unknown: Unknown) -> str:
+def where(tree: Tree, node: int, handle_unknown: Unknown) -> str:
     """The conditions of a node, to begin a sentence with."""
-    sides = [question(tree, at, unknown, left=left) for at, left in turns(tree, node)]
+    sides = [question(tree, at, handle_unknown, left=left) for at, left in turns(tree, node)]
     return f"Where {' and '.join(sides)}" if sides else "At the root"
 
 

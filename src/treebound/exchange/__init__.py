@@ -1,26 +1,20 @@
-"""Model files, code, ONNX, and trees of other libraries."""
+"""Model files, code, ONNX, and scikit-learn's trees."""
 
 from treebound.exchange.answers import write_predictions
 from treebound.exchange.c_code import to_c
 from treebound.exchange.document import FormatError, json_schema
-from treebound.exchange.imports import from_lightgbm, from_spark, from_xgboost
 from treebound.exchange.indicators import Indicators
 from treebound.exchange.model_file import dumps, load, loads, save
 from treebound.exchange.onnx_model import to_onnx
 from treebound.exchange.python_code import to_python
 from treebound.exchange.sklearn_tree import from_sklearn, to_sklearn
 from treebound.exchange.sql_code import to_sql
-from treebound.model.methods import as_method
 
 __all__ = [
-    "Exports",
     "FormatError",
     "Indicators",
     "dumps",
-    "from_lightgbm",
     "from_sklearn",
-    "from_spark",
-    "from_xgboost",
     "json_schema",
     "load",
     "loads",
@@ -32,12 +26,3 @@ __all__ = [
     "to_sql",
     "write_predictions",
 ]
-
-
-class Exports:
-    """The exports as methods of a fitted classifier; also the list of the command line."""
-
-    to_python = as_method(to_python)
-    to_c = as_method(to_c)
-    to_sql = as_method(to_sql)
-    to_onnx = as_method(to_onnx)

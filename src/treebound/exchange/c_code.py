@@ -104,8 +104,8 @@ def to_c(source: Any, *, name: str = "predict", output: code.Output = "label") -
     that the tree splits on, ``x_`` and its name: ``double`` for a real one (``NAN`` if missing),
     ``const char *`` in UTF-8 for text categories, ``const long long *`` for integer and boolean
     ones (both ``NULL`` if missing), ``double`` for float categories. The function returns -1
-    where ``predict`` raises: for an infinite number and, with ``unknown="error"``, for an unknown
-    category.
+    where ``predict`` raises: for an infinite number and, with ``handle_unknown="error"``, for an
+    unknown category.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ def to_c(source: Any, *, name: str = "predict", output: code.Output = "label") -
     if identifier is None or name in _RESERVED or name.startswith(_PREFIXES):
         must = "a C identifier that is no keyword, no name of the C library and not 'x', and that "
         raise invalid("name", "to_c", must + "does not begin with '_' or 'x_'", name)
-    model = as_model(source, "to_c")
+    model = code.with_listed_categories(as_model(source, "to_c"))
     values = code.answers(model, output, "to_c")
-    writer, steps = _Writer(model, name), list(code.branches(model.tree, model.unknown))
+    writer, steps = _Writer(model, name), list(code.branches(model.tree, model.handle_unknown))
     lines, opened = writer.preamble(), 0
     if output == "proba":
         lines += writer.answers(steps, values)
@@ -163,7 +163,7 @@ class _Writer:
     def __init__(self, model: Model, name: str) -> None:
         self.tree = tree = model.tree
         self.name, self.upper = name, name.upper()
-        self.refuses = model.unknown == "error"
+        self.refuses = model.handle_unknown == "error"
         self.names = [f"x_{text}" for text in code.identifiers(tree.columns, frozenset())]
         self.used = code.columns_used(tree)
         of_categories = [(j, tree.columns[j]) for j in self.used if tree.columns[j].kind != "real"]

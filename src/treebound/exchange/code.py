@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -19,6 +20,7 @@ from treebound._utils.validation import OneOf, check
 from treebound.data import Column
 from treebound.model import Model
 from treebound.tree import Tree
+from treebound.tree.recoding import listed_columns, recoded
 from treebound.tree.split import Split, plain, splits_of
 
 Output = Literal["label", "proba"]
@@ -42,9 +44,9 @@ class Answer(NamedTuple):
     node: int
 
 
-def branches(tree: Tree, unknown: Unknown) -> Iterator[Branch | Answer]:
+def branches(tree: Tree, handle_unknown: Unknown) -> Iterator[Branch | Answer]:
     """The tree as branches and answers in writing order, without recursion."""
-    splits = splits_of(tree, unknown=unknown)
+    splits = splits_of(tree, handle_unknown=handle_unknown)
     lefts, rights, sizes = tree.left.tolist(), tree.right.tolist(), tree.size.tolist()
     stack: list[tuple[int, int]] = [(0, 0)]
     while stack:
@@ -53,7 +55,7 @@ def branches(tree: Tree, unknown: Unknown) -> Iterator[Branch | Answer]:
         if split is None:
             yield Answer(level, node)
             continue
-        if unknown == "stop" and not split.is_real:
+        if handle_unknown == "stop" and not split.is_real:
             yield Branch(level, split, "stop")
             yield Answer(level + 1, node)
         left, right = lefts[node], rights[node]
@@ -82,6 +84,12 @@ def compared(branch: Branch, value: str, bound: str, signs: Signs) -> str:
     # the side that takes missing values negates the opposite
     text = f"{value} {'<=' if left != takes_missing else '>'} {bound}"
     return signs.negated.format(text) if takes_missing else text
+
+
+def with_listed_categories(model: Model) -> Model:
+    """The model with the categories that code must know, to be written."""
+    columns = listed_columns(model.columns, [model.tree], model.handle_unknown)
+    return replace(model, tree=recoded(model.tree, columns))
 
 
 def columns_used(tree: Tree) -> list[int]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from treebound.data import Column
 from treebound.data.raw import MISSING, UNKNOWN
-from treebound.exchange.imports import preorder
 from treebound.model.methods import as_model
 from treebound.tree.model import Tree, arranged
 
@@ -38,8 +37,9 @@ class Indicators:
     Notes
     -----
     An unknown category is zero in all of its columns (in an ordinal column, a code past the last
-    one), so it matches no category, as with ``unknown="other"``. With ``unknown="missing"`` it is
-    missing, with ``"error"`` an error; ``"majority"`` and ``"stop"`` cannot be expressed.
+    one), so it matches no category, as with ``handle_unknown="other"``. With
+    ``handle_unknown="missing"`` it is missing, with ``"error"`` an error; ``"majority"`` and
+    ``"stop"`` cannot be expressed.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Indicators:
         for column, first, values in zip(
             self._columns, self._first.tolist(), matrix.values, strict=True
         ):
-            if column.unlisted:  # no split asks it
+            if not column.is_read:  # no split asks it
                 array[:, first] = 0.0
             elif column.kind == "nominal":
                 array[:, first : first + len(_names(column))] = _zeros_and_ones(values, column)
@@ -135,7 +135,7 @@ class Indicators:
 
 
 def _names(column: Column) -> list[str]:
-    if column.kind != "nominal" or column.unlisted:
+    if column.kind != "nominal" or not column.is_read:
         return [column.name]
     names = [f"{column.name} = {category}" for category in column.categories or ()]
     return names + [f"{column.name} is missing"] * column.missing
@@ -151,3 +151,20 @@ def _zeros_and_ones(codes: NDArray[Any], column: Column) -> NDArray[np.float64]:
     else:
         bits[codes == MISSING] = np.nan
     return bits
+
+
+def preorder(
+    left: NDArray[Any], right: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]:
+    """The nodes below node 0 in pre-order, and the links to children in that order; -1 is none."""
+    order = []
+    stack = [0]
+    lefts, rights = left.tolist(), right.tolist()
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        if lefts[node] >= 0:
+            stack += [rights[node], lefts[node]]
+    place = np.full(len(lefts) + 1, -1, dtype=np.int32)  # -1 indexes the last entry
+    place[order] = np.arange(len(order))
+    return np.array(order), place[left[order]], place[right[order]]

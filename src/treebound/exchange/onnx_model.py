@@ -11,7 +11,7 @@ The graph predicts exactly as ``predict`` does because
 - NaN in a real column follows the operator's flag for missing values;
 - each split of categories reads 0 where a value goes left and 1 where it goes right, missing values
   and unknown categories included;
-- with ``unknown="stop"``, each split is preceded by a split "is unknown" with its own leaf.
+- with ``handle_unknown="stop"``, each split is preceded by a split "is unknown" with its own leaf.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def to_onnx(source: Any, *, missing_text: str = "") -> Any:
     ----------
     source
         See :func:`treebound.exchange.to_python`. A graph cannot raise errors, so
-        ``unknown="error"`` is not possible.
+        ``handle_unknown="error"`` is not possible.
     missing_text : str
         The text that marks a missing value in a string column.
 
@@ -56,16 +56,18 @@ def to_onnx(source: Any, *, missing_text: str = "") -> Any:
     Raises
     ------
     ValueError
-        If the model's ``unknown`` is ``"error"``.
+        If the model's ``handle_unknown`` is ``"error"``.
     """
     onnx = require("onnx", extra="onnx", why="Writing an ONNX model")
     model = as_model(source, "to_onnx")
     tree, weights = model.tree, model.node_probabilities
-    if model.unknown == "error":
+    if model.handle_unknown == "error":
         hint = "an ONNX graph cannot raise errors; choose another policy."
-        raise invalid("unknown", "to_onnx", "another policy than 'error'", model.unknown, hint)
+        raise invalid(
+            "handle_unknown", "to_onnx", "another policy than 'error'", model.handle_unknown, hint
+        )
     graph = _Graph(onnx, tree, missing_text)
-    entries = _entries(tree, graph, model.unknown)
+    entries = _entries(tree, graph, model.handle_unknown)
     graph.close_inputs()
     votes = graph.probabilities
     graph.add_ensemble(entries, weights, votes)
@@ -90,10 +92,12 @@ class _Entry(NamedTuple):
     false: int = 0
 
 
-def _entries(tree: Tree, graph: _Graph, unknown: Unknown) -> list[_Entry]:
+def _entries(tree: Tree, graph: _Graph, handle_unknown: Unknown) -> list[_Entry]:
     """Translate the nodes: one entry per node, three per split where categories may stop."""
-    splits = splits_of(tree, unknown=unknown)
-    stops = [unknown == "stop" and split is not None and not split.is_real for split in splits]
+    splits = splits_of(tree, handle_unknown=handle_unknown)
+    stops = [
+        handle_unknown == "stop" and split is not None and not split.is_real for split in splits
+    ]
     first = np.cumsum([0, *(3 if stop else 1 for stop in stops)]).tolist()  # of each node
     entries: list[_Entry] = []
     for node, split in enumerate(splits):

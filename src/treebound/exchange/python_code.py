@@ -52,13 +52,13 @@ def to_python(source: Any, *, name: str = "predict", output: code.Output = "labe
 
     The function takes one row, a mapping from column names to values (categories, not codes;
     None, NaN or pandas.NA if missing). It imports nothing. Like ``predict`` it raises ValueError
-    for an infinite number and, with ``unknown="error"``, for an unknown category.
+    for an infinite number and, with ``handle_unknown="error"``, for an unknown category.
 
     Parameters
     ----------
     source : BoundTreeClassifier, Model or Tree
-        Unknown categories and probabilities are as it has them; ``Model(tree, unknown="stop")``
-        chooses them for a tree.
+        Unknown categories and probabilities are as it has them;
+        ``Model(tree, handle_unknown="stop")`` chooses them for a tree.
     name : str
         Name of the function; it must not begin with an underscore.
     output : {"label", "proba"}
@@ -83,18 +83,18 @@ def to_python(source: Any, *, name: str = "predict", output: code.Output = "labe
         must = "a Python identifier that is no keyword, no built-in name and not 'CLASSES', and "
         must += "does not begin with an underscore"
         raise invalid("name", "to_python", must, name)
-    model = as_model(source, "to_python")
+    model = code.with_listed_categories(as_model(source, "to_python"))
     tree, values = model.tree, code.answers(model, output, "to_python")
     names = code.identifiers(tree.columns, _RESERVED | {name})
     asked = [(tree.columns[j], names[j]) for j in code.columns_used(tree)]
     body = []
-    for step in code.branches(tree, model.unknown):
+    for step in code.branches(tree, model.handle_unknown):
         indent = "    " * (step.level + 1)
         if isinstance(step, code.Answer):
             body.append(f"{indent}return {_literal(values[step.node])}")
         else:
             body.append(f"{indent}if {_condition(step, names[step.split.feature])}:")
-    checks = _checks(asked) if model.unknown == "error" else []
+    checks = _checks(asked) if model.handle_unknown == "error" else []
     what = "The probabilities of CLASSES" if output == "proba" else "The class"
     doc = f'    """{what} of a row, a mapping from column names to values."""'
     head = [f"def {name}(row):", doc, *_reads(asked), *checks]
@@ -131,7 +131,7 @@ def _reads(asked: Asked) -> list[str]:
 
 
 def _checks(asked: Asked) -> list[str]:
-    """Raise for an unknown category in any column, as ``unknown="error"`` does."""
+    """Raise for an unknown category in any column, as ``handle_unknown="error"`` does."""
     lines = []
     for column, local in asked:
         if column.kind != "real":

@@ -7,7 +7,7 @@ to some greatest one: with that one as threshold both trees agree on every float
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,12 @@ from treebound.data import Column, Sample
 from treebound.data.frames import Table
 from treebound.data.targets import read_classes
 from treebound.data.weights import class_factors, class_totals, snapped
-from treebound.exchange.imports import bare_tree, float64_threshold
-from treebound.exchange.indicators import Indicators
+from treebound.exchange.indicators import Indicators, preorder
 from treebound.model import Model
 from treebound.model.methods import as_model
 from treebound.tree.impurity import impurity
-from treebound.tree.model import Tree
+from treebound.tree.model import NO_SPLIT, Tree
+from treebound.tree.split import SplitTest
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
@@ -90,15 +90,17 @@ class SklearnTree:
         )
         # "balanced" counts every row once in scikit-learn, whatever its weight
         totals = class_totals(read_classes(y, classes), None, len(classes))
-        return replace(sample, factors=class_factors(self._estimator.class_weight, classes, totals))
+        weights = self._estimator.class_weight
+        if isinstance(weights, Mapping):  # scikit-learn accepts weights of classes without rows
+            weights = {label: weights[label] for label in classes.tolist() if label in weights}
+        return replace(sample, factors=class_factors(weights, classes, totals))
 
-    def certifiable(self, X: Any, y: Any, kind: Any) -> Model:
-        """The model to certify from training rows; every row counts once."""
-        if X is None or kind is None:
+    def certifiable(self, X: Any) -> Model:
+        """Return the model to certify; every row counts once."""
+        if X is None:
             raise ValueError(
-                "A scikit-learn tree keeps no record of its rows. Hint: give rows as X and y, and "
-                "say what they are: kind='training' for all rows it was fitted on, "
-                "kind='held-out' for rows that had no part in fitting."
+                "A scikit-learn tree keeps no record of its rows. Hint: give rows that were not "
+                "used for fitting as X and y, or all training rows with kind='training'."
             )
         return Model(self.tree, named=self.named)
 
@@ -222,7 +224,7 @@ def _check_classification_tree(estimator: Any) -> None:
 def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[Any]) -> Tree:
     """Splits and labels of a scikit-learn tree, with nodes in pre-order and without counts."""
     old = estimator.tree_
-    return bare_tree(
+    return _bare_tree(
         old.children_left,
         old.children_right,
         columns,
@@ -236,6 +238,45 @@ def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[A
 
 
 # -- to scikit-learn ---------------------------------------------------------------------------
+
+
+def _bare_tree(
+    left: NDArray[Any],
+    right: NDArray[Any],
+    columns: tuple[Column, ...],
+    classes: NDArray[Any],
+    **splits: NDArray[Any],
+) -> Tree:
+    """The tree without counts of nodes in any order; what leaves have in ``splits`` is ignored."""
+    order, left, right = preorder(left, right)
+    leaf = left < 0
+    fields: dict[str, Any] = {
+        name: np.where(leaf, NO_SPLIT[name], splits[name][order]) for name in SplitTest._fields
+    }
+    if "label" in splits:
+        fields["label"] = splits["label"][order]
+    return Tree(
+        **fields,
+        left=left,
+        right=right,
+        counts=np.zeros((len(order), len(classes))),
+        rows=np.zeros(len(order), dtype=np.int64),
+        columns=columns,
+        classes=classes,
+    )
+
+
+def float64_threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The greatest float64 whose float32 rounding is at most the threshold."""
+    with np.errstate(over="ignore"):
+        low = threshold.astype(np.float32)
+        low = np.where(low > threshold, np.nextafter(low, np.float32(-np.inf)), low)
+        high = np.nextafter(low, np.float32(np.inf))
+        # Halfway between two float32 neighbours; check which of them it rounds to.
+        half = low.astype(np.float64) / 2 + high.astype(np.float64) / 2
+        half = np.where(half.astype(np.float32) <= threshold, half, np.nextafter(half, -np.inf))
+    finite = np.isfinite(low) & np.isfinite(high)
+    return np.where(finite, half, threshold)
 
 
 def _shares(tree: Tree, source: Model) -> NDArray[np.float64]:

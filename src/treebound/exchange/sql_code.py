@@ -21,6 +21,7 @@ from treebound.tree.split import Split, plain
 _NATIVE = frozenset(("sqlite", "duckdb", "postgres"))  # written here, the others by sqlglot
 _NO_NAN = frozenset(("sqlite", "mysql", "tsql", "fabric"))
 _NO_BOOLEANS = frozenset(("sqlite", "tsql", "fabric", "oracle"))
+_NO_SQL = frozenset(("dax", "prql"))  # sqlglot translates them to SQL, and no SQL to them
 _EXACT_DECIMALS = frozenset(("duckdb", "postgres"))
 _REMARK = "/* x - x = 0 is true for every number, but not for NaN */"
 
@@ -38,8 +39,8 @@ def to_sql(
     Columns have the names and values of the training table; ``NULL``, and ``NaN`` if the database
     has it, are missing. There is one ``WHEN`` for each leaf, the smaller child first, so the length
     of a condition grows with the logarithm of the number of leaves, and nesting does not grow with
-    the depth of the tree. With ``unknown="error"`` the result for an unknown category is ``NULL``,
-    as SQL has no portable way to raise errors.
+    the depth of the tree. With ``handle_unknown="error"`` the result for an unknown category is
+    ``NULL``, as SQL has no portable way to raise errors.
 
     Parameters
     ----------
@@ -78,19 +79,19 @@ def to_sql(
     values = code.answers(model, output, "to_sql")
     code.literal_type(model.classes.tolist(), what="The classes")
     writer = _Writer(dialect)
-    return _translated(writer.query(model.tree, table, name, model.unknown, values), dialect)
+    return _translated(writer.query(model.tree, table, name, model.handle_unknown, values), dialect)
 
 
 def case_of(
     tree: Tree,
     columns: Mapping[str, Sequence[Any]],
-    unknown: Unknown,
+    handle_unknown: Unknown,
     dialect: str | None,
     suffixes: Mapping[str, str],
 ) -> str:
     """Expressions of the values of nodes, with names; some columns are written with suffixes."""
     writer = _Writer(dialect, suffixes)
-    conditions = list(writer.conditions(tree, unknown))
+    conditions = list(writer.conditions(tree, handle_unknown))
     written = []
     for name, values in columns.items():
         case = writer.case(conditions, values)
@@ -100,16 +101,18 @@ def case_of(
     return _translated(", ".join(written), dialect)
 
 
+def dialects() -> tuple[str, ...]:
+    """Return the names of the databases that SQL can be written for."""
+    sqlglot = require("sqlglot", extra="sql", why="SQL for other databases")
+    return tuple(sorted({*filter(None, sqlglot.Dialect.classes)} - _NO_SQL))
+
+
 def _translated(text: str, dialect: str | None) -> str:
     """A query, or expressions of one, as a database writes them."""
     if dialect is None or dialect in _NATIVE:
         return text
     sqlglot = require("sqlglot", extra="sql", why=f"SQL for {dialect!r}")
-    check(
-        "to_sql",
-        {"dialect": dialect},
-        {"dialect": OneOf(tuple(sorted(filter(None, sqlglot.Dialect.classes))))},
-    )
+    check("to_sql", {"dialect": dialect}, {"dialect": OneOf(dialects())})
     whole = text.startswith("SELECT")
     query = text if whole else f"SELECT {text}"
     written: str = sqlglot.transpile(query, read="postgres", write=dialect, pretty=True)[0]
@@ -126,10 +129,15 @@ class _Writer:
         self.exact_decimals = dialect in _EXACT_DECIMALS
 
     def query(
-        self, tree: Tree, table: str | None, name: str, unknown: Unknown, values: Sequence[Any]
+        self,
+        tree: Tree,
+        table: str | None,
+        name: str,
+        handle_unknown: Unknown,
+        values: Sequence[Any],
     ) -> str:
         """The expression, the list of expressions, or the whole query."""
-        conditions = list(self.conditions(tree, unknown))
+        conditions = list(self.conditions(tree, handle_unknown))
         if not isinstance(values[0], list):
             columns = {name: self.case(conditions, values)}
             if table is None:
@@ -156,14 +164,14 @@ class _Writer:
             lines.insert(1, "    WHEN 1 = 0 THEN NULL")  # a CASE must have a WHEN
         return "\n".join([*lines, "END"])
 
-    def conditions(self, tree: Tree, unknown: Unknown) -> Iterator[tuple[str, int | None]]:
+    def conditions(self, tree: Tree, handle_unknown: Unknown) -> Iterator[tuple[str, int | None]]:
         """The conditions in order, each with its node; the last one is ``""``."""
-        if unknown == "error":
+        if handle_unknown == "error":
             for j in code.columns_used(tree):
                 if tree.columns[j].kind != "real":
                     yield self.is_unknown(tree.columns[j]), None
         taken: list[str] = []
-        for step in code.branches(tree, unknown):
+        for step in code.branches(tree, handle_unknown):
             del taken[step.level :]
             if isinstance(step, code.Answer):
                 yield " AND ".join(taken), step.node

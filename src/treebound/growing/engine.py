@@ -306,7 +306,8 @@ def stream_engine(
     """An engine for rows that are read in batches: codes in memory, values in a temporary file."""
     files: list[ColumnFile] = []
     with ExitStack() as stack:
-        for kept, aside, _ in parts:
+        for part in parts:
+            kept, aside = part.training, part.selected
             batches = [kept] if aside is None else [kept, aside]
             if not files:
                 files = [ColumnFile(batch, n_rows) for batch in batches]

@@ -58,7 +58,7 @@ def grow(
     Parameters
     ----------
     sample : Sample
-        The training rows.
+        The training rows. Columns that are identifiers are not split on.
     options : GrowOptions, optional
         How to grow; by default to purity, with Gini's impurity.
     crossing : int, optional
@@ -80,9 +80,9 @@ def grow(
     rank; ``x == category`` on nominal ones, missing included. On real and ordinal columns missing
     is tried on both sides, and against present (threshold +inf). If no row of a node is missing,
     missing goes to the heavier child, left on ties. A node of one class is not split. With gini
-    and entropy in the order ``"gain"``, a split without gain is allowed if no other gains more and
-    ``min_gain`` is 0: the gain may come further down, as with exclusive or. With misclassification
-    and in the order ``"impurity"`` a split must lower the impurity.
+    and entropy in the order ``"gain"``, a split without gain is allowed if no other gains more:
+    the gain may come further down, as with exclusive or. With misclassification and in the order
+    ``"impurity"`` a split must lower the impurity.
 
     *Ties.* Within a column, ties go to the lowest threshold or category, then to missing on the
     right. Between columns, to the split with the widest gap between its sides, relative to the
@@ -112,10 +112,10 @@ def grow(
     (2, 2)
     """
     options = options or GrowOptions()
+    sample = sample.without_identifiers()
     masses = sample.masses
     total = WeightTotal.of(masses, sample.n_rows)
     units = total.integers(masses, sample.n_rows)
-    whole = sample.n_rows if units is None else int(units.sum())
     columns = sample.columns
     monotone = monotone_of(options, columns, sample.classes)
     rules = kernel_rules(options, columns, monotone, limits)
@@ -137,7 +137,7 @@ def grow(
         [KINDS.index(column.kind) for column in columns],
         [len(column.categories or ()) for column in columns],
         [column.missing for column in columns],
-        options=options.for_kernels(whole, rules, weighted=units is not None),
+        options=options.for_kernels(rules),
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
         progress=tell,
@@ -280,14 +280,13 @@ def grow_on_engine(
     if checkpoint is not None:
         of = (columns, options, facts.n_rows, engine.counts.tolist(), engine.digest())
         kept = Checkpoint(checkpoint, of)
-    total = int(engine.counts.sum())
     monotone = monotone_of(options, columns, classes)
     rules = kernel_rules(options, columns, monotone)
     grown = grow_on_shards(
         engine,
         columns,
         len(classes),
-        options=options.for_kernels(total, rules, weighted=not facts.total.ones),
+        options=options.for_kernels(rules),
         limits=limits or Limits(),
         finer=finer,
         progress=progress,

@@ -36,6 +36,8 @@ from treebound.tree.model import Tree
 from treebound.tree.naming import Names, last_names, names_of_part
 from treebound.tree.node_sums import WeightTotals, class_sums
 
+# Labels have two bytes.
+MAX_CLASSES = 1 << 16
 # Parts of fewer rows are put together.
 _FEW_ROWS = 1 << 15
 
@@ -118,7 +120,7 @@ class Aside(NamedTuple):
     values: Values
     labels: NDArray[np.uint16]
     weight: NDArray[np.float64] | None
-    unknown: str  # as a ``Matrix`` has it
+    handle_unknown: str  # as a ``Matrix`` has it
 
 
 class Coded(NamedTuple):
@@ -155,19 +157,19 @@ def code_parts(parts: Iterable[PartRows], bins: Bins, file: SpillFile) -> list[C
 
 
 def _code_joined(parts: Sequence[PartRows], bins: Bins, file: SpillFile) -> Coded:
-    sizes = tuple(part.kept.n_rows for part in parts)
+    sizes = tuple(part.training.n_rows for part in parts)
     return code_part(join_parts(parts), bins, file)._replace(sizes=sizes)
 
 
 def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Coded:
     """Code some rows, and those that are left out; values are kept in a file, or in memory."""
-    values = None if file is None else file.write(part.kept, bins.by_code)
-    coded = code_sample(part.kept, bins, values)
-    others = part.aside
+    values = None if file is None else file.write(part.training, bins.by_code)
+    coded = code_sample(part.training, bins, values)
+    others = part.selected
     if others is None:
         return coded
     left = others.X.values if file is None else file.write(others)
-    aside = Aside(left, others.y.astype(np.uint16), others.weight, others.X.unknown)
+    aside = Aside(left, _labels(others), others.weight, others.X.handle_unknown)
     facts = replace(coded.facts, aside=WeightTotals.of(others.weight, others.n_rows))
     return coded._replace(facts=facts, aside=aside)
 
@@ -178,7 +180,22 @@ def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Cod
     total = WeightTotal.of(sample.masses, sample.n_rows)
     facts = Facts(sample.n_rows, total, extents, missing, single)
     kept = sample.X.values if values is None else values
-    return Coded(Shard(codes, sample.y.astype(np.uint16), None, kept), sample.masses, facts)
+    return Coded(Shard(codes, _labels(sample), None, kept), sample.masses, facts)
+
+
+def check_classes(n_classes: int) -> None:
+    """Raise a ValueError if labels of two bytes cannot distinguish the classes."""
+    if n_classes > MAX_CLASSES:
+        raise ValueError(
+            f"The target has {n_classes:,} classes. Growing in parts (Dask, or with a checkpoint) "
+            f"takes at most {MAX_CLASSES:,}. Hint: is the target an identifier?"
+        )
+
+
+def _labels(sample: Sample) -> NDArray[np.uint16]:
+    """The class of each row in two bytes."""
+    check_classes(sample.n_classes)
+    return sample.y.astype(np.uint16)
 
 
 def make_bundle(
@@ -380,9 +397,9 @@ def count_classes(bundle: Bundle, tree: Tree) -> NDArray[np.float64]:
 def sum_aside(bundle: Bundle, tree: Tree, totals: WeightTotals | None) -> NDArray[np.float64]:
     """The :func:`class_sums` of rows that are left out; without totals each counts once."""
     tables = [np.zeros((2, tree.n_nodes, tree.n_classes))]
-    for values, labels, weight, unknown in bundle.aside:
+    for values, labels, weight, handle_unknown in bundle.aside:
         columns = tuple(values[j] for j in range(len(tree.columns)))
-        X = Matrix(tree.columns, columns, unknown=unknown)
+        X = Matrix(tree.columns, columns, handle_unknown=handle_unknown)
         own = None if totals is None else weight
         tables.append(class_sums(tree, X, labels, own, totals or WeightTotals()))
     return reduce(add, tables)

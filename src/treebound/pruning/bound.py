@@ -23,7 +23,7 @@ from treebound._utils.validation import (
     with_parameters,
 )
 from treebound.data import Sample, landscape_of
-from treebound.data.folds import LeftOut, Splitter, folds
+from treebound.data.draws import Splitter, Tenth, derived, folds
 from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.costs import Costs
 from treebound.pruning.greedy import greedy
@@ -203,11 +203,12 @@ class BoundPruner(BasePruner):
     def raises_subtrees(self) -> bool:
         return self.search != "optimal"
 
-    def leaves_out(self, rows: int, columns: int) -> LeftOut | None:
-        """A tenth of the rows of a large table."""
-        if not (is_large(rows, columns) and self.validates(rows)):
-            return None
-        return LeftOut.draw(self.random_state)
+    def takes_validation_rows(self, rows: int, columns: int) -> bool:
+        return is_large(rows, columns) and self.validates(rows)
+
+    def select_validation(self, key: int) -> Tenth:
+        """Select a tenth of the rows."""
+        return Tenth(derived(key, "validation", self.random_state))
 
     def validates(self, rows: int) -> bool:
         """Whether the weight is chosen on rows that were not grown on, and rows may be drawn."""

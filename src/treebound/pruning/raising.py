@@ -71,7 +71,9 @@ class Raiser:
         # those that errors need; without validation rows the first and the last are the same
         self._compared = slice(0, 1) if validation is None else slice(0, 3, 2)
         self._X = np.asarray(float_rows(tree, X), dtype=np.float64)
-        self._splits = splits(tree, "other" if X.unknown == "stop" else X.unknown).copy()
+        self._splits = splits(
+            tree, "other" if X.handle_unknown == "stop" else X.handle_unknown
+        ).copy()
         self._costs = Costs.of(tree, None) if costs is None else costs
         self._relabel = relabel and sample is not None
         self._end = np.arange(tree.n_nodes) + tree.size

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
 from treebound.data import Sample
-from treebound.data.folds import Splitter, folds
+from treebound.data.draws import Splitter, folds
 from treebound.pruning.base import Grow
 from treebound.tree._structure import add_up
 from treebound.tree.model import Tree, rows_at_rest
@@ -22,7 +22,9 @@ def errors_on(tree: Tree, sample: Sample) -> tuple[Floats, Floats]:
     """Mass of the rows that each node misclassifies: as a leaf, and of those that stay at it."""
     counts, _ = tree.counts_on(sample)
     masses = counts if sample.factors is None else counts * sample.factors
-    rest = rows_at_rest(tree, masses) if sample.X.unknown == "stop" else np.zeros_like(masses)
+    rest = (
+        rows_at_rest(tree, masses) if sample.X.handle_unknown == "stop" else np.zeros_like(masses)
+    )
     of_nodes, staying = (
         table.sum(axis=1) - table[np.arange(tree.n_nodes), tree.label] for table in (masses, rest)
     )

@@ -82,8 +82,8 @@ class Region:
 
 def whole_region(column: Column) -> Region:
     """The region of a column before any split on it."""
-    categories = column.categories
-    return Region(column, codes=frozenset(range(len(categories or ()))), unknown=bool(categories))
+    codes = frozenset(range(len(column.categories or ())))
+    return Region(column, codes=codes, unknown=column.n_categories > 0)
 
 
 def part_of(region: Region, split: Split, *, left: bool) -> Region:
@@ -207,7 +207,7 @@ class Rules(tuple[Rule, ...]):
 def to_rules(source: Any) -> Rules:
     """The tree as if-then rules, one for each leaf, with the same predictions.
 
-    With ``unknown="stop"`` there is one more rule for each node where rows may stop; with
+    With ``handle_unknown="stop"`` there is one more rule for each node where rows may stop; with
     ``"error"`` no rule matches a row with an unknown category in a column that the tree splits on.
 
     Parameters
@@ -243,15 +243,15 @@ def to_rules(source: Any) -> Rules:
             rows=int(tree.rows[node]),
             counts=dict(zip(labels, counts[node], strict=True)),
         )
-        for node, regions in ends(tree, model.unknown)
+        for node, regions in ends(tree, model.handle_unknown)
     )
 
 
-def ends(tree: Tree, unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]]]:
+def ends(tree: Tree, handle_unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]]]:
     """Every end of the tree with its regions, without recursion."""
-    splits = splits_of(tree, unknown=unknown)
+    splits = splits_of(tree, handle_unknown=handle_unknown)
     # with "error", an unknown category is refused in every column that the tree asks
-    used = np.unique(tree.feature[tree.feature >= 0]).tolist() if unknown == "error" else []
+    used = np.unique(tree.feature[tree.feature >= 0]).tolist() if handle_unknown == "error" else []
     closed = {
         at: replace(whole_region(tree.columns[at]), unknown=False)
         for at in used
@@ -267,7 +267,7 @@ def ends(tree: Tree, unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]
             continue
         at = split.feature
         here = regions.get(at) or whole_region(split.column)
-        if unknown == "stop" and here.unknown:
+        if handle_unknown == "stop" and here.unknown:
             stays = replace(here, codes=frozenset(), missing=False)  # unknown categories only
             yield node, tuple({**regions, at: stays}.values())
         for child, left in ((tree.right[node], False), (tree.left[node], True)):

@@ -19,8 +19,8 @@ def to_text(source: Any, *, max_depth: int | None = None, digits: int | None = N
     Parameters
     ----------
     source : BoundTreeClassifier, Model or Tree
-        Unknown categories and probabilities are as it has them; ``Model(tree, unknown="stop")``
-        chooses them for a tree.
+        Unknown categories and probabilities are as it has them;
+        ``Model(tree, handle_unknown="stop")`` chooses them for a tree.
     max_depth : int, optional
         Deeper nodes are omitted and counted.
     digits : int, optional
@@ -58,7 +58,7 @@ def to_text(source: Any, *, max_depth: int | None = None, digits: int | None = N
         end = "" if inner else f": {' '.join(node_lines(tree, node, None))}"
         lines.append(f"{_indent(depth - 1)}{words}{end}")
         if inner:
-            split = split_of(tree, node, unknown=model.unknown)
+            split = split_of(tree, node, handle_unknown=model.handle_unknown)
             sides = [(False, tree.right[node]), (True, tree.left[node])]
             for left, child in sides[::-1] if node in model.swapped else sides:
                 side = answer(split, left=left, digits=digits)

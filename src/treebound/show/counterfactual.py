@@ -35,7 +35,7 @@ def least_change(
     row: Sequence[Cell],
     label: int,
     *,
-    unknown: Unknown = "other",
+    handle_unknown: Unknown = "other",
     grids: Sequence[Grid] | None = None,
 ) -> tuple[int, dict[int, Move]] | None:
     """The end and the moves of the smallest change after which another class is predicted."""
@@ -43,7 +43,7 @@ def least_change(
     # An end is a box of values, so each column moves on its own to the nearest value inside.
     places = {column.name: at for at, column in enumerate(tree.columns)}
     best, nearest = None, None
-    for node, regions in ends(tree, unknown):
+    for node, regions in ends(tree, handle_unknown):
         if tree.label[node] == label:
             continue
         boxes = {places[region.column.name]: region for region in regions}
@@ -70,6 +70,8 @@ def moved_into(region: Region, value: Cell, grid: Grid = "double") -> Move | Non
         return Move(region, value, 0.0, False)
     if (value == MISSING and region.missing) or value in region.codes:
         return Move(region, value, 0.0, False)
+    if not region.codes and region.unknown and region.column.unlisted:
+        return Move(region, UNKNOWN, 1.0, True)  # to one of the categories that are not listed
     if not region.codes:
         return Move(region, MISSING, 1.0, True) if region.missing else None
     steps = len(region.column.categories or ()) - 1

@@ -265,7 +265,7 @@ def explain(source: Any, row: Any) -> Explanation:
     Parameters
     ----------
     source : BoundTreeClassifier, Model or Tree
-        Its ``unknown`` and ``smoothing`` are used.
+        Its ``handle_unknown`` and ``smoothing`` are used.
     row : mapping, sequence, pandas Series, or table of one row
         The values by column name, or in the order of the columns.
 
@@ -290,7 +290,7 @@ def explain(source: Any, row: Any) -> Explanation:
     It would be 2 with petal width (cm) > 1.75 instead of 1.7
     """
     model = as_model(source, "explain")
-    tree, unknown = model.tree, model.unknown
+    tree, handle_unknown = model.tree, model.handle_unknown
     names = [column.name for column in tree.columns]
     asked = {names[at] for at in tree.feature.tolist() if at >= 0}
     table = read_row(row, names, asked if model.has_names else None)
@@ -308,13 +308,15 @@ def explain(source: Any, row: Any) -> Explanation:
         answer=labels[own],
         target=model.target,
         node=node,
-        path=tuple(_steps(tree, node, cells, values, unknown)),
+        path=tuple(_steps(tree, node, cells, values, handle_unknown)),
         rows=int(tree.rows[node]),
         counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
         probabilities=dict(zip(labels, chances.tolist(), strict=True)),
         class_weights=tree.factors is not None,
         next_best=labels[max(others, key=lambda k: (chances[k], -k))] if others else None,
-        counterfactual=_otherwise(tree, cells, own, unknown, by_name, _grids(tree, table, row)),
+        counterfactual=_otherwise(
+            tree, cells, own, handle_unknown, by_name, _grids(tree, table, row)
+        ),
         stopped=bool(tree.left[node] >= 0),
         overruled=bool(tree.masses[node, own] < (1.0 - 1e-9) * tree.masses[node].max()),
     )
@@ -328,13 +330,14 @@ def _value(raw: RawColumn, column: Column) -> Any:
 
 
 def _steps(
-    tree: Tree, node: int, cells: list[Cell], values: list[Any], unknown: Unknown
+    tree: Tree, node: int, cells: list[Cell], values: list[Any], handle_unknown: Unknown
 ) -> Iterator[Step]:
     """The splits above a node."""
     for here, child in pairwise(path_to(tree, node)):
-        split = split_of(tree, here, unknown=unknown)
+        split = split_of(tree, here, handle_unknown=handle_unknown)
         value, cell = values[split.feature], cells[split.feature]
         known = split.is_real or value is None or cell not in (MISSING, UNKNOWN)
+        known = known or split.column.unlisted > 0  # perhaps one that is not listed
         rows, of = int(tree.rows[child]), int(tree.rows[here])
         yield Step(here, split, bool(tree.left[here] == child), value, known, rows, of)
 
@@ -356,11 +359,11 @@ def _otherwise(
     tree: Tree,
     cells: list[Cell],
     label: int,
-    unknown: Unknown,
+    handle_unknown: Unknown,
     row: dict[str, Any],
     grids: list[Grid],
 ) -> Counterfactual | None:
-    nearest = least_change(tree, cells, label, unknown=unknown, grids=grids)
+    nearest = least_change(tree, cells, label, handle_unknown=handle_unknown, grids=grids)
     if nearest is None:
         return None
     node, moves = nearest
@@ -370,7 +373,7 @@ def _otherwise(
         new, region = _decoded(move.value, column), move.region
         if new is not None and grids[at] == "whole" and column.kind == "real" and new == int(new):
             new, region = int(new), _whole(region)
-        words = _words(region, unknown)
+        words = _words(region, handle_unknown)
         changes.append(Change(column.name, words, row[column.name], new, move.size))
     return Counterfactual(
         answer=plain(tree.classes[int(tree.label[node])]),
@@ -389,7 +392,20 @@ def _whole(region: Region) -> Region:
 def _decoded(cell: Cell, column: Column) -> Any:
     if column.kind == "real":
         return None if np.isnan(cell) else float(cell)
+    if cell == UNKNOWN:
+        return _another(column)
     return None if cell < 0 else plain((column.categories or ())[int(cell)])
+
+
+def _another(column: Column) -> Any:
+    """A value of the type of the categories that is none of those listed."""
+    listed = [plain(value) for value in column.categories or ()]
+    if listed and not any(isinstance(value, str) for value in listed):
+        return max(listed) + 1
+    value = "another category"
+    while value in listed:
+        value += "'"
+    return value
 
 
 def _order(name: str, codes: list[int], column: Column) -> str:
@@ -400,19 +416,23 @@ def _order(name: str, codes: list[int], column: Column) -> str:
     return f"{name} {' and '.join(filter(None, (low, high))) or 'present'}"
 
 
-def _words(region: Region, unknown: Unknown) -> str:
+def _words(region: Region, handle_unknown: Unknown) -> str:
     """The condition for a value to lie in a region, in words, ignoring missing values."""
     name = one_line(region.column.name)
     if region.column.kind == "real":
         empty = region.low >= region.high
         return f"{name} missing" if empty else region.interval(name) or f"{name} present"
     inside = [one_line(value) for value in region.values()]
-    if not inside:
+    others = region.unknown and region.column.unlisted > 0  # categories that are not listed
+    if not inside and not others:
         return f"{name} missing"
     if region.column.kind == "ordinal" and len(inside) > 1:
         return _order(name, sorted(region.codes), region.column)
     outside = [one_line(value) for value in region.values(inside=False)]
-    closed = region.unknown or unknown in ("error", "missing")  # all other values are included
-    if closed and outside and len(outside) < len(inside):
+    closed = region.unknown or handle_unknown in (
+        "error",
+        "missing",
+    )  # all other values are included
+    if closed and outside and (others or len(outside) < len(inside)):
         return f"{name} ≠ {' and ≠ '.join(outside)}"
-    return f"{name} = {' or '.join(inside)}"
+    return f"{name} present" if others else f"{name} = {' or '.join(inside)}"

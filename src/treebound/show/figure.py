@@ -144,7 +144,7 @@ class TreeDisplay:
         """The content and size of each drawn node."""
         tree, leaves = self.model.tree, left.count(-1)
         columns = 26 if leaves <= 16 else 18 if leaves <= 32 else 13
-        splits = splits_of(tree, unknown=self.model.unknown)
+        splits = splits_of(tree, handle_unknown=self.model.handle_unknown)
         plots: dict[int, Distribution] = {}
         if self.sample is not None:
             plots = distributions(tree, splits, self.sample)

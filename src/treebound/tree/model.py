@@ -280,7 +280,7 @@ class Tree:
     # -- rows --------------------------------------------------------------------------------
 
     def apply(
-        self, X: Matrix, unknown: str | None = None, n_jobs: int | None = None
+        self, X: Matrix, handle_unknown: str | None = None, n_jobs: int | None = None
     ) -> NDArray[np.int32]:
         """The node that each row reaches.
 
@@ -288,10 +288,10 @@ class Tree:
         ----------
         X : Matrix
             Rows in the columns of the tree.
-        unknown : {"other", "majority", "stop"}, optional
+        handle_unknown : {"other", "majority", "stop"}, optional
             Where an unknown category goes: right, like any other category; to the child with more
             training rows (left on ties); or nowhere, so that the row stays at the inner node. By
-            default as the rows were read (``X.unknown``).
+            default as the rows were read (``X.handle_unknown``).
         n_jobs : int, optional
             Number of threads; None means 1, -1 all processors.
 
@@ -299,7 +299,9 @@ class Tree:
         -------
         ndarray of int32, shape (n_rows,)
         """
-        return route.apply(self, X, X.unknown if unknown is None else unknown, n_jobs)
+        return route.apply(
+            self, X, X.handle_unknown if handle_unknown is None else handle_unknown, n_jobs
+        )
 
     @cached_property
     def _splits(self) -> dict[str, NDArray[Any]]:
@@ -307,7 +309,7 @@ class Tree:
         return {}
 
     def counts_on(
-        self, sample: Sample, unknown: str | None = None
+        self, sample: Sample, handle_unknown: str | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Count the rows of a sample at each node.
 
@@ -315,7 +317,7 @@ class Tree:
         ----------
         sample : Sample
             Rows in the columns and classes of the tree.
-        unknown : {"other", "majority", "stop"}, optional
+        handle_unknown : {"other", "majority", "stop"}, optional
             See :meth:`apply`. With ``"stop"`` an inner node may have more rows than its children.
 
         Returns
@@ -325,7 +327,7 @@ class Tree:
         rows : ndarray of int64, shape (n_nodes,)
             Number of rows.
         """
-        reached = self.apply(sample.X, unknown).astype(np.int64)
+        reached = self.apply(sample.X, handle_unknown).astype(np.int64)
         cells = reached * self.n_classes + sample.y
         size = self.n_nodes * self.n_classes
         counts = np.bincount(cells, weights=sample.weight, minlength=size).astype(np.float64)
@@ -335,29 +337,31 @@ class Tree:
         add_up(self.left, self.right, rows[:, None])
         return counts, rows
 
-    def predict(self, X: Matrix, unknown: str | None = None) -> NDArray[Any]:
+    def predict(self, X: Matrix, handle_unknown: str | None = None) -> NDArray[Any]:
         """Predict the class label of each row.
 
         Parameters
         ----------
-        X, unknown
+        X, handle_unknown
             See :meth:`apply`.
         """
-        return self.classes[self.label][self.apply(X, unknown)]
+        return self.classes[self.label][self.apply(X, handle_unknown)]
 
-    def decision_path(self, X: Matrix, unknown: str | None = None) -> csr_matrix:
+    def decision_path(self, X: Matrix, handle_unknown: str | None = None) -> csr_matrix:
         """The nodes on the path of each row.
 
         Parameters
         ----------
-        X, unknown
+        X, handle_unknown
             See :meth:`apply`.
 
         Returns
         -------
         csr_matrix of shape (n_rows, n_nodes)
         """
-        return route.decision_path(self, X, X.unknown if unknown is None else unknown)
+        return route.decision_path(
+            self, X, X.handle_unknown if handle_unknown is None else handle_unknown
+        )
 
     # -- new trees from this one -----------------------------------------------------------
 
@@ -379,7 +383,7 @@ class Tree:
             Columns with missing values in the sample are marked as such.
         """
         # a tree has no rows that stop above its leaves
-        policy = "other" if sample.X.unknown == "stop" else sample.X.unknown
+        policy = "other" if sample.X.handle_unknown == "stop" else sample.X.handle_unknown
         counts, rows = self.counts_on(sample, policy)
         return replace(
             self,

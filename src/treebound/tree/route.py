@@ -31,23 +31,23 @@ _FEW_ROWS = 1000  # fewer are not worth the preparation of a walk of many togeth
 _BLOCK = 8192  # rows of mixed columns copied into one array at a time
 
 
-def apply(tree: Tree, X: Matrix, unknown: str = "other", n_jobs: int | None = None) -> Ints:
+def apply(tree: Tree, X: Matrix, handle_unknown: str = "other", n_jobs: int | None = None) -> Ints:
     """The node that each row reaches; see `Tree.apply`."""
     if len(X.columns) != len(tree.columns):
         must = f"a Matrix of {len(tree.columns)} columns"
         raise invalid("X", "Tree.apply", must, len(X.columns))
-    if unknown not in ROUTED:
+    if handle_unknown not in ROUTED:
         must = f"one of {', '.join(map(repr, ROUTED))}"
         hint = "'missing' and 'error' take effect when a table is read."
-        raise invalid("unknown", "Tree.apply", must, unknown, hint)
+        raise invalid("handle_unknown", "Tree.apply", must, handle_unknown, hint)
     if tree.n_nodes == 1:
         return np.zeros(X.n_rows, dtype=np.int32)
     if isinstance(X, MatrixPart):
         X = X.copied(_used(tree))
     reached = np.empty(X.n_rows, dtype=np.int32)
     few = X.n_rows < _FEW_ROWS and "steps" not in tree._splits
-    if X.dense is None and unknown != "other" and _any_unknown(tree, X):
-        route(float_rows(tree, X), splits(tree, unknown), reached)
+    if X.dense is None and handle_unknown != "other" and _any_unknown(tree, X):
+        route(float_rows(tree, X), splits(tree, handle_unknown), reached)
     elif few and X.dense is not None:
         route(X.dense, splits(tree), reached)
     elif X.n_rows < 2 * _ROWS_A_THREAD or (jobs := effective_jobs(n_jobs)) == 1:
@@ -128,7 +128,7 @@ def float_rows(tree: Tree, X: Matrix) -> NDArray[np.floating]:
     return rows
 
 
-def decision_path(tree: Tree, X: Matrix, unknown: str = "other") -> csr_matrix:
+def decision_path(tree: Tree, X: Matrix, handle_unknown: str = "other") -> csr_matrix:
     """The nodes on the path of each row; see `Tree.decision_path`."""
     from scipy.sparse import csr_matrix
 
@@ -138,7 +138,7 @@ def decision_path(tree: Tree, X: Matrix, unknown: str = "other") -> csr_matrix:
     ends = np.concatenate([[0], np.cumsum(tree.node_depth + 1)])
     nodes = np.concatenate(paths)
     to_nodes = csr_matrix((np.ones_like(nodes), nodes, ends), shape=(len(paths), len(paths)))
-    return to_nodes[apply(tree, X, unknown)]
+    return to_nodes[apply(tree, X, handle_unknown)]
 
 
 def path_to(tree: Tree, node: int) -> list[int]:
@@ -158,10 +158,10 @@ def parents(tree: Tree) -> Ints:
     return parent
 
 
-def splits(tree: Tree, unknown: str = "other") -> NDArray[np.void]:
+def splits(tree: Tree, handle_unknown: str = "other") -> NDArray[np.void]:
     """The splits of all nodes, with the sides of missing and unknown values filled in."""
-    if unknown in tree._splits:
-        return tree._splits[unknown]
+    if handle_unknown in tree._splits:
+        return tree._splits[handle_unknown]
     records = np.zeros(tree.n_nodes, dtype=SPLIT)
     records["column"], records["high"], records["missing"] = (
         tree.feature, tree.threshold, tree.missing_left,
@@ -178,11 +178,11 @@ def splits(tree: Tree, unknown: str = "other") -> NDArray[np.void]:
         own_code = column["missing"][nominal]
         as_category = own_code != _NO_CODE
         records["missing"][nominal[as_category]] = (codes == own_code)[as_category]
-    if unknown == "majority":
+    if handle_unknown == "majority":
         records["unknown"] = tree.weight[tree.left] >= tree.weight[tree.right]
     else:
-        records["unknown"] = 2 if unknown == "stop" else 0
-    tree._splits[unknown] = records
+        records["unknown"] = 2 if handle_unknown == "stop" else 0
+    tree._splits[handle_unknown] = records
     return records
 
 

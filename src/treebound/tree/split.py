@@ -90,7 +90,7 @@ class Split:
         return plain(categories[self.codes[-1]]) if self.codes else None
 
 
-def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
+def split_of(tree: Tree, node: int, *, handle_unknown: Unknown = "other") -> Split:
     """The split of an inner node; a ValueError for a leaf."""
     if tree.left[node] < 0:
         raise invalid("node", "", "an inner node", InWords(f"the leaf {node}"))
@@ -114,23 +114,28 @@ def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
     if column.kind != "real" and not codes and missing_left:
         kind = "missing"
     unknown_left = None
-    if column.kind != "real" and unknown not in ("stop", "error"):
+    if column.kind != "real" and handle_unknown not in ("stop", "error"):
         heavier_left = bool(tree.weight[tree.left[node]] >= tree.weight[tree.right[node]])
-        unknown_left = {"other": False, "majority": heavier_left, "missing": missing_left}[unknown]
-    closed = unknown == "error" and column.declared and not column.missing
+        unknown_left = {"other": False, "majority": heavier_left, "missing": missing_left}[
+            handle_unknown
+        ]
+    closed = handle_unknown == "error" and column.declared and not column.missing
     feature = int(tree.feature[node])
     return Split(node, feature, column, kind, threshold, codes, missing_left, unknown_left, closed)
 
 
-def splits_of(tree: Tree, *, unknown: Unknown = "other") -> list[Split | None]:
+def splits_of(tree: Tree, *, handle_unknown: Unknown = "other") -> list[Split | None]:
     """The splits of all nodes, None for leaves."""
     inner = (tree.feature >= 0).tolist()
-    return [split_of(tree, at, unknown=unknown) if inner[at] else None for at in range(len(inner))]
+    return [
+        split_of(tree, at, handle_unknown=handle_unknown) if inner[at] else None
+        for at in range(len(inner))
+    ]
 
 
 def named_splits(column: Column) -> int:
     """Number of different splits of a column, given the row that names a threshold."""
-    size = len(column.categories or ())
+    size = column.n_categories
     if column.kind == "nominal":
         # with two categories, the second is the first with the children swapped
         return 1 if size + column.missing == 2 else size + column.missing
@@ -147,7 +152,7 @@ def offered_splits(tree: Tree) -> NDArray[np.float64]:
         if column.kind == "real":
             offered[here] = tree.mass[here] - 1.0  # a row of weight two counts twice
         else:
-            size = len(column.categories or ()) + column.missing
+            size = column.n_categories + column.missing
             offered[here] = size - (column.kind == "ordinal")
     return np.maximum(offered, 1.0)
 
@@ -167,6 +172,6 @@ def one_line(value: Any) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def check_unknown(unknown: str, *, caller: str) -> None:
-    """Raise unless ``unknown`` is a policy for unknown categories."""
-    check(caller, {"unknown": unknown}, {"unknown": OneOf(get_args(Unknown))})
+def check_unknown(handle_unknown: str, *, caller: str) -> None:
+    """Raise unless ``handle_unknown`` is a policy for unknown categories."""
+    check(caller, {"handle_unknown": handle_unknown}, {"handle_unknown": OneOf(get_args(Unknown))})

@@ -16,7 +16,7 @@ from treebound import BoundTreeClassifier, certify
 from treebound.engines.sql import Relation, relation
 
 pytestmark = pytest.mark.heavy
-PARAMETERS = {"max_grown_leaves": 12}
+PARAMETERS = {"max_depth": 4}
 
 
 class Postgres:
@@ -113,7 +113,7 @@ def test_random_tables_give_the_tree_of_memory(database, monkeypatch):
 def test_held_out_rows_and_answers_are_those_of_memory(database):
     table = people()
     there = database.relation(table)
-    parameters = {**PARAMETERS, "certify": "held-out", "random_state": 5}
+    parameters = {**PARAMETERS, "certificate": "held-out", "random_state": 5}
     model = BoundTreeClassifier(**parameters).fit(
         Relation(there, id="id", max_fetched_rows=50), "label"
     )
@@ -141,7 +141,7 @@ def test_postgres_may_be_read_only(postgres):
     try:
         model = BoundTreeClassifier(**PARAMETERS).fit(Relation(there, max_fetched_rows=99), "label")
         with pytest.raises(ValueError, match="temporary table"):
-            BoundTreeClassifier(certify="held-out").fit(
+            BoundTreeClassifier(certificate="held-out").fit(
                 Relation(there, max_fetched_rows=9), "label"
             )
     finally:

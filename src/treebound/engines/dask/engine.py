@@ -35,6 +35,7 @@ from treebound.growing.shard import (
     Bundle,
     Coded,
     Facts,
+    check_classes,
     code_parts,
     divide_rows,
     gather_rows,
@@ -88,6 +89,7 @@ class DaskEngine(Engine):
         first: Sequence[int] | None = None,
         gather_rows: int = Engine.gather_rows,
     ) -> None:
+        check_classes(n_classes)
         super().__init__(bins, n_classes)
         self.gather_rows = gather_rows
         self._client, self._partitions = partitions.client, partitions

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
-from treebound.certificate.row_record import RowsSeen
+from treebound.certificate.row_record import RowComparison
 from treebound.data.targets import read_classes
+from treebound.data.weights import check_rows
 from treebound.engines.sql.relation import Relation, fetch_table
 from treebound.engines.sql.stores import ROWS, Store, store_of
 from treebound.exchange.code import answers, columns_used
@@ -42,7 +43,7 @@ def with_answers(model: Model, X: Any, output: Literal["label", "proba", "node"]
         values = {f"{_NAME} {plain(k)}": own for k, own in zip(labels, shares, strict=True)}
     types = {bool: "boolean", int: "int64", float: "float64"}
     more = {name: types.get(type(plain(own[0])), "string") for name, own in values.items()}
-    text = case_of(tree, values, model.unknown, store.dialect, store.suffixes(columns))
+    text = case_of(tree, values, model.handle_unknown, store.dialect, store.suffixes(columns))
     answered = store.relation(f"SELECT *, {text} FROM {ROWS}", frame.to_native(), **more)
     return nw.from_native(answered) if isinstance(X, nw.LazyFrame) else answered
 
@@ -57,14 +58,19 @@ def _check_asked(tree: Tree, names: list[str]) -> None:
 
 
 def rows_at_nodes(
-    store: Store, frame: Any, tree: Tree, label: str, unknown: Unknown, weight: str | None = None
+    store: Store,
+    frame: Any,
+    tree: Tree,
+    label: str,
+    handle_unknown: Unknown,
+    weight: str | None = None,
 ) -> NDArray[Any]:
     """Rows of each class that come to rest at each node of a tree, or their weight."""
     types = frame.collect_schema()
     _check_asked(tree, types.names())
     weights = nw.lit(1.0) if weight is None else nw.col(weight).cast(nw.Float64)
     suffixes = store.suffixes(types)
-    nodes = case_of(tree, {_NODE: range(tree.n_nodes)}, unknown, store.dialect, suffixes)
+    nodes = case_of(tree, {_NODE: range(tree.n_nodes)}, handle_unknown, store.dialect, suffixes)
     each = "COUNT(*)" if weight is None else f"SUM({_WEIGHT})"
     inside = f"{nodes}, {_LABEL}{suffixes.get(label, '')} AS y, {_WEIGHT}"
     counted = store.fetch(
@@ -85,8 +91,9 @@ def accuracy(model: Model, X: Any, y: Any, sample_weight: Any = None) -> float:
     relation = Relation.of(X)
     relation.types("score", y=y, sample_weight=sample_weight)
     counts = rows_at_nodes(
-        store_of(relation.frame), relation.frame, model.tree, y, model.unknown, sample_weight
+        store_of(relation.frame), relation.frame, model.tree, y, model.handle_unknown, sample_weight
     )
+    check_rows(counts.sum())
     return float(counts[np.arange(len(counts)), model.tree.label].sum() / counts.sum())
 
 
@@ -94,8 +101,14 @@ def tested(model: Model, X: Any, y: Any) -> Tested:
     """Labelled rows at the nodes; few of them are fetched and compared with those of ``fit``."""
     relation = Relation.of(X)
     types = relation.types("certify", y=y)
-    counts = rows_at_nodes(store_of(relation.frame), relation.frame, model.tree, y, model.unknown)
+    counts = rows_at_nodes(
+        store_of(relation.frame), relation.frame, model.tree, y, model.handle_unknown
+    )
+    check_rows(counts.sum())
     if model.rows is not None and counts.sum() <= relation.max_fetched_rows:
         table = fetch_table(relation.frame, types)
         return model.tested(table.drop_columns([y]), table.column(y))
-    return Tested(counts, RowsSeen(why="the rows were counted in a database"))
+    reason = f"more than {relation.max_fetched_rows:,} rows are counted in the database"
+    if model.rows is None:
+        reason = "the model has no record of its rows"
+    return Tested(counts, RowComparison(int(counts.sum()), not_compared=reason))

@@ -52,7 +52,7 @@ class SqlEngine(Engine):
         self._reals = [f"v{j}" for j, coding in enumerate(rows.codings) if coding.codes is None]
         self.gather_rows, self._source = max_fetched_rows, source
         self.left_out, self.class_rows = source.left_out, source.class_rows  # type: ignore[method-assign]
-        self.left_out_rows = source.count_aside  # type: ignore[method-assign]
+        self.left_out_rows = source.count_selected  # type: ignore[method-assign]
         # the number that the rows of each slot have in the table, and how many there are
         self._numbers, self._n_numbers = np.zeros(1, dtype=np.int64), 1
         self._at_root = True

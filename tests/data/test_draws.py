@@ -12,7 +12,7 @@ from support import coded_sample
 
 import treebound as tb
 from treebound.data import Column, Matrix, Sample
-from treebound.data.folds import LeftOut, folds, held_out, row_keys
+from treebound.data.draws import Stratified, Tenth, folds, row_keys
 
 COLUMNS = (Column("a"), Column("b", "nominal", tuple("uvwxyz")))
 
@@ -37,7 +37,7 @@ def copies_of(sample):
 
 def parts_of(X, y, weight=None, k=5):
     sample = coded_sample(X, y, COLUMNS, range(3), weight)
-    parts = [*folds(sample, k, 0), held_out(sample, 0.2, 0)]
+    parts = [*folds(sample, k, 0), Stratified(0, 0.2).split(sample)]
     return [(copies_of(outside), copies_of(inside)) for outside, inside in parts]
 
 
@@ -85,7 +85,7 @@ def test_every_class_and_every_repeated_row_is_dealt_out_evenly():
     assert (np.ptp(counts, axis=0) <= 1).all()
     assert np.ptp(counts.sum(axis=1)) <= 1
     np.testing.assert_array_equal(counts.sum(axis=0), [70, 30, 3])
-    _, aside = held_out(coded_sample(X, y, COLUMNS, range(3)), 0.2, 0)
+    _, aside = Stratified(0, 0.2).split(coded_sample(X, y, COLUMNS, range(3)))
     np.testing.assert_allclose(aside.counts, [14, 6, 0.6], atol=1)
 
 
@@ -120,7 +120,7 @@ def test_parts_cover_the_rows_once():
 def test_one_row_is_not_taken_apart():
     one = coded_sample(np.zeros((1, 2)), np.array([1]), COLUMNS, [0, 1])
     assert list(folds(one, 5, 0)) == []
-    kept, aside = held_out(one, 0.15, 0)
+    kept, aside = Stratified(0, 0.15).split(one)
     assert (kept.n_rows, aside.n_rows) == (1, 0)
     clf = tb.BoundTreeClassifier(pruning="reduced-error").fit(np.zeros((4, 2)), [1, 1, 1, 0])
     assert clf.predict([[0.0, 0.0]]) == [1]
@@ -148,7 +148,7 @@ def test_rows_held_out_are_of_the_size_asked_for(fraction, heaviest):
     weight = rng.integers(0, heaviest, 200) + 1
     weight[:10] = 1
     sample = coded_sample(X, y, COLUMNS, range(3), weight)
-    kept, aside = held_out(sample, fraction, 0)
+    kept, aside = Stratified(0, fraction).split(sample)
     assert aside.total == max(1, round(weight.sum() * fraction))
     assert kept.total + aside.total == weight.sum()
 
@@ -158,7 +158,7 @@ def test_duplicates_stay_together_where_every_row_of_a_class_is_there_twice():
     X, y, rng = table(3, rows=150)
     X = np.column_stack([rng.normal(size=150), X[:, 1]])
     sample = coded_sample(X.repeat(2, axis=0), y.repeat(2), COLUMNS, range(3))
-    for outside, inside in [*folds(sample, 5, 0), held_out(sample, 0.2, 0)]:
+    for outside, inside in [*folds(sample, 5, 0), Stratified(0, 0.2).split(sample)]:
         assert inside.n_rows
         assert not copies_of(outside).keys() & copies_of(inside).keys()
 
@@ -176,7 +176,7 @@ def test_groups_stay_together_and_their_names_and_order_do_not_matter():
     X, y, rng = table(5, rows=400)
     group = rng.integers(0, 60, 400)
     sample = replace(coded_sample(X, y, COLUMNS, range(3)), groups=group)
-    parts = [*folds(sample, 5, 0), held_out(sample, 0.2, 0), LeftOut.draw(0).split(sample)]
+    parts = [*folds(sample, 5, 0), Stratified(0, 0.2).split(sample), Tenth(12345).split(sample)]
     for outside, inside in parts:
         assert not set(outside.groups.tolist()) & set(inside.groups.tolist())
         assert outside.n_rows + inside.n_rows == 400
@@ -199,17 +199,15 @@ def test_a_splitter_gets_the_groups():
 
 def test_rows_left_out_depend_on_their_number_alone():
     X, y, _ = table(7, rows=2000)
-    kept, aside = LeftOut.draw(0).split(coded_sample(X, y, COLUMNS, range(3)))
+    kept, aside = Tenth(12345).split(coded_sample(X, y, COLUMNS, range(3)))
     assert kept.n_rows + aside.n_rows == 2000
     assert 150 < aside.n_rows < 250
     longer, _, _ = table(8, rows=2000)
     both = coded_sample(np.vstack([X, longer]), np.r_[y, y], COLUMNS, range(3))
-    first = LeftOut.draw(0).split(both)[1]
+    first = Tenth(12345).split(both)[1]
     np.testing.assert_array_equal(first.X.values[0][: aside.n_rows], aside.X.values[0])
-    assert LeftOut.draw(1).split(both)[1].n_rows != first.n_rows
-    parts = [
-        LeftOut.draw(0).split(both.part(slice(a, b)), a)[1] for a, b in ((0, 777), (777, 4000))
-    ]
+    assert Tenth(54321).split(both)[1].n_rows != first.n_rows
+    parts = [Tenth(12345).split(both.part(slice(a, b)), a)[1] for a, b in ((0, 777), (777, 4000))]
     found = np.concatenate([part.X.values[0] for part in parts])
     np.testing.assert_array_equal(found, first.X.values[0])
 
@@ -223,7 +221,7 @@ def test_copies_stay_together_where_equal_rows_are_no_coincidence():
         times = weight.astype(int)
         repeated = Sample.learn(np.repeat(X, times, axis=0), np.repeat(y, times))
         for sample in (weighted, repeated):
-            for outside, inside in [*folds(sample, 5, 0), held_out(sample, 0.2, 0)]:
+            for outside, inside in [*folds(sample, 5, 0), Stratified(0, 0.2).split(sample)]:
                 parts = [set(zip(*part.X.values, strict=True)) for part in (outside, inside)]
                 assert (not parts[0] & parts[1]) == together
         for (_, one), (_, other) in zip(folds(weighted, 5, 0), folds(repeated, 5, 0), strict=True):

@@ -174,7 +174,7 @@ def grow_numbers(
     target : NumericTarget
         Their numbers and weights.
     options : GrowOptions, optional
-        How to grow; the criterion is not used. ``min_gain`` is in squares of the numbers.
+        How to grow; the criterion is not used.
     crossing : int, optional
         As in :func:`grow`.
     limits : sequence of float, optional
@@ -217,10 +217,8 @@ def grow_numbers(
         numbers, part = np.zeros((X.whole.n_rows, 4), dtype=np.int64), X.rows.astype(np.uint32)
         numbers[X.rows] = target.channels
         X = X.whole
-    whole = int(target.channels[:, 0].sum())
-    kernel = options.for_kernels(whole, rules, weighted=whole != len(target.channels))
+    kernel = options.for_kernels(rules)
     kernel["criterion"] = SQUARED
-    kernel["min_gain"] = options.min_gain / target.scale.unit**2
 
     def tell(leaves: int, open_rows: int) -> None:
         if progress is not None:

@@ -14,9 +14,9 @@ export OMP_NUM_THREADS ?= 1
 
 demo: $(STAMP)
 	mkdir -p demo
-	OMP_NUM_THREADS=$(JOBS) $(BIN)/treebound bench --sets sklearn:iris sklearn:wine sklearn:breast_cancer --jobs $(JOBS) --store demo/results.sqlite
-	$(BIN)/treebound report demo/results.sqlite --table accuracy cost
-	$(BIN)/treebound report demo/results.sqlite --as html --output demo/index.html
+	OMP_NUM_THREADS=$(JOBS) $(BIN)/treebound study run --sets sklearn:iris sklearn:wine sklearn:breast_cancer --jobs $(JOBS) --store demo/results.sqlite
+	$(BIN)/treebound study report demo/results.sqlite --table accuracy cost
+	$(BIN)/treebound study report demo/results.sqlite --as html --output demo/index.html
 
 test: lint doctest unit docs
 
@@ -68,6 +68,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/size.py > /dev/null
 	# Read the sources as they lie there, not through the editable install.
 	MESONPY_EDITABLE_SKIP=$(wildcard $(CURDIR)/build/cp*) PYTHONPATH=src $(BIN)/lint-imports
 

@@ -38,6 +38,7 @@ from treebound.certificate.held_out import best_of_folds
 from treebound.certificate.prior import Prior, search_trees
 from treebound.certificate.training import _by_compression, _by_tail_inversion
 from treebound.data import Column, Matrix, Sample
+from treebound.data.draws import Draw
 from treebound.growing import GrowOptions, grow
 from treebound.pruning import (
     BoundPruner,
@@ -327,16 +328,25 @@ def _newer(
     were found violates its limit most.
     """
 
-    def fit(fold: NDArray[np.intp]) -> tuple[Tree, int]:
-        tree = growing(sample.part(np.delete(np.arange(sample.n_rows), fold)))
-        judge = sample.part(fold)
+    def fit(fold: NDArray[np.intp], rows: Sample = sample) -> tuple[Tree, int]:
+        tree = growing(rows.part(np.delete(np.arange(rows.n_rows), fold)))
+        judge = rows.part(fold)
         return tree, int((tree.label[tree.apply(judge.X)] != judge.y).sum())
 
+    ordered = sample.part(np.argsort(sample.y, kind="stable"))  # drawn at the fixed seed
+    folds = [
+        np.flatnonzero(own.mask(sample.n_rows))
+        for own in Draw().keyed(ordered).folds(sample.n_rows)
+    ]
+    best = best_of_folds(partial(fit, rows=ordered), folds, delta)
+    yield "none", "folds, sorted rows", min(best.limits), world.risk(best.fitted)
     drawn = np.array_split(np.random.default_rng(seed).permutation(sample.n_rows), 3)
     for kind, level in (("folds", delta), ("folds, delta for each", 3 * delta)):
         best = best_of_folds(fit, drawn, level)
         yield "none", kind, min(best.limits), world.risk(best.fitted)
-    trees = search_trees(Prior(sample, seed), delta, restarts=1)
+    least = min(search_trees(Prior(ordered), delta, restarts=1), key=lambda one: one.risk)
+    yield "none", "prior, sorted rows", least.risk, world.risk(least.tree)
+    trees = search_trees(Prior(sample, Draw(seed)), delta, restarts=1)
     frontier = Frontier.of(trees)
     least, shipped = min(trees, key=lambda one: one.risk), frontier[frontier.chosen]
     worst = max(trees, key=lambda one: world.risk(one.tree) - one.risk)

@@ -8,7 +8,7 @@ import numpy as np
 
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, Limits
-from treebound.growing._kernels import Bins
+from treebound.growing._bins import Bins
 
 KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
 ARRAYS = (
@@ -90,9 +90,6 @@ def random_options(rng, most_leaves=None):
         max_leaves=[most_leaves, 1, 2, 5, most_leaves or 30][rng.integers(5)],
         max_depth=[3, None, None][rng.integers(3)],
         min_samples_leaf=int(rng.choice([1, 1, 2, 7])),
-        min_samples_split=int(rng.choice([2, 2, 9])),
-        min_weight_fraction_leaf=float(rng.choice([0.0, 0.0, 0.05, 0.2])),
-        min_gain=float(rng.choice([0.0, 0.0, 1e-3])),
         thresholds=str(rng.choice(["decimal", "midpoint", "observed"])),
     )
 

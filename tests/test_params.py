@@ -47,7 +47,24 @@ def test_an_unknown_parameter_is_named():
         Inner().set_params(c=1)
 
 
+def test_all_processors_are_those_within_limits(monkeypatch):
+    """A number that is asked for is taken as it is, as scikit-learn does."""
+    monkeypatch.setattr("joblib.effective_n_jobs", lambda n_jobs: 8 if n_jobs == -1 else n_jobs)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3,1")
+    monkeypatch.delitem(sys.modules, "threadpoolctl", raising=False)
+    assert effective_jobs(-1) == 3
+    assert effective_jobs(4) == 4
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert effective_jobs(-1) == 8
+    import threadpoolctl
+
+    info = [{"user_api": "openmp", "num_threads": 2}, {"user_api": "blas", "num_threads": 1}]
+    monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: info)
+    assert effective_jobs(-1) == 2
+
+
 def test_jobs_are_those_of_joblib(monkeypatch):
+    monkeypatch.setattr("treebound._utils.jobs._limits", list)
     for jobs in (None, 1, 2, -1):
         assert effective_jobs(jobs) == effective_n_jobs(jobs)
     with parallel_config(backend="threading", n_jobs=2):

@@ -76,6 +76,22 @@ def test_the_oldest_versions_are_the_floors():
         oldest(["none"])
 
 
+def test_growth_of_the_code_is_noticed():
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        from size import grown, statements_in
+    finally:
+        sys.path.remove(str(ROOT / "tools"))
+    assert statements_in('"""Module."""\ndef f():\n    """Function."""\n    return 1\n') == 2
+    recorded = {"data": {"statements": 10, "characters": 99}}
+    assert grown(recorded, recorded) == []
+    assert grown({"data": {"statements": 9, "characters": 98}}, recorded) == []
+    assert grown({"data": {"statements": 11, "characters": 99}}, recorded) == [
+        "data: 11 statements, recorded 10"
+    ]
+    assert len(grown({"new": {"statements": 1, "characters": 1}}, recorded)) == 2
+
+
 def test_links_lead_to_the_same_repository():
     urls = PROJECT["project"]["urls"]
     assert {"Homepage", "Documentation", "Changelog", "Issues"} <= set(urls)

@@ -176,13 +176,12 @@ def test_any_fitted_tree_is_certified_by_its_rows():
     assert found.errors == (grown.predict(X) != y).sum()
     assert found.risk == tb.certify(tb.from_sklearn(grown, X, y)).risk
     clf = tb.BoundTreeClassifier(delta=0.1).fit(X, y)
-    assert tb.certify(clf, X, y, delta=0.1).risk == clf.certificate_.risk
+    assert tb.certify(clf, X, y, kind="training", delta=0.1).risk == clf.certificate_.risk
     assert tb.certify(clf.tree_, X, y, kind="training").errors == clf.tree_.errors
     with pytest.raises(ValueError, match="keeps no record of its rows"):
         tb.certify(grown)
-    for handle_unknown in (clf.tree_, grown):
-        with pytest.raises(ValueError, match="no record of"):
-            tb.certify(handle_unknown, X, y)
+    for unknown in (clf.tree_, grown):
+        assert "the model has no record of its rows" in str(tb.certify(unknown, X, y))
 
 
 def test_errors_are_those_of_the_answers_whatever_the_rows():
@@ -255,9 +254,9 @@ def test_a_pruner_that_is_not_named_and_columns_in_another_order(cancer):
     turned, y = X[names[::-1]], cancer[1]
     for model in (tb.BoundTreeClassifier().fit(X, y), DecisionTreeClassifier(max_leaf_nodes=9)):
         model.fit(X, y)
-        for kind in ("training", "held-out"):
-            expected = tb.certify(model, X, y, kind=kind).risk
-            assert tb.certify(model, turned, y, kind=kind).risk == expected
+        for kind, moved in (("training", 0.0), ("held-out", 0.01)):
+            expected = tb.certify(model, X + moved, y, kind=kind).risk
+            assert tb.certify(model, turned + moved, y, kind=kind).risk == expected
         for options in ({}, {"pruner": "reduced-error"}):
             rows = {"validation": (X[::2], y[::2])} if options else {}
             moved = {"validation": (turned[::2], y[::2])} if options else {}

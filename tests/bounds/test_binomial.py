@@ -1,5 +1,6 @@
 """The Clopper-Pearson limit against sums in whole numbers."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import exp, log
 
@@ -95,3 +96,26 @@ def test_rates_of_weighted_errors():
     assert rates[0] == pytest.approx(1 - 0.25**0.1)
     assert rates[1] == rates[3] == 1.0
     assert 1.25 / 3.5 < rates[2] < 1.0
+
+
+def exact_log_tail(n, k, p):
+    """The log of P[Bin(n, p) <= k] for few errors of many rows, in decimals of 60 digits."""
+    with localcontext() as context:
+        context.prec = 60
+        chance = Decimal(p)
+        term = (n * (1 - chance).ln()).exp()
+        total = term
+        for i in range(k):
+            term *= (n - i) * chance / ((i + 1) * (1 - chance))
+            total += term
+        return float(total.ln())
+
+
+@pytest.mark.parametrize("k", [0, 1, 8, 100])
+@pytest.mark.parametrize("n", [10**7, 10**8 + 1, 381845688, 1224931956, 10**10, 10**12, 10**15])
+def test_bounds_of_many_rows_are_rounded_outward(n, k):
+    for log_level in (-0.1, -2.089839751429283, -28.38307852842227, -250.0, -313.6, -900.0):
+        found = risk_upper(n, k, log_level)
+        assert exact_log_tail(n, k, found) <= log_level
+        slack = 2e-9 * (1.0 + n * found) + 2.0**-47 * n
+        assert exact_log_tail(n, k, found) >= log_level - slack

@@ -11,7 +11,7 @@ from treebound.bounds.risk import log_leaves_prior
 from treebound.certificate.by_class import (
     by_class_on_rows,
     by_class_training,
-    leaves_answering,
+    leaves_predicting,
 )
 from treebound.certificate.prior import limit
 from treebound.data import Column, Matrix, Sample
@@ -32,7 +32,7 @@ def merged_leaves(tree, node, k):
 def test_leaves_are_merged_by_whether_they_answer_the_class(seed):
     tree = random_tree(seed, 1 + seed, n_classes=3)
     for k in range(tree.n_classes):
-        assert leaves_answering(tree, k) == merged_leaves(tree, 0, k)[1]
+        assert leaves_predicting(tree, k) == merged_leaves(tree, 0, k)[1]
 
 
 def test_training_limits_count_two_classes_and_the_rows_of_the_class():
@@ -46,7 +46,7 @@ def test_training_limits_count_two_classes_and_the_rows_of_the_class():
     rows, errors = np.bincount(y, minlength=3), np.bincount(y[answers != y], minlength=3)
     found = by_class_training(tree, rows, errors, 0.05)
     for k, one in enumerate(found):
-        m, leaves = int((y == k).sum()), leaves_answering(tree, k)
+        m, leaves = int((y == k).sum()), leaves_predicting(tree, k)
         log_tau = log_growth_leaves(leaves, 5 * m, 2, tree.landscape)
         expected = tail_inversion(
             m, int(errors[k]), lambda _, t=log_tau: t, delta=0.05 / 3, ghost=4 * m,
@@ -55,12 +55,12 @@ def test_training_limits_count_two_classes_and_the_rows_of_the_class():
         assert (one.label, one.m, one.risk) == (k, m, expected)
 
 
-def test_a_class_without_rows_is_promised_nothing():
+def test_a_class_without_rows_has_no_guarantee():
     found = by_class_on_rows(["a", "b"], np.array([10, 0]), np.array([1, 0]), log(0.05))
     assert found[0].risk == limit(10, 1, log(0.025))
     assert found[1].risk == 1.0
     assert "too few" in str(found[1])
-    assert str(found[0]) == "a: at most 44.5 % of its new cases are missed (1 of 10 were)"
+    assert str(found[0]) == "a: at most 44.5 % of its new cases are misclassified (1 of 10 were)"
 
 
 @pytest.mark.parametrize("draws", [500, pytest.param(3000, marks=pytest.mark.heavy)])

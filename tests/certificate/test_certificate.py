@@ -65,7 +65,7 @@ def test_readable():
     assert "With probability 99.9 %, " in str(certify(chain(1, 100, 1), delta=0.001))
     assert "1 leaf)" in str(certify(chain(1, 100, 1)))
     words = certificate.explain()
-    assert "a limit, not an estimate" in words
+    assert "a bound, not an estimate" in words
     assert "At most 5 % of all samples of this size" in words
     assert "independent draws" in words
     assert "(checked)" in words
@@ -73,10 +73,10 @@ def test_readable():
     assert not certificate.vacuous
 
 
-def test_a_limit_of_100_per_cent_is_no_promise():
+def test_a_limit_of_100_per_cent_is_no_guarantee():
     for nothing in (certify(chain(12, 40, 5)), certify_counts(3, 3)):
         assert nothing.vacuous
-        assert str(nothing).startswith("Too few examples to promise anything about new ones")
+        assert str(nothing).startswith("Too few examples for a guarantee about new ones")
         assert "Any risk up to 100 % is possible." in nothing.explain()
         assert "at most" not in nothing.explain()
     assert "certificate='folds'" in certify(chain(12, 40, 5)).explain()
@@ -94,7 +94,7 @@ def test_a_useful_limit_is_not_called_otherwise():
 def test_a_tree_of_one_leaf_says_so_first():
     alone = certify(chain(1, 400, 20))
     assert str(alone).startswith(
-        "The tree has one leaf and always answers 0 (95.0 % of these examples). With probability "
+        "The tree has one leaf and always predicts 0 (95.0 % of these examples). With probability "
     )
 
 
@@ -102,9 +102,9 @@ def test_a_tree_of_one_leaf_says_so_first():
 def test_every_kind_of_certificate_names_the_answer_of_one_leaf(certify):
     X, y = np.random.default_rng(0).normal(size=(600, 3)), np.repeat(["good", "bad"], [540, 60])
     clf = tb.BoundTreeClassifier(certificate=certify, max_leaves=1, random_state=0).fit(X, y)
-    assert str(clf.certificate_).startswith("The tree has one leaf and always answers 'good' (")
+    assert str(clf.certificate_).startswith("The tree has one leaf and always predicts 'good' (")
     held_out = tb.certify(clf, X[::7] + 1.0, y[::7], kind="held-out")
-    assert str(held_out).startswith("The tree has one leaf and always answers 'good' (")
+    assert str(held_out).startswith("The tree has one leaf and always predicts 'good' (")
 
 
 def test_a_limit_above_the_error_of_a_constant_answer_says_so_first():
@@ -112,7 +112,7 @@ def test_a_limit_above_the_error_of_a_constant_answer_says_so_first():
     assert poor.constant_error == pytest.approx(1 - poor_share(6, 400, 150))
     assert poor.constant_error <= poor.risk < 1
     assert not poor.useful
-    assert str(poor).startswith("This promises no more than always answering the most frequent")
+    assert str(poor).startswith("This guarantees no more than always predicting the most frequent")
     assert "certificate='folds'" in poor.explain()
 
 
@@ -290,7 +290,7 @@ def test_no_certificate_for_weights_and_the_reason_is_told():
 def test_training_rows_given_again_change_nothing():
     X, y = random_sample(2, 300)
     clf = tb.BoundTreeClassifier(thresholds="observed").fit(X, y)
-    assert certify(clf, X, y) == clf.certificate_
+    assert certify(clf, X, y, kind="training") == clf.certificate_
     assert clf.certificate_.method == "compression"
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from support import ROOT
 
-from treebound.certificate.held_out import best_of_folds, draw_apart
+from treebound.certificate.held_out import best_of_folds
+from treebound.data.draws import Draw
 
 VECTORS = json.loads((ROOT / "tests/vectors/certificates.json").read_text())["folds"]
 
@@ -32,10 +33,10 @@ def exact_tail(m, errors, p):
 
 
 def test_folds_are_drawn_by_number_and_partition_the_rows():
-    folds = draw_apart(503, 7, in_folds=True)
-    assert sorted(np.concatenate(folds).tolist()) == list(range(503))
-    assert {len(fold) for fold in folds} == {125, 126}
-    assert [len(draw_apart(m, 0, in_folds=True)) for m in (2, 499, 500)] == [2, 3, 4]
+    masks = [fold.mask(503) for fold in Draw(key=7).folds(503)]
+    assert (np.sum(masks, axis=0) == 1).all()
+    assert {int(mask.sum()) for mask in masks} == {125, 126}
+    assert [len(Draw(key=7).folds(m)) for m in (2, 499, 500)] == [2, 3, 4]
 
 
 def folds_of(m, n_folds, seed):
@@ -43,14 +44,9 @@ def folds_of(m, n_folds, seed):
 
 
 def test_a_tenth_is_one_fold_of_at_least_150_rows_and_at_most_30_percent():
-    assert [len(draw_apart(m, 0, in_folds=False)[0]) for m in (100, 400, 1000, 5000)] == [
-        30,
-        120,
-        150,
-        500,
-    ]
-    (fold,) = draw_apart(300, 5, in_folds=False)
-    assert len(set(fold.tolist())) == len(fold)
+    sizes = [Draw(key=0).calibration_rows(m).mask(m).sum() for m in (100, 400, 1000, 5000)]
+    assert sizes == [30, 120, 150, 500]
+    fold = np.flatnonzero(Draw(key=5).calibration_rows(300).mask(300))
     best = best_of_folds(lambda fold: (None, 2), [fold], 0.05)
     assert exact_tail(90, 2, min(best.limits)) <= Fraction(0.05)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import treebound as tb
 from treebound.bounds.risk import binomial_upper
-from treebound.certificate.held_out import draw_apart, learn_apart
-from treebound.data import Sample
-from treebound.data.frames import read_table
+from treebound.data.draws import Draw, learn_without
+from treebound.data.sample import LabelledRows
 from treebound.pruning import BoundPruner
 
 
@@ -20,10 +20,16 @@ def table(seed, rows=400):
     return [[word, number] for word, number in zip(words, numbers.tolist(), strict=True)], y
 
 
-def apart(X, y, weight=None, seed=0, handle_unknown="other"):
-    rows = len(y) if weight is None else int(np.count_nonzero(weight))
-    (fold,) = draw_apart(rows, seed, in_folds=False)
-    return learn_apart(Sample.learn, read_table(X), y, weight, fold, handle_unknown)[:2]
+def drawn(X, y, weight=None, seed=0):
+    """Which rows of positive weight are calibration rows."""
+    rows = LabelledRows.of(X, y, weight)
+    return Draw(seed).keyed(rows.learn()).calibration_rows(rows.n_rows).mask(rows.n_rows)
+
+
+def apart(X, y, weight=None, seed=0, inside=None):
+    """The training rows, and the calibration rows."""
+    inside = drawn(X, y, weight, seed) if inside is None else inside
+    return learn_without(LabelledRows.of(X, y, weight), inside, "other")[:2]
 
 
 @pytest.mark.parametrize(
@@ -44,15 +50,16 @@ def test_one_row_cannot_be_parted(kind):
         tb.BoundTreeClassifier(certificate=kind).fit([[1.0]], [0])
 
 
-def test_which_rows_depends_on_seed_and_number_alone():
+def test_which_rows_depends_on_seed_summary_and_number_alone():
     X, y = np.arange(500.0)[:, None], np.arange(500) % 3
-    chosen = apart(X, y)[1].X.values[0].tolist()
+    chosen = drawn(X, y)
     shuffled = np.random.default_rng(1).permutation(y)
-    assert apart(X, shuffled)[1].X.values[0].tolist() == chosen
-    assert apart(X**2, y)[1].X.values[0].tolist() == [x**2 for x in chosen]
-    assert apart(X, y, seed=1)[1].X.values[0].tolist() != chosen
+    assert (drawn(X, shuffled) == chosen).all()
+    assert (drawn(X[::-1], y) == chosen).all()
+    for other in (drawn(X**2, y), drawn(X, np.minimum(y, 1)), drawn(X, y, seed=1)):
+        assert (other != chosen).any()
     # Every share of classes can come about: rows are not dealt out by class.
-    shares = {int((apart(X, y, seed=seed)[1].y == 0).sum()) for seed in range(20)}
+    shares = {int((y[drawn(X, y, seed=seed)] == 0).sum()) for seed in range(20)}
     assert len(shares) > 5
 
 
@@ -66,30 +73,35 @@ def test_rows_of_weight_zero_are_in_neither_part():
 
 def test_columns_are_learned_without_the_rows_set_aside():
     X, y = table(0)
-    rest, aside = apart(X, y)
+    inside = drawn(X, y)
+    rest, aside = apart(X, y, inside=inside)
     known = set(rest.columns[0].categories)
     assert known < {row[0] for row in X}
     assert (aside.X.values[0] == -2).any()
     chosen = np.array(X, dtype=object)
     for word in {row[0] for row in X} - known:  # what only they have may be anything
         chosen[chosen[:, 0] == word, 0] = "other"
-    again = apart(chosen.tolist(), y)[0]
+    again = apart(chosen.tolist(), y, inside=inside)[0]
     assert again.columns == rest.columns
     assert [a.tolist() for a in again.X.values] == [b.tolist() for b in rest.X.values]
 
 
 def test_a_missing_value_set_aside_is_not_known_to_the_columns():
     X, y = np.arange(500.0)[:, None], np.arange(500) % 2
-    X[int(apart(X, y)[1].X.values[0][0])] = np.nan
-    rest, aside = apart(X, y)
+    inside = drawn(X, y)
+    X[inside.argmax()] = np.nan
+    rest, aside = apart(X, y, inside=inside)
     assert not rest.columns[0].missing
     assert aside.columns[0].missing
 
 
 def test_a_class_that_only_rows_set_aside_have_is_kept_and_counts_as_an_error():
     X, y = np.arange(500.0)[:, None], (np.arange(500) > 250).astype(int)
-    row = int(apart(X, y)[1].X.values[0][0])
-    y[row] = 7
+    alone = []  # rows that are drawn if they alone have the class
+    for row in range(20):
+        labels = np.where(np.arange(500) == row, 7, y)
+        alone += [row] * bool(drawn(X, labels)[row])
+    y[alone[0]] = 7
     clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
     assert clf.classes_.tolist() == [0, 1, 7]
     assert clf.tree_.counts[0, 2] == 0
@@ -118,16 +130,17 @@ def test_rows_count_as_predict_answers_them(handle_unknown, pruning):
     clf = tb.BoundTreeClassifier(
         certificate="held-out", handle_unknown=handle_unknown, pruning=pruning
     ).fit(X, y)
-    order = np.random.default_rng(0).permutation(len(y))[:120]
+    order = np.flatnonzero(drawn(X, y))
     aside = [X[row] for row in order]
     assert clf.certificate_.errors == (clf.predict(aside) != y[order]).sum()
     if pruning is None:
         return
-    steps = len(clf.pruning_path_)
-    for step in range(0, steps, 7):
+    path = clf.pruning_path_
+    trees = len(path) + int(path.leaves[-1]) - 1
+    for step in range(0, len(path), 7):
         moved = clf.prune_to(step=step)
         wrong = int((moved.predict(aside) != y[order]).sum())
-        share = 0.05 if step == clf.pruning_path_.chosen else 0.05 / steps
+        share = 0.05 if step == clf.pruning_path_.chosen else 0.05 / trees
         assert moved.certificate_.errors == wrong
         assert moved.certificate_.risk == binomial_upper(120, wrong, share)
         assert moved.certificate_.delta == 0.05
@@ -142,7 +155,8 @@ def test_a_category_that_predict_refuses_does_not_stop_the_fit():
 def test_other_steps_say_that_they_share_delta():
     X, y = table(3)
     clf = tb.BoundTreeClassifier(certificate="held-out", pruning="mdl").fit(X, y)
-    steps = f"one of {len(clf.pruning_path_)} steps of the pruning path, which share delta"
+    trees = clf.pruning_path_.n_considered
+    steps = f"one of {trees} trees that prune_to can reach, which share delta"
     assert steps not in clf.certificate_.explain()
     assert steps in clf.prune_to(step=0).certificate_.explain()
     assert "fit was not repeated with another random_state" in clf.certificate_.explain()
@@ -154,7 +168,7 @@ def test_raised_subtrees_off_the_chosen_step_have_no_certificate():
     X = rng.random((120, 3)).round(2)
     y = ((X[:, 0] > 0.5) ^ (rng.random(120) < 0.1)).astype(int)
     pruner = BoundPruner(search="greedy", weight=0.1)
-    for seed in range(30):
+    for seed in range(100):
         clf = tb.BoundTreeClassifier(certificate="held-out", pruning=pruner, random_state=seed)
         path = clf.fit(X, y).pruning_path_
         raised = [step for step in range(len(path) - 1) if path.cuts(step) is None]
@@ -173,7 +187,7 @@ def test_weighted_rows_count_once():
     clf = tb.BoundTreeClassifier(certificate="held-out").fit(
         X, y, sample_weight=rng.random(600) + 0.5
     )
-    order = np.random.default_rng(0).permutation(600)[:150]
+    order = np.flatnonzero(drawn(X, y))
     assert clf.certificate_.errors == (clf.predict(X[order]) != y[order]).sum()
     assert "weighted or not" in clf.certificate_.explain()
 
@@ -209,14 +223,125 @@ def test_rows_that_chose_the_weight_of_a_large_table_certify_it_with_a_part_of_d
     assert few.model_.held_out.choices == 1
 
 
+@pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("draws", [40, pytest.param(3000, marks=pytest.mark.heavy)])
-def test_the_limit_holds_though_the_same_rows_chose_the_tree(draws, monkeypatch):
+def test_the_limit_holds_though_the_same_rows_chose_the_tree(draws, ordered, monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 3000)
     broken = 0
     for seed in range(draws):
         X, y = noise(seed)
+        if ordered:
+            X, y = X[np.argsort(y, kind="stable")], np.sort(y)
         clf = tb.BoundTreeClassifier(certificate="held-out", delta=0.1, size="accurate").fit(X, y)
         true = np.where(clf.tree_.label == 0, 0.4, 0.6)  # of each leaf, by its label
         share = clf.tree_.rows[clf.tree_.is_leaf] / clf.tree_.rows[0]
         broken += clf.certificate_.risk < float(share @ true[clf.tree_.is_leaf])
     assert broken <= 0.1 * draws + 3.0 * np.sqrt(0.09 * draws)
+
+
+# -- trees that prune_to can reach -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pruning", ["mdl", "cost-complexity", "kearns-mansour"])
+def test_every_tree_that_prune_to_reaches_has_its_share_of_delta(pruning):
+    X, y = table(4)
+    clf = tb.BoundTreeClassifier(certificate="held-out", pruning=pruning, max_leaves=60).fit(X, y)
+    path = clf.pruning_path_
+    assert path.n_considered >= len(path)
+    shares = set()
+    for moved in (
+        *(clf.prune_to(step=step) for step in range(len(path)) if step != path.chosen),
+        *(clf.prune_to(leaves) for leaves in range(1, int(path.leaves.min()))),
+    ):
+        counted = moved.model_.held_out_counts()
+        shares.add(counted[1])
+        certificate = moved.certificate_
+        assert certificate.risk == binomial_upper(
+            certificate.m, certificate.errors, 0.05 / path.n_considered
+        )
+    assert shares == {path.n_considered}
+
+
+def test_trees_below_the_end_of_a_path_are_counted_once():
+    X, y = table(5)
+    path = tb.BoundTreeClassifier(pruning=None).fit(X, y).tree_
+    whole = PruningCase(path)
+    end = int(whole.path.leaves.min())
+    assert end > 4
+    trees = len(whole.path) + end - 1
+    assert whole.path.n_considered == trees
+    below = whole.path.reaching(3)[0]
+    again = below.reaching(2)[0]
+    assert (below.n_considered, again.n_considered) == (trees, trees)
+    sizes = [whole.path.reaching(leaves)[0].tree(-1).n_leaves for leaves in range(1, end)]
+    assert all(size <= leaves for leaves, size in enumerate(sizes, start=1))
+    assert whole.path.within(3).n_considered == trees
+
+
+class PruningCase:
+    """A path that ends at more than one leaf: that of the pruner, cut off."""
+
+    def __init__(self, tree):
+        from treebound.pruning.path import ListedPath
+
+        path = BoundPruner(weight=0.1).prune(tree).path
+        steps = [step for step in range(len(path)) if path.leaves[step] >= 5]
+        self.path = ListedPath(
+            tree, [path.cuts(step) for step in steps], path.errors[steps], path.scores[steps]
+        )
+
+
+# -- groups ----------------------------------------------------------------------------------------
+
+
+def grouped(rng, groups):
+    """Large groups are difficult: a row drawn from a random group is easier than a random row."""
+    sizes = np.where(rng.random(groups) < 0.1, 40, 2)
+    members = np.repeat(np.arange(groups), sizes)
+    x = rng.normal(size=len(members))
+    noise = np.where(np.repeat(sizes, sizes) > 2, 0.45, 0.02)
+    return x[:, None], ((x > 0) ^ (rng.random(len(x)) < noise)).astype(int), members
+
+
+@pytest.mark.parametrize("kind", ["held-out", "folds"])
+def test_a_bound_from_groups_is_about_a_row_of_a_random_group_and_says_so(kind, tmp_path):
+    X, y, members = grouped(np.random.default_rng(0), 600)
+    clf = tb.BoundTreeClassifier(certificate=kind).fit(X, y, groups=members)
+    words = "of new examples, each a row drawn at random from a random group, are misclassified"
+    assert words in str(clf.certificate_)
+    assert "rows of large groups may be misclassified more often (stated)" in (
+        clf.certificate_.explain()
+    )
+    assert "each a row drawn at random from a random group, cost" in str(
+        clf.certify_cost(costs={1: 2.0})
+    )
+    some = clf.abstain(max_risk=0.4).abstention_
+    assert "of the predicted new cases, each a row drawn at random from a random group, are" in str(
+        some
+    )
+    clf.save(tmp_path / "model.json")
+    again = tb.BoundTreeClassifier.load(tmp_path / "model.json")
+    assert str(again.certificate_) == str(clf.certificate_)
+    fresh_X, fresh_y, fresh = grouped(np.random.default_rng(1), 4000)
+    wrong = clf.predict(fresh_X) != fresh_y
+    by_group = np.bincount(fresh, wrong) / np.bincount(fresh)
+    assert by_group.mean() < clf.certificate_.risk < wrong.mean()
+    plain = tb.BoundTreeClassifier(certificate=kind).fit(X, y)
+    assert "group" not in plain.certificate_.explain()
+
+
+@pytest.mark.parametrize("draws", [60, pytest.param(2000, marks=pytest.mark.heavy)])
+def test_bounds_from_groups_hold_for_rows_of_random_groups(draws):
+    wrong = 0
+    for seed in range(draws):
+        X, y, members = grouped(np.random.default_rng(seed), 120)
+        clf = tb.BoundTreeClassifier(
+            certificate="held-out", delta=0.1, max_leaves=2, random_state=seed
+        )
+        clf.fit(X, y, groups=members)
+        at = np.linspace(-4, 4, 4001)[:, None]
+        weight = np.exp(-(at[:, 0] ** 2) / 2)
+        flipped = (weight * (clf.predict(at) != (at[:, 0] > 0))).sum() / weight.sum()
+        noise = 0.1 * 0.45 + 0.9 * 0.02
+        wrong += flipped * (1 - noise) + (1 - flipped) * noise > clf.certificate_.risk
+    assert wrong <= binom.ppf(0.999, draws, 0.1)

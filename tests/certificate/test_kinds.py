@@ -1,4 +1,4 @@
-"""The kinds of certificates as ``fit`` gives them: folds, prior, weights, classes, referral."""
+"""The kinds of certificates as ``fit`` gives them: folds, prior, weights, classes, abstention."""
 
 import json
 import pickle
@@ -15,11 +15,10 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import treebound as tb
 from treebound.bounds.risk import risk_upper
-from treebound.certificate.held_out import draw_apart
-from treebound.certificate.monitor import Monitor
 from treebound.certificate.prior import Prior
-from treebound.estimators.referring import ReferringClassifier
-from treebound.model.guarantees import refer
+from treebound.data.draws import Draw
+from treebound.estimators.abstaining import AbstainingClassifier
+from treebound.model.guarantees import abstain
 from treebound.show.report_data import report_data
 
 
@@ -41,7 +40,8 @@ def test_folds_keep_the_tree_of_the_least_limit(cancer):
     X, y = cancer
     clf = tb.BoundTreeClassifier(certificate="folds", random_state=3).fit(X, y)
     limits = []
-    for fold in draw_apart(len(y), 3, in_folds=True):
+    for selection in Draw(3).keyed(tb.Sample.learn(X, y)).folds(len(y)):
+        fold = np.flatnonzero(selection.mask(len(y)))
         outside = np.setdiff1d(np.arange(len(y)), fold)
         alone = tb.BoundTreeClassifier().fit(X.iloc[outside], y.iloc[outside])
         errors = int((alone.predict(X.iloc[fold]) != y.iloc[fold]).sum())
@@ -67,7 +67,7 @@ def test_other_steps_after_folds_share_delta_with_the_folds(cancer):
 def test_prior_certifies_the_chosen_tree_and_every_tree_of_the_frontier(cancer, by_prior):
     X, y = cancer
     sample = tb.Sample.learn(X, y)
-    prior = Prior(sample, 0)
+    prior = Prior(sample, Draw(0))
     own = by_prior.certificate_
     assert own.risk == pytest.approx(prior.certify(by_prior.tree_, 0.05).risk, rel=1e-12)
     assert own.kind == "prior"
@@ -79,7 +79,8 @@ def test_prior_certifies_the_chosen_tree_and_every_tree_of_the_frontier(cancer, 
 
 
 def test_any_tree_is_certified_by_the_prior_of_the_training_rows(cancer, by_prior):
-    assert by_prior.model_.certify(*cancer, kind="prior").risk == by_prior.certificate_.risk
+    same = by_prior.model_.certify(*cancer, kind="prior")
+    assert same.risk == pytest.approx(by_prior.certificate_.risk, rel=1e-12)
     other = tb.BoundTreeClassifier(max_leaves=4).fit(*cancer)
     limit = other.model_.certify(*cancer, kind="prior")
     assert limit.kind == "prior"
@@ -96,19 +97,18 @@ def test_frontier_has_no_tree_that_another_beats(by_prior):
     assert str(by_prior.frontier_).count("<") == 1
 
 
-def test_target_risk_is_met_by_the_most_accurate_tree(cancer, by_prior):
-    clf = tb.BoundTreeClassifier(certificate="prior", target_risk=0.155).fit(*cancer)
+def test_the_frontier_finds_the_most_accurate_tree_at_a_risk(by_prior):
+    frontier = by_prior.frontier_
+    clf = by_prior.prune_to(step=frontier.step_certified_at(0.155))
     assert clf.certificate_.risk <= 0.155
-    met = [one.training_error for one in by_prior.frontier_ if one.risk <= 0.155]
+    met = [one.training_error for one in frontier if one.risk <= 0.155]
     assert clf.model_.proof.training_error == min(met)
     with pytest.raises(
-        ValueError, match=r"certified at 1 % or below; the least limit is 1\d\.\d %"
+        ValueError, match=r"certified at 1 % or below; the smallest certified error is 1\d\.\d %"
     ):
-        tb.BoundTreeClassifier(certificate="prior", target_risk=0.01).fit(*cancer)
-    with pytest.raises(
-        ValueError, match=r"'target_risk' parameter .* None unless certificate='prior'"
-    ):
-        tb.BoundTreeClassifier(target_risk=0.2).fit(*cancer)
+        frontier.step_certified_at(0.01)
+    with pytest.raises(ValueError, match="'risk' parameter of step_certified_at"):
+        frontier.step_certified_at(20)
 
 
 def test_prior_keeps_to_the_limits_of_the_tree(cancer):
@@ -234,43 +234,43 @@ def test_certificate_gives_a_monitor_with_the_limits_of_its_classes(cancer):
     clf = tb.BoundTreeClassifier(certificate="folds").fit(*cancer)
     monitor = clf.certificate_.monitor(alpha=0.03)
     limits = [clf.certificate_.risk, *(one.risk for one in clf.certificate_.by_class)]
-    assert [stream.limit for stream in monitor.streams] == limits
+    assert [stream.bound for stream in monitor.streams] == limits
     assert [stream.alpha for stream in monitor.streams] == pytest.approx([0.01] * 3)
     assert monitor.update(cancer[1], clf.predict(cancer[0])) is None
     alarm = monitor.update(["malignant"] * 300, ["benign"] * 300)
     assert alarm is not None
 
 
-# -- referral ----------------------------------------------------------------------------------
+# -- abstention ----------------------------------------------------------------------------------
 
 
-def test_referral_answers_as_the_classifier_or_refers(cancer):
+def test_an_abstaining_classifier_predicts_as_the_classifier_or_abstains(cancer):
     X, y = cancer
     clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
-    some = clf.refer(max_risk=0.07)
+    some = clf.abstain(max_risk=0.1)
     answers, own = some.predict(X), clf.predict(X)
-    referred = answers == "refer"
-    assert 0 < referred.mean() < 1
-    np.testing.assert_array_equal(answers[~referred], own[~referred])
+    abstained = answers == "abstain"
+    assert 0 < abstained.mean() < 1
+    np.testing.assert_array_equal(answers[~abstained], own[~abstained])
     assert some.classes_.tolist() == ["benign", "malignant"]
     np.testing.assert_array_equal(some.predict_proba(X), clf.predict_proba(X))
-    risk, share = some.score_answered(X, y)
-    assert share == pytest.approx(1 - referred.mean())
-    assert risk == pytest.approx((answers != y)[~referred].mean())
-    assert "refer" in some.to_text()
-    assert "'refer'" in some.to_sql()
-    assert '"refer"' in some.to_c()
-    assert "refer" in str(some.to_rules())
-    with pytest.raises(ValueError, match="score_answered"):
+    risk, share = some.selective_risk(X, y)
+    assert share == pytest.approx(1 - abstained.mean())
+    assert risk == pytest.approx((answers != y)[~abstained].mean())
+    assert "abstain" in some.to_text()
+    assert "'abstain'" in some.to_sql()
+    assert '"abstain"' in some.to_c()
+    assert "abstain" in str(some.to_rules())
+    with pytest.raises(ValueError, match="selective_risk"):
         some.score(X, y)
-    with pytest.raises(ValueError, match="answers every case"):
+    with pytest.raises(ValueError, match="predicts every case"):
         some.to_sklearn()
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-def test_referral_in_c_answers_as_predict(cancer, tmp_path):
+def test_abstention_in_c_is_that_of_predict(cancer, tmp_path):
     X, y = cancer
-    some = tb.BoundTreeClassifier(certificate="held-out").fit(X, y).refer(max_risk=0.07)
+    some = tb.BoundTreeClassifier(certificate="held-out").fit(X, y).abstain(max_risk=0.1)
     code = some.to_c()
     fields = re.findall(r"double (\w+); /\* '(.*)', real", code)
     scan = " && ".join(f'scanf("%lf", &row.{field}) == 1' for field, _ in fields)
@@ -294,126 +294,107 @@ def test_referral_in_c_answers_as_predict(cancer, tmp_path):
 
 
 @pytest.mark.parametrize("handle_unknown", ["stop", "other"])
-def test_rows_that_stop_at_an_inner_node_are_referred(handle_unknown):
+def test_the_tree_abstains_on_rows_that_stop_at_an_inner_node(handle_unknown):
     rng = np.random.default_rng(0)
     X = np.array(["a", "b", "c"], dtype=object)[rng.integers(0, 3, 900)][:, None]
     y = np.where((X[:, 0] == "a") ^ (rng.random(900) < 0.05), "yes", "no")
     clf = tb.BoundTreeClassifier(certificate="held-out", handle_unknown=handle_unknown).fit(X, y)
-    some = clf.refer(max_risk=0.2)
+    some = clf.abstain(max_risk=0.2)
     assert some.predict([["a"], ["b"]]).tolist() == ["yes", "no"]
-    assert some.predict([["new"]]) == ("refer" if handle_unknown == "stop" else "no")
+    assert some.predict([["new"]]) == ("abstain" if handle_unknown == "stop" else "no")
 
 
-def test_label_of_referral_has_the_type_of_the_classes():
+def test_label_of_abstention_has_the_type_of_the_classes():
     X, y = load_iris(return_X_y=True)
     clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
-    answers = clf.refer(max_risk=0.2).predict(X)
+    answers = clf.abstain(max_risk=0.2).predict(X)
     assert answers.dtype == y.dtype
-    assert clf.refer(max_risk=0.2, label=9).predict(X).max() == 9  # the same promise
-    for label in ("refer", 1, True):
-        with pytest.raises(ValueError, match="'label' parameter of refer"):
-            clf.refer(max_risk=0.2, label=label)
+    assert clf.abstain(max_risk=0.2, label=9).predict(X).max() == 9
+    for label in ("abstain", 1, True):
+        with pytest.raises(ValueError, match="'label' parameter of abstain"):
+            clf.abstain(max_risk=0.2, label=label)
 
 
-def test_referral_from_other_rows_and_not_from_rows_of_fit(cancer):
+def test_abstention_from_other_rows_and_not_from_rows_of_fit(cancer):
     X, y = cancer
     order = np.random.default_rng(0).permutation(len(y))
     grown, others = order[:350], order[350:]
     clf = tb.BoundTreeClassifier().fit(X.iloc[grown], y.iloc[grown])
-    with pytest.raises(ValueError, match="took no part in fitting"):
-        clf.refer(max_risk=0.08)
-    with pytest.raises(ValueError, match="rows took part in fitting"):
-        clf.refer(X.iloc[grown], y.iloc[grown], max_risk=0.08)
-    found = clf.refer(X.iloc[others], y.iloc[others], max_risk=0.08).referral_
+    with pytest.raises(ValueError, match="were not used for fitting"):
+        clf.abstain(max_risk=0.1)
+    with pytest.raises(ValueError, match="equal training rows"):
+        clf.abstain(X.iloc[grown], y.iloc[grown], max_risk=0.1)
+    found = clf.abstain(X.iloc[others], y.iloc[others], max_risk=0.1).abstention_
     assert found.m == len(others)
-    assert found.answers.any()
+    assert found.predicts.any()
 
 
-def test_several_promises_share_delta(cancer):
+def test_bounds_for_several_risks_hold_at_once(cancer, tmp_path):
     clf = tb.BoundTreeClassifier(certificate="held-out").fit(*cancer)
-    few, many = clf.refer(max_risk=[0.05, 0.15])
-    assert (few.referral_.delta, many.referral_.delta) == (0.025, 0.025)
-    alone = (
-        tb.BoundTreeClassifier(certificate="held-out")
-        .fit(*cancer)
-        .refer(max_risk=0.15, delta=0.025)
-    )
-    np.testing.assert_array_equal(many.referral_.answers, alone.referral_.answers)
-    assert clf.refer(max_risk=0.15).referral_.delta == 0.025  # made before
-
-
-def test_a_promise_after_looking_has_what_is_left_of_delta(cancer, tmp_path):
-    clf = tb.BoundTreeClassifier(certificate="held-out").fit(*cancer)
-    assert clf.refer(max_risk=0.05, delta=0.02).referral_.delta == 0.02
-    with pytest.raises(ValueError, match=r"0\.03 of delta is left"):
-        clf.refer(max_risk=0.1, delta=0.04)
-    with pytest.raises(ValueError, match=r"max_risk=0.05 \(delta=0.02\)"):
-        clf.refer(max_risk=0.05, delta=0.05)
+    for risk in (0.3, 0.1, 0.2):
+        clf.abstain(max_risk=risk)
     clf.save(tmp_path / "model.json")
     again = tb.BoundTreeClassifier.load(tmp_path / "model.json")
-    for own in (again, pickle.loads(pickle.dumps(clf)), clf):
-        assert own.refer(max_risk=0.1).referral_.delta == pytest.approx(0.03)
-        for other in (own, own.prune_to(step=0)):
-            with pytest.raises(ValueError, match="0 of delta is left"):
-                other.refer(max_risk=0.2)
+    for own in (clf, again, pickle.loads(pickle.dumps(clf))):
+        few, many = own.abstain(max_risk=[0.1, 0.15])
+        assert (few.abstention_.delta, many.abstention_.delta) == (0.05, 0.05)
+        alone = own.abstain(max_risk=0.15).abstention_
+        np.testing.assert_array_equal(many.abstention_.predicts, alone.predicts)
+        assert alone.risk <= 0.15
+    other = clf.abstain(max_risk=0.15, delta=0.2).abstention_
+    assert (other.delta, other.predicted) >= (0.2, alone.predicted)
 
 
-def test_promises_from_other_rows_share_delta_as_far_as_the_rows_are_the_same(cancer, tmp_path):
+def test_other_steps_of_the_path_share_delta_in_abstention(cancer):
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(*cancer)
+    path = clf.pruning_path_
+    step = next(k for k in range(len(path)) if path.leaves[k] == clf.n_leaves_ + 1)
+    moved = clf.prune_to(step=step)
+    found = moved.abstain(max_risk=0.3).abstention_
+    level = log(0.05 / path.n_considered / moved.n_leaves_)
+    assert found.risk == pytest.approx(risk_upper(found.predicted, found.errors, level), rel=1e-9)
+
+
+def test_a_prior_has_bounds_for_every_risk_at_once(by_prior):
+    for abstaining in by_prior.abstain(max_risk=[0.1, 0.125]):
+        assert abstaining.abstention_.delta == 0.05
+    assert by_prior.abstain(max_risk=0.2).abstention_.delta == 0.05
+
+
+def test_abstention_by_the_prior_needs_no_rows(cancer, by_prior):
+    found = by_prior.abstain(max_risk=0.125)
+    assert found.abstention_.predicts.any()
+    assert found.abstention_.m == sum(by_prior.model_.proof.rows)
+    assert (found.predict(cancer[0]) != "abstain").any()
+
+
+def test_an_abstaining_classifier_is_read_back(cancer, tmp_path):
     X, y = cancer
-    order = np.random.default_rng(0).permutation(len(y))
-    grown, others, rest = order[:250], order[250:450], order[450:]
-    clf = tb.BoundTreeClassifier().fit(X.iloc[grown], y.iloc[grown])
-    clf.refer(X.iloc[others], y.iloc[others], max_risk=0.1)
-    clf.save(tmp_path / "model.json")
-    for own in (clf, tb.BoundTreeClassifier.load(tmp_path / "model.json")):
-        for same in (others, others[:150], np.r_[others[100:], rest]):
-            with pytest.raises(ValueError, match=r"promised max_risk=0.1 \(delta=0.05\)"):
-                own.refer(X.iloc[same], y.iloc[same], max_risk=0.2)
-    assert clf.refer(X.iloc[rest], y.iloc[rest], max_risk=0.2).referral_.delta == 0.05
-    few = clf.tree_.feature.max() + 1  # other columns are absent: the rows cannot be recognised
-    lacking = X.iloc[others, :few], y.iloc[others]
-    assert clf.refer(*lacking, max_risk=0.3).referral_.delta == 0.05
-    with pytest.raises(ValueError, match=r"promised max_risk=0\.3"):
-        clf.refer(X.iloc[rest, :few], y.iloc[rest], max_risk=0.4)
-
-
-def test_a_prior_promises_for_every_risk_at_once(by_prior):
-    for referring in by_prior.refer(max_risk=[0.1, 0.125]):
-        assert referring.referral_.delta == 0.05
-    assert by_prior.refer(max_risk=0.2).referral_.delta == 0.05
-
-
-def test_referral_by_the_prior_needs_no_rows(cancer, by_prior):
-    found = by_prior.refer(max_risk=0.125)
-    assert found.referral_.answers.any()
-    assert found.referral_.m == sum(by_prior.model_.proof.rows)
-    assert (found.predict(cancer[0]) != "refer").any()
-
-
-def test_a_referring_classifier_is_read_back(cancer, tmp_path):
-    X, y = cancer
-    some = tb.BoundTreeClassifier(certificate="held-out").fit(X, y).refer(max_risk=0.07)
+    clf = tb.BoundTreeClassifier(certificate="held-out", random_state=4).fit(X, y)
+    some = clf.abstain(max_risk=0.1)
     some.save(tmp_path / "model.json")
-    again = ReferringClassifier.load(tmp_path / "model.json")
-    assert str(again.referral_) == str(some.referral_)
+    again = AbstainingClassifier.load(tmp_path / "model.json")
+    assert str(again.abstention_) == str(some.abstention_)
     np.testing.assert_array_equal(again.predict(X), some.predict(X))
     np.testing.assert_array_equal(again.predict_proba(X), some.predict_proba(X))
     assert again.classes_.tolist() == some.classes_.tolist()
     counts = again.model_.tree.counts[0]
-    assert counts.sum() == again.referral_.tree.counts[0].sum()  # referred rows are its class
+    assert (
+        counts.sum() == again.abstention_.tree.counts[0].sum()
+    )  # rows it abstains on are its class
     shown = again.model_.tree
-    assert shown.n_leaves < again.referral_.tree.n_leaves  # leaves that refer are merged
+    assert shown.n_leaves < again.abstention_.tree.n_leaves  # leaves that abstain are merged
     label, left, right = shown.label, shown.left, shown.right
-    refers = shown.classes[label] == "refer"
+    abstains = shown.classes[label] == "abstain"
     inner = np.flatnonzero(~shown.is_leaf)
-    assert not (refers[left[inner]] & refers[right[inner]]).any()
-    assert "refer to a person" in again.to_html()
-    monitor = again.referral_.monitor()
+    assert not (abstains[left[inner]] & abstains[right[inner]]).any()
+    assert "it abstains: a person decides" in again.to_html()
+    monitor = again.abstention_.monitor()
     monitor.update_rows(again, X, y)
-    assert monitor.streams[0].seen == (again.predict(X) != "refer").sum()
-    with pytest.raises(ValueError, match="refers already"):
-        refer(again.model_, [0.1])
-    with pytest.raises(ValueError, match="answers only some cases"):
+    assert monitor.streams[0].seen == (again.predict(X) != "abstain").sum()
+    with pytest.raises(ValueError, match="abstains already"):
+        abstain(again.model_, [0.1])
+    with pytest.raises(ValueError, match="predicts only some cases"):
         tb.certify(again, X, y)
 
 
@@ -442,9 +423,9 @@ def test_a_threshold_leaves_no_certificate_by_a_prior(by_prior):
     assert by_prior.model_.with_threshold("malignant", 0.2).certificate is None
 
 
-def test_a_model_that_refers_takes_no_threshold(by_prior):
-    with pytest.raises(ValueError, match="has promised its answers"):
-        by_prior.refer(max_risk=0.2).model_.with_threshold("malignant", 0.2)
+def test_a_model_that_abstains_takes_no_threshold(by_prior):
+    with pytest.raises(ValueError, match="has a bound for its predictions"):
+        by_prior.abstain(max_risk=0.2).model_.with_threshold("malignant", 0.2)
 
 
 def test_rows_with_new_categories_are_counted_as_they_are_answered():
@@ -455,36 +436,15 @@ def test_rows_with_new_categories_are_counted_as_they_are_answered():
     X[300:450] = "new"
     certificate = tb.certify(clf, X, y, kind="prior")
     prior = clf.model_.prior(clf.model_.read_sample(X, y, whole=True))
-    order = np.random.default_rng(0).permutation(600)[120:]
+    order = np.flatnonzero(~Draw(0).keyed(prior.sample).prior_rows(600, 0.2))
     assert certificate.m == len(prior.b.y) == 480
     assert certificate.errors == (clf.predict(X)[order] != y[order]).sum()
-
-
-@pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
-def test_leaves_are_watched_without_labels(kind, cancer):
-    X, y = cancer
-    clf = tb.BoundTreeClassifier(certificate=kind).fit(X, y)
-    monitor = clf.monitor_leaves(alpha=0.05)
-    assert monitor.leaves == clf.tree_.leaves.tolist()
-    order = np.random.default_rng(0).permutation(len(y))  # the table is not in random order
-    assert monitor._update_leaves(clf.apply(X)[order]) is None
-    by_rows = clf.monitor_leaves(alpha=0.05)
-    by_rows.update_rows(clf, X.iloc[order])
-    assert by_rows.to_json() == monitor.to_json()
-    with pytest.raises(ValueError, match="update_rows"):
-        monitor.update(y, y)
-    again = Monitor.from_json(monitor.to_json())
-    again._update_leaves(np.full(300, monitor.leaves[-1]))
-    name = f"the share of rows in leaf {monitor.leaves[-1]}"
-    assert name in [alarm.name for alarm in again.alarms]
-    with pytest.raises(ValueError, match="needs labels"):
-        clf.certificate_.monitor()._update_leaves([0])
 
 
 def test_exports_refer_as_predict_does(cancer):
     X, y = cancer
     X = X.rename(columns=lambda name: name.replace(" ", "_"))
-    some = tb.BoundTreeClassifier(certificate="held-out").fit(X, y).refer(max_risk=0.07)
+    some = tb.BoundTreeClassifier(certificate="held-out").fit(X, y).abstain(max_risk=0.1)
     answers, code = some.predict(X), {}
     exec(some.to_python(), code)
     assert [code["predict"](row) for row in X.to_dict("records")] == answers.tolist()

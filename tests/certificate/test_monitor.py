@@ -4,6 +4,9 @@ import json
 from math import inf
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from treebound.certificate.monitor import (
@@ -11,9 +14,8 @@ from treebound.certificate.monitor import (
     Monitor,
     Stream,
     error_monitor,
-    leaf_monitor,
 )
-from treebound.certificate.prior import limit
+from treebound.data.targets import as_objects
 
 
 def slow_wealth(outcomes, limit):
@@ -127,30 +129,132 @@ def test_what_is_no_state_is_refused(text):
 def test_state_with_another_number_of_bets_is_refused():
     monitor = error_monitor(0.1)
     monitor.update([0, 0], [0, 1])
-    state = json.loads(monitor.to_json())
-    state["streams"][0]["least"].pop()
+    monitor.streams[0].least.pop()
     with pytest.raises(ValueError, match="number of bets"):
+        Monitor.from_json(monitor.to_json())
+    monitor = error_monitor(0.1)
+    monitor.classes.append("a")
+    with pytest.raises(ValueError, match="number of streams"):
+        Monitor.from_json(monitor.to_json())
+
+
+def changes(state, path=()):
+    """Every state with one value changed: a number, a text or a list."""
+    for key, value in list(state.items() if isinstance(state, dict) else enumerate(state)):
+        if isinstance(value, dict | list) and value:
+            yield from changes(value, (*path, key))
+        else:
+            others = {str: "other", float: 0.5, int: 12, type(None): "a", list: [0]}
+            yield (*path, key), others[type(value)]
+
+
+def test_a_state_that_was_changed_is_refused():
+    monitor = error_monitor(0.1, [("a", 0.1)])
+    monitor.update(["a", "a", None, "b"], ["a", "b", "a", "a"])
+    text = monitor.to_json()
+    state = json.loads(text)
+    assert Monitor.from_json(json.dumps(state, indent=2)).to_json() == text  # the layout may change
+    tried = list(changes(state))
+    assert len(tried) > 100
+    for path, value in tried:
+        changed = json.loads(text)
+        inner = changed
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value
+        with pytest.raises(ValueError, match=r"was changed|not the state of a monitor"):
+            Monitor.from_json(json.dumps(changed))
+    del state["monitor"]["unlabelled"]
+    with pytest.raises(ValueError, match="was changed"):
         Monitor.from_json(json.dumps(state))
+
+
+def test_a_deeply_nested_state_is_refused():
+    for text in ("[" * 100_000, '{"sha256": "", "monitor": {"alpha": 1, "streams": [], "abstains": '
+                 + "[" * 100_000):  # fmt: skip
+        with pytest.raises(ValueError, match="not the state of a monitor"):
+            Monitor.from_json(text)
+
+
+NUMBERS = [0, 1, 1, 0, 1]
+TEXTS = ["no", "yes", "yes", "no", "yes"]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), ""])
+@pytest.mark.parametrize("labels", [NUMBERS, TEXTS, [label == 1 for label in NUMBERS]])
+@pytest.mark.parametrize("make", [list, as_objects, pd.Series])
+def test_labels_not_known_yet_are_skipped_and_counted(missing, labels, make):
+    whole, some = error_monitor(0.5, [(labels[0], 0.6)]), error_monitor(0.5, [(labels[0], 0.6)])
+    predicted = labels[::-1]
+    whole.update(labels, predicted)
+    true = make([missing, *labels[:3], missing, *labels[3:]])
+    alarm = some.update(true, [predicted[0], *predicted[:3], predicted[0], *predicted[3:]])
+    assert alarm is None
+    assert (whole.unlabelled, some.unlabelled) == (0, 2)
+    assert some.streams == whole.streams
+    assert some.update(make([missing] * 500), [labels[0]] * 500) is None
+    assert some.unlabelled == 502
+    assert Monitor.from_json(some.to_json()).unlabelled == 502
+
+
+@pytest.mark.parametrize(
+    "true",
+    [
+        pl.Series([0, None, 1]), pl.Series([True, None, False]), pa.array([0, None, 1]),
+        pd.Series([0, None, 1], dtype="Int64"), np.ma.array([0, 5, 1], mask=[0, 1, 0]),
+        np.array([0, np.nan, 1]), pd.Series([False, None, True], dtype="boolean"),
+        pd.Categorical([0, None, 1]),
+    ],
+)  # fmt: skip
+def test_labels_not_known_are_found_in_every_library(true):
+    monitor = error_monitor(0.5)
+    monitor.update(true, np.array([0, 0, 0]))
+    assert (monitor.unlabelled, monitor.streams[0].seen, monitor.streams[0].events) == (1, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted", "message"),
+    [
+        (["0", "1"], [0, 1], "Got '0', text, instead. Hint: convert y_true, for example with "
+         "astype(int)."),
+        ([0, "1"], [0, 1], "'1', text"),
+        ([0.0, 1.0], ["0", "1"], "0.0, a number"),
+        (["0", 1], ["0", "1"], "1, a number"),
+        ([True, False], ["True", "False"], "True, a boolean"),
+        ([b"a"], ["a"], "a bytes"),
+        ([0, 2], [True, False], "0, a number"),
+        ([True, False], [1, 2], "True, a boolean"),
+    ],
+)  # fmt: skip
+def test_labels_of_another_type_are_refused(true, predicted, message):
+    monitor = error_monitor(0.5)
+    before = monitor.to_json()
+    with pytest.raises(ValueError) as error:
+        monitor.update(true, np.array(predicted))
+    assert message in str(error.value)
+    assert monitor.to_json() == before
+
+
+def test_booleans_and_zero_and_one_are_the_same_labels():
+    for true, predicted in [([0, 1, 1], [True, True, False]), ([True, False, False], [1, 1, 0])]:
+        monitor = error_monitor(0.5, [(predicted[0], 0.5)])
+        monitor.update(np.array(true), np.array(predicted))
+        assert [stream.seen for stream in monitor.streams] == [3, sum(map(bool, true))]
+    assert monitor.streams[0].events == 1
+
+
+def test_a_class_that_the_model_does_not_know_is_an_error():
+    monitor = error_monitor(0.5)
+    monitor.update(["a", "new", "b"], ["a", "a", "b"])
+    assert monitor.streams[0].events == 1
+
+
+def test_every_prediction_is_a_label():
+    for predicted in (["a", ""], ["a", None]):
+        with pytest.raises(ValueError, match="Every prediction must be a label"):
+            error_monitor(0.5).update(["a", "b"], predicted)
 
 
 def test_a_limit_of_one_never_alarms():
     monitor = error_monitor(1.0)
     assert monitor.update(np.zeros(500), np.ones(500)) is None
-
-
-@pytest.mark.parametrize("runs", [60, pytest.param(1000, marks=pytest.mark.heavy)])
-def test_shares_of_leaves_are_watched_against_limits_not_estimates(runs):
-    shares, rng, false = np.array([0.5, 0.3, 0.15, 0.05]), np.random.default_rng(6), 0
-    for _ in range(runs):
-        held = rng.multinomial(200, shares)
-        monitor = leaf_monitor(
-            dict(enumerate(held)), 200, alpha=0.05, upper=lambda _, *events: limit(200, *events)
-        )
-        false += monitor._update_leaves(rng.choice(4, size=1500, p=shares)) is not None
-    assert false <= 0.05 * runs + 3 * np.sqrt(0.05 * runs)
-    monitor = leaf_monitor(
-        dict(enumerate(rng.multinomial(2000, shares))), 2000, alpha=0.05,
-        upper=lambda _, *events: limit(2000, *events),
-    )  # fmt: skip
-    alarm = monitor._update_leaves(rng.choice(4, size=1500, p=[0.3, 0.3, 0.15, 0.25]))
-    assert "leaf" in alarm.name

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from math import comb, exp, inf, isfinite, log
 
 import numpy as np
@@ -15,6 +16,7 @@ from treebound.certificate.prior import (
     Prior,
     PriorOptions,
     _edited,
+    _log_columns,
     error_prices,
     limit,
     log_decimal,
@@ -22,6 +24,7 @@ from treebound.certificate.prior import (
     search_trees,
 )
 from treebound.data import Column, Matrix, Sample
+from treebound.data.draws import Draw
 from treebound.tree import Tree
 from treebound.tree.split import split_of
 
@@ -132,6 +135,19 @@ def test_every_tree_has_the_probability_of_the_exact_twin_and_they_sum_to_one(se
         assert found == pytest.approx(log(chance), abs=1e-10), nested
 
 
+@pytest.mark.parametrize("n_columns", [1, 2, 5])
+def test_the_sets_of_identifiers_have_a_mass_of_at_most_one(n_columns):
+    total = 0.0
+    for mask in product([False, True], repeat=n_columns):
+        columns = [Column("x", "nominal", ("a",), identifier=identifier) for identifier in mask] + [
+            Column("y", "nominal", ("a",), declared=True),
+            Column("z"),
+        ]
+        total += exp(_log_columns(columns, 50))
+        assert _log_columns(columns, 49) == 0.0
+    assert 0.9 < total <= 1.0 + 1e-12
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_the_share_of_edited_splits_leaves_the_mass_below_one(seed):
     rng = np.random.default_rng(100 + seed)
@@ -163,7 +179,7 @@ def test_probabilities_of_decimals_sum_to_at_most_one_and_fall_with_digits():
 def test_search_returns_trees_with_their_own_limits_and_counts(seed):
     rng = np.random.default_rng(seed)
     sample = random_sample(rng, 120)
-    prior = Prior(sample, seed)
+    prior = Prior(sample, Draw(seed))
     found = search_trees(prior, 0.05, restarts=2)
     assert [one.leaves for one in found] == sorted(one.leaves for one in found)
     for one in found:

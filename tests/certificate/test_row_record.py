@@ -1,12 +1,15 @@
-"""Rows that took part in fitting are recognised, and never called held-out rows."""
+"""Rows that were used for fitting are refused as held-out rows, or the certificate says more."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import treebound as tb
-from treebound.certificate.row_record import RowRecord
+from treebound.certificate.row_record import RoleMatches, RowComparison, RowRecord
+from treebound.data.row_hashes import RowSketch
 from treebound.pruning import ReducedErrorPruner
+
+CANNOT = "Whether these rows were used for fitting cannot be tested"
 
 
 def table(rows, seed=0):
@@ -23,106 +26,210 @@ def fitted():
     return tb.BoundTreeClassifier().fit(X[:600], y[:600]), X, y
 
 
-def test_unknown_rows_are_held_out_rows_and_known_ones_training_rows(fitted):
+def test_given_rows_are_held_out_rows_by_the_statement_of_the_user(fitted):
     clf, X, y = fitted
-    fresh = tb.certify(clf, X[600:], y[600:])
-    assert (fresh.kind, fresh.m) == ("held-out", 300)
-    assert fresh.errors == (clf.predict(X[600:]) != y[600:]).sum()
-    assert "these rows took no part in fitting (checked)" in fresh.explain()
-    for rows in (slice(0, 600), slice(0, 500), slice(100, 160)):
-        known = tb.certify(clf, X[rows], y[rows])
-        assert known == clf.certificate_
+    for kind in (None, "held-out"):
+        fresh = tb.certify(clf, X[600:], y[600:], kind=kind)
+        assert (fresh.kind, fresh.m) == ("held-out", 300)
+        assert fresh.errors == (clf.predict(X[600:]) != y[600:]).sum()
+        assert "- these rows were not used for fitting (stated)" in fresh.explain()
+        assert "checked" not in fresh.explain()
+        assert CANNOT not in str(fresh)
 
 
-def test_some_of_both_are_refused_unless_it_is_said_what_they_are(fitted):
+@pytest.mark.parametrize("rows", [slice(0, 600), slice(0, 500), slice(100, 160), slice(500, 900)])
+@pytest.mark.parametrize("kind", [None, "held-out"])
+def test_more_matches_than_chance_explains_are_refused(fitted, rows, kind):
     clf, X, y = fitted
-    with pytest.raises(
-        ValueError, match=r"100 of the 400 rows .* rows that the tree was fitted on"
-    ):
-        tb.certify(clf, X[500:], y[500:])
-    forced = tb.certify(clf, X[500:], y[500:], kind="held-out")
-    assert "but 100 of 400 equal rows that the tree was fitted on (stated)" in forced.explain()
+    known, given = len(X[:600][rows]), len(X[rows])
+    with pytest.raises(ValueError, match=f"{known} of {given} comparable rows equal training rows"):
+        tb.certify(clf, X[rows], y[rows], kind=kind)
 
 
-def test_the_order_of_columns_their_library_and_other_columns_do_not_matter(fitted):
-    polars = pytest.importorskip("polars")
+def test_all_training_rows_are_certified_if_the_user_says_so(fitted):
     clf, X, y = fitted
-    for rows in (X[["s", "b", "a"]], X.assign(more=1), polars.from_pandas(X)):
-        assert tb.certify(clf.model_, rows[:600], y[:600]).kind == "training"
-        assert tb.certify(clf.model_, rows[600:], y[600:]).errors == (
-            tb.certify(clf, X[600:], y[600:]).errors
-        )
+    assert tb.certify(clf, X[:600], y[:600], kind="training") == clf.certificate_
 
 
-def test_without_all_columns_the_condition_is_stated(fitted):
+@pytest.mark.parametrize("rows", [slice(0, 600), slice(100, 160)])
+def test_rows_in_another_precision_are_refused(rows, tmp_path):
+    # a table of float32, and its own file
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(600, 8)).astype(np.float32), columns=list("abcdefgh"))
+    y = rng.integers(0, 2, 600)
+    X.assign(y=y).to_csv(tmp_path / "table.csv", index=False)
+    read = pd.read_csv(tmp_path / "table.csv")
+    for fitted, given in ((X, read), (read, X)):
+        fitted, given = (own[list("abcdefgh")] for own in (fitted, given))
+        clf = tb.BoundTreeClassifier(pruning=None).fit(fitted, y)
+        with pytest.raises(ValueError, match="more than chance explains"):
+            clf.model_.certify(given[rows], y[rows])
+    short = read.map(lambda value: float(f"{value:.6g}"))[list("abcdefgh")]
+    with pytest.raises(ValueError, match="more than chance explains"):
+        clf.model_.certify(short[rows], y[rows])
+
+
+def test_few_validation_rows_are_refused_next_to_many_training_rows():
+    X, y = table(30_600)
+    grown = tb.BoundTreeClassifier(pruning=None, max_leaves=200).fit(X[:30_000], y[:30_000])
+    rows = X[30_000:], y[30_000:]
+    clf = tb.prune(grown, pruner="reduced-error", validation=rows)
+    with pytest.raises(ValueError, match="600 of 600 comparable rows equal validation rows"):
+        tb.certify(clf, *rows)
+
+
+def test_repeated_rows_of_one_role_do_not_hide_those_of_another():
+    X, y = table(1200)
+    often = np.repeat(np.arange(600, 610), 30)
+    grown = tb.BoundTreeClassifier(pruning=None).fit(X[:600], y[:600])
+    clf = tb.prune(grown, pruner="reduced-error", validation=(X.iloc[often], y[often]))
+    with pytest.raises(ValueError, match="300 of 300 comparable rows equal training rows"):
+        tb.certify(clf, X[:300], y[:300])
+    assert "often equal validation rows by chance" in str(tb.certify(clf, X[700:], y[700:]))
+
+
+def test_rows_that_are_recorded_twice_do_not_look_repeated():
+    X, y = table(900)
+    clf = tb.BoundTreeClassifier().fit(X[:600], y[:600])
+    for _ in range(2):
+        clf = tb.prune(clf, X[:500], y[:500])
+    sketch = clf.model_.rows.sketches["training"]
+    assert (sketch.rows, sketch.counts.max()) == (600, 1)
+    assert CANNOT not in str(tb.certify(clf, X[600:], y[600:]))
+    both = tb.prune(clf, X, y)
+    assert both.model_.rows.sketches["training"].rows == 900
+
+
+def test_without_all_columns_the_sentence_says_that_rows_were_not_compared(fitted):
     clf, X, y = fitted
-    asked = [c.name for at, c in enumerate(clf.columns_) if at in clf.tree_.feature]
-    assert asked == ["a"]
     found = tb.certify(clf.model_, X[["a"]][:600], y[:600])
     assert found.kind == "held-out"
-    words = "not checked: columns of the training table are absent) (stated)"
-    assert words in found.explain()
+    assert f"{CANNOT}: columns of the training table are absent." in str(found)
 
 
-def test_few_rows_are_not_checked(fitted):
+def test_few_rows_are_compared_and_the_sentence_says_that_they_are_few(fitted):
     clf, X, y = fitted
-    assert "only 5 of 5 rows can be compared) (stated)" in tb.certify(clf, X[:5], y[:5]).explain()
+    few = tb.certify(clf, X[600:609], y[600:609])
+    assert f"{CANNOT}: fewer than 10 of them can be compared with training rows." in str(few)
+    with pytest.raises(ValueError, match="5 of 5 comparable rows equal training rows"):
+        tb.certify(clf, X[:5], y[:5])
 
 
-@pytest.mark.parametrize("rows", ["held out by fit", "validation of prune", "of a fraction"])
-def test_rows_that_fit_or_prune_used_otherwise_are_known_too(rows):
+def test_rows_that_are_counted_in_a_database_are_not_compared_and_the_sentence_says_so(fitted):
+    duckdb = pytest.importorskip("duckdb")
+    from treebound.engines.sql import Relation
+
+    clf, X, y = fitted
+    own = X.assign(y=y)[:600]  # noqa: F841  # DuckDB finds it by name
+    relation = Relation(duckdb.sql("SELECT * FROM own"), max_fetched_rows=100)
+    words = str(tb.certify(clf, relation, "y"))
+    assert f"{CANNOT}: more than 100 rows are counted in the database." in words
+
+
+@pytest.mark.parametrize("role", ["calibration", "validation", "training"])
+def test_rows_of_every_role_are_refused(role):
     X, y = table(1200)
-    if rows == "held out by fit":
+    if role == "calibration":
         clf = tb.BoundTreeClassifier(certificate="held-out").fit(X[:900], y[:900])
-    elif rows == "of a fraction":
+    elif role == "training":
         pruner = ReducedErrorPruner(validation_fraction=0.3)
         clf = tb.BoundTreeClassifier(pruning=pruner).fit(X[:900], y[:900])
     else:
         grown = tb.BoundTreeClassifier(pruning=None).fit(X[:500], y[:500])
         clf = tb.prune(grown, pruner="reduced-error", validation=(X[500:900], y[500:900]))
-        with pytest.raises(ValueError, match="and validation rows of prune, the others are not"):
-            tb.certify(clf, X[400:], y[400:])
-    assert clf.model_.certify(X[:900], y[:900]).m <= 900
-    for some in (slice(0, 900), slice(500, 900)):
-        assert tb.certify(clf, X[some], y[some]) == clf.certificate_
+    with pytest.raises(ValueError, match=f"comparable rows equal .*{role} rows"):
+        tb.certify(clf, X[:900], y[:900])
     assert tb.certify(clf, X[900:], y[900:]).kind == "held-out"
 
 
-def test_rows_that_are_equal_by_chance_are_not_known_ones():
+@pytest.mark.parametrize("caller", ["abstain", "certify_cost"])
+def test_other_guarantees_compare_rows_too(fitted, caller):
+    clf, X, y = fitted
+    options = {"max_risk": 0.5} if caller == "abstain" else {"costs": {"yes": 2.0}}
+    with pytest.raises(ValueError, match=f"Hint: {caller} needs rows that were not used"):
+        getattr(clf, caller)(X[:600], y[:600], **options)
+    found = getattr(clf, caller)(X[600:606], y[600:606], **options)
+    assert CANNOT in str(found.abstention_ if caller == "abstain" else found)
+
+
+def test_rows_that_are_equal_by_chance_are_not_refused():
     rng = np.random.default_rng(0)
     for seed in range(200):  # about half of the rows occur several times
         X, y = rng.integers(0, 9, (400, 3)).astype(float), rng.integers(0, 2, 400)
         clf = tb.BoundTreeClassifier(max_leaves=2).fit(X[:300], y[:300])
-        seen = clf.model_.rows.recognise(clf.model_.hashes(X[300:], y[300:]))
-        assert not seen.significant, seed
-        assert 0 < seen.matches < 60
+        found = clf.model_.rows.compare(clf.model_.hashes(X[300:], y[300:]), 100)
+        assert not found.used, seed
+        assert 0 < found.by_role[0].matches < 60
 
 
-def test_rows_of_few_kinds_cannot_be_checked_but_the_same_table_is_known():
+def test_rows_of_few_kinds_cannot_be_distinguished_and_the_sentence_says_so():
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 2, (400, 2)).astype(float), rng.integers(0, 2, 400)
     clf = tb.BoundTreeClassifier().fit(X[:300], y[:300])
-    assert tb.certify(clf, X[:300], y[:300]).kind == "training"
-    words = tb.certify(clf, X[300:], y[300:]).explain()
-    assert "not checked: most rows of fit occur several times" in words
+    for rows in (slice(0, 300), slice(300, 400)):
+        words = str(tb.certify(clf, X[rows], y[rows]))
+        assert words.endswith(f"{CANNOT}: new rows often equal training rows by chance.")
 
 
-def test_a_model_without_a_record_has_no_default():
+def test_models_without_a_record_say_so():
+    from sklearn.dummy import DummyClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
     X, y = table(300)
     clf = tb.BoundTreeClassifier().fit(X, y)
-    for other in (clf.tree_, tb.Model(clf.tree_)):
-        with pytest.raises(ValueError, match="no record of the rows"):
-            tb.certify(other, X, y)
-        assert tb.certify(other, X, y, kind="held-out").kind == "held-out"
-    assert not RowRecord().recognise(np.zeros(3, dtype=np.uint64)).checked
-
-
-def test_any_classifier_is_certified_by_held_out_rows():
-    from sklearn.dummy import DummyClassifier
-
-    X, y = table(300)
+    other = DecisionTreeClassifier().fit(X[["a", "b"]], y)
     always = DummyClassifier().fit(X, y)
-    found = tb.certify(always, X, y, kind="held-out", delta=0.1)
-    assert (found.errors, found.delta) == (int((always.predict(X) != y).sum()), 0.1)
+    sources = [(clf.tree_, X), (tb.Model(clf.tree_), X), (other, X[["a", "b"]]), (always, X)]
+    for source, rows in sources:
+        found = tb.certify(source, rows, y, delta=0.1)
+        assert (found.kind, found.delta) == ("held-out", 0.1)
+        assert f"{CANNOT}: the model has no record of its rows." in str(found)
     with pytest.raises(ValueError, match="'held-out' for a classifier that is no tree"):
-        tb.certify(always, X, y)
+        tb.certify(always, X, y, kind="training")
+    for source in (other, always):
+        with pytest.raises(ValueError, match="rows that were not used for fitting"):
+            tb.certify(source)
+
+
+def test_a_landscape_belongs_to_training_rows(fitted):
+    clf, X, y = fitted
+    with pytest.raises(ValueError, match="'landscape' parameter of certify must be None"):
+        tb.certify(clf, X[600:], y[600:], landscape=clf.landscape_)
+
+
+# -- batches and roles, against direct counts ----------------------------------------------------
+
+
+def hashes(rng, rows, kinds):
+    return rng.integers(0, 2**63, kinds, dtype=np.uint64)[rng.integers(0, kinds, rows)]
+
+
+@pytest.mark.parametrize("kinds", [50, 3000, 10**6])
+def test_each_role_is_compared_on_its_own(kinds):
+    rng = np.random.default_rng(0)
+    used = {"training": hashes(rng, 5000, kinds), "validation": hashes(rng, 600, kinds)}
+    record = RowRecord({role: RowSketch.of(own) for role, own in used.items()})
+    given = np.concatenate([used["validation"][:100], hashes(rng, 200, kinds)])
+    whole = record.compare(given, len(given))
+    parts = sum((record.compare(part, len(part)) for part in np.split(given, 3)), RowComparison())
+    assert whole == parts
+    for own in whole.by_role:
+        rows, sketch = used[own.role], record.sketches[own.role]
+        last = np.unique(rows)[:1024][-1] if len(np.unique(rows)) > 1024 else np.uint64(2**64 - 1)
+        covered = given[given <= last]
+        assert own.comparable == len(covered)
+        assert own.matches == np.isin(covered, rows).sum()
+        assert sketch.rows == len(rows)
+
+
+def test_the_sentence_names_the_roles_that_it_is_about():
+    roles = (
+        RoleMatches("training", 0.01, comparable=3),
+        RoleMatches("validation", 0.9, comparable=20),
+        RoleMatches("calibration", 0.01, comparable=9),
+    )
+    assert RowComparison(20, roles).note == (
+        f"{CANNOT}: fewer than 10 of them can be compared with training and calibration rows; new "
+        "rows often equal validation rows by chance."
+    )
+    assert RowComparison(20, (RoleMatches("training", 0.01, comparable=10),)).note == ""

@@ -16,17 +16,20 @@ class World:
     joint: np.ndarray
     rows: int
 
-    def draw(self, rng, m=None):
-        """Rows and labels; two classes at least."""
+    def draw(self, rng, m=None, *, ordered=False):
+        """Rows and labels; two classes at least. ``ordered``: sorted by class."""
         while True:
             at = rng.choice(self.joint.size, size=m or self.rows, p=self.joint.ravel())
             cell, label = np.divmod(at, self.joint.shape[1])
+            if ordered:
+                order = np.argsort(label, kind="stable")
+                cell, label = cell[order], label[order]
             if len(set(label.tolist())) > 1:
                 return self.cells.iloc[cell].reset_index(drop=True), CLASSES[label]
 
-    def risk(self, answers, refers=None):
+    def risk(self, answers, abstains=None):
         """The true risk of answers to the cells, of those that are answered."""
-        kept = np.ones(len(answers), bool) if refers is None else answers != refers
+        kept = np.ones(len(answers), bool) if abstains is None else answers != abstains
         right = sum(self.joint[kept & (answers == name), k].sum() for k, name in self.classes)
         total = self.joint[kept].sum()
         return 1.0 - right / total if total > 0 else 0.0

@@ -1,4 +1,4 @@
-"""fit --certificate and --refer, and monitor."""
+"""fit --certificate and --abstain, and monitor."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 from shell import refused, run
 
 import treebound as tb
-from treebound.estimators.referring import ReferringClassifier
+from treebound.estimators.abstaining import AbstainingClassifier
 from treebound.pruning import BoundPruner
 
 
@@ -42,40 +42,31 @@ def test_fit_has_the_kinds_of_the_library(kind, files, rows, capsys):
     assert again.to_text() == own.to_text()
 
 
-def test_target_risk_is_an_option(files, capsys):
-    train, _, model = files
-    line = refused(capsys, "fit", train, "--target", "y", "-o", model, "--target-risk", "0.3")
-    assert "--target-risk must be None unless" in line
-    code, _, _ = run(capsys, "fit", train, "--target", "y", "-o", model, "--certificate", "prior",
-                     "--target-risk", "0.3")  # fmt: skip
-    assert code == 0
-    assert tb.BoundTreeClassifier.load(model).certificate_.risk <= 0.3
-
-
-def test_refer_writes_a_model_that_refers(files, capsys):
+def test_abstain_writes_a_model_that_abstains(files, capsys):
     train, test, model = files
     code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", "held-out",
-                       "--refer", "0.1", "-o", model)  # fmt: skip
+                       "--abstain", "0.12", "-o", model)  # fmt: skip
     assert code == 0
-    assert "at most 10 % of the answered new cases are misclassified" in err
+    assert "of the predicted new cases are misclassified" in err
+    assert err.splitlines()[-1].startswith("Each of these statements holds separately")
     code, out, _ = run(capsys, "predict", model, test)
     assert code == 0
     answers = set(out.split()[1:])
-    assert "refer" in answers
+    assert "abstain" in answers
     assert len(answers) > 1
-    answered = ReferringClassifier.load(model).referral_
+    abstention = AbstainingClassifier.load(model).abstention_
     _, out, _ = run(capsys, "evaluate", model, test)
-    assert "of 500 rows are answered (" in out
-    assert str(answered) in out
+    assert "of 500 rows get a prediction (" in out
+    assert str(abstention) in out
     figures = json.loads(run(capsys, "evaluate", model, test, "--json")[1])
-    assert 0 <= figures["errors_answered"] <= figures["answered"] < 500
-    assert run(capsys, "certify", model)[1].strip() == str(answered)
+    assert 0 <= figures["errors_predicted"] <= figures["predicted"] < 500
+    assert run(capsys, "certify", model)[1].strip() == str(abstention)
     code, out, _ = run(capsys, "monitor", model, test)
-    assert (code, out.split(" of ")[1].split()[1]) == (0, "answered")
-    assert "refers some cases" in refused_by(tb.BoundTreeClassifier.load, model)
-    line = refused(capsys, "fit", train, "--target", "y", "--refer", "0.1", "--quiet",
+    assert (code, out.split(" of ")[1].split()[1]) == (0, "predicted")
+    assert "abstains on some cases" in refused_by(tb.BoundTreeClassifier.load, model)
+    line = refused(capsys, "fit", train, "--target", "y", "--abstain", "0.12", "--quiet",
                    "-o", model)  # fmt: skip
-    assert "took no part in fitting" in line
+    assert "were not used for fitting" in line
 
 
 def test_certify_bounds_the_mean_cost(files, capsys):
@@ -99,7 +90,8 @@ def test_trees_grown_with_costs_and_weights_have_every_kind(kind, files, rows, c
     pruner = BoundPruner(costs={"ill": 6.0})
     own = tb.BoundTreeClassifier(certificate=kind, pruning=pruner).fit(X, y)
     assert str(own.certificate_) in err
-    assert err.splitlines()[-1] == str(own.certify_cost(costs={"ill": 6.0}))
+    assert err.splitlines()[-2] == str(own.certify_cost(costs={"ill": 6.0}))
+    assert err.splitlines()[-1].startswith("Each of these statements holds separately")
     plain = tb.BoundTreeClassifier(certificate=kind).fit(X, y)
     assert (own.predict(X) == "ill").sum() > (plain.predict(X) == "ill").sum()
     weights = np.where(y == "ill", 3.0, 1.0)
@@ -112,19 +104,19 @@ def test_trees_grown_with_costs_and_weights_have_every_kind(kind, files, rows, c
     assert tb.BoundTreeClassifier.load(model).to_text() == own.to_text()
 
 
-def test_several_risks_of_referral_have_a_file_each(files, capsys):
+def test_several_risks_of_abstention_have_a_file_each(files, capsys):
     train, _, model = files
     code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", "held-out",
-                       "--refer", "0.1", "--refer", "0.2", "-o", model)  # fmt: skip
+                       "--abstain", "0.1", "--abstain", "0.2", "-o", model)  # fmt: skip
     assert code == 0
     for risk in (0.1, 0.2):
-        referral = ReferringClassifier.load(model.with_stem(f"model-{risk:g}")).referral_
-        assert (referral.max_risk, referral.delta) == (risk, 0.025)
-        assert str(referral) in err
+        abstention = AbstainingClassifier.load(model.with_stem(f"model-{risk:g}")).abstention_
+        assert (abstention.max_risk, abstention.delta) == (risk, 0.05)
+        assert str(abstention) in err
     assert not model.exists()
     model.with_stem("model-0.3").write_text("mine")
     assert "model-0.3.json" in refused(capsys, "fit", train, "--target", "y", "--certificate",
-                                       "held-out", "--refer", "0.1", "--refer", "0.3", "-o",
+                                       "held-out", "--abstain", "0.1", "--abstain", "0.3", "-o",
                                        model)  # fmt: skip
 
 
@@ -132,25 +124,6 @@ def refused_by(function, *args):
     with pytest.raises(ValueError) as error:
         function(*args)
     return str(error.value)
-
-
-@pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
-def test_monitor_watches_the_leaves_without_labels(kind, files, rows, capsys, tmp_path):
-    train, test, model = files
-    run(capsys, "fit", train, "--target", "y", "--certificate", kind, "-o", model)
-    rows[1000:].drop(columns="y").to_csv(test, index=False)
-    state, picture = tmp_path / "state.json", tmp_path / "evidence.svg"
-    code, out, _ = run(capsys, "monitor", model, test, "--no-labels", "--state", state)
-    assert (code, out[:19]) == (0, "No alarm: 500 rows ")
-    drift = pd.concat([rows[["a", "b"]].assign(a=1.0, b="u")] * 2)
-    drift.to_csv(test, index=False)
-    code, out, _ = run(capsys, "monitor", model, test, "--no-labels", "--state", state,
-                       "--plot", picture)  # fmt: skip
-    assert code == 3
-    assert "the share of rows in leaf" in out
-    assert picture.exists()
-    test.write_text("a,b\n")
-    assert "has no rows" in refused(capsys, "monitor", model, test, "--no-labels")
 
 
 def test_monitor_is_silent_while_the_promise_is_kept_and_exits_with_3_on_alarm(
@@ -162,7 +135,7 @@ def test_monitor_is_silent_while_the_promise_is_kept_and_exits_with_3_on_alarm(
     code, out, _ = run(capsys, "monitor", model, test, "--state", state)
     assert code == 0
     assert out.startswith("No alarm: ")
-    assert json.loads(state.read_text())["streams"][0]["seen"] == 500
+    assert json.loads(state.read_text())["monitor"]["streams"][0]["seen"] == 500
     drift = rows[1000:].assign(y=np.where(rows.y[1000:] == "ill", "well", "ill"))
     drift.to_csv(test, index=False)
     code, out, _ = run(capsys, "monitor", model, test, "--state", state, "--plot", picture)
@@ -171,11 +144,52 @@ def test_monitor_is_silent_while_the_promise_is_kept_and_exits_with_3_on_alarm(
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert run(capsys, "monitor", model, test, "--state", state)[0] == 3
     line = refused(capsys, "monitor", model, test, "--state", state, "--alpha", "0.05")
-    assert "watches other limits or another alpha" in line
+    assert "watches other bounds or another alpha" in line
+    state.write_text(state.read_text().replace('"seen":5', '"seen":6', 1))
+    assert "was changed" in refused(capsys, "monitor", model, test, "--state", state)
     state.write_text("{}")
     assert "is not the state of a monitor" in refused(capsys, "monitor", model, test, "--state",
                                                       state)  # fmt: skip
     assert "reads it" in refused(capsys, "monitor", model, test, "--state", model)
+
+
+def test_monitor_skips_labels_not_known_yet_and_counts_new_classes_as_errors(
+    files, rows, capsys, tmp_path
+):
+    train, test, model = files
+    run(capsys, "fit", train, "--target", "y", "--certificate", "folds", "-o", model)
+    later, state = rows[1000:].copy(), tmp_path / "state.json"
+    later.to_csv(test, index=False)
+    _, plain, _ = run(capsys, "monitor", model, test)
+    later.iloc[::2, later.columns.get_loc("y")] = None
+    for form in ("csv", "parquet"):
+        path = test.with_suffix(f".{form}")
+        later.to_csv(path, index=False) if form == "csv" else later.to_parquet(path)
+        state.unlink(missing_ok=True)
+        code, out, _ = run(capsys, "monitor", model, path, "--state", state)
+        assert (code, out[:10]) == (0, "No alarm: ")
+        assert " of 250 rows are misclassified" in out
+        assert "Skipped so far: 250 rows without a label. Assumption: whether a label" in out
+    _, out, _ = run(capsys, "monitor", model, path, "--state", state)
+    assert "Skipped so far: 500 rows" in out
+    assert "Skipped" not in plain
+    later.iloc[1, later.columns.get_loc("y")] = "dead"
+    later.to_csv(test, index=False)
+    _, out, _ = run(capsys, "monitor", model, test)
+    assert "Counted as errors: labels that are no class of the model, 'dead'." in out
+
+
+def test_monitor_refuses_text_for_numbers(rows, capsys, tmp_path):
+    table, model = tmp_path / "rows.csv", tmp_path / "model.json"
+    rows = rows.assign(y=(rows.y == "ill").astype(int))
+    rows.to_csv(table, index=False)
+    run(capsys, "fit", table, "--target", "y", "-o", model)
+    rows.y = rows.y.astype(object)
+    rows.iloc[3, rows.columns.get_loc("y")] = "ill"
+    rows.to_csv(table, index=False)
+    line = refused(capsys, "monitor", model, table)
+    assert "holds 'ill' in row 4, which is not of the type of its classes (0, 1)" in line
+    assert run(capsys, "monitor", model, table, "--missing", "ill")[0] == 0
 
 
 def test_evaluate_and_certify_give_limits_by_class(files, capsys):
@@ -186,12 +200,11 @@ def test_evaluate_and_certify_give_limits_by_class(files, capsys):
     assert out.strip() == own.explain()
     assert all(f"- {limit}" in out for limit in own.by_class)
     _, out, _ = run(capsys, "evaluate", model, test)
-    assert (
-        "\nBy class, all together with probability 95 %, with the limit above 90 %:\n- ill" in out
-    )
+    assert "\nBy class (the bound above and these bounds together each hold separately" in out
+    assert "\n- ill" in out
     _, out, _ = run(capsys, "evaluate", model, test, "--json")
     limits = json.loads(out)["certificate"]["by_class"]
     assert [limit["label"] for limit in limits] == ["ill", "well"]
     assert sum(limit["m"] for limit in limits) == 500
     _, out, _ = run(capsys, "evaluate", model, train)
-    assert "These rows took part in fitting" in out
+    assert "comparable rows equal training rows" in out

@@ -11,7 +11,7 @@ from sklearn.metrics import confusion_matrix, log_loss, precision_recall_fscore_
 import treebound as tb
 from treebound.certificate.certificate import certify_counts
 from treebound.data import Sample
-from treebound.data.folds import folds
+from treebound.data.draws import folds
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_figures_are_those_of_scikit_learn(files, capsys):
     assert found["majority"] == "middle"
     held_out = certify_counts(found["errors"], 300)
     assert found["certificate"]["risk"] == held_out.risk
-    assert found["not_held_out"] is None
+    assert found["not_certified"] is None
 
 
 def test_what_people_see(files, capsys):
@@ -63,14 +63,14 @@ def test_what_people_see(files, capsys):
     assert "of 300 held-out examples were; always the most frequent class: " in out
 
 
-def test_training_rows_promise_nothing(files, capsys):
+def test_training_rows_certify_nothing(files, capsys):
     train, _, model = files
     code, out, _ = run(capsys, "evaluate", model, train)
     assert code == 0
-    assert "These rows took part in fitting" in out
+    assert "comparable rows equal training rows" in out
     assert "With probability" not in out
     found = json.loads(run(capsys, "evaluate", model, train, "--json")[1])
-    assert "took part in fitting" in found["not_held_out"]
+    assert "comparable rows equal training rows" in found["not_certified"]
     assert found["certificate"] is None
 
 

@@ -34,8 +34,8 @@ def columns_of(capsys, table, *options):
 
 
 def test_separator_and_encoding(table, capsys):
-    _, err = columns_of(capsys, table, "--verbose")
-    assert "taste   nominal  sauer, süß (found in the data)" in err
+    columns, _ = columns_of(capsys, table)
+    assert columns["taste"].kind == "nominal"
     model = table.parent / "m.json"
     for argv in (["predict", model, table], ["evaluate", model, table], ["prune", model, table],
                  ["certify", model, table, "--kind", "training"]):  # fmt: skip
@@ -63,16 +63,15 @@ def test_kinds_are_said_by_options(table, capsys):
     assert columns["code"].kind == "nominal"
     assert columns["n"].kind == "ordinal"
     assert not columns["n"].declared
-    _, err = columns_of(capsys, table, "--nominal", "code", "--ordinal", "n", "--verbose")
-    assert "code    nominal  (found in the data)" in err
-    assert "n       ordinal  0 < 1 < 2 < 3 < 4 < 5 < 6 (found in the data)" in err
+    assert columns["n"].categories == (0, 1, 2, 3, 4, 5, 6)
     given = ["--ordinal", "taste=sauer,süß", "--nominal", "code=0,1,2,3,4", "--ignore", "n"]
-    columns, err = columns_of(capsys, table, *given, "--verbose")
+    columns, err = columns_of(capsys, table, *given)
     assert list(columns) == ["taste", "code"]
     assert columns["taste"].kind == "ordinal"
     assert columns["taste"].declared
-    assert "code    nominal  0, 1, 2, 3, 4 " in err
-    assert "taste   ordinal  sauer < süß" in err
+    assert columns["taste"].categories == ("sauer", "süß")
+    assert set(columns["code"].categories) <= {"0", "1", "2", "3", "4"}  # those that splits name
+    assert columns["code"].n_categories == 5
     model = table.parent / "m.json"
     assert run(capsys, "predict", model, table, *LAYOUT)[0] == 0
 
@@ -117,8 +116,8 @@ def test_missing_texts_of_a_file_to_predict(table, tmp_path, capsys):
     other.write_text("n;taste;code\n3;?;1\n-;sauer;2\n", encoding="latin-1")
     model = table.parent / "m.json"
     assert (
-        "'-' is not a number. Hint: name the column with --nominal, or the text with --missing"
-        in (refused(capsys, "predict", model, other, *LAYOUT))
+        "'-' is not a number. Hint: declare the column as nominal (its kind in the schema), or the "
+        "text as missing (--missing)." in (refused(capsys, "predict", model, other, *LAYOUT))
     )
     given = ["--missing", "?", "--missing", "-"]
     code, out, err = run(capsys, "predict", model, other, *LAYOUT, *given)
@@ -154,14 +153,31 @@ def test_the_outline_says_what_the_commands_say(capsys):
         assert f" {name} " in out
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, (module, _) in COMMANDS.items() if module != "study"]
-)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_help_has_examples(name, capsys):
     code, out, _ = run(capsys, name, "--help")
     assert code == 0
     assert "Examples:" in out
     assert f"treebound {name} " in out
+
+
+def test_daily_commands_come_first_and_research_has_groups(capsys):
+    daily = ["check", "fit", "predict", "evaluate", "explain", "show", "edit", "compare", "prune",
+             "certify", "monitor"]  # fmt: skip
+    assert list(COMMANDS) == [*daily, "completion", "study", "theory"]
+    load_all()
+    groups = {name: {own for own in app[name] if not own.startswith("-")} for name in COMMANDS}
+    assert groups["study"] == {"run", "report", "data"}
+    assert groups["theory"] == {"vcdim", "growth", "partitions", "shapes", "witness"}
+    out = run(capsys, "--help")[1]
+    assert out.index(" monitor ") < out.index(" study ")
+
+
+def test_fit_has_few_options():
+    load_all()
+    options = [one for one in app["fit"].assemble_argument_collection() if one.show and one.names]
+    named = [one for one in options if any(name.startswith("--") for name in one.names)]
+    assert len(named) <= 32
 
 
 def test_a_command_that_is_none(capsys):

@@ -32,7 +32,6 @@ def test_no_command_writes_over_what_it_reads(model, table, tmp_path, capsys):
         ["fit", table, "--target", "label", "--report", link],
         ["fit", table, "--schema", schema, "-o", schema],
         ["fit", folder, "--target", "label", "-o", part],
-        ["fit", folder, "--target", "label", "--checkpoint", part],
         ["predict", model, table, "-o", table],
         ["predict", model, link, "-o", table],
         ["prune", model, table, "-o", model],

@@ -119,7 +119,7 @@ def test_columns_the_model_does_not_know_are_left_alone(model, table, tmp_path, 
     plain = run(capsys, "predict", model, table)[1]
     code, shown, err = run(capsys, "predict", model, source)
     assert (code, shown) == (0, plain), err
-    assert run(capsys, "certify", model, source, "--kind", "held-out")[0] == 0
+    assert run(capsys, "certify", model, source, "--kind", "training")[0] == 0
     assert run(capsys, "fit", source, "--target", "label", "--quiet")[0] == 0
     code, _, err = run(capsys, "predict", model, source, "--keep", "-o", out)
     assert code == 0, err
@@ -134,7 +134,7 @@ def test_a_category_never_seen_is_answered_and_judged(model, table, tmp_path, ca
     code, out, _ = run(capsys, "predict", model, other)
     assert code == 0
     assert len(out.splitlines()) == 302
-    assert run(capsys, "certify", model, other, "--kind", "held-out")[0] == 0
+    assert run(capsys, "certify", model, other, "--kind", "training")[0] == 0
 
 
 def test_a_column_of_maps_is_kept_in_parquet_and_refused_in_csv(model, table, tmp_path, capsys):

@@ -28,7 +28,7 @@ def wait_for(condition, seconds=60.0):
 def test_a_killed_study_leaves_no_process(tmp_path, number):
     psutil = pytest.importorskip("psutil")
     store = tmp_path / "results.sqlite"
-    words = ["bench", "--sets", "sklearn:digits", "--jobs", "2", "--store", str(store)]
+    words = ["study", "run", "--sets", "sklearn:digits", "--jobs", "2", "--store", str(store)]
     study = subprocess.Popen([*COMMAND, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     workers = wait_for(lambda: two_children(psutil.Process(study.pid)))
     assert len(workers) == 2

@@ -72,15 +72,6 @@ def test_a_single_csv_file_if_asked_or_large(frame, tmp_path, capsys, monkeypatc
     assert training.too_large([path])
 
 
-def test_a_checkpoint_of_another_table_is_refused(folder, tmp_path, capsys):
-    path = tmp_path / "checkpoint"
-    path.write_text("{}")
-    code, _, err = run(capsys, "fit", folder, "--target", "label", "--checkpoint", path)
-    assert code == 2
-    assert "is not a checkpoint. Hint: name another file" in err
-    assert path.read_text() == "{}"
-
-
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
@@ -149,8 +140,13 @@ def test_options_of_reading_work_in_memory_and_streamed(tmp_path, capsys):
     rows = "\n".join(f"{i};{i % 7},5;{'-' if i % 5 else 'red'};{'no' if i % 7 < 3 else 'yes'}"
                      for i in range(200))  # fmt: skip
     path.write_text(rows)
-    how = ["--names", "id,x,c,label", "--sep", ";", "--decimal", ",", "--missing", "-",
-           "--ignore", "id", "--target", "label", "--quiet"]  # fmt: skip
+    schema = tmp_path / "rows.toml"
+    schema.write_text(
+        'target = "label"\n[read]\nheader = false\n[columns]\nid = "ignore"\n'
+        'x = "real"\nc = "nominal"\nlabel = "nominal"\n'
+    )
+    how = ["--schema", schema, "--sep", ";", "--decimal", ",", "--missing", "-",
+           "--quiet"]  # fmt: skip
     models = [tmp_path / "memory.json", tmp_path / "stream.json"]
     assert run(capsys, "fit", path, *how, "-o", models[0]) == (0, "", "")
     assert run(capsys, "fit", path, *how, "-o", models[1], "--stream") == (0, "", "")

@@ -1,4 +1,4 @@
-"""``treebound bench`` and ``treebound report`` from the outside."""
+"""``treebound study run`` and ``treebound study report`` from the outside."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ from treebound.study.store import Store
 def treebound(*words):
     """Run a command in this process; its exit code."""
     with pytest.raises(SystemExit) as end:
-        main([str(word) for word in words])
+        main(["study", *(str(word) for word in words)])
     return end.value.code or 0
 
 
@@ -70,9 +70,9 @@ def test_only_the_tables_asked_for(store, capsys):
         (["report", "{store}", "--table", "costs"], "There is no table 'costs'"),
         (["report", "{store}", "--protocol", "paper"], "0 of them match 'paper'"),
         (["report", "{file}"], "is not a store of results"),
-        (["bench", "--sets", "{file}", "--store", "{new}"], "names no column to predict"),
-        (["bench", "--sets", "sklearn:nothing", "--store", "{new}"], "ships no data set"),
-        (["bench", "--protocol", "other"], "Invalid value"),
+        (["run", "--sets", "{file}", "--store", "{new}"], "names no column to predict"),
+        (["run", "--sets", "sklearn:nothing", "--store", "{new}"], "ships no data set"),
+        (["run", "--protocol", "other"], "Invalid value"),
     ],
 )
 def test_mistakes_are_one_clear_line(store, tmp_path, capsys, words, said):
@@ -94,13 +94,13 @@ def test_a_table_of_ones_own_takes_part(tmp_path, capsys):
     path = tmp_path / "results.sqlite"
     words = ["--sets", f"{table}:label", "--draws", 2]
     words += ["--models", "Bound, auto", "Unpruned, sklearn"]
-    assert treebound("bench", *words, "--store", path) == 0
+    assert treebound("run", *words, "--store", path) == 0
     shown = capsys.readouterr().out
     assert "Types inferred from" in shown
     assert "colour  nominal  blue, red (found in the data)" in shown
     assert "mine: complete" in shown
     assert "4 results added" in shown
-    assert treebound("bench", *words, "--store", path) == 0
+    assert treebound("run", *words, "--store", path) == 0
     assert "0 results added" in capsys.readouterr().out
     rows = Results.read(path, "standard").rows
     assert [row["error"] for row in rows] == [None] * 4
@@ -110,7 +110,7 @@ def test_a_table_of_ones_own_takes_part(tmp_path, capsys):
 
 def test_the_sets_of_scikit_learn_as_tables_and_a_page(tmp_path, capsys):
     store, page = tmp_path / "results.sqlite", tmp_path / "index.html"
-    assert treebound("bench", "--sets", *BUNDLED, "--draws", 2, "--store", store) == 0
+    assert treebound("run", "--sets", *BUNDLED, "--draws", 2, "--store", store) == 0
     capsys.readouterr()
     assert treebound("report", store, "--table", "accuracy", "cost") == 0
     assert "Breast Cancer (569, 2)" in capsys.readouterr().out
@@ -129,11 +129,11 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys, begun):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("treebound.study.run", stopped)
-    assert treebound("bench", "--store", path) == 130
+    assert treebound("run", "--store", path) == 130
     said = " ".join(capsys.readouterr().err.split())
     assert said.startswith("treebound: stopped.")
     assert "run the same command again to go on" in said
-    assert (f"'treebound report {path}' shows them" in said) is begun
+    assert (f"'treebound study report {path}' shows them" in said) is begun
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

@@ -18,7 +18,7 @@ def run(capsys):
 
     def command(*argv: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as stopped:
-            main(argv)
+            main(["theory", *argv])
         output = capsys.readouterr()
         return stopped.value.code, output.out, output.err
 

@@ -1,118 +1,160 @@
-"""Identifiers keep their type: nothing becomes a float before it is a category or a class."""
+"""Identifiers: columns with another value in almost every row are not learned from."""
+
+from __future__ import annotations
+
+import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 import treebound as tb
-from treebound.data import learn_matrix, read_matrix
-from treebound.data.targets import learn_classes, read_classes
+from treebound.data import Sample
+from treebound.data.columns import is_identifier, landscape_of
+from treebound.exchange import dumps
+from treebound.show import to_text
 
-NEAR = [2**53, 2**53 + 1, 2**53 + 2, 2**53 + 3]
-HUGE = [2**64, 2**64 + 1, 2**64 + 2, 2**64 + 3]
-
-
-def frame(values, dtype="int64"):
-    return pd.DataFrame({"id": pd.Series(values, dtype=dtype)})
+NOTICE = r"Column 'key' identifies rows .* and is not learned from"
 
 
-TABLES = {
-    "array": lambda ids: np.array(ids, dtype=np.int64)[:, None],
-    "unsigned": lambda ids: np.array(ids, dtype=np.uint64)[:, None],
-    "lists": lambda ids: [[one] for one in ids],
-    "int64": frame,
-    "Int64": lambda ids: frame(ids, "Int64"),
-    "object": lambda ids: frame(ids, object),
-    "int64[pyarrow]": lambda ids: frame(ids, "int64[pyarrow]"),
-    "polars": lambda ids: pl.DataFrame({"id": ids}),
-    "pyarrow": lambda ids: pa.table({"id": ids}),
-}
+def _table(n: int = 300, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({
+        "key": [f"P{at:05d}" for at in rng.permutation(n)],
+        "size": rng.normal(size=n).round(2),
+        "colour": rng.choice(["blue", "green", "red"], n),
+    })  # fmt: skip
+    frame["y"] = ((frame["size"] > 0) ^ (frame["colour"] == "red") ^ (rng.random(n) < 0.1)) * 1
+    return frame
 
 
-@pytest.mark.parametrize("later", sorted(TABLES))
-@pytest.mark.parametrize("first", sorted(TABLES))
-@pytest.mark.filterwarnings("ignore:X (has|does not have)")
-def test_identifiers_past_the_floats_are_told_apart(first, later):
-    ids = NEAR * 5
-    y = np.array([0, 1, 0, 1] * 5)
-    clf = tb.BoundTreeClassifier(pruning=None, categorical_features=[0]).fit(TABLES[first](ids), y)
-    assert clf.columns_[0].categories == tuple(NEAR)
-    assert clf.tree_.errors == 0
-    np.testing.assert_array_equal(clf.predict(TABLES[later](NEAR)), [0, 1, 0, 1])
-    unseen = TABLES[later]([2**53 + 4, 2**53 - 1])
-    assert read_matrix(unseen, clf.columns_, named=False).values[0].tolist() == [-2, -2]
-
-
-def test_nullable_identifiers_may_be_missing():
-    for table in (
-        frame([*NEAR, None], "Int64"),
-        frame([*NEAR, None], object),
-        pl.DataFrame({"id": [*NEAR, None]}),
-        pa.table({"id": [*NEAR, None]}),
-    ):
-        matrix = learn_matrix(table, categorical_features=["id"])
-        assert matrix.columns[0].categories == tuple(NEAR)
-        assert matrix.values[0].tolist() == [0, 1, 2, 3, -1]
-
-
-def test_integers_past_64_bits_are_categories_too():
-    matrix = learn_matrix(frame(HUGE, object), categorical_features=["id"])
-    assert matrix.columns[0].categories == tuple(HUGE)
-    assert matrix.values[0].tolist() == [0, 1, 2, 3]
-    read = read_matrix(frame([HUGE[2], 5], object), matrix.columns, named=True)
-    assert read.values[0].tolist() == [2, -2]
-
-
-def test_declared_ranks_past_the_floats_keep_their_order():
-    matrix = learn_matrix(frame(NEAR[::-1]), ordinal_features={"id": NEAR})
-    assert matrix.values[0].tolist() == [3, 2, 1, 0]
-
-
-def test_a_float_is_compared_with_what_it_is():
-    matrix = learn_matrix(frame(NEAR), categorical_features=["id"])
-    floats = pd.DataFrame({"id": [float(2**53), float(2**53 + 2), 0.5]})
-    assert read_matrix(floats, matrix.columns, named=True).values[0].tolist() == [0, 2, -2]
+def _notices(caught: list[warnings.WarningMessage]) -> list[str]:
+    return [str(one.message) for one in caught if "identifies rows" in str(one.message)]
 
 
 @pytest.mark.parametrize(
-    "labels",
-    [
-        [2**63, 2**63 + 1],
-        [2**64, 2**64 + 1],
-        [-1, 2**63],
-        [2**53, 2**53 + 1],
-        np.array([2**63, 2**63 + 1], dtype=np.uint64),
-        np.array([2**64, 2**64 + 1], dtype=object),
-        pd.Series([2**63, 2**63 + 1]),
-        pd.Series([2**53, 2**53 + 1], dtype="Int64"),
-        pd.Series([2**64, 2**64 + 1], dtype=object),
-        pl.Series([2**63, 2**63 + 1], dtype=pl.UInt64),
-    ],
-    ids=str,
-)
-def test_large_labels_are_classes(labels):
-    listed = [int(label) for label in labels]
-    classes, codes = learn_classes(labels)
-    assert ([int(c) for c in classes], codes.tolist()) == (listed, [0, 1])
-    assert read_classes(labels, classes).tolist() == [0, 1]
-    y = [listed[0]] * 5 + [listed[1]] * 5
-    clf = tb.BoundTreeClassifier(pruning=None).fit(np.arange(10.0)[:, None], y)
-    assert [int(label) for label in clf.predict([[0.0], [9.0]])] == listed
+    ("n_categories", "n_rows", "identifies"),
+    [(50, 50, True), (49, 49, False), (45, 50, False), (46, 50, True), (901, 1000, True),
+     (900, 1000, False)],
+)  # fmt: skip
+def test_the_rule_needs_50_rows_and_more_than_90_percent_distinct_values(
+    n_categories: int, n_rows: int, identifies: bool
+) -> None:
+    assert is_identifier("nominal", False, n_categories, n_rows) is identifies
+    assert not is_identifier("nominal", True, n_categories, n_rows)
+    assert not is_identifier("ordinal", False, n_categories, n_rows)
 
 
-@pytest.mark.parametrize("ordered", [False, True])
-def test_a_dictionary_of_arrow_inside_pandas(ordered):
-    kind = pa.dictionary(pa.int8(), pa.string(), ordered=ordered)
-    values = pa.DictionaryArray.from_arrays(
-        pa.array([0, 1, 1, None, 0], pa.int8()), ["v", "u"], ordered=ordered
+@pytest.mark.parametrize("certify", ["training", "held-out", "folds", "prior"])
+@pytest.mark.parametrize("pruning", ["bound", None])
+def test_an_identifier_is_never_split_on_and_fit_warns_once(certify: str, pruning: str) -> None:
+    frame = _table()
+    clf = tb.BoundTreeClassifier(certificate=certify, pruning=pruning)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        clf.fit(frame.drop(columns="y"), frame["y"])
+    assert len(_notices(caught)) == 1
+    assert 0 not in clf.grown_tree_.feature
+    assert clf.n_features_in_ == 3
+    assert "P00000" not in repr(clf.model_.columns)
+    new = frame.drop(columns="y").assign(key="never seen")
+    assert (clf.predict(new) == clf.predict(frame.drop(columns="y"))).all()
+
+
+def test_new_identifiers_are_accepted_where_new_categories_are_errors() -> None:
+    frame = _table()
+    with pytest.warns(UserWarning, match=NOTICE):
+        clf = tb.BoundTreeClassifier(handle_unknown="error").fit(
+            frame.drop(columns="y"), frame["y"]
+        )
+    clf.predict(frame.drop(columns="y").assign(key="never seen"))
+    with pytest.raises(ValueError, match="'never seen'"):
+        clf.predict(frame.drop(columns="y").assign(colour="never seen"))
+
+
+@pytest.mark.parametrize("pruning", ["mdl", "kearns-mansour", "pessimistic", None])
+def test_the_tree_is_that_of_the_table_without_the_column(pruning: str | None) -> None:
+    frame = _table()
+    with pytest.warns(UserWarning, match=NOTICE):
+        clf = tb.BoundTreeClassifier(pruning=pruning).fit(frame.drop(columns="y"), frame["y"])
+    other = tb.BoundTreeClassifier(pruning=pruning).fit(frame[["size", "colour"]], frame["y"])
+    assert to_text(clf) == to_text(other)
+
+
+def test_categorical_features_insists() -> None:
+    frame = _table()
+    X, y = frame.drop(columns="y"), frame["y"]
+    for chosen in (["key"], [0], np.array([True, False, False])):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            clf = tb.BoundTreeClassifier(pruning=None, categorical_features=chosen).fit(X, y)
+        assert not _notices(caught)
+        assert 0 in clf.tree_.feature
+    declared = X.assign(key=X["key"].astype("category"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        clf = tb.BoundTreeClassifier(pruning=None).fit(declared, y)
+    assert not _notices(caught)
+    assert 0 in clf.tree_.feature
+
+
+def test_a_pruning_score_does_not_count_identifiers_and_a_certificate_does() -> None:
+    frame = _table()
+    columns = Sample.learn(frame.drop(columns="y"), frame["y"]).columns
+    assert columns[0].identifier
+    assert landscape_of(columns, observed=True) == landscape_of(columns[1:], observed=True)
+    assert landscape_of(columns).nominal == (None, None)
+
+
+def test_numbers_written_as_text_keep_their_own_hint() -> None:
+    frame = _table().assign(key=lambda own: [f"{1000 + at:,}" for at in range(len(own))])
+    with pytest.warns(UserWarning, match=r"numbers written as text.*not learned from.*convert"):
+        tb.BoundTreeClassifier().fit(frame.drop(columns="y"), frame["y"])
+
+
+@pytest.mark.parametrize("options", [{"pruning": None}, {"certificate": "held-out"}, {}])
+@pytest.mark.parametrize("insisted", [False, True])
+def test_every_engine_grows_the_tree_of_memory(options: dict[str, object], insisted: bool) -> None:
+    duckdb, dd = pytest.importorskip("duckdb"), pytest.importorskip("dask.dataframe")
+    pl, ds = pytest.importorskip("polars"), pytest.importorskip("pyarrow.dataset")
+    import pyarrow as pa
+
+    from treebound.engines.sql import Relation
+
+    frame, texts = _table(), {}
+    tables = {
+        "polars": pl.from_pandas(frame).lazy(),
+        "arrow": ds.dataset(pa.Table.from_pandas(frame, preserve_index=False)),
+        "dask": dd.from_pandas(frame, npartitions=3),
+        "duckdb": Relation(duckdb.from_df(frame), max_fetched_rows=50),
+    }
+    if insisted:
+        options = {**options, "categorical_features": ["key"]}
+    for name, table in {"memory": None, **tables}.items():
+        clf = tb.BoundTreeClassifier(**options)
+        if name == "duckdb" and options.get("pruning", "") is not None:
+            continue  # rows are set aside by number, and those of a relation have none
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if table is None:
+                clf.fit(frame.drop(columns="y"), frame["y"])
+            else:
+                clf.fit(table, "y")
+        assert len(_notices(caught)) == (not insisted), name
+        texts[name] = dumps(clf.model_, row_record=False)
+    assert len(set(texts.values())) == 1, [*texts]
+
+
+def test_a_database_counts_the_values_of_an_identifier_and_fetches_none() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    from treebound.engines.sql import Relation
+
+    n = 70_000  # more values than codes of categories
+    relation = duckdb.sql(
+        f"SELECT 'P' || range AS key, (range * 7919 % 1000) / 1000 AS size, "
+        f"CASE WHEN range * 7919 % 1000 > 500 THEN 'a' ELSE 'b' END AS y FROM range({n})"
     )
-    X = pd.DataFrame({"c": pd.Series(values, dtype=pd.ArrowDtype(kind))})
-    matrix = learn_matrix(X)
-    column = matrix.columns[0]
-    assert column.kind == ("ordinal" if ordered else "nominal")
-    assert column.categories == (("v", "u") if ordered else ("u", "v"))
-    assert matrix.values[0].tolist() == ([0, 1, 1, -1, 0] if ordered else [1, 0, 0, -1, 1])
-    clf = tb.BoundTreeClassifier(pruning=None).fit(X, [0, 1, 1, 2, 0])
-    assert clf.predict(X).tolist() == [0, 1, 1, 2, 0]
+    with pytest.warns(UserWarning, match=NOTICE):
+        clf = tb.BoundTreeClassifier(pruning=None).fit(Relation(relation), "y")
+    assert clf.tree_.columns[0].unlisted == n
+    assert clf.n_leaves_ == 2

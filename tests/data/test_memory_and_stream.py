@@ -28,7 +28,7 @@ def streamed(paths, schema, rows, monkeypatch):
     monkeypatch.setattr(files, "BATCH_ROWS", rows)
     stream = TableStream(Source(paths, schema), schema.target)
     learned = stream.learn()
-    parts = [part.kept for part in stream.rows(PartReader(learned))]
+    parts = [part.training for part in stream.rows(PartReader(learned))]
     return learned, parts
 
 

@@ -24,7 +24,7 @@ def learned(frames, labels, weights=None, **options):
     ]
     schema = put_together(facts, class_weight=class_weight)
     return schema, [
-        PartReader(schema).read(frame, label, weight).kept
+        PartReader(schema).read(frame, label, weight).training
         for frame, label, weight in zip(frames, labels, weights, strict=True)
     ]
 

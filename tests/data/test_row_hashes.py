@@ -1,12 +1,19 @@
 """Hashes of rows: equal rows have equal hashes, whatever they are held in."""
 
+from decimal import Decimal
+from fractions import Fraction
+from math import frexp, inf, isinf, isnan, nan
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from treebound.data import learn_matrix
+from treebound.data._row_hashes import add_rows
 from treebound.data.frames import read_table
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.targets import learn_classes
@@ -104,6 +111,88 @@ def test_integers_past_the_floats_have_hashes():
     assert len(set(hashes(X, [0, 0, 0], ["id"]))) == 3
 
 
+# -- six significant digits ----------------------------------------------------------------------
+
+
+def words(values, exact=False):
+    values = np.asarray(values)
+    found = np.zeros(len(values), dtype=np.uint64)
+    add_rows(values[:, None], np.ones(1, dtype=np.uint64), found, exact)
+    return found
+
+
+def slow_word(x):
+    """The word of a number by its definition, in exact arithmetic but for the two products."""
+    if isnan(x) or isinf(x):
+        special = 0x7FF8 << 48 if isnan(x) else (0x7FF0 if x > 0 else 0xFFF0) << 48
+        return special ^ (special >> 32)
+    if x == 0.0:
+        return 0
+    exponent = frexp(x)[1] - 1
+    least = Fraction(2) ** exponent
+    f = exponent * 30103 // 100_000 - 2  # below log10 of it
+    while Fraction(10) ** (f + 1) <= least:
+        f += 1
+    if f < -290:
+        return 0
+    product = abs(x) * float(f"1e{5 - f}")
+    if product >= 999999.5:
+        f, product = f + 1, abs(x) * float(f"1e{4 - f}")
+    word = round(product) | (f + 400) << 20 | (x < 0) << 43
+    return word ^ (word >> 32)
+
+
+EDGES = [
+    0.0, -0.0, nan, inf, -inf, 5e-324, 2.2e-308, 1e-290, 9.99e-291, 1.7976931348623157e308, 1.0,
+    -1.0, 999999.0, 999999.4999, 999999.5, 1e6, 1000000.5, 123456.5, 123457.5, 0.1, 1e22, 1e23,
+    2.0**53, 65535.99999, 2.0**-1022,
+]  # fmt: skip
+
+
+@settings(max_examples=300)
+@given(st.lists(st.floats(width=64) | st.floats(width=32) | st.sampled_from(EDGES), max_size=40))
+def test_words_are_those_of_the_definition(values):
+    assert words(np.array(values)).tolist() == [slow_word(x) for x in values]
+    with np.errstate(over="ignore"):
+        single = np.array(values).astype(np.float32)
+    assert words(single).tolist() == [slow_word(float(x)) for x in single]
+
+
+@settings(max_examples=300)
+@given(st.floats(-1e280, 1e280, allow_subnormal=False))
+def test_a_number_and_its_first_six_digits_have_one_word(x):
+    scaled = abs(Decimal(x)).normalize() if x else Decimal(0)
+    digits = scaled.scaleb(5 - scaled.adjusted())
+    next_to_a_tie = abs(digits % 1 - Decimal("0.5")) < Decimal("1e-8")
+    if abs(x) > 1e-289 and not next_to_a_tie:
+        assert words([x]) == words([float(f"{x:.6g}")])
+
+
+@pytest.mark.parametrize("digits", [1, 3, 6])
+def test_float32_float64_integers_and_texts_of_few_digits_have_one_word(digits):
+    rng = np.random.default_rng(digits)
+    whole = rng.integers(-(10**digits) + 1, 10**digits, 2000)
+    for power in (-30, -7, -2, 0, 5, 25):
+        double = np.array([float(f"{value}e{power}") for value in whole])
+        np.testing.assert_array_equal(words(double), words(double.astype(np.float32)))
+    np.testing.assert_array_equal(words(whole.astype(np.float64)), words(whole.astype(np.float32)))
+
+
+def test_float32_and_float64_of_any_digits_differ_only_next_to_ties():
+    values = np.random.default_rng(0).normal(size=100_000)
+    same = words(values) == words(values.astype(np.float32))
+    assert 0.98 < same.mean() < 1.0
+
+
+def test_distinct_six_digits_have_distinct_words_and_exact_words_distinguish_all():
+    values = np.arange(100_000, 1_000_000, dtype=np.float64)
+    assert len(np.unique(words(np.concatenate([values, -values, values * 10.0])))) == 2_700_000
+    near = np.nextafter(1.5, 2.0)
+    assert words([1.5]) == words([near])
+    assert words([1.5], exact=True) != words([near], exact=True)
+    assert words([0.1], exact=True) != words(np.array([0.1], dtype=np.float32), exact=True)
+
+
 # -- sketches ------------------------------------------------------------------------------------
 
 
@@ -139,15 +228,28 @@ def test_sketches_of_parts_are_merged_to_that_of_all_rows():
     assert as_lists(merged) == slow_sketch(values)
 
 
+@pytest.mark.parametrize("rows", [500, 5000])
+def test_the_union_of_sketches_counts_common_rows_once(rows):
+    values = np.random.default_rng(3).integers(0, 2**64, rows, dtype=np.uint64)
+    values = np.concatenate([values, values[:100]])
+    first, second = values[: rows // 2], values[rows // 3 :]
+    found = RowSketch.of(first).union(RowSketch.of(second))
+    distinct = np.unique(values)[:1024]
+    most = [max((first == one).sum(), (second == one).sum()) for one in distinct]
+    assert found.hashes.tolist() == distinct.tolist()
+    assert found.counts.tolist() == most
+    assert found.complete == (rows == 500)
+    assert as_lists(found.union(RowSketch.of(first)))[:2] == as_lists(found)[:2]
+
+
 def test_rows_of_the_sketch_are_covered_and_about_its_share_of_others():
     rng = np.random.default_rng(4)
     values = rng.integers(0, 2**64, 100_000, dtype=np.uint64)
     sketch = RowSketch.of(values)
     assert len(sketch.covered(values)) == 1024
     others = rng.integers(0, 2**64, 100_000, dtype=np.uint64)
-    assert len(sketch.covered(others)) == pytest.approx(100_000 * sketch.share, rel=0.15)
+    assert len(sketch.covered(others)) == pytest.approx(1024, rel=0.15)
     small = RowSketch.of(values[:500])
-    assert small.share == 1.0
     assert len(small.covered(others)) == len(others)
 
 

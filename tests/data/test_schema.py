@@ -144,7 +144,11 @@ def test_a_schema_is_read_back_as_it_was_written(schema: Schema):
         ("[read]\nskip_rows = -1", r"'skip_rows' of \[read\] must be an int >= 0"),
         ("[read]\nheader = 1", r"'header' of \[read\] must be a bool. Got 1"),
         ("target = 'y'\n[read]\nheader = false", r"target 'y' is not under \[columns\]"),
+        ("target = " + "[" * 9000 + "]" * 9000, "not valid: it is nested too deeply"),
+        ("target = " + "{a = " * 9000 + "1" + "}" * 9000, "not valid: it is nested too deeply"),
+        ("target" + ".a" * 3000 + " = 1", "not valid: it is nested too deeply"),
     ],
+    ids=range(24),
 )
 def test_what_is_wrong_in_a_schema_is_named(text: str, why: str):
     with pytest.raises(SchemaError, match=why) as caught:

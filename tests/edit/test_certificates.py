@@ -15,6 +15,7 @@ import pytest
 from scipy.stats import binom
 
 import treebound as tb
+from treebound.bounds.risk import binomial_upper
 from treebound.certificate.training import certify_tree
 from treebound.edit import Editor
 from treebound.exchange import dumps, loads
@@ -76,8 +77,10 @@ def greedy_edits(editor: Editor, rng: np.random.Generator) -> None:
         best[1]()
 
 
-def failures(draws: int, edit, rows: int = 60, **parameters) -> int:
-    """In how many draws the limit of the edited tree is below its risk."""
+def failures(
+    draws: int, edit, rows: int = 60, unseen: bool = False, ordered: bool = False, **parameters
+) -> int:
+    """In how many draws the bound of the edited tree is below its risk; rows may be sorted."""
     wrong = 0
     clf = tb.BoundTreeClassifier(pruning=None, max_leaves=4, delta=DELTA, **parameters)
     for seed in range(draws):
@@ -85,9 +88,11 @@ def failures(draws: int, edit, rows: int = 60, **parameters) -> int:
         X, y = drawn(rng, rows)
         if len(set(y)) < 2:
             continue
-        editor = clf.fit(X, y).edit(X, y)
+        if ordered:
+            X, y = X[np.argsort(y, kind="stable")], np.sort(y)
+        editor = Editor(clf.fit(X, y), X, y, finish=clf._with_model)
         edit(editor, rng)
-        done = editor.done()
+        done = editor.done(calibration_unseen=unseen)
         wrong += done.certificate_.risk < risk(done)
     return wrong
 
@@ -96,6 +101,8 @@ KINDS = {
     "tail inversion": {},
     "compression": {"thresholds": "observed"},
     "prior": {"certificate": "prior"},
+    "prior, sorted rows": {"certificate": "prior", "ordered": True},
+    "held-out": {"certificate": "held-out"},  # by its training rows
 }
 
 
@@ -114,15 +121,21 @@ def test_limits_hold_in_many_draws(kind, edit) -> None:
     assert failures(draws, edit, **KINDS[kind]) <= binom.ppf(0.999, draws, DELTA)
 
 
+@pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("draws", [150, pytest.param(3000, marks=pytest.mark.heavy)])
-def test_held_out_rows_that_nobody_saw_certify_the_edited_tree(draws) -> None:
-    wrong = failures(draws, random_edits, rows=100, certificate="held-out")
-    # the binomial limit is nearly exact: it fails often, but not too often
+def test_calibration_rows_of_which_no_figure_was_seen_certify_the_edited_tree(
+    draws, ordered
+) -> None:
+    wrong = failures(
+        draws, random_edits, rows=100, unseen=True, ordered=ordered, certificate="held-out"
+    )
+    # the binomial bound is nearly exact: it fails often, but not too often
     assert binom.ppf(0.001, draws, DELTA / 4) <= wrong <= binom.ppf(0.999, draws, DELTA)
 
 
 @pytest.mark.parametrize("draws", [20, pytest.param(500, marks=pytest.mark.heavy)])
-def test_flipping_answers_by_the_test_error_would_fail_and_gives_no_certificate(draws) -> None:
+@pytest.mark.filterwarnings("ignore:The certificate of the edited tree")
+def test_flipping_answers_by_the_test_error_would_fail_and_is_refused(draws) -> None:
     failed = 0
     for seed in range(draws):
         rng = np.random.default_rng(seed)
@@ -130,17 +143,19 @@ def test_flipping_answers_by_the_test_error_would_fail_and_gives_no_certificate(
         X = X + rng.random(X.shape)  # many leaves
         y = rng.integers(2, size=200)
         clf = tb.BoundTreeClassifier(pruning=None, certificate="held-out", delta=DELTA).fit(X, y)
-        apart = clf.edit(X, y)._rows.aside
+        apart = clf.edit(X, y)._rows.calibration
         test = (apart.X.dense, clf.classes_[apart.y])
         editor = clf.edit(X, y, test=test)
         for leaf in editor.tree.leaves.tolist():
             step = editor.answer(leaf, int(1 - editor.tree.label[leaf]))
             if step.after.test_error >= step.before.test_error:
                 editor.undo()
+        with pytest.raises(ValueError, match="test rows of the editor are calibration rows"):
+            editor.done(calibration_unseen=True)
         done = editor.done()
-        assert done.certificate_ is None
-        assert "looked at" in done.certificate_reason_
-        failed += tb.certify(done, *test, kind="held-out", delta=DELTA).risk < 0.5
+        assert done.certificate_.kind == "training"
+        errors = int((done.predict(test[0]) != test[1]).sum())
+        failed += binomial_upper(len(test[1]), errors, DELTA) < 0.5
     assert failed >= 0.99 * draws
 
 
@@ -202,66 +217,83 @@ def test_a_prior_certifies_an_edit_only_with_the_rows_in_order(fitted) -> None:
     assert "another order" in other.done().certificate_reason_
 
 
-def test_held_out_rows_count_once_and_only_unseen(fitted) -> None:
+@pytest.mark.parametrize("way", ["fitted", "file", "pickle", "certificate read"])
+def test_the_training_rows_certify_an_edit_unless_the_user_states_more(fitted, way) -> None:
     clf, X, y = fitted(certificate="held-out", random_state=3)
-    editor = clf.edit(X, y)
-    assert editor.figures.certificate is None
+    model = clf.model_
+    if way == "certificate read":
+        assert clf.certificate_.kind == "held-out"
+    elif way == "pickle":
+        model = pickle.loads(pickle.dumps(clf)).model_
+    elif way == "file":
+        model = loads(dumps(model))
+    editor = Editor(model, X, y)
+    assert editor.notice.startswith("The certificate of the edited tree is computed from the train")
+    before = editor.figures.certificate
+    assert before == certify_tree(model.tree, delta=model.delta).risk
     leaf = int(editor.tree.leaves[0])
     editor.answer(leaf, 1 - int(editor.tree.label[leaf]))
     done = editor.done()
-    assert done.certificate_.kind == "held-out"
-    rows = editor._rows.aside
-    wrong = (done.predict(rows.X.dense) != done.classes_[rows.y]).sum()
-    assert (done.certificate_.errors, done.certificate_.m) == (wrong, rows.n_rows)
-    assert "before the edits ended" in done.certificate_.explain()
-    second = clf.edit(X, y)
-    second.collapse("")
-    assert second.done().certificate_ is None
+    assert (done.certificate.kind, done.held_out) == ("training", None)
+    assert done.certificate.risk == certify_tree(done.tree, delta=model.delta).risk
+    stated = editor.done(calibration_unseen=True)
+    rows = editor._rows.calibration
+    wrong = (stated.predict(rows.X.dense) != stated.classes[rows.y]).sum()
+    found = stated.certificate
+    assert (found.kind, found.errors, found.m) == ("held-out", wrong, rows.n_rows)
+    assert found.risk == binomial_upper(rows.n_rows, int(wrong), model.delta)
+    assert "no figure of the calibration rows was seen before the edits ended" in found.explain()
+    assert [own.m for own in found.by_class] == np.bincount(rows.y).tolist()
+    assert "By class" in found.explain()
+    assert editor.done().certificate.kind == "training"  # nothing is remembered
 
 
-def test_a_certificate_that_was_read_spends_the_held_out_rows(fitted) -> None:
+def test_edit_says_on_what_the_certificate_will_rest(fitted) -> None:
     clf, X, y = fitted(certificate="held-out")
-    assert clf.certificate_ is not None
-    editor = clf.edit(X, y)
-    editor.collapse("")
-    assert editor.done().certificate_ is None
-    assert "looked at" in editor.done().certificate_reason_
-
-
-@pytest.mark.parametrize("way", ["file", "pickle", "another step"])
-def test_held_out_rows_stay_spent_on_every_way(fitted, way) -> None:
-    clf, X, y = fitted(certificate="held-out")
-    if way == "another step":
-        X, y = drawn(np.random.default_rng(1), 400)
-        clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
-        assert clf.prune_to(1).certificate_ is not None
-        model = clf.model_
-    elif way == "pickle":
-        assert clf.certificate_ is not None
-        model = pickle.loads(pickle.dumps(clf)).model_
-    else:  # its file has the certificate
-        model = loads(dumps(clf.model_))
-    editor = Editor(model, X, y)
-    editor.grow("", max_leaves=3)
-    assert editor.done().certificate is None
-
-
-def test_unseen_held_out_rows_stay_unseen_in_a_pickle(fitted) -> None:
-    clf, X, y = fitted(certificate="held-out")
-    editor = pickle.loads(pickle.dumps(clf)).edit(X, y)
-    editor.collapse("")
-    assert editor.done().certificate_ is not None
-
-
-def test_folds_certify_no_edit(fitted) -> None:
-    clf, X, y = fitted(certificate="folds")
-    editor = clf.edit(X, y)
-    editor.collapse("")
-    assert editor.done().certificate_ is None
-    assert "folds" in editor.done().certificate_reason_
-
-
-def test_held_out_rows_need_a_seed(fitted) -> None:
-    clf, X, y = fitted(certificate="held-out", random_state=None)
-    with pytest.raises(ValueError, match="random_state=None"):
+    with pytest.warns(UserWarning, match=r"Hint: done\(calibration_unseen=True\) states"):
         clf.edit(X, y)
+    clf, X, y = fitted()
+    assert clf.edit(X, y).notice == ""  # and no warning
+    with pytest.raises(ValueError, match="There are no calibration rows"):
+        clf.edit(X, y).check_calibration()
+
+
+def test_an_edit_after_folds_has_no_certificate_and_says_how_to_get_one(fitted) -> None:
+    clf, X, y = fitted(certificate="folds")
+    with pytest.warns(UserWarning, match="The edited tree has no certificate. The fold was chosen"):
+        editor = clf.edit(X, y)
+    editor.collapse("")
+    with pytest.raises(ValueError, match="A certificate by folds holds for the trees"):
+        editor.done(calibration_unseen=True)
+    done = editor.done()
+    assert done.certificate_ is None
+    assert "The fold was chosen by its errors" in done.certificate_reason_
+    found = tb.certify(done, X, y, kind="training")
+    assert (found.m, found.errors) == (len(y), int((done.predict(X) != y).sum()))
+
+
+def test_calibration_rows_that_chose_the_tree_do_not_certify_an_edit(fitted) -> None:
+    clf, X, y = fitted(certificate="held-out")
+    held_out = replace(clf.model_.held_out, choices=3)
+    editor = Editor(replace(clf.model_, held_out=held_out), X, y)
+    editor.collapse("")
+    with pytest.raises(ValueError, match="The calibration rows chose the fitted tree"):
+        editor.done(calibration_unseen=True)
+    assert editor.done().certificate.kind == "training"
+
+
+def test_the_training_certificate_of_a_fold_has_its_share_of_delta(fitted) -> None:
+    clf, *_ = fitted(certificate="folds")
+    found = tb.certify(clf, kind="training")
+    shared = certify_tree(clf.tree_, delta=clf.delta / clf.model_.held_out.folds)
+    assert (found.risk, found.delta) == (shared.risk, clf.delta)
+
+
+@pytest.mark.parametrize("certify", ["held-out", "folds", "prior"])
+def test_rows_are_drawn_again_without_a_seed(fitted, certify) -> None:
+    clf, X, y = fitted(certificate=certify, random_state=None)
+    assert clf.edit(X, y).tree is clf.tree_
+    loaded = loads(dumps(clf.model_))
+    assert loaded.draw == clf.model_.draw
+    editor = Editor(loaded, X, y)
+    assert (editor.figures.certificate is None) == (certify == "folds")

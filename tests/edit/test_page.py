@@ -11,6 +11,7 @@ import pytest
 from edit.editor_case import passengers
 
 from treebound import BoundTreeClassifier
+from treebound.edit import Editor
 from treebound.edit.page import EditorPage
 from treebound.edit.server import application
 from treebound.exchange import loads
@@ -148,19 +149,22 @@ def test_a_step_that_cannot_be_kept_in_a_file_is_told_and_taken(case, tmp_path) 
     assert len(reply["state"]["history"]) == 1
 
 
-def test_held_out_rows_are_counted_when_the_model_is_saved_and_only_then() -> None:
+@pytest.mark.parametrize("unseen", [False, True])
+def test_calibration_rows_certify_the_first_model_saved_if_the_user_states_it(unseen) -> None:
     clf, X, y = passengers(certificate="held-out", random_state=0)
-    page = EditorPage(clf.edit(X, y), title="Edit")
+    page = EditorPage(Editor(clf, X, y), title="Edit", calibration_unseen=unseen)
     state = ask(page, do="collapse", node="R", version=0)["state"]
-    assert state["steps"][0]["certificate"] is None
+    assert "computed from the training rows" in state["notice"]
+    assert state["steps"][0]["certificate"] is not None
     report = ask(page, do="report", version=1)["file"]["text"]
     assert "held-out examples" not in report
-    first = loads(ask(page, do="save", version=1)["file"]["text"])
-    assert first.certificate is not None
-    assert loads(ask(page, do="save", version=1)["file"]["text"]).certificate is not None
+    kind = "held-out" if unseen else "training"
+    for _ in range(2):
+        first = loads(ask(page, do="save", version=1)["file"]["text"])
+        assert first.certificate.kind == kind
     ask(page, do="collapse", node="", version=1)
     second = loads(ask(page, do="save", version=2)["file"]["text"])
-    assert second.certificate is None
+    assert second.certificate.kind == "training"
 
 
 def test_the_page_embeds_its_state_and_loads_nothing(page) -> None:
@@ -214,6 +218,7 @@ def test_the_page_and_its_commands_are_served_to_who_has_the_token(client) -> No
         ("POST", "/command", {"x-token": "secret", "origin": "http://evil.example"}),
         ("POST", "/command", {"x-token": "secret", "host": "evil.example"}),
         ("POST", "/command", {"x-token": "secret", "content-length": "2000000"}),
+        ("POST", "/command", {"x-token": "secret", "content-length": "many"}),
         ("DELETE", "/command", {"x-token": "secret"}),
     ],
 )  # fmt: skip
@@ -222,6 +227,31 @@ def test_all_other_requests_are_refused(client, method, path, headers) -> None:
     assert (reply.status_code, reply.text) == (403, "Forbidden")
 
 
-def test_a_body_that_is_no_json_is_no_command(client) -> None:
-    reply = client.post("/command", content=b"\xff{", headers={"x-token": "secret"})
-    assert "error" in reply.json()
+@pytest.mark.parametrize("body", [b"\xff{", b"[" * 100_000, b'{"a":' * 100_000])
+def test_a_body_that_is_no_json_is_no_command(client, body) -> None:
+    reply = client.post("/command", content=body, headers={"x-token": "secret"})
+    assert reply.json() == {"error": "This is not a command of the editor."}
+
+
+def test_a_command_that_is_nested_deeply_is_none(page) -> None:
+    node: list[object] = []
+    for _ in range(5000):
+        node = [node]
+    answer = page.answer({"do": "node", "version": 0, "node": node})
+    assert answer == {"error": "This is not a command of the editor."}
+
+
+def test_a_body_in_chunks_has_a_limit(client) -> None:
+    sent = 0
+
+    def chunks():
+        nonlocal sent
+        while sent < 50_000_000:
+            sent += 100_000
+            yield b" " * 100_000
+
+    reply = client.post("/command", content=chunks(), headers={"x-token": "secret"})
+    assert (reply.status_code, reply.text) == (403, "Forbidden")
+    small = client.post("/command", content=iter([COMMAND.encode()]), headers={"x-token": "secret"})
+    assert "content-length" not in small.request.headers
+    assert small.json()["state"]["version"] == 0

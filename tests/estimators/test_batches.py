@@ -31,7 +31,7 @@ def rows(n=400, seed=0):
 
 def model_of(frame, **options):
     X = frame.drop(columns="label")
-    return tb.BoundTreeClassifier(max_grown_leaves=8, pruning=None, **options).fit(X, frame.label)
+    return tb.BoundTreeClassifier(max_leaves=8, pruning=None, **options).fit(X, frame.label)
 
 
 def streams_of(frame, folder):
@@ -52,12 +52,14 @@ def test_streams_are_answered_as_the_table_is(tmp_path):
         assert tb.certify(clf, stream, "label").risk == tb.certify(clf, X, new.label).risk
 
 
-def test_training_rows_are_recognised_in_batches_and_after_a_streamed_fit(tmp_path):
+def test_training_rows_are_refused_in_batches_and_after_a_streamed_fit(tmp_path):
     frame = rows()
     for stream in streams_of(frame, tmp_path):
-        assert tb.certify(model_of(frame), stream, "label").kind == "training"
-        streamed = tb.BoundTreeClassifier(max_grown_leaves=8, pruning=None).fit(stream, "label")
-        assert tb.certify(streamed, frame.drop(columns="label"), frame.label).kind == "training"
+        with pytest.raises(ValueError, match="comparable rows equal training rows"):
+            tb.certify(model_of(frame), stream, "label")
+        streamed = tb.BoundTreeClassifier(max_leaves=8, pruning=None).fit(stream, "label")
+        with pytest.raises(ValueError, match="comparable rows equal training rows"):
+            tb.certify(streamed, frame.drop(columns="label"), frame.label)
         new = rows(seed=2)
         assert tb.certify(streamed, new.drop(columns="label"), new.label).kind == "held-out"
 
@@ -136,7 +138,7 @@ def test_types_of_files_are_unified(tmp_path):
     dataset = write(tmp_path, p=first.assign(gap=None), q=second)
     whole = pd.concat([first, second])
     expected = model_of(whole)
-    clf = tb.BoundTreeClassifier(max_grown_leaves=8, pruning=None).fit(dataset, "label")
+    clf = tb.BoundTreeClassifier(max_leaves=8, pruning=None).fit(dataset, "label")
     assert clf.columns_ == expected.columns_
     np.testing.assert_array_equal(clf.tree_.threshold, expected.tree_.threshold)
     assert clf.predict(dataset).tolist() == expected.predict(whole.drop(columns="label")).tolist()
@@ -174,7 +176,7 @@ def test_csv_datasets_are_tables_as_in_memory(tmp_path):
     form = ds.CsvFileFormat(read_options=pa.csv.ReadOptions(block_size=20_000))
     dataset = ds.dataset(tmp_path / "rows.csv", format=form)
     assert dataset.schema.field("k").type == pa.int64()  # of the first block
-    clf = tb.BoundTreeClassifier(max_grown_leaves=8, pruning=None).fit(dataset, "label")
+    clf = tb.BoundTreeClassifier(max_leaves=8, pruning=None).fit(dataset, "label")
     memory = pd.read_csv(tmp_path / "rows.csv")
     assert clf.columns_ == model_of(memory).columns_
     answers = clf.predict(ds.dataset(tmp_path / "rows.csv", format=form))
@@ -203,7 +205,7 @@ def test_a_file_that_is_replaced_between_two_readings_is_named(tmp_path, monkeyp
     "error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning"
 )
 def test_the_temporary_file_is_closed(tmp_path):
-    clf = tb.BoundTreeClassifier(max_grown_leaves=8, pruning=None)
+    clf = tb.BoundTreeClassifier(max_leaves=8, pruning=None)
     clf.fit(streams_of(rows(), tmp_path)[0], "label")
     gc.collect()
 
@@ -213,6 +215,6 @@ def test_a_full_disk_names_the_folder_and_its_variable(tmp_path, monkeypatch):
         pytest.skip("needs /dev/full")
     full = lambda **options: open("/dev/full", "wb", buffering=0)  # noqa: E731, SIM115
     monkeypatch.setattr(spill.tempfile, "TemporaryFile", full)
-    clf = tb.BoundTreeClassifier(max_grown_leaves=8, pruning=None)
+    clf = tb.BoundTreeClassifier(max_leaves=8, pruning=None)
     with pytest.raises(OSError, match=r"temporary file in /.*: No space left.*TMPDIR"):
         clf.fit(streams_of(rows(), tmp_path)[0], "label")

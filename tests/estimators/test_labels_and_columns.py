@@ -51,7 +51,7 @@ VERBS = {
     "validation": lambda clf, X, y: tb.prune(
         clf, validation=(X, y), pruner="reduced-error"
     ).tree_.counts.tolist(),
-    "refer": lambda clf, X, y: str(clf.refer(X, y, max_risk=0.2).referral_),
+    "abstain": lambda clf, X, y: str(clf.abstain(X, y, max_risk=0.2).abstention_),
     "explain": lambda clf, X, y: str(clf.explain(X.iloc[3])),
     "to_html": lambda clf, X, y: clf.to_html(test=(X, y)),
 }

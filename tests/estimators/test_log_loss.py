@@ -179,8 +179,9 @@ def test_monotone_trees_of_many_classes_have_finite_losses():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     y = np.clip(np.round(X[:, 0] + rng.normal(size=300) + 1), 0, 2).astype(int)
-    clf = tb.BoundTreeClassifier(pruning=PRUNER, monotonic_cst=[1, 0], class_order=[0, 1, 2])
-    model = clf.fit(X, y).model_
+    clf = tb.BoundTreeClassifier(pruning=PRUNER, monotonic_cst=[1, 0])
+    ordered = pd.Categorical(y, categories=[0, 1, 2], ordered=True)
+    model = clf.fit(X, ordered).model_
     assert np.isfinite(model.pruning.choice.losses).all()
     np.testing.assert_array_equal(model.tree.label, model.tree.by_majority().label)
     np.testing.assert_array_equal(loads(dumps(model)).predict(X), model.predict(X))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -24,6 +26,11 @@ def table(seed, n_classes=2, rows=400, missing=0.0):
     if missing:
         frame = frame.mask(rng.random(frame.shape) < missing)
     return frame, y
+
+
+def ordered(y, order=None):
+    """A target whose type has an order."""
+    return pd.Categorical(y, categories=np.unique(y) if order is None else order, ordered=True)
 
 
 def violations(model, frame, column, sign, n_classes):
@@ -47,9 +54,8 @@ def test_no_pair_of_rows_breaks_the_order(n_classes, missing):
     assert violations(free, frame, "up", 1, n_classes) > 0
     for smoothing in SMOOTHINGS:
         clf = tb.BoundTreeClassifier(
-            pruning="cost-complexity", monotonic_cst=signs, smoothing=smoothing,
-            class_order=range(n_classes),
-        ).fit(frame, y)  # fmt: skip
+            pruning="cost-complexity", monotonic_cst=signs, smoothing=smoothing
+        ).fit(frame, ordered(y))
         path = clf.pruning_result_.path
         for step in sorted({0, len(path) // 3, 2 * len(path) // 3}):
             model = clf.model_.prune_to(step=step)
@@ -112,8 +118,11 @@ def test_pruning_and_certificates_go_on_as_before():
 
 def test_a_model_file_keeps_the_order():
     frame, y = table(4, 3)
-    clf = tb.BoundTreeClassifier(monotonic_cst={"up": 1}, class_order=[2, 0, 1]).fit(frame, y)
+    clf = tb.BoundTreeClassifier(monotonic_cst={"up": 1}).fit(frame, ordered(y, [2, 0, 1]))
+    assert clf.classes_.tolist() == [0, 1, 2]
+    assert clf.tree_.monotone.order == (2, 0, 1)
     model = loads(dumps(clf.model_))
+    assert model.options.class_order == (2, 0, 1)
     assert model.tree.monotone == clf.tree_.monotone == model.grown.monotone
     np.testing.assert_array_equal(model.predict_proba(frame), clf.predict_proba(frame))
 
@@ -121,21 +130,19 @@ def test_a_model_file_keeps_the_order():
 def test_the_page_says_the_rules(tmp_path):
     frame, y = table(5, 3)
     clf = tb.BoundTreeClassifier(
-        monotonic_cst={"up": 1, "down": -1}, class_order=[0, 1, 2], forced_splits=["kind = a"],
-        forbidden=["free"],
-    ).fit(frame, y)  # fmt: skip
+        monotonic_cst={"up": 1, "down": -1}, forced_splits=["kind = a"]
+    ).fit(frame, ordered(y))
     page = to_html(clf)
     assert "The probability of high classes (0 < 1 < 2) only rises with up." in page.replace(
         "\\u003c", "<"
     )
     assert "Asked first: kind = a." in page
-    assert "Never asked: free." in page
 
 
-def test_first_splits_come_first_and_forbidden_columns_never():
+def test_forced_splits_come_first():
     frame, y = table(6, rows=800)
     clf = tb.BoundTreeClassifier(
-        pruning=None, max_leaves=12, forced_splits=["kind = b", "free <= 0.25"], forbidden=["up", 1]
+        pruning=None, max_leaves=12, forced_splits=["kind = b", "free <= 0.25"]
     ).fit(frame, y)
     tree = clf.tree_
     names = [column.name for column in tree.columns]
@@ -143,7 +150,6 @@ def test_first_splits_come_first_and_forbidden_columns_never():
     for child in (tree.left[0], tree.right[0]):
         assert names[tree.feature[child]] == "free"
         assert tree.threshold[child] == 0.25
-    assert {names[at] for at in tree.feature if at >= 0} <= {"kind", "free"}
 
 
 def test_paths_stay_in_a_group_of_columns():
@@ -168,11 +174,6 @@ def test_paths_stay_in_a_group_of_columns():
         ({"forced_splits": "up <= 1"}, "a list"),
         ({"forced_splits": ["age <= 1"]}, "begins with no name of a column"),
         ({"forced_splits": ["kind <= 1"]}, "is nominal"),
-        (
-            {"forbidden": ["up"], "forced_splits": ["up <= 1"]},
-            "both 'forced_splits' and 'forbidden'",
-        ),
-        ({"forbidden": ["zip"]}, "numbers of columns of the table"),
         ({"interaction_cst": 3}, "a list of groups"),
         (
             {"monotonic_cst": {"up": -1}, "forced_splits": ["up <= 0"]},
@@ -192,9 +193,37 @@ def test_rules_that_cannot_be_kept_are_refused(rules, message):
 
 def test_more_than_two_classes_need_an_order():
     frame, y = table(9, 3)
-    for order, message in ((None, "list them from low to high"), ([0, 1], "once, 2 too")):
-        with pytest.raises(ValueError, match=message):
-            tb.BoundTreeClassifier(monotonic_cst={"up": 1}, class_order=order).fit(frame, y)
+    for target in (y, pd.Categorical(y)):
+        with pytest.raises(ValueError, match=r"needs two classes, or an order of all 3.*ordered"):
+            tb.BoundTreeClassifier(monotonic_cst={"up": 1}).fit(frame, target)
+
+
+@pytest.mark.parametrize("certificate", ["training", "held-out", "folds"])
+def test_ordered_targets_of_any_library_give_one_tree(certificate):
+    frame, y = table(10, 3, rows=600)
+    words = np.array(["low", "middle", "high"])[y]
+    order = ["low", "middle", "high", "never"]
+    pandas = pd.Series(pd.Categorical(words, categories=order, ordered=True))
+    arrow = pa.DictionaryArray.from_arrays(
+        pa.array([order.index(word) for word in words]), order, ordered=True
+    )
+    polars = pl.Series(words.tolist(), dtype=pl.Enum(order))
+    clf = tb.BoundTreeClassifier(monotonic_cst={"up": 1, "down": -1}, certificate=certificate)
+    expected = clf.fit(frame, pandas).tree_
+    assert expected.monotone.order == (1, 2, 0)  # of high, low, middle
+    for target in (pandas.array, pa.chunked_array([arrow]), polars):
+        tree = clf.fit(frame, target).tree_
+        assert tree.monotone == expected.monotone
+        np.testing.assert_array_equal(tree.threshold, expected.threshold)
+
+
+def test_an_ordered_target_of_two_classes_says_which_is_higher():
+    frame, y = table(11)
+    signs = {"up": 1}
+    up = tb.BoundTreeClassifier(monotonic_cst=signs, pruning=None).fit(frame, y)
+    down = tb.BoundTreeClassifier(monotonic_cst={"up": -1}, pruning=None)
+    down = down.fit(frame, ordered(y, [1, 0]))
+    np.testing.assert_array_equal(up.tree_.threshold, down.tree_.threshold)
 
 
 @pytest.mark.parametrize("seed", range(4))

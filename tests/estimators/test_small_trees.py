@@ -1,4 +1,4 @@
-"""``max_leaves`` limits the tree that is returned, ``max_grown_leaves`` the one that is grown."""
+"""``max_leaves`` limits the tree that is returned, not the one that is grown and pruned."""
 
 import numpy as np
 import pytest
@@ -81,24 +81,14 @@ def test_without_pruning_the_limit_stops_growing():
     assert clf.n_leaves_ == clf.grown_tree_.n_leaves == 3
 
 
-@pytest.mark.parametrize("pruning", [*sorted(PRUNERS), None], ids=str)
-def test_growing_stops_at_its_own_limit(pruning, noisy):
-    X, y = noisy
-    clf = BoundTreeClassifier(pruning=pruning, max_grown_leaves=6).fit(X, y)
-    assert clf.n_leaves_ <= clf.grown_tree_.n_leaves <= 6
-    assert clf.grow_options_.max_leaves == 6
-    both = BoundTreeClassifier(pruning=pruning, max_grown_leaves=6, max_leaves=3).fit(X, y)
-    assert both.n_leaves_ <= 3
-    assert both.grown_tree_.n_leaves == (3 if pruning is None else 6)
-
-
-@pytest.mark.parametrize("name", ["max_leaves", "max_grown_leaves"])
 @pytest.mark.parametrize("value", [0, -1, 2.5, True, "many"])
-def test_wrong_limits_are_named(name, value):
+def test_wrong_limits_are_named(value):
     X, y = load_wine(return_X_y=True)
-    words = f"'{name}' parameter of BoundTreeClassifier must be an int >= 1 or None. Got {value!r}"
+    words = (
+        f"'max_leaves' parameter of BoundTreeClassifier must be an int >= 1 or None. Got {value!r}"
+    )
     with pytest.raises(ValueError, match=words):
-        BoundTreeClassifier(**{name: value}).fit(X, y)
+        BoundTreeClassifier(max_leaves=value).fit(X, y)
 
 
 @pytest.mark.parametrize("pruning", [*sorted(PRUNERS), *OTHERS], ids=str)

@@ -262,11 +262,9 @@ def test_an_error_names_the_batch(monkeypatch):
 def test_growth_without_a_limit_is_stopped_with_a_warning(monkeypatch):
     monkeypatch.setattr(fitting, "MOST_GROWN_LEAVES", 8)
     dataset = pds.dataset(table(600))
-    with pytest.warns(UserWarning, match="stopped at 8 leaves.*max_grown_leaves"):
+    with pytest.warns(UserWarning, match="stopped at 8 leaves.*min_samples_leaf"):
         model = BoundTreeClassifier(pruning="mdl").fit(dataset, "label")
     assert model.grown_tree_.n_leaves == 8
-    model = BoundTreeClassifier(pruning="mdl", max_grown_leaves=20).fit(dataset, "label")
-    assert model.grown_tree_.n_leaves == 20
 
 
 def test_no_rows_are_an_error():

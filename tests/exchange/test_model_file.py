@@ -29,11 +29,19 @@ ARRAYS = (
 )  # fmt: skip
 
 
-def same(one: Tree, other: Tree, columns: tuple[Column, ...] | None = None) -> None:
+def same(
+    one: Tree,
+    other: Tree,
+    columns: tuple[Column, ...] | None = None,
+    *,
+    only_named: bool = True,
+) -> None:
     for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+        if name != "category":  # its codes are those of the categories that are listed
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
         assert getattr(one, name).dtype == getattr(other, name).dtype
-    columns = listed(one) if columns is None else columns
+    assert named_categories(one) == named_categories(other)
+    columns = listed(one, only_named) if columns is None else columns
     assert columns == other.columns
     types = [[type(v) for v in c.categories or ()] for c in columns]
     assert types == [[type(v) for v in c.categories or ()] for c in other.columns]
@@ -41,14 +49,31 @@ def same(one: Tree, other: Tree, columns: tuple[Column, ...] | None = None) -> N
     assert one.classes.dtype == other.classes.dtype
 
 
-def listed(tree: Tree) -> tuple[Column, ...]:
-    """The columns as a file has them: categories of columns that are not asked are only counted."""
-    return tuple(
-        replace(column, categories=(), unlisted=column.n_categories)
-        if column.categories and at not in tree.feature
-        else column
-        for at, column in enumerate(tree.columns)
-    )
+def named_categories(tree: Tree) -> list:
+    """The category of every split on a nominal column, None for missing."""
+    named = []
+    for feature, code in zip(tree.feature.tolist(), tree.category.tolist(), strict=True):
+        if feature >= 0 and tree.columns[feature].kind == "nominal":
+            categories = tree.columns[feature].categories
+            named.append(categories[code] if code < len(categories) else None)
+    return named
+
+
+def listed(tree: Tree, only_named: bool) -> tuple[Column, ...]:
+    """The columns as a file has them: categories of columns without a split are only counted."""
+    columns = []
+    for at, column in enumerate(tree.columns):
+        size = column.n_categories
+        if column.categories and at not in tree.feature:
+            column = replace(column, categories=None, unlisted=size)
+        elif column.kind == "nominal" and only_named and not isinstance(column.categories[0], bool):
+            codes = set(tree.category[tree.feature == at].tolist())
+            named = tuple(own for code, own in enumerate(column.categories) if code in codes)
+            if not isinstance(column.categories[0], str):
+                named = named or column.categories[:1]  # numbers keep their type
+            column = replace(column, categories=named, unlisted=size - len(named))
+        columns.append(column)
+    return tuple(columns)
 
 
 def document(seed: int = 3, leaves: int = 8) -> dict:
@@ -60,9 +85,12 @@ def document(seed: int = 3, leaves: int = 8) -> dict:
 def test_a_tree_reads_back_as_it_was(case):
     text = dumps(Model(case.tree, handle_unknown="stop", smoothing=None))
     model = loads(text)
-    same(case.tree, model.tree)
+    same(case.tree, model.tree, only_named=False)
     assert (model.handle_unknown, model.smoothing) == ("stop", None)
     assert dumps(model) == text
+    text = dumps(Model(case.tree))
+    same(case.tree, loads(text).tree)
+    assert dumps(loads(text)) == text
 
 
 @given(cases(leaves=12, rows=1))
@@ -130,9 +158,10 @@ SAME = base64.b64encode(np.array([7, 7], dtype="<u8").tobytes()).decode()
 BROKEN = [
     ("format", "something", "format"),
     ("version", 0, "version"),
-    ("version", 2, "version"),
+    ("version", 1, "version"),
+    ("version", 3, "version"),
     ("version", True, "version"),
-    ("version", 1.0, "version"),
+    ("version", 2.0, "version"),
     ("extra", 1, "extra"),
     ("target", 1, "target"),
     ("nodes", [], "nodes"),
@@ -188,7 +217,39 @@ BROKEN = [
     ("named", "yes", "named"),
     ("prediction", None, "prediction"),
     ("parameters", {"depth": 3}, "parameters.depth"),
-    ("parameters", {"handle_unknown": "stop"}, "parameters.handle_unknown"),
+    ("parameters", {"class_weight": {"0": 5}}, "parameters.class_weight"),
+    ("parameters", {"class_weight": {"type": "call", "values": []}}, "parameters.class_weight"),
+    (
+        "parameters",
+        {"class_weight": {"type": "mapping", "items": [[0, 1], [0, 2]]}},
+        "parameters.class_weight",
+    ),
+    (
+        "parameters",
+        {"class_weight": {"type": "mapping", "items": [[[0], 1]]}},
+        "parameters.class_weight",
+    ),
+    (
+        "parameters",
+        {"monotonic_cst": {"type": "array", "dtype": "int8", "values": [300]}},
+        "parameters.monotonic_cst",
+    ),
+    (
+        "parameters",
+        {"pruning": {"type": "pruner", "name": "mine", "parameters": {}}},
+        "parameters.pruning",
+    ),
+    (
+        "parameters",
+        {"pruning": {"type": "pruner", "name": "bound", "parameters": {"x": 1}}},
+        "parameters.pruning",
+    ),
+    (
+        "parameters",
+        {"pruning": {"type": "pruner", "name": "bound", "parameters": {"delta": 2}}},
+        "parameters.pruning",
+    ),
+    ("delta", 1.0, "delta"),
     ("parameters", {"max_leaves": 0}, "parameters"),
     ("no_certificate", None, "no_certificate"),
     ("nodes/factors", [1.0], "nodes.factors"),
@@ -358,7 +419,11 @@ def test_categories_of_columns_that_are_not_asked_are_only_counted(tmp_path):
     clf.save(tmp_path / "model.json")
     text = (tmp_path / "model.json").read_text(encoding="utf-8")
     assert "example.org" not in text
-    assert "green" in text
+    assert "red" in text
+    alone = dumps(clf.model_, pruning_path=False)
+    assert "red" in alone
+    assert "green" not in alone
+    assert "blue" not in alone
     assert json.loads(text)["columns"][0]["categories"] == 200
     again = tb.BoundTreeClassifier.load(tmp_path / "model.json")
     assert again.predict(frame).tolist() == clf.predict(frame).tolist()
@@ -373,7 +438,7 @@ def test_categories_of_columns_that_are_not_asked_are_only_counted(tmp_path):
 def test_a_split_on_a_column_without_its_categories_is_refused():
     clf, _, _ = fitted()
     model = json.loads(dumps(clf.model_))
-    model["columns"][1]["categories"] = 3
+    model["columns"][1].update(categories=3, unlisted=0)
     with pytest.raises(FormatError) as caught:
         loads(json.dumps(model))
     assert caught.value.path == "columns[1].categories"
@@ -397,7 +462,8 @@ def test_a_file_without_the_pruning_path_has_the_tree_and_its_certificate(certif
 def test_the_record_of_rows_is_kept_or_left_out():
     clf, frame, y = fitted()
     again = loads(dumps(clf.model_))
-    assert again.certify(frame, y).kind == "training"
+    with pytest.raises(ValueError, match="comparable rows equal training rows"):
+        again.certify(frame, y)
     for role, sketch in clf.model_.rows.sketches.items():
         read = again.rows.sketches[role]
         assert (read.hashes.tolist(), read.counts.tolist(), read.rows) == (

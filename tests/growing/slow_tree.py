@@ -50,8 +50,7 @@ class SlowTree:
     def __init__(
         self, X, y, columns, n_classes, *, sample_weight=None, criterion="gini",
         growth_order="gain", max_leaves=None, max_depth=None, min_samples_leaf=1,
-        min_samples_split=2, min_weight_fraction_leaf=0.0, min_gain=0.0, thresholds="decimal",
-        signs=None, groups=None, first=(),
+        thresholds="decimal", signs=None, groups=None, first=(),
     ):  # fmt: skip
         """``first`` are (column, threshold, category, missing_left); a path stays in a group."""
         self.X, self.y, self.columns, self.n_classes = X, y, columns, n_classes
@@ -59,8 +58,7 @@ class SlowTree:
         self.criterion, self.growth_order = criterion, growth_order
         self.max_leaves = inf if max_leaves is None else max_leaves
         self.max_depth = inf if max_depth is None else max_depth
-        self.min_samples_leaf, self.min_samples_split = min_samples_leaf, min_samples_split
-        self.min_weight_fraction_leaf, self.min_gain = min_weight_fraction_leaf, min_gain
+        self.min_samples_leaf = min_samples_leaf
         self.thresholds = thresholds
         self.signs, self.groups = signs, groups
         rows = [i for i in range(len(y)) if self.weight[i] > 0]
@@ -143,11 +141,8 @@ class SlowTree:
         """Give the node its best split, if it may have one and one gains."""
         if len(set(np.take(self.y, node.rows))) < 2 or node.depth >= self.max_depth:
             return
-        if len(node.rows) < self.min_samples_split:
-            return
-        least = max(0.0, round(self.min_gain * sum(self.counts(self.root.rows)), 9))
-        if self.criterion == "misclassification" or self.growth_order == "impurity":
-            least = max(least, 1e-9)  # must gain
+        must_gain = self.criterion == "misclassification" or self.growth_order == "impurity"
+        least = 1e-9 if must_gain else 0.0
         if self.take_first(node):
             return
         best = {}
@@ -234,11 +229,8 @@ class SlowTree:
         return SlowNode(rows, node.depth + 1, limits=limits, asked=asked, waiting=node.waiting)
 
     def may_be_leaf(self, rows):
-        """Enough rows, and enough of the sample's weight."""
-        share = sum(self.counts(rows)) / sum(self.counts(self.root.rows))
-        return len(rows) >= max(1, self.min_samples_leaf) and (
-            round(share, 9) >= round(self.min_weight_fraction_leaf, 9)
-        )
+        """Enough rows."""
+        return len(rows) >= max(1, self.min_samples_leaf)
 
     def wins_tie(self, held, split):
         """The split with the widest gap wins, in the paper's order that with least weight left."""

@@ -55,9 +55,6 @@ def options():
             "max_leaves": maybe,
             "max_depth": maybe,
             "min_samples_leaf": st.sampled_from([1, 1, 2, 4]),
-            "min_samples_split": st.sampled_from([2, 2, 5]),
-            "min_weight_fraction_leaf": st.sampled_from([0.0, 0.0, 0.1, 0.25, 0.5]),
-            "min_gain": st.sampled_from([0.0, 0.0, 0.03]),
             "thresholds": st.sampled_from(["decimal", "midpoint", "observed"]),
         }
     )

@@ -8,10 +8,10 @@ import pytest
 
 # Grows for as long as it takes, and is interrupted from a thread of its own.
 _SCRIPT = """
-import os, signal, threading
+import os, signal, sys, threading
 import numpy as np
 from treebound.data import Sample
-from treebound.growing import grow
+from treebound.growing import GrowOptions, grow
 
 rng = np.random.default_rng(0)
 sample = Sample.learn(rng.normal(size=(20_000, 200)), rng.integers(0, 2, 20_000))
@@ -20,13 +20,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     for _ in range(100):
-        grow(sample)
+        grow(sample, GrowOptions(n_jobs=int(sys.argv[1])))
 except KeyboardInterrupt:
     print("interrupted")
 """
 
 
+@pytest.mark.parametrize("jobs", ["1", "3"])
 @pytest.mark.skipif(os.name != "posix", reason="sends itself a POSIX signal")
-def test_an_interrupt_is_answered_while_growing():
-    done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True)
+def test_an_interrupt_is_answered_while_growing(jobs):
+    done = subprocess.run([sys.executable, "-c", _SCRIPT, jobs], capture_output=True, text=True)
     assert done.stdout == "interrupted\n", done.stderr

@@ -92,7 +92,6 @@ def test_chains_give_the_tree_of_histograms(criterion, order, n_nominal, n_other
             max_leaves=[None, None, 30, 200][rng.integers(4)],
             max_depth=[None, None, 50][rng.integers(3)],
             min_samples_leaf=int(rng.choice([1, 1, 1, 2])),
-            min_weight_fraction_leaf=float(rng.choice([0.0, 0.0, 0.002])),
         )
         assert_same_arrays(grow(sample, options), by_histograms(sample, options))
 

@@ -10,13 +10,17 @@ import pytest
 from random_samples import KINDS, random_bins, random_parts, random_sample
 
 from treebound.data import Column, Matrix, Sample
+from treebound.data.parts import PartRows
 from treebound.data.spill import ColumnFile, SpillFile
 from treebound.growing import GrowOptions, Limits, grow_on_engine, make_bins
-from treebound.growing._kernels import Bins, code_shard, column_codes, key_ranges, keys_of
+from treebound.growing._bins import Bins, keys_of
+from treebound.growing._histogram import code_shard, column_codes
+from treebound.growing._shards import key_ranges
 from treebound.growing.engine import LocalEngine, sum_of
 from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, add_answers
 from treebound.growing.shard import (
     Rows,
+    code_part,
     code_sample,
     count_rows,
     digest_of,
@@ -36,6 +40,21 @@ def bundle_of(parts, bins):
         total = total + one.facts
     starts = np.cumsum([0, *(part.n_rows for part in parts[:-1])]).tolist()
     return make_bundle(coded, bins, total.total, starts, parts[0].n_classes)
+
+
+def test_more_classes_than_two_bytes_distinguish_are_refused():
+    n = 1 << 16
+    for more in (0, 1):
+        y = np.arange(n + more)
+        sample = Sample.learn(y[:, None].astype(float), y)
+        bins = make_bins(sample.columns, sample.X.values)
+        if more:
+            with pytest.raises(ValueError, match="The target has 65,537 classes"):
+                code_sample(sample, bins)
+            with pytest.raises(ValueError, match="The target has 65,537 classes"):
+                code_part(PartRows(sample.part(slice(0)), sample), bins)
+        else:
+            np.testing.assert_array_equal(code_sample(sample, bins).shard.labels, y)
 
 
 def random_bundle(rng, n=120):

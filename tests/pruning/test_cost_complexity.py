@@ -10,7 +10,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
-from treebound.data.folds import folds
+from treebound.data.draws import folds
 from treebound.growing import grow
 from treebound.pruning import CostComplexityPruner, KearnsMansourPruner, weakest_link_path
 

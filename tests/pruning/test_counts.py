@@ -33,7 +33,7 @@ def assert_counted(tree, sample, *, relabelled=True):
 
 def test_the_pruner_of_the_paper_counts_every_step_of_its_path():
     X, y = load_digits(return_X_y=True)
-    clf = tb.BoundTreeClassifier(pruning=PAPER, max_grown_leaves=75).fit(X, y)
+    clf = tb.BoundTreeClassifier(pruning=PAPER, max_depth=8).fit(X, y)
     sample = tb.Sample.read(X, y, columns=clf.columns_, classes=clf.classes_, named=True)
     path = clf.pruning_path_
     assert len(path) > 5

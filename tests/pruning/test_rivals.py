@@ -22,7 +22,7 @@ from sklearn.base import clone
 
 import treebound as tb
 from treebound.data import landscape_of
-from treebound.data.folds import folds
+from treebound.data.draws import folds
 from treebound.growing import grow
 from treebound.pruning import (
     PRUNERS,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pruning_trees import all_prunings, random_tree
 
 from treebound.data import Sample
-from treebound.data.folds import folds
+from treebound.data.draws import folds
 from treebound.growing import grow
 from treebound.pruning import BoundPruner, WeightChoice
 from treebound.pruning.scores import leaf_code

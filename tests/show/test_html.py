@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -124,14 +125,27 @@ def test_the_page_opens_at_the_tree_it_was_given() -> None:
 
 
 def test_a_long_path_over_a_large_tree_stays_small() -> None:
-    path = FakePath(random_tree(8, 500), chosen=400)
+    path = FakePath(random_tree(8, 500), chosen=400)  # step k has 500 - k leaves
     page = to_html(on_path(path.tree(400), path))
     data = document(page)
     steps = [step["step"] for step in data["steps"]]
-    assert 130 <= len(steps) <= 150
-    assert {0, *range(380, 421), 499} <= set(steps)
+    assert 30 <= len(steps) <= 40
+    assert {100, *range(395, 406), 499} <= set(steps)
+    assert min(steps) == 100  # four times as many leaves as the chosen tree
     assert data["steps"][data["chosen"]]["step"] == 400
-    assert len(page) < 400_000
+    assert data["grown"] == 500
+    assert len(page) < 200_000
+    small = document(to_html(on_path(path.tree(490), FakePath(path.first, chosen=490))))
+    assert max(step["leaves"] for step in small["steps"]) == 64
+
+
+def test_the_tree_of_the_model_is_shown_even_if_it_is_larger_than_the_others() -> None:
+    path = FakePath(random_tree(8, 500), chosen=495)
+    model = replace(on_path(path.tree(3), path), step=3)
+    data = document(to_html(model))
+    assert len(data["steps"]) <= 40
+    assert data["steps"][data["start"]]["step"] == 3
+    assert data["steps"][data["chosen"]]["step"] == 495
 
 
 def test_a_very_deep_tree_has_a_page() -> None:

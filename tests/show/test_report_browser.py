@@ -12,6 +12,11 @@ import pytest
 from random_trees import decoded, random_rows, random_tree
 
 import treebound as tb
+from treebound.cli import main
+from treebound.cli.models import schema_of
+from treebound.cli.options import FileOptions
+from treebound.data.files import Source
+from treebound.exchange import dumps, loads
 from treebound.model import Model
 from treebound.show import explain, to_html, to_rules
 from treebound.tree.impurity import importances
@@ -71,6 +76,7 @@ def test_rows_are_routed_explained_and_changed_as_by_the_library(
         tree = random_tree(seed, 25, n_classes=3)
         model = Model(tree, handle_unknown=unknown)
         opened(driver, to_html(model), tmp_path)
+        listed = loads(dumps(model))  # it knows the categories that the report lists
         X = random_rows(tree, seed, 25)
         codes = []
         for row in X.tolist():
@@ -81,11 +87,17 @@ def test_rows_are_routed_explained_and_changed_as_by_the_library(
                 else:
                     cells.append(-1 if math.isnan(value) else -2 if value < 0 else int(value))
             codes.append(cells)
+        for at, (column, known) in enumerate(zip(tree.columns, listed.columns, strict=True)):
+            for cells in codes if column.kind != "real" else ():
+                if cells[at] >= 0:
+                    category, others = column.categories[cells[at]], known.categories or ()
+                    cells[at] = others.index(category) if category in others else -2
         names = [column.name for column in tree.columns]
         labels = tree.classes.tolist()
         shown = driver.execute_script(EXPLAIN, codes)
         for row, page in zip(decoded(X, tree.columns), shown, strict=True):
-            found = explain(model, row)
+            found = explain(listed, row)
+            assert explain(model, row).answer == found.answer
             assert page["way"] == [step.left for step in found.path]
             assert labels[page["label"]] == found.answer
             assert page["rows"] == found.rows
@@ -107,8 +119,12 @@ def test_rows_are_routed_explained_and_changed_as_by_the_library(
             for k, value, one in zip(
                 page["change"]["columns"], page["change"]["values"], change.changes, strict=True
             ):
-                column = tree.columns[k]
+                column = listed.columns[k]
                 if column.kind != "real" and value is not None:
+                    if value == -2:
+                        assert one.new not in column.categories
+                        assert one.new is not None
+                        continue
                     value = None if value < 0 else column.categories[value]
                 assert value == one.new
     assert driver.get_log("browser") == []
@@ -164,6 +180,7 @@ def test_a_pasted_row_is_explained_in_the_words_of_the_library(
 ) -> None:
     clf, _, _ = case
     opened(driver, clf.to_html(), tmp_path)
+    listed = loads(dumps(clf.model_, pruning_path=False))
     pasted = {
         'male,3,"a, ""b""",30': ["male", "3", 'a, "b"', 30.0],
         "female\t1\tCobh\t": ["female", "1", "Cobh", None],
@@ -171,7 +188,8 @@ def test_a_pasted_row_is_explained_in_the_words_of_the_library(
     }
     for line, row in pasted.items():
         driver.execute_script("at('paste').value = arguments[0]; at('row').requestSubmit();", line)
-        found = clf.explain(row)
+        found = explain(listed, row)
+        assert found.answer == clf.explain(row).answer
         shown = text(driver, "explanation")
         for step in found.path:
             assert step.condition.replace("<=", "≤") in shown
@@ -209,7 +227,8 @@ def test_pasted_values_are_read_as_predict_reads_a_table(driver, tmp_path: Path)
     )
     score = (frame["colour"] == "red") + 2 * (frame["size"].astype(int) == 2) + 1.5 * frame["flag"]
     y = np.where(score + (frame["x"] > 0) > 1.7, "yes", "no")
-    clf = tb.BoundTreeClassifier(pruning=None).fit(frame, y)
+    # unlike "other", it makes the report list all categories
+    clf = tb.BoundTreeClassifier(pruning=None, handle_unknown="majority").fit(frame, y)
     colours, sizes = clf.columns_[0].categories, clf.columns_[1].categories
     opened(driver, clf.to_html(), tmp_path)
     unknown, missing = -2, -1
@@ -218,13 +237,17 @@ def test_pasted_values_are_read_as_predict_reads_a_table(driver, tmp_path: Path)
         '0.5,"a;b"': "The row has 2 values, but there are 4 columns",
         '"a;b",2,false,.5': [colours.index("a;b"), sizes.index(2), 0, 0.5],
         'x,colour,flag,size\n1e-3,"a;b",true,30': [colours.index("a;b"), sizes.index(30), 1, 0.001],
-        "RED,01,TRUE,-1.": [unknown, sizes.index(1), unknown, -1.0],
+        "RED,01,TRUE,-1.": [unknown, sizes.index(1), 1, -1.0],
+        "red,1.0,False,-1.": [colours.index("red"), sizes.index(1), 0, -1.0],
         "01\t30.0\t1\t0x30": "x must be a number. Got 0x30 instead.",
+        "01\t30.0\ttRUE\t+3": "flag must be one of False, True. Got tRUE instead.",
+        "01\t30.0\t2\t+3": [unknown, sizes.index(30), unknown, 3.0],
         "01\t30.0\t1\t+3": [unknown, sizes.index(30), 1, 3.0],
-        "1;0x1;0;NA": [colours.index("1"), unknown, 0, None],
+        "1;0x1;0;NA": "size must be one of 1, 2, 30. Got 0x1 instead.",
+        "1;7;0;NA": [colours.index("1"), unknown, 0, None],
         "NULL,,nan,": [missing, missing, missing, None],
-        "none,?,NONE,1_0": "x must be a number. Got 1_0 instead.",
-        "none,?,NONE,1": [unknown, unknown, unknown, 1.0],
+        "none,3,1,1_0": "x must be a number. Got 1_0 instead.",
+        "none,3,0.5,1": [unknown, unknown, unknown, 1.0],
         "red,1,true,Infinity": "x must be a number. Got Infinity instead.",
         " red , 1 ,true, 1e999": "x must be a number. Got 1e999 instead.",
         ' red , 1 ,true,"-1\n"': [colours.index("red"), sizes.index(1), 1, -1.0],
@@ -236,6 +259,141 @@ def test_pasted_values_are_read_as_predict_reads_a_table(driver, tmp_path: Path)
             assert read.startswith(expected), text
         else:
             assert read == expected, text
+
+
+# Texts of each kind of column, as files have them.
+WRITTEN = {
+    "flag": ["True", "true", "TRUE", "False", "false", "FALSE", " True ", "tRUE", "1", "0", "1.0",
+             "2", "yes"],
+    "dose": ["1", "2", "03", "2.0", " 4", "1e0", "5", "1.5", "x"],
+    "level": ["low", "mid", "high", " mid ", "Low", "top"],
+    "rank": ["1", "2", "3", "3.0", "4", "0"],
+    "name": ['"a, ""b"""', "c;d", "plain", " plain ", '"x ""y"""', "Plain", "1", "True", "other"],
+    "x": ["-1", "0.5", ".5", "5.", "1e3", "+2", " 3 ", "1_0", "0x1", "inf", "one"],
+}  # fmt: skip
+ABSENT = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", " NA ", "None", "?"]
+LABEL = """
+return arguments[0].map((text) => {
+  try {
+    const cells = pastedRow(text).map((cell, k) => cellFrom(k, cell));
+    return data.classes[statsOf(wayOf(rootNow(), cells).end)[1]];
+  } catch (error) {
+    return null;
+  }
+});
+"""
+
+
+@pytest.mark.parametrize("unknown", ["other", "majority", "missing", "stop"])
+@pytest.mark.parametrize("name", [*WRITTEN])
+def test_every_kind_of_value_is_read_as_by_predict(
+    driver, tmp_path: Path, name: str, unknown: str
+) -> None:
+    rng = np.random.default_rng(2)
+    n = 240
+    frame = pd.DataFrame(
+        {
+            "pad": rng.normal(size=n).round(1),
+            "flag": rng.random(n) < 0.4,
+            "dose": rng.integers(1, 5, n),
+            "level": rng.choice(["low", "mid", "high"], n),
+            "rank": rng.integers(1, 4, n),
+            "name": rng.choice(['a, "b"', "c;d", "plain", 'x "y"', "1", "True"], n),
+            "x": rng.normal(size=n).round(2),
+        }
+    )
+    value = np.where(frame["x"] > 0.3, "above", "below") if name == "x" else frame[name].astype(str)
+    y = np.where(rng.random(n) < 0.2, "absent", value)
+    frame[name] = frame[name].astype(object).where(y != "absent", None)
+    if name == "x":
+        frame["x"] = frame["x"].astype(float)
+    clf = tb.BoundTreeClassifier(
+        pruning=None,
+        handle_unknown=unknown,
+        categorical_features=["dose"],
+        ordinal_features={"level": ["low", "mid", "high"], "rank": [1, 2, 3]},
+    ).fit(frame, y)
+    assert set(clf.tree_.feature.tolist()) == {-1, [*frame].index(name)}
+    model = loads(dumps(clf.model_))
+    others = {"flag": "true", "dose": "1", "level": "low", "rank": "1", "name": "plain", "x": "1"}
+    lines = []
+    for text in (*WRITTEN[name], *ABSENT):
+        lines.append(",".join(["0.1", *({**others, name: text}.values())]))
+    shown = driver_labels(driver, clf, tmp_path, lines)
+    for line, label in zip(lines, shown, strict=True):
+        assert label == predicted(model, [*frame], line, tmp_path), line
+    assert len(set(shown)) > 1
+
+
+def driver_labels(driver, clf: Any, folder: Path, lines: list[str]) -> list[str | None]:
+    """The class that the report gives each pasted line; None if it refuses it."""
+    labels: list[str | None] = opened(driver, clf.to_html(), folder).execute_script(LABEL, lines)
+    return labels
+
+
+def predicted(model: Model, names: list[str], line: str, folder: Path) -> str | None:
+    """The class that the command line predicts for a line of a file; None if it refuses it."""
+    path = folder / "rows.csv"
+    path.write_text(",".join(names) + "\n" + line + "\n", encoding="utf-8")
+    source = Source([str(path)], schema_of(model, FileOptions()), unknown="keep", complete=False)
+    try:
+        (chunk,) = source.chunks(None)
+        return str(model.predict(chunk.table())[0])
+    except ValueError:
+        return None
+
+
+def test_a_line_of_the_file_is_read_with_its_target(driver, tmp_path: Path, capsys) -> None:
+    rng = np.random.default_rng(0)
+    n = 300
+    frame = pd.DataFrame({"x": rng.normal(size=n).round(2), "kind": rng.choice(["a", "b"], n)})
+    frame["ill"] = ((frame["x"] > 0) ^ (frame["kind"] == "a")).astype(int)
+    frame["row"] = np.arange(n)
+    frame["count"] = rng.integers(0, 2, n)  # a value that could be the target, too
+    rows, page = tmp_path / "rows.csv", tmp_path / "report.html"
+    frame.to_csv(rows, index=False)
+    with pytest.raises(SystemExit) as stop:
+        main(
+            [
+                "fit",
+                str(rows),
+                "--target",
+                "ill",
+                "--ignore",
+                "row",
+                "--report",
+                str(page),
+                "--quiet",
+            ]
+        )
+    assert not stop.value.code
+    driver.get(page.as_uri())
+    header, *lines = rows.read_text(encoding="utf-8").splitlines()
+    shown = driver.execute_script(LABEL, lines[:40])
+    assert shown == frame["ill"].astype(str)[:40].tolist()
+    assert shown == driver.execute_script(LABEL, [f"{header}\n{line}" for line in lines[:40]])
+    # without the columns of a file, the place of the target must be clear
+    clf = tb.BoundTreeClassifier().fit(frame[["x", "kind"]], frame["ill"])
+    opened(driver, clf.to_html(), tmp_path)
+    assert driver.execute_script(LABEL, ["0.5,a,0", "0,0.5,a", "0.5,1,a"]) == ["0", "0", "0"]
+    assert driver.execute_script(LABEL, ["0.5,a,2", "a,1", "0.5,a,1,1"]) == [None] * 3
+    clf = tb.BoundTreeClassifier().fit(frame[["x", "count"]], frame["ill"])
+    opened(driver, clf.to_html(), tmp_path)
+    assert driver.execute_script(LABEL, ["0.5,1,0"]) == [None]
+
+
+def test_the_slider_says_which_tree_facts_belong_to(driver, tmp_path: Path, case) -> None:
+    clf, _, _ = case
+    report = clf.to_html(facts={"Table": "ships.csv"}, tree_facts={"Cross-validated": "12.3 %"})
+    opened(driver, report, tmp_path)
+    assert "Cross-validated\n12.3 %" in text(driver, "facts")
+    own = f"the tree of {clf.n_leaves_} leaves"
+    assert own not in text(driver, "facts")
+    driver.execute_script("goTo(data.start === 0 ? 1 : 0)")
+    assert f"Cross-validated\n12.3 %, {own}" in text(driver, "facts")
+    assert "Table\nships.csv" in text(driver, "facts")
+    driver.execute_script("goTo(data.start)")
+    assert own not in text(driver, "facts")
 
 
 def test_the_page_does_not_list_categories_that_no_tree_asks(tmp_path: Path) -> None:
@@ -278,7 +436,8 @@ def test_a_click_on_a_leaf_lights_its_path(driver, tmp_path: Path, case) -> None
 def test_the_slider_runs_over_the_logarithm_of_the_leaves(driver, tmp_path: Path, case) -> None:
     clf, _, _ = case
     opened(driver, clf.to_html(), tmp_path)
-    leaves = clf.pruning_path_.leaves
+    leaves = np.array(driver.execute_script("return data.steps.map((step) => step.leaves)"))
+    assert leaves.max() == 64 < clf.pruning_path_.leaves.max()
     script = """const slider = at('slider'); slider.value = arguments[0];
       slider.dispatchEvent(new Event('input')); return data.steps[state.step].leaves;"""
     for place in (0.0, 0.3, 0.5, 0.8, 1.0):

@@ -42,7 +42,8 @@ def refused(capsys, *words):
 
 def bench(path):
     return [
-        "bench",
+        "study",
+        "run",
         "--sets",
         "sklearn:iris",
         "--models",
@@ -97,7 +98,7 @@ def test_what_is_no_store_is_refused_and_left_as_it_was(tmp_path, capsys, kind, 
     if (command, kind) == ("bench", "empty"):
         assert filled(path).stat().st_size > 0
         return
-    said = refused(capsys, *(bench(path) if command == "bench" else ["report", path]))
+    said = refused(capsys, *(bench(path) if command == "bench" else ["study", "report", path]))
     assert str(path) in said
     assert state(tmp_path) == before
 
@@ -149,7 +150,7 @@ def test_a_store_that_may_only_be_read_is_reported(tmp_path, capsys, log):
         rows = Results.read(folder / "results.sqlite").rows
         assert [row for row in rows if row["draw"] < 7] == expected
         assert len(rows) == len(expected) + log
-        main_exit(capsys, "report", folder / "results.sqlite")
+        main_exit(capsys, "study", "report", folder / "results.sqlite")
     assert state(folder) == before
     folder.chmod(0o700)
 
@@ -201,11 +202,11 @@ def test_a_full_disk_loses_the_result_at_hand_and_no_other(tmp_path, capsys):
 def test_damaged_settings_are_told_with_the_file(tmp_path, capsys):
     path = filled(tmp_path / "results.sqlite")
     foreign(path, "UPDATE study SET settings = '[1'")
-    assert "results.sqlite' is damaged" in refused(capsys, "report", path)
+    assert "results.sqlite' is damaged" in refused(capsys, "study", "report", path)
     foreign(path, """UPDATE study SET settings = '{"test_fraction": 1}'""")
-    assert "results.sqlite' is damaged" in refused(capsys, "report", path)
+    assert "results.sqlite' is damaged" in refused(capsys, "study", "report", path)
     foreign(path, "DELETE FROM result", """UPDATE study SET settings = '{"test_fraction": 0.1}'""")
-    assert "results.sqlite' has no results yet" in refused(capsys, "report", path)
+    assert "results.sqlite' has no results yet" in refused(capsys, "study", "report", path)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +229,7 @@ def test_damaged_settings_are_told_with_the_file(tmp_path, capsys):
 def test_content_that_no_study_writes_is_one_line(tmp_path, capsys, change, what, form):
     path = filled(tmp_path / "results.sqlite")
     foreign(path, change.format(nested="[" * 100_000))
-    line = refused(capsys, "report", path, "--as", form, "-o", tmp_path / "out")
+    line = refused(capsys, "study", "report", path, "--as", form, "-o", tmp_path / "out")
     assert f"The store {str(path)!r} is damaged: " in line
     assert what in line
     assert not (tmp_path / "out").exists()
@@ -242,6 +243,6 @@ def test_a_draw_far_away_takes_no_room(tmp_path):
 
 def test_a_mistake_in_the_sets_leaves_no_store_behind(tmp_path, capsys):
     path = tmp_path / "new.sqlite"
-    words = ["bench", "--sets", "sklearn:nothing", "--store", path]
+    words = ["study", "run", "--sets", "sklearn:nothing", "--store", path]
     assert "ships no data set" in refused(capsys, *words)
     assert not path.exists()

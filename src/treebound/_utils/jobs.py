@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def effective_jobs(n_jobs: int | None) -> int:
     """The number of threads for ``n_jobs``, as in joblib.
+
+    Where all processors are asked for, by a negative number, the limits of ``OMP_NUM_THREADS`` and
+    of threadpoolctl hold, which workers of joblib have too; a positive number is taken as it is.
 
     joblib is not imported for one thread: unless it is loaded, no ``parallel_config`` can change
     the meaning of None.
@@ -15,4 +19,18 @@ def effective_jobs(n_jobs: int | None) -> int:
         return 1
     from joblib import effective_n_jobs
 
-    return int(effective_n_jobs(n_jobs))
+    threads = int(effective_n_jobs(n_jobs))
+    return threads if n_jobs is None or n_jobs > 0 else min([threads, *_limits()])
+
+
+def _limits() -> list[int]:
+    """What other libraries are limited to."""
+    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    limits = [int(first)] if first.isdecimal() and int(first) else []
+    if "threadpoolctl" in sys.modules:
+        from threadpoolctl import threadpool_info
+
+        limits += [
+            pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"
+        ]
+    return limits

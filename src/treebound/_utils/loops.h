@@ -15,7 +15,7 @@
 #define prefetch(place)
 #endif
 
-/* The cells of values, see bins.pxi; cell 0 for a missing value. */
+/* The cells of values, see _bins.pyx; cell 0 for a missing value. */
 FOR_THIS_PROCESSOR
 static void cells_of(
     const double *restrict values, ptrdiff_t n, double low, double rate, double top,

@@ -20,11 +20,52 @@ class InWords(str):
     __repr__ = str.__str__
 
 
-def invalid(name: str, owner: str, must: str, value: object, hint: str = "") -> ValueError:
+@dataclass(frozen=True)
+class Setting:
+    """A parameter that an error names, and the value that is meant; interfaces word it."""
+
+    name: str
+    value: object = None
+    python: str = ""  # words of the library other than the name and the value
+
+    def in_python(self) -> str:
+        """Return the words of the library."""
+        return self.python or (repr(self.name) if self.value is None else f"{self!s}")
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value!r}"
+
+
+Part = str | Setting
+Hint = str | tuple[Part, ...]
+
+
+class WordedError(ValueError):
+    """An error of texts and settings; its message has the words of the library."""
+
+    def __init__(self, *parts: Part) -> None:
+        self.parts = parts
+        super().__init__(self.worded(Setting.in_python))
+
+    def worded(self, word: Callable[[Setting], str]) -> str:
+        """Return the message in the words of an interface."""
+        return "".join(part if isinstance(part, str) else word(part) for part in self.parts)
+
+    def __reduce__(self) -> Any:
+        return type(self), self.parts
+
+
+def invalid(name: str, owner: str, must: Hint, value: object, hint: Hint = "") -> WordedError:
     """The error for an invalid parameter of a class or function, worded as in scikit-learn."""
     of = f" of {owner}" if owner else ""
-    words = f"The {name!r} parameter{of} must be {must}. Got {value!r:.200} instead."
-    return ValueError(f"{words} Hint: {hint}" if hint else words)
+    subject = Setting(name, python=f"{name!r} parameter{of}")
+    hints: tuple[Part, ...] = (" Hint: ", *_parts(hint)) if hint else ()
+    got = f". Got {value!r:.200} instead."
+    return WordedError("The ", subject, " must be ", *_parts(must), got, *hints)
+
+
+def _parts(words: Hint) -> tuple[Part, ...]:
+    return (words,) if isinstance(words, str) else words
 
 
 @contextmanager
@@ -32,6 +73,8 @@ def said_of(place: str) -> Iterator[None]:
     """A ValueError in the block says first what it is about: a file, a batch."""
     try:
         yield
+    except WordedError as error:
+        raise WordedError(f"{place}: ", *error.parts) from None
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from None
 

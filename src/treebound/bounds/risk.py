@@ -33,6 +33,9 @@ ERROR_PRIOR = 2.0**-10.5
 
 # scipy's inverse of the beta law loses digits from about e^-600 on.
 _LEAST_LOG_DELTA = -300.0
+# From so many rows on, log probabilities of the binomial law are known to 16 units in the last
+# place of the number of rows: the level is lowered by that, which makes the bound larger.
+_MANY_ROWS, _LOG_ERROR = 10**8, 2.0**-48
 
 Floats = NDArray[np.float64]
 
@@ -208,7 +211,7 @@ def tail_inversion(
 
 
 def binomial_upper(m: int, errors: float, delta: float = 0.05) -> float:
-    """Clopper-Pearson (1934) upper limit of a risk from ``errors`` on ``m`` unseen examples.
+    """Clopper-Pearson (1934) upper bound on a risk from ``errors`` on ``m`` unseen examples.
 
     The largest risk under which ``errors`` or fewer still have probability ``delta``. The tree must
     not depend on these examples; there is no other condition.
@@ -247,9 +250,11 @@ def binomial_upper(m: int, errors: float, delta: float = 0.05) -> float:
 
 
 def risk_upper(m: int, errors: int, log_delta: float) -> float:
-    """Clopper-Pearson (1934) limit at a level of any size, given as its natural log; rounded up."""
+    """Clopper-Pearson (1934) bound at a level of any size, given as its natural log; rounded up."""
     if errors >= m:
         return 1.0
+    if m > _MANY_ROWS:
+        log_delta -= _LOG_ERROR * m
     if log_delta > _LEAST_LOG_DELTA:
         rows, wrong = np.array([float(m)]), np.array([float(errors)])
         high = float(binomial_rates(rows, wrong, math.exp(log_delta))[0])

@@ -1,8 +1,8 @@
-"""Limits for each class: the share of its new cases that the tree does not recognise.
+"""Bounds for each class: the share of its new cases that the tree misclassifies.
 
-Given the labels, the rows of class k are independent draws of its cases, and whether a tree answers
-k or not is a labelling with two classes. So every certificate holds class by class with the rows of
-that class alone, each of the n classes at ``delta / n``.
+Given the labels, the rows of class k are independent draws of its cases, and whether a tree
+predicts k or not is a labelling with two classes. So every certificate holds class by class with
+the rows of that class alone, each of the n classes at ``delta / n``.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ GHOST = 4
 
 
 @dataclass(frozen=True)
-class ClassLimit:
-    """An upper limit on the share of new cases of a class that are missed.
+class ClassBound:
+    """An upper bound on the share of new cases of a class that are misclassified.
 
     A certificate has one for each class, :attr:`Certificate.by_class`.
 
@@ -39,7 +39,7 @@ class ClassLimit:
     risk : float
         At most this share of its new cases is given another label.
     errors, m : int
-        Number of its rows that the tree misses, and of its rows.
+        Number of its rows that the tree misclassifies, and of its rows.
     """
 
     label: Any
@@ -48,11 +48,11 @@ class ClassLimit:
     m: int
 
     def __str__(self) -> str:
-        missed = f"{self.errors:,} of {self.m:,} were"
+        wrong = f"{self.errors:,} of {self.m:,} were"
         if self.risk >= 0.9995:
-            return f"{self.label}: too few rows to promise anything ({missed})"
+            return f"{self.label}: too few rows for a guarantee ({wrong})"
         share = f"{100 * self.risk:.1f} %"
-        return f"{self.label}: at most {share} of its new cases are missed ({missed})"
+        return f"{self.label}: at most {share} of its new cases are misclassified ({wrong})"
 
 
 def by_class_on_rows(
@@ -60,14 +60,14 @@ def by_class_on_rows(
     rows: Sequence[int] | NDArray[np.int64],
     errors: Sequence[int] | NDArray[np.int64],
     log_level: float,
-) -> tuple[ClassLimit, ...]:
-    """Limits from rows that the tree does not depend on, or from the rows B of a prior.
+) -> tuple[ClassBound, ...]:
+    """Return bounds from rows that the tree does not depend on, or from the rows B of a prior.
 
     ``log_level``: ``ln delta``, of K folds ``ln(delta / K)``, of a prior ``ln delta + ln pi(h)``.
     """
     level = log_level - log(len(classes))
     return tuple(
-        ClassLimit(label, limit(int(m), int(wrong), level), int(wrong), int(m))
+        ClassBound(label, limit(int(m), int(wrong), level), int(wrong), int(m))
         for label, m, wrong in zip(classes, rows, errors, strict=True)
     )
 
@@ -78,33 +78,23 @@ def by_class_training(
     errors: NDArray[np.int64],
     delta: float,
     landscape: Landscape | None = None,
-) -> tuple[ClassLimit, ...]:
-    """Limits from the training rows, by tail inversion with two classes: k, and not k."""
+) -> tuple[ClassBound, ...]:
+    """Return bounds from the training rows, by tail inversion with two classes: k, and not k."""
     features = tree.landscape if landscape is None else landscape
     level = delta / tree.n_classes
-    limits = []
+    bounds = []
     for k, label in enumerate(tree.classes.tolist()):
         m, wrong = int(rows[k]), int(errors[k])
-        leaves = leaves_answering(tree, k)
+        leaves = leaves_predicting(tree, k)
         risk = inverted(m, wrong, leaves, 2, features, level)[0] if m else 1.0
-        limits.append(ClassLimit(label, risk, wrong, m))
-    return tuple(limits)
-
-
-def share_training(tree: Tree, leaf: int, events: int, m: int, delta: float) -> float:
-    """A limit on the share of new rows in a leaf, or outside, from m training rows.
-
-    It is the risk of a tree that says whether a row is there, with a leaf for each step of its
-    path and one more, where the truth is that no row is. It holds for all leaves at once.
-    """
-    leaves = int(tree.node_depth[leaf]) + 1
-    return inverted(m, events, leaves, 2, tree.landscape, delta)[0]
+        bounds.append(ClassBound(label, risk, wrong, m))
+    return tuple(bounds)
 
 
 def inverted(
     m: int, errors: int, leaves: int, n_classes: int, landscape: Landscape, delta: float
 ) -> tuple[float, float]:
-    """The tail inversion over all trees with so many leaves: the limit, and its price in nats."""
+    """Return the bound by tail inversion for trees with so many leaves, and its price in nats."""
     log_tau = log_growth_leaves(leaves, (1 + GHOST) * m, n_classes, landscape)
     log_prior = float(log_leaves_prior(leaves))
     risk = tail_inversion(
@@ -113,7 +103,7 @@ def inverted(
     return risk, log_tau - log_prior
 
 
-def leaves_answering(tree: Tree, k: int) -> int:
-    """Leaves that remain if leaves answer k or not k, and equal siblings are merged."""
-    answers = (tree.label != k).astype(np.int32)
-    return merge_equal_leaves(replace(tree, label=answers)).n_leaves
+def leaves_predicting(tree: Tree, k: int) -> int:
+    """Return how many leaves remain if leaves predict k or not k and equal siblings are merged."""
+    labels = (tree.label != k).astype(np.int32)
+    return merge_equal_leaves(replace(tree, label=labels)).n_leaves

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,15 +16,15 @@ from treebound.pruning.path import count
 from treebound.tree.model import Tree, rows_at_rest
 
 if TYPE_CHECKING:
-    from treebound.certificate.by_class import ClassLimit
+    from treebound.certificate.by_class import ClassBound
     from treebound.certificate.monitor import Monitor
-    from treebound.certificate.row_record import RowsSeen
+    from treebound.certificate.row_record import RowComparison
 
 Method = Literal["tail inversion", "compression", "binomial"]
 CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
 DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
-_SMALLER: dict[CertificateKind, str] = {  # what would make the limit smaller
-    "training": "certificate='folds' or certificate='prior' usually gives a much smaller limit.",
+_SMALLER: dict[CertificateKind, str] = {  # what would make the bound smaller
+    "training": "certificate='folds' or certificate='prior' usually gives a much smaller bound.",
     "held-out": "More held-out examples would make it smaller.",
     "folds": "More held-out examples would make it smaller.",
     "prior": "A tree with fewer leaves or more examples would make it smaller.",
@@ -35,7 +34,7 @@ _HELD_OUT = {**DELTA, "m": Whole(1), "errors": Whole(0)}
 
 @dataclass(frozen=True)
 class Assumption:
-    """An assumption of the certificate, and whether it was checked."""
+    """An assumption of the certificate, which the program has checked or only states."""
 
     text: str
     checked: bool
@@ -44,6 +43,13 @@ class Assumption:
         return f"{self.text} ({'checked' if self.checked else 'stated'})"
 
 
+# What a new example is if rows depend on each other within groups.
+ROW_OF_GROUP = ", each a row drawn at random from a random group,"
+_GROUPED = Assumption(
+    "groups are independent draws, as the new ones will be; an example is a row drawn at random "
+    "from a group drawn at random, so that rows of large groups may be misclassified more often",
+    False,
+)
 # Of every certificate from rows that are drawn apart by number.
 DRAWN_APART = tuple(
     Assumption(text, False)
@@ -73,7 +79,7 @@ class Certificate:
         several folds, or those that did not define a prior over trees.
     method : {"tail inversion", "compression", "binomial"}
         How it was computed: from the growth function of trees of this size, from the number of
-        training rows that determine the tree, or by the exact binomial limit.
+        training rows that determine the tree, or by the exact binomial bound.
     errors, m : int
         Number of misclassified examples, and of examples.
     leaves : int or None
@@ -88,7 +94,7 @@ class Certificate:
     named_rows : int
         Number of training rows that determine the tree, in a compression certificate.
     folds : int
-        Number of trees of which this one has the smallest limit, each at its share of ``delta``.
+        Number of trees of which this one has the smallest bound, each at its share of ``delta``.
     assumptions : tuple of Assumption
         The assumptions, each checked or stated.
     declared_risk : float or None
@@ -96,8 +102,12 @@ class Certificate:
         of them were.
     constant_error : float or None
         Error of always predicting the most frequent class; None if not known.
-    answer : str or None
-        What a tree of one leaf always answers, as it is printed; None for larger trees.
+    prediction : str or None
+        What a tree of one leaf always predicts, as it is printed; None for larger trees.
+    grouped : bool
+        True if the bound is about a row drawn at random from a random group.
+    note : str
+        A sentence if rows that were used for fitting might not be noticed among these; else empty.
     """
 
     risk: float
@@ -114,7 +124,13 @@ class Certificate:
     assumptions: tuple[Assumption, ...] = ()
     declared_risk: float | None = None
     constant_error: float | None = None
-    answer: str | None = None
+    prediction: str | None = None
+    grouped: bool = False
+    note: str = ""
+    # Computes the bounds of the classes.
+    class_source: Callable[[], tuple[ClassBound, ...]] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     @property
     def training_error(self) -> float:
@@ -128,26 +144,35 @@ class Certificate:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the bound is trivial: it rounds to 100.0 %."""
+        """True if the bound is trivial: it rounds to 100.0 %."""
         return self.risk >= 0.9995
 
-    @cached_property
-    def by_class(self) -> tuple[ClassLimit, ...]:
-        """For each class a limit on the share of its new cases that are missed.
+    @property
+    def by_class(self) -> tuple[ClassBound, ...]:
+        """Bounds on the share of new cases of each class that are misclassified.
 
         They hold together with probability ``1 - delta``. Empty if they are not known.
         """
-        source = vars(self).get("_class_limits")
-        return () if source is None else source()
+        return () if self.class_source is None else self.class_source()
 
     def of_tree(
-        self, tree: Tree, class_limits: Callable[[], tuple[ClassLimit, ...]]
+        self, tree: Tree, class_source: Callable[[], tuple[ClassBound, ...]] | None
     ) -> Certificate:
-        """A copy that names the answer of one leaf; it computes limits by class when asked."""
-        answer = repr(tree.classes.tolist()[int(tree.label[0])]) if tree.n_leaves == 1 else None
-        other = replace(self, answer=answer)
-        vars(other)["_class_limits"] = class_limits
-        return other
+        """Return a copy that names the prediction of one leaf and has bounds by class."""
+        label = repr(tree.classes.tolist()[int(tree.label[0])]) if tree.n_leaves == 1 else None
+        return replace(self, prediction=label, class_source=class_source)
+
+    def about_groups(self) -> Certificate:
+        """Return a copy about rows drawn at random from random groups."""
+        return replace(self, grouped=True, assumptions=(*self.assumptions, _GROUPED))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures and assumptions as plain values, without the bounds by class."""
+        values = {
+            own.name: getattr(self, own.name) for own in fields(self) if own.name != "class_source"
+        }
+        assumptions = [{"text": own.text, "checked": own.checked} for own in self.assumptions]
+        return {**values, "assumptions": assumptions}
 
     def monitor(self, alpha: float = 0.01) -> Monitor:
         """Watch after deployment whether the error rate stays below the certified one.
@@ -156,16 +181,16 @@ class Certificate:
         ----------
         alpha : float
             Probability that there is ever a false alarm, if the certificate holds; the classes
-            that have a limit share it.
+            that have a bound share it.
         """
         from treebound.certificate.monitor import error_monitor
 
-        limits = [(limit.label, limit.risk) for limit in self.by_class if limit.risk < 1.0]
-        return error_monitor(self.risk, limits, alpha=alpha)
+        bounds = [(bound.label, bound.risk) for bound in self.by_class if bound.risk < 1.0]
+        return error_monitor(self.risk, bounds, alpha=alpha)
 
     @property
     def useful(self) -> bool:
-        """Whether the bound is below the error of always predicting the most frequent class."""
+        """True if the bound is below the error of always predicting the most frequent class."""
         constant = 1.0 if self.constant_error is None else self.constant_error
         return not self.vacuous and self.risk < constant
 
@@ -173,45 +198,50 @@ class Certificate:
         return self.risk
 
     def __str__(self) -> str:
+        return f"{self._sentence} {self.note}" if self.note else self._sentence
+
+    @property
+    def _sentence(self) -> str:
         size = count(self.leaves or 0, "leaf")
         if self.kind == "training":
             error = _percent(self.training_error)
             seen = f"{error} on the {self.m:,} training examples, {size}"
         elif self.kind == "prior":
-            of = f"of the {self.m:,} training examples beside the prior"
+            of = f"of the {self.m:,} training examples that do not define the prior"
             seen = f"{self.errors:,} {of} were, {size}"
         else:
             seen = f"{self.errors:,} of {self.m:,} held-out examples were"
         if self.vacuous:
-            return f"Too few examples to promise anything about new ones ({seen})."
-        limit = (
+            return f"Too few examples for a guarantee about new ones ({seen})."
+        bound = (
             f"With probability {_percent(self.confidence, short=True)}, at most "
-            f"{_percent(self.risk)} of new examples are misclassified"
+            f"{_percent(self.risk)} of new examples{ROW_OF_GROUP if self.grouped else ''} are "
+            "misclassified"
         )
         if self.constant_error is None:
-            return f"{limit} ({seen})."
+            return f"{bound} ({seen})."
         baseline = _percent(self.constant_error)
-        if self.answer is not None:
+        if self.prediction is not None:
             right = _percent(1.0 - self.training_error)
             return (
-                f"The tree has one leaf and always answers {self.answer} ({right} of these "
-                f"examples). {limit} ({seen})."
+                f"The tree has one leaf and always predicts {self.prediction} ({right} of these "
+                f"examples). {bound} ({seen})."
             )
         if not self.useful:
             return (
-                "This promises no more than always answering the most frequent class, which is "
-                f"wrong on {baseline} of these examples. {self._help} {limit} ({seen})."
+                "This guarantees no more than always predicting the most frequent class, which is "
+                f"wrong on {baseline} of these examples. {self._help} {bound} ({seen})."
             )
-        return f"{limit} ({seen}; always the most frequent class: {baseline})."
+        return f"{bound} ({seen}; always the most frequent class: {baseline})."
 
     @property
     def _help(self) -> str:
-        """What would give a limit below the error of always predicting one class."""
+        """How to get a bound below the error of always predicting one class."""
         if self.constant_error is not None and self.errors / self.m >= self.constant_error:
-            return "The tree is wrong as often itself: look at the limits of the classes."
+            return "The tree is wrong as often itself: look at the bounds of the classes."
         if self.kind == "training":
-            return "A certificate from held-out rows, folds or a prior promises more."
-        return "More rows would promise more."
+            return "A certificate from held-out rows, folds or a prior guarantees more."
+        return "More rows would guarantee more."
 
     def explain(self, *, by_class: bool = True) -> str:
         """Describe the bound, how it was computed, and what it assumes.
@@ -219,16 +249,16 @@ class Certificate:
         Parameters
         ----------
         by_class : bool
-            Whether to list the limits of the classes.
+            Whether to list the bounds of the classes.
         """
         worth = "Any risk up to 100 % is possible."
         if not self.vacuous:
             few = _percent(self.delta, short=True)
             worth = (
-                f"This is a limit, not an estimate: expect fewer errors. At most {few} of all "
-                "samples of this size give a wrong limit."
+                f"This is a bound, not an estimate: expect fewer errors. At most {few} of all "
+                "samples of this size give a wrong bound."
             )
-        method = self.method if self.kind == "training" else "the exact binomial limit"
+        method = self.method if self.kind == "training" else "the exact binomial bound"
         lines = [str(self), worth, f"Kind: {self.kind}, by {method}."]
         lines += [f"It rests on {self._grounds}.", _SMALLER[self.kind]]
         lines += self.class_lines() if by_class else []
@@ -243,17 +273,21 @@ class Certificate:
         return "\n".join(lines)
 
     def class_lines(self) -> list[str]:
-        """The limits of the classes in words."""
-        if not self.by_class:
+        """Return the bounds of the classes in words."""
+        bounds = self.by_class
+        if not bounds:
             return []
-        sure, both = (_percent(1.0 - k * self.delta, short=True) for k in (1, 2))
-        head = f"By class, all together with probability {sure}, with the limit above {both}:"
-        return [head, *(f"- {limit}" for limit in self.by_class)]
+        sure = _percent(self.confidence, short=True)
+        head = (
+            f"By class (the bound above and these bounds together each hold separately with "
+            f"probability {sure}):"
+        )
+        return [head, *(f"- {bound}" for bound in bounds)]
 
     @property
     def _grounds(self) -> str:
         if self.kind == "held-out":
-            return "rows that the tree was not fitted on"
+            return "rows that were not used for fitting"
         if self.kind == "folds":
             return (
                 f"the best of {self.folds} trees, each tested on the rows it was not fitted on, at "
@@ -262,7 +296,7 @@ class Certificate:
         if self.kind == "prior":
             return (
                 "a prior probability that some of the rows gave every tree, this one "
-                f"{self.log_price:.1f} nats; the other {self.m:,} test it, and the limits of all "
+                f"{self.log_price:.1f} nats; the other {self.m:,} test it, and the bounds of all "
                 "trees hold at once"
             )
         if self.method == "compression":
@@ -277,7 +311,7 @@ class Certificate:
         )
 
     def agrees_with(self, errors: int, m: int, *, delta: float = 0.01) -> bool:
-        """Whether errors on held-out examples are consistent with the certificate.
+        """Return True if errors on held-out examples are consistent with the certificate.
 
         Parameters
         ----------
@@ -316,20 +350,18 @@ def certify_counts(
     m: int,
     delta: float = 0.05,
     *,
-    seen: RowsSeen | None = None,
+    comparison: RowComparison | None = None,
     constant_error: float | None = None,
 ) -> Certificate:
-    """The certificate from held-out examples: the exact binomial (Clopper-Pearson) limit.
+    """Return the certificate from held-out examples: the exact binomial (Clopper-Pearson) bound.
 
-    ``seen`` tells whether the rows were compared with those of ``fit``, ``constant_error`` is the
-    share of these examples that are not of the most frequent class of training.
+    ``comparison`` is that of these rows with the rows of fit, ``constant_error`` the share of these
+    examples that are not of the most frequent class of training.
     """
     check("certify", {"delta": delta, "m": m, "errors": errors}, _HELD_OUT)
-    checked = seen is not None and seen.checked and not seen.significant
-    part = "these rows took no part in fitting"
     assumptions = (
         Assumption("the held-out examples are independent draws, as the new ones will be", False),
-        Assumption(part if seen is None else f"{part}{seen.remark}", checked),
+        Assumption("these rows were not used for fitting", False),
         Assumption("nothing about the tree was chosen by looking at them", False),
         Assumption("every example and every error counts once, weighted or not", False),
     )
@@ -343,6 +375,7 @@ def certify_counts(
         method="binomial",
         assumptions=assumptions,
         constant_error=constant_error,
+        note="" if comparison is None else comparison.note,
     )
 
 

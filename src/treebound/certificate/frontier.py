@@ -8,7 +8,7 @@ from functools import partial
 from math import log
 from typing import Any
 
-from treebound._utils.validation import Whole, check, invalid
+from treebound._utils.validation import Number, Whole, check, invalid
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import DRAWN_APART, Assumption, Certificate
 from treebound.certificate.prior import CertifiedTree, PriorProof
@@ -66,41 +66,28 @@ class Frontier(Sequence[CertifiedTree]):
     >>> clf = tb.BoundTreeClassifier(certificate="prior").fit(X, y)
     >>> print(clf.frontier_)
     leaves  training error  certified error
-         1          37.3 %           44.8 %
-         2           8.1 %           13.9 %
-         3           4.9 %           12.0 %
-         4           4.0 %           11.9 %
-         6           2.8 %           13.3 % <
-         9           2.5 %           16.0 %
+         1          37.3 %           43.5 %
+         2           8.4 %           14.4 %
+         4           4.2 %           12.0 %
+         6           3.3 %           14.2 % <
     """
 
     trees: tuple[CertifiedTree, ...]
     chosen: int
 
     @classmethod
-    def of(cls, trees: Sequence[CertifiedTree], target_risk: float | None = None) -> Frontier:
+    def of(cls, trees: Sequence[CertifiedTree]) -> Frontier:
         """The trees that no other beats, and the one to ship.
 
-        That is the most accurate tree certified at ``target_risk`` or below; by default the most
-        accurate of the trees whose limit is within 3 points of the least.
+        That is the most accurate of the trees whose limit is within 3 points of the least.
         """
         kept: list[CertifiedTree] = []
         for tree in sorted(trees, key=lambda tree: (tree.leaves, tree.score, tree.cost)):
             if not any(o.score <= tree.score and o.cost <= tree.cost for o in kept):
                 kept.append(tree)
-        if target_risk is None:
-            near = min(tree.score for tree in kept) + NEAR
-            within = [at for at, tree in enumerate(kept) if tree.score <= near]
-        else:
-            within = [at for at, tree in enumerate(kept) if tree.risk <= target_risk]
-        if not within:
-            assert target_risk is not None
-            raise ValueError(
-                f"No tree was found that is certified at {100 * target_risk:.6g} % or below; the "
-                f"least limit is {100 * min(tree.risk for tree in kept):.1f} %. Hint: raise "
-                "'target_risk', or fit on more rows."
-            )
-        return cls(tuple(kept), min(within, key=lambda at: (kept[at].cost, kept[at].score)))
+        near = min(tree.score for tree in kept) + NEAR
+        within = [at for at, tree in enumerate(kept) if tree.score <= near]
+        return cls(tuple(kept), _most_accurate(kept, within))
 
     def __len__(self) -> int:
         return len(self.trees)
@@ -129,6 +116,33 @@ class Frontier(Sequence[CertifiedTree]):
         small = [at for at, tree in enumerate(self.trees) if tree.leaves <= leaves]
         return max(small, key=lambda at: (-self.trees[at].cost, -at))
 
+    def step_certified_at(self, risk: float) -> int:
+        """Return the position of the most accurate tree that is certified at a risk or below.
+
+        ``clf.prune_to(step=clf.frontier_.step_certified_at(0.2))`` is the classifier of this tree.
+        All certificates of the frontier hold together, so that the risk may be chosen after
+        looking at them.
+
+        Parameters
+        ----------
+        risk : float
+            The largest certified error.
+
+        Raises
+        ------
+        ValueError
+            If no tree of the frontier has such a certificate.
+        """
+        check("step_certified_at", {"risk": risk}, {"risk": Number(0.0, 1.0, open=True)})
+        within = [at for at, tree in enumerate(self.trees) if tree.risk <= risk]
+        if not within:
+            smallest = 100 * min(tree.risk for tree in self.trees)
+            raise ValueError(
+                f"No tree of the frontier is certified at {100 * risk:.6g} % or below; the "
+                f"smallest certified error is {smallest:.1f} %. Hint: fit on more rows."
+            )
+        return _most_accurate(self.trees, within)
+
     def plot(self, *, ax: Any = None) -> Any:
         """Draw certified and training error against the number of leaves.
 
@@ -151,3 +165,8 @@ class Frontier(Sequence[CertifiedTree]):
         ax.set(xlabel="leaves", ylabel="%", ylim=(0, None))
         ax.legend(frameon=False)
         return ax
+
+
+def _most_accurate(trees: Sequence[CertifiedTree], positions: Sequence[int]) -> int:
+    """Return the position of the most accurate of some trees; on ties, the best certified."""
+    return min(positions, key=lambda at: (trees[at].cost, trees[at].score))

@@ -1,9 +1,9 @@
-"""Rows held out by ``fit``, in one part or in folds, and certificates from them.
+"""Calibration rows held out by ``fit``, in one part or in folds, and certificates from them.
 
-Split the row numbers by a seed into K folds. Tree i is any function of the rows outside fold i.
-Given these rows its errors on the fold are binomial, so that each limit fails with probability at
-most ``delta / K``, and all of them hold together. One held-out tenth is one fold. Other trees of
-the pruning path share a second delta.
+Split the row numbers into K folds, as good as at random (:mod:`treebound.data.draws`). Tree i is
+any function of the rows outside fold i. Given these rows its errors on the fold are binomial, so
+that each bound fails with probability at most ``delta / K``, and all of them hold together. One
+held-out tenth is one fold. Other trees that ``prune_to`` can reach share a second delta.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import log
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.choices import CertificateKind, Unknown
+from treebound._utils.choices import CertificateKind
 from treebound.bounds.risk import risk_upper
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import (
@@ -29,29 +28,12 @@ from treebound.certificate.certificate import (
     errors_by_class,
 )
 from treebound.data import Sample
-from treebound.data.frames import Table
-from treebound.data.row_hashes import row_hashes
-from treebound.data.sample import same_length
-from treebound.data.targets import learn_classes
-from treebound.data.weights import relative_weights, row_weights
 from treebound.pruning import PruningPath
 from treebound.tree.model import Tree, nodes_left, rows_at_rest
 from treebound.tree.node_sums import summed_up
 
 Rows = NDArray[np.intp]
 Counts = NDArray[np.int64]
-
-
-def draw_apart(m: int, seed: int | None, *, in_folds: bool) -> list[Rows]:
-    """The numbers of rows to hold out, by a seed: several folds, or one of a tenth; never by class.
-
-    There are 3 folds below 500 rows, else 4 (chosen on the 25 data sets), of nearly equal size. The
-    tenth has at least 150 rows and at most 30 %.
-    """
-    order = np.random.default_rng(seed).permutation(m)
-    if in_folds:
-        return np.array_split(order, min(3 if m < 500 else 4, m))
-    return [order[: round(min(0.3 * m, max(150.0, 0.1 * m)))]]
 
 
 class BestFold(NamedTuple):
@@ -77,124 +59,39 @@ def best_of_folds(
     return BestFold(fits[chosen][0], chosen, limits)
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledRows:
-    """Labelled rows of positive weight, by their numbers in the table."""
-
-    table: Table
-    classes: NDArray[Any]
-    codes: NDArray[np.int32]
-    weight: NDArray[np.float64] | None
-
-    @classmethod
-    def of(cls, table: Table, y: Any, sample_weight: Any) -> LabelledRows:
-        """The rows of a table, checked."""
-        classes, codes = learn_classes(y)
-        same_length(table.shape[0], len(codes))
-        return cls(table, classes, codes, row_weights(sample_weight, len(codes)))
-
-    @property
-    def numbers(self) -> Rows:
-        """The rows that have a weight."""
-        return np.arange(len(self.codes)) if self.weight is None else np.flatnonzero(self.weight)
-
-    def part(self, numbers: Rows) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
-        """Some of the rows in the order of the table, their labels and weights."""
-        mask = np.zeros(len(self.codes), dtype=bool)
-        mask[numbers] = True
-        weight = None if self.weight is None else self.weight[mask]
-        return self.table.rows(mask), self.classes[self.codes[mask]], weight
-
-
-def learn_apart(
-    learn: Callable[..., Sample],
-    table: Table,
-    y: Any,
-    sample_weight: Any,
-    fold: NDArray[np.intp],
-    handle_unknown: Unknown,
-    groups: Counts | None = None,
-) -> tuple[Sample, Sample, NDArray[np.uint64]]:
-    """Split into training rows and held-out rows; ``fold`` are places among rows with weight.
-
-    Also returns the hashes of the held-out rows, whose categories the sample may not know.
-    Nothing is learned from the held-out rows: categories and missing values that only they have
-    are unknown to the columns. Only the types of the columns and the set of classes come from all
-    rows. ``groups`` are those of all rows.
-    """
-    rows = LabelledRows.of(table, y, sample_weight)
-    numbers = rows.numbers
-    outside = np.delete(numbers, fold)
-    training = rows.part(outside)
-    learned = learn(*training, groups=None if groups is None else groups[outside])
-    sample = _with_classes(learned, rows.classes[np.unique(rows.codes[numbers])])
-    held, labels, weights = rows.part(numbers[fold])
-    aside = Sample.read(
-        held,
-        labels,
-        columns=sample.columns,
-        classes=sample.classes,
-        named=False,
-        handle_unknown="other" if handle_unknown == "error" else handle_unknown,
-    )
-    aside = replace(aside, weight=relative_weights(weights, training[2]))
-    names = None if table.names is None else [column.name for column in sample.columns]
-    return sample, aside, row_hashes(held, sample.classes, aside.y, names=names)
-
-
-def _with_classes(sample: Sample, classes: NDArray[Any]) -> Sample:
-    """The sample with more classes, of which it has no row."""
-    code = np.searchsorted(classes, sample.classes).astype(np.int32)
-    factors = sample.factors
-    if factors is not None:
-        factors = np.ones(len(classes))
-        factors[code] = sample.factors
-    return replace(sample, y=code[sample.y], classes=classes, factors=factors)
-
-
-_SHOWN: WeakSet[HeldOut] = WeakSet()
 _DRAWN = (
-    Assumption("the rows set aside were drawn by number, not by label", True),
+    Assumption("the calibration rows were drawn by number, not by label", True),
     Assumption("rows are independent draws, as the new ones will be", False),
 )
 _ALONE = Assumption(
-    "only the fitted tree is certified: looked at together with the other steps of the pruning "
-    "path, the limits hold with probability 1 - 2 delta",
+    "only the fitted tree is certified: looked at together with other trees of prune_to, the "
+    "bounds hold with probability 1 - 2 delta",
     False,
 )
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Results on the m held-out rows: the errors of the fitted tree, and counts."""
+    """Results on the m calibration rows: the errors of the fitted tree, and counts."""
 
     m: int
     errors: int
     counts: Counts  # of each class at each node of the grown tree
-    folds: int = 1  # of which this one was the best; its limit has this part of delta
+    folds: int = 1  # of which this one was the best; its bound has this part of delta
     # Prunings among which these rows chose, and ways to label each; they share delta.
     choices: int = 1
     labellings: int = 1
-    shown_before: bool = False  # someone may have seen these figures, as in a model file
-
-    @property
-    def shown(self) -> bool:
-        """Whether someone may have seen figures of these rows: no other tree may depend on them."""
-        return self.shown_before or self in _SHOWN
-
-    def show(self) -> None:
-        """Record that a figure of these rows is seen."""
-        _SHOWN.add(self)
+    grouped: bool = False  # there is one row of each group
 
     @property
     def kind(self) -> CertificateKind:
-        """The kind of its certificates."""
+        """Kind of the certificates from these rows."""
         return "held-out" if self.folds == 1 else "folds"
 
     @classmethod
-    def of(cls, aside: Sample, tree: Tree, grown: Tree) -> HeldOut:
-        """Count the held-out rows, ignoring their weights."""
-        rows = replace(aside, weight=None)
+    def of(cls, calibration: Sample, tree: Tree, grown: Tree) -> HeldOut:
+        """Count the calibration rows, ignoring their weights."""
+        rows = replace(calibration, weight=None)
 
         def counted(tree: Tree) -> Counts:
             return rows_at_rest(tree, tree.counts_on(rows)[0]).astype(np.int64)
@@ -203,17 +100,17 @@ class HeldOut:
 
     @classmethod
     def by_counts(cls, counted: Callable[[Tree], Counts], tree: Tree, grown: Tree) -> HeldOut:
-        """From the rows of each class that come to rest at each node of a tree."""
+        """Return the results from the rows of each class that come to rest at each node."""
         resting = counted(tree)
         right = resting[np.arange(tree.n_nodes), tree.label].sum()
         m = int(resting.sum())
         return cls(m, m - int(right), summed_up(grown, counted(grown)).astype(np.int64))
 
     def at(self, path: PruningPath | None, step: int | None) -> tuple[Counts | None, int]:
-        """The counts at the nodes of a step's tree, if known, and how many trees share delta.
+        """Return the counts at the nodes of a step's tree, or None, and how many trees share delta.
 
         The fitted tree has delta to itself, or shares it with those that these rows chose from; the
-        other steps of its path share a second one.
+        other trees that ``prune_to`` reaches share a second one.
         """
         if path is None:
             return self.counts, self.folds * self.choices * self.labellings
@@ -224,7 +121,7 @@ class HeldOut:
     def certificate(
         self, delta: float, tree: Tree, path: PruningPath | None, step: int | None = None
     ) -> Certificate | None:
-        """The certificate of the fitted tree, or of another step of its path."""
+        """Return the certificate of the fitted tree, or of another step of its path."""
         counts, shares = self.at(path, step)
         errors, more = self.errors, []
         if path is not None and step not in (None, path.chosen):
@@ -232,14 +129,13 @@ class HeldOut:
                 return None
             errors = int(errors_by_class(tree, counts)[1].sum())
             labelled = f", labelled in {self.labellings} ways," if self.labellings > 1 else ","
-            steps = f"{path.n_considered:,} steps of the pruning path{labelled}"
-            more = [Assumption(f"it is one of {steps} which share delta", True)]
+            trees = f"{path.n_considered:,} trees that prune_to can reach{labelled}"
+            more = [Assumption(f"it is one of {trees} which share delta", True)]
         else:
             if self.choices > 1:
                 among = f"{self.choices * self.labellings} candidates"
                 more = [Assumption(f"these rows chose it among {among}, which share delta", True)]
             more += [_ALONE] * (path is not None and path.n_considered > 1)
-        self.show()
         certificate = replace(
             certify_counts(errors, self.m, delta / shares),
             delta=delta,
@@ -248,6 +144,7 @@ class HeldOut:
             assumptions=(*_DRAWN, *DRAWN_APART, *more),
             constant_error=1.0 - float(self.counts[0].max()) / self.m,
         )
+        certificate = certificate.about_groups() if self.grouped else certificate
         if counts is None:
             return certificate
         of_classes = errors_by_class(tree, counts)
@@ -257,7 +154,7 @@ class HeldOut:
 
 
 def counts_at(path: PruningPath, step: int, counts: Counts) -> Counts | None:
-    """Counts at the nodes of the tree of a step, from those at the nodes of the first tree.
+    """Return counts at the nodes of the tree of a step, from those at nodes of the first tree.
 
     None if the step is no pruning of the first tree: subtrees were raised.
     """

@@ -1,9 +1,9 @@
-"""A limit on the mean of bounded costs, by betting (Waudby-Smith and Ramdas 2024).
+"""An upper bound on the mean of bounded costs, by betting (Waudby-Smith and Ramdas 2024).
 
 If the mean of costs in [0, 1] is mu, the wealth ``prod (1 + bet_i (mu - cost_i))`` has mean 1, if
 every bet is chosen in [0, 1) from the rows before it. It exceeds ``1 / delta`` with probability at
 most delta. For other values of the mean it rises with the value, so the values that are not refuted
-are those below a limit. A bet is ``sqrt(2 ln(1 / delta) / (m variance))``, with the variance of the
+are those below a bound. A bet is ``sqrt(2 ln(1 / delta) / (m variance))``, with the variance of the
 rows before it. Rows are independent, so any order that does not look at the costs is as good as
 theirs, and the mean of the wealth over several orders has mean 1 too: it depends less on luck.
 """
@@ -17,27 +17,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._utils.validation import Number, check, invalid
-from treebound.certificate.certificate import DELTA
+from treebound.certificate.certificate import DELTA, ROW_OF_GROUP
 
 _LARGEST = 0.9
 
 
 @dataclass(frozen=True)
 class MeanCost:
-    """An upper limit on the mean cost of a new example that holds with probability 1 - delta.
+    """An upper bound on the mean cost of a new example that holds with probability 1 - delta.
 
     Attributes
     ----------
     cost : float
-        The limit.
+        The bound.
     mean : float
-        The mean on the rows that were counted: held-out rows, or those beside a prior.
+        The mean on the rows that were counted: held-out rows, or those that do not define a prior.
     m : int
         Number of these rows.
     most : float
         The largest cost that can occur.
     delta : float
-        Probability that the limit is wrong.
+        Probability that the bound is wrong.
+    grouped : bool
+        True if a new example is a row drawn at random from a random group.
+    note : str
+        A sentence if rows that were used for fitting might not be noticed; else empty.
     """
 
     cost: float
@@ -45,21 +49,26 @@ class MeanCost:
     m: int
     most: float
     delta: float
+    grouped: bool = False
+    note: str = ""
 
     def __float__(self) -> float:
         return self.cost
 
     def __str__(self) -> str:
-        return (
-            f"With probability {100 * (1 - self.delta):.6g} %, a new example costs at most "
+        examples = f"new examples{ROW_OF_GROUP}" if self.grouped else "a new example"
+        verb = "cost" if self.grouped else "costs"
+        sentence = (
+            f"With probability {100 * (1 - self.delta):.6g} %, {examples} {verb} at most "
             f"{self.cost:.4g} on average ({self.mean:.4g} on the {self.m:,} counted here)."
         )
+        return f"{sentence} {self.note}" if self.note else sentence
 
 
 def certify_mean_cost(
     costs: ArrayLike, most: float, delta: float = 0.05, *, log_share: float = 0.0
 ) -> MeanCost:
-    """A limit on the mean cost from the costs of held-out rows, from 0 to ``most``.
+    """Bound the mean cost by the costs of held-out rows, from 0 to ``most``.
 
     ``log_share`` is the log of the share of delta that it has of several that hold together.
     """

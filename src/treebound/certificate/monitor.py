@@ -1,7 +1,7 @@
-"""Watching a certified rate after deployment: a test that is valid at any time.
+"""Monitoring of certified rates after deployment: a test that is valid at any time.
 
 Outcomes come one by one, 1 for an event such as an error. The hypothesis is that its probability,
-given the past, is never above a limit b. A bet l in [0, 1/b] has the wealth
+given the past, is never above a bound b. A bet l in [0, 1/b] has the wealth
 ``prod (1 + l (outcome - b))``, a nonnegative supermartingale under the hypothesis, so that the
 probability that it ever reaches ``1 / alpha`` is at most alpha (Ville). To notice a later change,
 new bets start at every time t with weight ``1 / (t (t + 1))``; for a fixed l all of them are one
@@ -11,28 +11,33 @@ not yet spent is again a nonnegative supermartingale that starts at 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from math import inf, log
+from numbers import Number
 from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from treebound._utils.validation import Constraint, Number, check, invalid
+from treebound._utils.validation import Constraint, check, invalid
+from treebound._utils.validation import Number as InRange
+from treebound.data.raw import is_missing
+from treebound.data.targets import label_array
 
 # Bets as shares of the largest one that is allowed.
 BETS = np.geomspace(0.01, 0.9, 12)
 _PART = 10_000  # outcomes at a time
-_ALPHA: dict[str, Constraint] = {"alpha": Number(0.0, 1.0, open=True)}
+_ALPHA: dict[str, Constraint] = {"alpha": InRange(0.0, 1.0, open=True)}
 
 
 class Stream(msgspec.Struct, forbid_unknown_fields=True):
-    """A rate that is watched: its limit, its share of alpha, and the wealth of the bets so far."""
+    """A monitored rate: its bound, its share of alpha, and the wealth of the bets so far."""
 
     name: str
-    limit: float
+    bound: float
     alpha: float
     seen: int = 0
     events: int = 0
@@ -51,12 +56,12 @@ class Stream(msgspec.Struct, forbid_unknown_fields=True):
 
     def _add(self, outcomes: NDArray[np.bool_]) -> bool:
         """Add outcomes up to the first alarm, all bets and times at once."""
-        if self.limit >= 1.0:  # nothing can be above it
+        if self.bound >= 1.0:  # nothing can be above it
             self.seen += len(outcomes)
             self.events += int(outcomes.sum())
             return False
         sums, plain, least, at, before = self._state()
-        rise, fall = steps(self.limit)
+        rise, fall = steps(self.bound)
         times = self.seen + 1 + np.arange(len(outcomes))
         growth = np.where(outcomes[:, None], rise, fall).cumsum(axis=0)
         all_sums = later_sums(sums, growth, times)
@@ -76,7 +81,7 @@ class Stream(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def log_wealth(self) -> float:
-        """Log of the evidence against the limit; an alarm at ``-ln alpha``."""
+        """Log of the evidence against the bound; an alarm at ``-ln alpha``."""
         if not self.log_sums:
             return 0.0
         return float(log_wealth(np.array(self.log_sums), self.seen))
@@ -105,10 +110,10 @@ class Stream(msgspec.Struct, forbid_unknown_fields=True):
         )
 
 
-def steps(limit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def steps(bound: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Log factors of an event and of no event, for each bet."""
-    bets = BETS / max(limit, 1e-12)
-    return np.log1p(bets * (1.0 - limit)), np.log1p(-bets * limit)
+    bets = BETS / max(bound, 1e-12)
+    return np.log1p(bets * (1.0 - bound)), np.log1p(-bets * bound)
 
 
 def later_sums(
@@ -133,20 +138,20 @@ def log_wealth(log_sums: NDArray[np.float64], times: Any) -> Any:
 
 @dataclass(frozen=True)
 class Alarm:
-    """An alarm: the rate of an event is above its limit.
+    """An alarm: the rate of an event is above its bound.
 
-    Its text says since when; :class:`Monitor` raises at most one for each rate.
+    Its text states since when; :class:`Monitor` raises at most one for each rate.
 
     Attributes
     ----------
     name : str
-        What was watched.
-    limit : float
-        Its certified limit.
+        The rate.
+    bound : float
+        Its certified bound.
     after : int
         Number of outcomes of its kind when the alarm was raised.
     evidence : float
-        The wealth: under the limit it reaches this value with probability at most 1 / evidence.
+        The wealth: if the bound holds it reaches this value with probability at most 1 / evidence.
     since : int
         Number of outcomes before the likely change.
     rate : float
@@ -154,7 +159,7 @@ class Alarm:
     """
 
     name: str
-    limit: float
+    bound: float
     after: int
     evidence: float
     since: int
@@ -162,30 +167,32 @@ class Alarm:
 
     def __str__(self) -> str:
         return (
-            f"ALARM after {self.after:,} outcomes: {self.name} is above its certified limit of "
-            f"{100 * self.limit:.1f} % (evidence {self.evidence:,.0f} to 1), probably since "
+            f"ALARM after {self.after:,} outcomes: {self.name} is above its certified bound of "
+            f"{100 * self.bound:.1f} % (evidence {self.evidence:,.0f} to 1), probably since "
             f"outcome {self.since + 1:,}; {100 * self.rate:.1f} % from there on."
         )
 
 
 class Monitor(msgspec.Struct, forbid_unknown_fields=True):
-    """Watches rates against their limits; alpha is shared by all of them.
+    """Monitor of rates against their bounds; all of them share alpha.
 
     Made by :meth:`Certificate.monitor`. The false alarm probability is at most ``alpha`` over
-    all time, if the limits hold.
+    all time, if the bounds hold. Rows whose label is not known yet are skipped and counted in
+    ``unlabelled``: this assumes that whether a label is known does not depend on whether the
+    prediction is right.
 
     Attributes
     ----------
     alpha : float
         Probability that there is ever a false alarm.
     streams : list of Stream
-        What is watched.
+        The rates: first that of all errors, then one per class with a bound.
     classes : list
-        The classes that are watched apart.
-    leaves : list of int
-        The nodes whose shares of rows are watched, for a monitor without labels.
-    refers : object
-        The answer that is none: rows with this prediction are ignored.
+        The classes with a bound of their own.
+    abstains : object
+        The label of abstention: rows with this prediction are ignored.
+    unlabelled : int
+        Number of rows that were skipped because their label was not known.
     alarms : list of Alarm
         Raised so far, at most one for each stream.
     """
@@ -193,8 +200,8 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
     alpha: float
     streams: list[Stream]
     classes: list[Any] = []
-    leaves: list[int] = []
-    refers: Any = None
+    abstains: Any = None
+    unlabelled: int = 0
     alarms: list[Alarm] = []
 
     @property
@@ -202,59 +209,67 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
         """The first alarm, if any."""
         return self.alarms[0] if self.alarms else None
 
-    def update(self, y_true: ArrayLike, y_pred: ArrayLike) -> Alarm | None:
+    def update(self, y_true: Any, y_pred: Any) -> Alarm | None:
         """Add labelled outcomes in the order they came.
 
         Parameters
         ----------
-        y_true, y_pred : array-like of shape (n_rows,)
-            True and predicted labels.
+        y_true : array-like of shape (n_rows,)
+            True labels. Those that are not known yet (None, NaN, ``pandas.NA``, ``NaT`` or an
+            empty text) are skipped and counted. A label that is no class of the model is an
+            error of the model.
+        y_pred : array-like of shape (n_rows,)
+            Predicted labels.
 
         Returns
         -------
         Alarm or None
             The first alarm so far.
+
+        Raises
+        ------
+        ValueError
+            If the true labels are not of the type of the predictions, as text ``'0'`` for 0.
+            Booleans and the numbers 0 and 1 are labels of one type.
         """
-        true, answer = np.asarray(y_true), np.asarray(y_pred)
-        if true.shape != answer.shape or true.ndim != 1:
+        true, predicted = label_array(y_true), label_array(y_pred)
+        if true.shape != predicted.shape or true.ndim != 1:
             must = f"one label for each of the {len(true)} true labels"
-            raise invalid("y_pred", "Monitor.update", must, answer.shape)
-        if self.leaves:
-            raise ValueError("This monitor watches leaves. Hint: update_rows(clf, X).")
-        if self.refers is not None:
-            true, answer = true[answer != self.refers], answer[answer != self.refers]
-        wrong = true != answer
+            raise invalid("y_pred", "Monitor.update", must, predicted.shape)
+        if _unknown(predicted).any():
+            raise ValueError(
+                "Every prediction must be a label. Got None, NaN or an empty text instead. Hint: "
+                "give a class another name than the empty text, which is a label that is not known."
+            )
+        if self.abstains is not None:
+            decided = predicted != self.abstains
+            true, predicted = true[decided], predicted[decided]
+        unknown = _unknown(true)
+        true, predicted = true[~unknown], predicted[~unknown]
+        _check_types(true, predicted)
+        self.unlabelled += int(unknown.sum())
+        wrong = np.asarray(true != predicted, dtype=bool)
         masks = [np.ones(len(true), dtype=bool), *(true == label for label in self.classes)]
         return self._update([wrong[mask] for mask in masks])
 
-    def update_rows(self, clf: Any, X: Any, y: ArrayLike | None = None) -> Alarm | None:
-        """Add rows in the order they came, as a classifier answers them.
+    def update_rows(self, clf: Any, X: Any, y: Any) -> Alarm | None:
+        """Add labelled rows in the order they came, with the predictions of a classifier.
 
         Parameters
         ----------
         clf : BoundTreeClassifier, ReferringClassifier or Model
-            The fitted classifier whose certificate is watched.
+            The fitted classifier whose certificate is monitored.
         X : table
             The rows.
-        y : array-like of shape (n_rows,), optional
-            Their true labels; without them the leaves that they reach are watched.
+        y : array-like of shape (n_rows,)
+            Their true labels, as in :meth:`update`.
 
         Returns
         -------
         Alarm or None
             The first alarm so far.
         """
-        if y is None:
-            return self._update_leaves(clf.apply(X))
         return self.update(y, clf.predict(X))
-
-    def _update_leaves(self, leaves: ArrayLike) -> Alarm | None:
-        """Add rows without labels, by the nodes that they reached."""
-        if not self.leaves:
-            raise ValueError("This monitor needs labels. Hint: update_rows(clf, X, y).")
-        reached = np.asarray(leaves)
-        inside = [reached == leaf for leaf in self.leaves]
-        return self._update([side for own in inside for side in (own, ~own)])
 
     def _update(self, outcomes: Sequence[NDArray[np.bool_]]) -> Alarm | None:
         raised = {alarm.name for alarm in self.alarms}
@@ -266,14 +281,18 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
                 since, before = stream.since
                 rate = (stream.events - before) / max(stream.seen - since, 1)
                 self.alarms.append(
-                    Alarm(stream.name, stream.limit, after, float(np.exp(stream.log_wealth)),
+                    Alarm(stream.name, stream.bound, after, float(np.exp(stream.log_wealth)),
                           since, rate)
                 )  # fmt: skip
         return self.alarm
 
     def to_json(self) -> str:
-        """The state as JSON, to continue with later."""
-        return msgspec.json.encode(self).decode()
+        """Return the state as JSON, to continue with later.
+
+        A SHA-256 digest of the content guards against accidents and edits by hand. It is no
+        protection against an attacker, who can compute it too.
+        """
+        return msgspec.json.encode(_State(self._digest(), self)).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Monitor:
@@ -282,60 +301,98 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
         Parameters
         ----------
         text : str or bytes
-            What :meth:`to_json` gave.
+            A state of :meth:`to_json`.
 
         Raises
         ------
         ValueError
-            If it is not the state of a monitor.
+            If it is not the state of a monitor, or was changed.
         """
         try:
-            state = msgspec.json.decode(text, type=cls)
-        except msgspec.DecodeError as error:
+            state = msgspec.json.decode(text, type=_State)
+        except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
             raise ValueError(f"This is not the state of a monitor: {error}") from None
-        sizes = {len(values) for stream in state.streams for values in stream.sizes()}
+        monitor = state.monitor
+        if state.sha256 != monitor._digest():
+            raise ValueError(
+                "This state of a monitor was changed: its digest does not match its content. Hint: "
+                "go back to a copy, or begin a new state."
+            )
+        sizes = {len(values) for stream in monitor.streams for values in stream.sizes()}
         if not sizes <= {0, len(BETS)}:
             raise ValueError("This is not the state of a monitor: the number of bets differs.")
-        if len(state.streams) != (2 * len(state.leaves) or 1 + len(state.classes)):
+        if len(monitor.streams) != 1 + len(monitor.classes):
             raise ValueError("This is not the state of a monitor: the number of streams differs.")
-        return state
+        return monitor
+
+    def _digest(self) -> str:
+        """Return the digest of the content, which does not depend on how the JSON is laid out."""
+        return sha256(msgspec.json.encode(self)).hexdigest()
+
+
+class _State(msgspec.Struct, forbid_unknown_fields=True):
+    """A written state: the monitor, and the digest of its content."""
+
+    sha256: str
+    monitor: Monitor
+
+
+def _unknown(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which labels are not known: missing values and empty texts."""
+    if labels.dtype.kind == "f":
+        return np.asarray(np.isnan(labels))
+    if labels.dtype.kind in "biu":
+        return np.zeros(len(labels), dtype=bool)
+    gone = [label == "" if isinstance(label, str) else is_missing(label) for label in labels]
+    return np.array(gone, dtype=bool)
+
+
+def _check_types(true: NDArray[Any], predicted: NDArray[Any]) -> None:
+    """Raise a ValueError if true labels are of another type than the predictions."""
+    kinds, own = _kinds(true), _kinds(predicted)
+    if kinds <= own and len(own) <= 1:
+        return
+    if kinds | own <= {"a boolean", "a number"}:  # as Python compares them
+        both = np.concatenate([true.astype(object), predicted.astype(object)])
+        if np.isin(both.astype(np.float64), (0.0, 1.0)).all():
+            return
+    label = next((label for label in true.tolist() if _kind(type(label)) not in own), true[0])
+    raise ValueError(
+        f"The true labels must be of the type of the predictions, {' or '.join(sorted(own))}. Got "
+        f"{label!r}, {_kind(type(label))}, instead. Hint: convert y_true, for example with "
+        f"astype({type(predicted.tolist()[0]).__name__})."
+    )
+
+
+def _kinds(labels: NDArray[Any]) -> set[str]:
+    """Return the types of labels, in words."""
+    if labels.dtype.kind != "O":
+        return {_kind(type(label)) for label in labels[:1].tolist()}
+    return {_kind(found) for found in {type(label) for label in labels}}
+
+
+def _kind(label: type) -> str:
+    """Return the type of a label, in words."""
+    if issubclass(label, bool | np.bool_):
+        return "a boolean"
+    if issubclass(label, Number):
+        return "a number"
+    return "text" if issubclass(label, str) else f"a {label.__name__}"
 
 
 def error_monitor(
-    limit: float,
+    bound: float,
     by_class: Sequence[tuple[Any, float]] = (),
     *,
     alpha: float = 0.01,
-    refers: Any = None,
+    abstains: Any = None,
 ) -> Monitor:
-    """Watch the error rate, and the share of missed cases of each class, which share alpha."""
+    """Monitor the error rate, and the share of missed cases of each class, which share alpha."""
     check("monitor", {"alpha": alpha}, _ALPHA)
     share = alpha / (1 + len(by_class))
-    name = "the error rate" if refers is None else "the error rate of answered cases"
-    streams = [Stream(name, float(limit), share)]
+    name = "the error rate" if abstains is None else "the error rate of predicted cases"
+    streams = [Stream(name, float(bound), share)]
     streams += [
         Stream(f"the share of missed {label}", float(own), share) for label, own in by_class
     ]
-    return Monitor(alpha, streams, [label for label, _ in by_class], refers=refers)
-
-
-def leaf_monitor(
-    rows: Mapping[int, int],
-    m: int,
-    *,
-    alpha: float = 0.01,
-    upper: Callable[[int, int, float], float],
-) -> Monitor:
-    """Watch, without labels, the shares of rows in the leaves, above and below.
-
-    Of m rows each leaf has ``rows``. Half of alpha is for the limits on the true shares, half for
-    watching; both are divided among the two sides of all leaves. ``upper(leaf, events, log_level)``
-    is the limit on a share.
-    """
-    check("monitor", {"alpha": alpha}, _ALPHA)
-    share, streams = alpha / (4.0 * len(rows)), []
-    for leaf, inside in rows.items():
-        for side, events in (("in", inside), ("outside", m - inside)):
-            most = upper(leaf, events, log(share))
-            streams.append(Stream(f"the share of rows {side} leaf {leaf}", most, share))
-    return Monitor(alpha, streams, leaves=list(rows))
+    return Monitor(alpha, streams, [label for label, _ in by_class], abstains=abstains)

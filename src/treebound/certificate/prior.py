@@ -1,7 +1,7 @@
 """Certificates from a prior over trees that some of the rows define (after Langford 2005).
 
 =========  ======================================================================================
-A, B       a fifth of the rows, drawn by number; the other rows
+A, B       a fifth of the rows, drawn by number (:mod:`treebound.data.draws`); the other rows
 pi_A(h)    the prior: a probability for each tree h, computed from A alone
 k_B(h)     errors of h on B
 U(N, k, e) the exact binomial limit: the largest p with ``P[Bin(N, p) <= k] >= e``
@@ -22,14 +22,16 @@ The prior is a product over the nodes. With the rows of A at a node, and their c
 - a node is split with probability ``F / (1 + F)``, ``F = sum mu e^gain``, kept between ``clip`` and
   ``1 - clip``; without candidates and at the largest depth it is a leaf;
 - a leaf has label j with a probability proportional to ``(c_j + 1/2)^2``;
+- columns that are identifiers have no candidates; which are, has a probability (`_log_columns`);
 - the share ``hand`` of the splits goes to all other splits: half to candidates with missing values
   on the side where they do not go by A, half to the landscape (`_edited`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isinf, isnan, log, log1p, nan
+from math import comb, inf, isinf, isnan, log, log1p, nan
 from typing import Any
 
 import numpy as np
@@ -39,7 +41,8 @@ from treebound.bounds.risk import risk_upper
 from treebound.certificate._prior import PriorSearch
 from treebound.certificate.certificate import errors_by_class
 from treebound.data import Column, Sample
-from treebound.data.columns import KINDS
+from treebound.data.columns import IDENTIFIER_ROWS, KINDS
+from treebound.data.draws import Draw
 from treebound.pruning.costs import Costs, cost_matrix
 from treebound.tree.model import Tree
 from treebound.tree.split import Split, split_of
@@ -145,25 +148,28 @@ class CertifiedTree:
 class Prior:
     """The prior of a sample: its rows A and B, and the probability of any tree.
 
-    ``seed`` draws the rows A, by number, unless they are ``rows_a``. ``costs`` of errors steer the
-    search and change no guarantee.
+    ``draw`` selects the rows A, unless they are given as ``rows_a``: by its key, or if it has none,
+    by that of the sample. ``costs`` of errors steer the search and change no guarantee.
     """
 
     def __init__(
         self,
         sample: Sample,
-        seed: int | None = 0,
+        draw: Draw | None = None,
         options: PriorOptions = PriorOptions(),
         *,
         costs: Any = None,
         rows_a: NDArray[np.intp] | None = None,
     ) -> None:
-        if rows_a is None:
-            drawn = np.random.default_rng(seed).permutation(sample.n_rows)
-            rows_a = drawn[: round(options.share * sample.n_rows)]
         mask = np.zeros(sample.n_rows, dtype=bool)
-        mask[rows_a] = True
+        if rows_a is None:
+            draw = draw or Draw()
+            draw = draw.keyed(sample) if draw.key is None else draw
+            mask = draw.prior_rows(sample.n_rows, options.share)
+        else:
+            mask[rows_a] = True
         self.sample, self.options, self.costs = sample, options, costs
+        self.log_columns = _log_columns(sample.columns, sample.n_rows)
         self.a, self.b = sample.part(np.flatnonzero(mask)), sample.part(np.flatnonzero(~mask))
         self.kernel = _kernel(self.a, self.b, options, costs)
 
@@ -173,7 +179,7 @@ class Prior:
 
     def _log_prices(self, tree: Tree) -> tuple[float, NDArray[Any], NDArray[Any]]:
         """The log probability of a tree, of the split of each node, and of being a leaf there."""
-        reached, total = tree.apply(self.a.X), 0.0
+        reached, total = tree.apply(self.a.X), self.log_columns
         log_splits, log_stops = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
         for node in range(tree.n_nodes):
             inside = (reached >= node) & (reached < node + tree.size[node])
@@ -229,8 +235,8 @@ class Prior:
         """A tree of the search, with the counts of all rows."""
         sample = self.sample
         names = ("log_prior", "counts_a", "counts_b", "log_splits", "log_stops")
-        grounds = [arrays.pop(name) for name in names]
-        _, counts_a, counts_b, *_ = grounds
+        log_prior, *grounds = (arrays.pop(name) for name in names)
+        counts_a, counts_b, *_ = grounds
         tree = Tree(
             **arrays,
             counts=counts_a + counts_b,
@@ -241,7 +247,8 @@ class Prior:
         if sample.weight is not None or sample.factors is not None:
             weights, _ = tree.counts_on(sample)
             tree = replace(tree, counts=weights, weighted=True, factors=sample.factors)
-        return self._certified(tree, PriorProof.of(tree, *grounds), delta)
+        proof = PriorProof.of(tree, log_prior + self.log_columns, *grounds)
+        return self._certified(tree, proof, delta)
 
 
 def log_labels(counts: NDArray[Any], power: float = PriorOptions.label_power) -> NDArray[Any]:
@@ -255,18 +262,40 @@ def limit(m: int, errors: int, log_level: float) -> float:
     return risk_upper(m, errors, log_level - _SLACK * (1.0 - log_level)) if m else 1.0
 
 
+def _log_columns(columns: Sequence[Column], n_rows: int) -> float:
+    """Log probability of the set of columns that are identifiers, fixed before the rows are seen.
+
+    All rows, B too, determine which of the k undeclared nominal columns are not split on: each set
+    of them has a prior of its own. The empty set has the probability 31 / 32; the others share the
+    rest, sets of j columns ``1 / (j (j + 1))`` of it, in equal parts. With few rows there are none.
+    """
+    if n_rows < IDENTIFIER_ROWS:
+        return 0.0
+    undeclared = sum(column.kind == "nominal" and not column.declared for column in columns)
+    j = sum(column.identifier for column in columns)
+    if j:
+        return -log(32.0) - log(j * (j + 1)) - log(comb(undeclared, j))
+    return log(31.0 / 32.0) if undeclared else 0.0
+
+
 # -- the search --------------------------------------------------------------------------------
 
 TRUST, NOISE, KEPT, PRICES, MOST_RESTARTS = 0.5, 1.0, 24, 24, 100
 
 
 def search_trees(
-    prior: Prior, delta: float = 0.05, *, restarts: int | None = None, seed: int = 0
+    prior: Prior,
+    delta: float = 0.05,
+    *,
+    restarts: int | None = None,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
 ) -> list[CertifiedTree]:
     """Trees with small limits: grown several times with noise, then pruned exactly.
 
     ``restarts`` after the first run are by default as many as `most_work` allows, at most 100;
-    ``seed`` of the noise changes the trees, not the guarantee.
+    ``seed`` of the noise changes the trees, not the guarantee. ``progress`` is called with the
+    number of runs after each of them.
     """
     kernel, prices = prior.kernel, error_prices(prior.b.n_rows)
     runs = 1 + (MOST_RESTARTS if restarts is None else restarts)
@@ -276,6 +305,8 @@ def search_trees(
         if at and kernel.work * (1.0 + 1.0 / at) > most:  # as much for another run as for each
             break
         kernel.run(TRUST, NOISE if at else 0.0, own, prices[-1])
+        if progress is not None:
+            progress(at + 1)
     trees: dict[bytes, CertifiedTree] = {}
     for price in prices:
         arrays = kernel.least(price)

@@ -1,16 +1,16 @@
-"""What a model keeps of the rows that took part in fitting, to recognise them later.
+"""Record of the rows that were used for fitting, to notice if they are certified from again.
 
-Rows are compared by hashes of their values and class. Equal rows also occur by chance: the share of
-training rows that occur once estimates how often a new row equals none of them (Good and Turing),
-and only significantly more matches than that mean that rows are known.
+Rows are compared by hashes of their values and class, with the rows of each role on their own.
+Equal rows also occur by chance: the share of rows in a sketch that occur once estimates how often
+a new row equals none of them (Good and Turing). Only significantly more matches than that mean
+that rows were used for fitting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -19,157 +19,183 @@ from numpy.typing import NDArray
 from treebound.data import Sample
 from treebound.data.row_hashes import RowSketch, row_hashes
 
-Role = Literal["training", "held-out", "validation"]
-_ROLES: Mapping[Role, str] = MappingProxyType(
-    {
-        "training": "rows that the tree was fitted on",
-        "held-out": "rows that fit held out for its certificate",
-        "validation": "validation rows of prune",
-    }
-)
-# So many rows must be comparable for a check to mean anything.
-_ENOUGH = 10
+Role = Literal["training", "validation", "calibration"]
+# Below this number of comparable rows, a comparison says little.
+_MIN_COMPARABLE = 10
 # Matches as improbable as this are not chance.
-_SIGNIFICANT = 1e-3
+_SIGNIFICANCE = 1e-3
 _DEVIATIONS = 3.0
 
 
 @dataclass(frozen=True)
-class RowsSeen:
-    """How many rows of a table are known to a model."""
+class RoleMatches:
+    """Rows of a table that equal rows of one role.
 
-    comparable: int = 0  # rows that could be compared
-    matches: int = 0  # those that equal a row of fit
-    significant: bool = False  # there are more of them than chance explains
-    checked: bool = False  # rows of fit would have been noticed,
-    why: str = "the model keeps no record of its rows"  # or why not
-    roles: str = ""  # what the rows that match were
+    Attributes
+    ----------
+    role : str
+        The role: training, validation or calibration.
+    chance : float
+        Upper bound on the probability that a new row equals one of them.
+    comparable, matches : int
+        Rows that could be compared, and those that equal a row of the role.
+    """
 
-    @property
-    def all(self) -> bool:
-        """Whether all rows took part in fitting."""
-        return self.significant and self.matches == self.comparable
-
-    @property
-    def some(self) -> bool:
-        """Whether some rows took part in fitting and some did not."""
-        return self.significant and self.matches < self.comparable
+    role: Role
+    chance: float
+    comparable: int = 0
+    matches: int = 0
 
     @property
-    def remark(self) -> str:
-        """What the check found, to be put behind a sentence."""
-        if self.significant:
-            return f", but {self.matches:,} of {self.comparable:,} equal {self.roles}"
-        return "" if self.checked else f" (not checked: {self.why})"
+    def significant(self) -> bool:
+        """True if there are more matches than chance explains."""
+        from scipy.stats import binom
+
+        return float(binom.sf(self.matches - 1, self.comparable, self.chance)) < _SIGNIFICANCE
 
     @property
-    def refusal(self) -> str:
-        """Why rows of both kinds certify nothing."""
-        return (
-            f"{self.matches:,} of the {self.comparable:,} rows that can be compared are "
-            f"{self.roles}, the others are not: together they are neither held-out "
-            "rows nor the training rows. "
-            "Hint: leave out the rows that had a part in fitting, or say what the rows are with "
-            "kind='held-out' or kind='training'."
+    def few(self) -> bool:
+        """True if so few rows could be compared that the comparison says little."""
+        return self.comparable < _MIN_COMPARABLE
+
+    @property
+    def by_chance(self) -> bool:
+        """True if even rows that all match could do so by chance."""
+        return not self.few and self.chance**self.comparable >= _SIGNIFICANCE
+
+
+@dataclass(frozen=True)
+class RowComparison:
+    """Comparison of the rows of a table with those that were used for fitting.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows of the table.
+    by_role : tuple of RoleMatches
+        The matches with the rows of each role.
+    not_compared : str
+        Why no row was compared; empty if rows were.
+    """
+
+    rows: int = 0
+    by_role: tuple[RoleMatches, ...] = ()
+    not_compared: str = ""
+
+    @property
+    def used(self) -> tuple[RoleMatches, ...]:
+        """The roles whose rows the table has, by more matches than chance explains."""
+        return tuple(own for own in self.by_role if own.significant)
+
+    @property
+    def note(self) -> str:
+        """A sentence if rows used for fitting might not be noticed; empty if they would be."""
+        few, likely = (
+            " and ".join(own.role for own in self.by_role if getattr(own, name))
+            for name in ("few", "by_chance")
+        )
+        reasons = [
+            self.not_compared,
+            f"fewer than {_MIN_COMPARABLE} of them can be compared with {few} rows" if few else "",
+            f"new rows often equal {likely} rows by chance" if likely else "",
+        ]
+        if not any(reasons):
+            return ""
+        why = "; ".join(filter(None, reasons))
+        return f"Whether these rows were used for fitting cannot be tested: {why}."
+
+    def refuse_used(self, hint: str) -> None:
+        """Raise an error if rows were used for fitting."""
+        if not self.used:
+            return
+        found = " and ".join(
+            f"{own.matches:,} of {own.comparable:,} comparable rows equal {own.role} rows"
+            for own in self.used
+        )
+        raise ValueError(
+            f"The model was fitted or certified with these rows: {found}, more than chance "
+            f"explains. Hint: {hint}"
+        )
+
+    def __add__(self, other: RowComparison) -> RowComparison:
+        """Return the comparison of the rows of both."""
+        if not self.rows:
+            return other
+        pairs = zip(self.by_role, other.by_role, strict=True)
+        return RowComparison(
+            self.rows + other.rows,
+            tuple(
+                replace(
+                    own,
+                    comparable=own.comparable + more.comparable,
+                    matches=own.matches + more.matches,
+                )
+                for own, more in pairs
+            ),
+            self.not_compared or other.not_compared,
         )
 
 
 @dataclass(frozen=True)
 class RowRecord:
-    """Sketches of the rows that took part in fitting, by what they were used for."""
+    """Sketches of the rows that were used for fitting, one for each role."""
 
     sketches: Mapping[Role, RowSketch] = field(default_factory=dict)
 
     @classmethod
     def of(cls, sample: Sample, named: bool) -> RowRecord:
-        """The record of the rows that a tree was grown on."""
-        names = [column.name for column in sample.columns] if named else None
-        return cls().with_rows(
-            "training", row_hashes(sample.X, sample.classes, sample.y, names=names)
-        )
+        """Return the record of the rows that a tree was grown on."""
+        return cls().with_rows("training", hashes_of(sample, named))
 
     def with_rows(self, role: Role, hashes: NDArray[np.uint64] | None) -> RowRecord:
-        """The record with more rows; what cannot be hashed is not recorded."""
+        """Return the record with more rows; rows that cannot be hashed are not recorded."""
         if hashes is None:
             return self
         sketch, before = RowSketch.of(hashes), self.sketches.get(role)
         if before is not None:
-            sketch = before if _same(before, sketch) else before.merge(sketch)
+            same = _matches(role, before, hashes).significant
+            sketch = before.union(sketch) if same else before.merge(sketch)
         return RowRecord({**self.sketches, role: sketch})
 
-    def covered(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Hashes of rows that would be in the sketches if they had taken part in fitting."""
+    def compare(self, hashes: NDArray[np.uint64] | None, rows: int) -> RowComparison:
+        """Compare rows with those of each role; the hashes are None if columns are absent."""
+        if not self.sketches:
+            return RowComparison(rows, not_compared="the model has no record of its rows")
+        if hashes is None:
+            return RowComparison(rows, not_compared="columns of the training table are absent")
+        matches = (_matches(role, sketch, hashes) for role, sketch in self.sketches.items())
+        return RowComparison(rows, tuple(matches))
+
+    def unknown(self, hashes: NDArray[np.uint64]) -> tuple[int, int]:
+        """Return how many rows can be compared with all roles, and how many of them are in none."""
         for sketch in self.sketches.values():
             hashes = sketch.covered(hashes)
-        return hashes
-
-    def recognise(
-        self, hashes: NDArray[np.uint64] | None, own: RowSketch | None = None
-    ) -> RowsSeen:
-        """Compare the hashes of rows with the record; None if columns are absent.
-
-        With ``own``, the sketch of the rows, those that are covered are enough.
-        """
-        if not self.sketches:
-            return RowsSeen()
-        if hashes is None:
-            return RowsSeen(why="columns of the training table are absent")
-        sketches = self.sketches.values()
-        own = RowSketch.of(hashes) if own is None else own
-        compared = self.covered(hashes)
-        hits = {role: np.isin(compared, sketch.hashes) for role, sketch in self.sketches.items()}
-        matches = int(np.logical_or.reduce(list(hits.values())).sum())
-        chance = max(map(_chance_of_match, sketches))
-        same = any(_same(own, sketch) for sketch in sketches)
-        comparable = len(compared)
-        why = ""
-        if comparable < _ENOUGH:
-            why = f"only {comparable} of {own.rows:,} rows can be compared"
-        elif chance**comparable >= _SIGNIFICANT:
-            why = "most rows of fit occur several times"
-        return RowsSeen(
-            comparable,
-            matches,
-            significant=same or (not why and _at_least(matches, comparable, chance) < _SIGNIFICANT),
-            checked=same or not why,
-            why=why,
-            roles=" and ".join(_ROLES[role] for role, hit in hits.items() if hit.any()),
-        )
+        known = [np.isin(hashes, sketch.hashes) for sketch in self.sketches.values()]
+        return len(hashes), int((~np.logical_or.reduce(known)).sum())
 
 
-def same_rows(sketch: RowSketch | None, other: RowSketch | None) -> bool:
-    """Whether two tables have rows in common, more than chance explains; None is a table too."""
-    if sketch is None or other is None:
-        return sketch is other
-    if not sketch.rows or not other.rows:  # rows that could not be hashed count as the same
-        return sketch.rows == other.rows
-    return RowRecord({"validation": sketch}).recognise(other.hashes, other).significant
+def hashes_of(sample: Sample, named: bool) -> NDArray[np.uint64]:
+    """Return a hash of each row of a sample."""
+    names = [column.name for column in sample.columns] if named else None
+    return row_hashes(sample.X, sample.classes, sample.y, names=names)
 
 
-def _same(sketch: RowSketch, other: RowSketch) -> bool:
-    """Whether two sketches are of the same rows."""
-    return (
-        sketch.rows == other.rows
-        and np.array_equal(sketch.hashes, other.hashes)
-        and np.array_equal(sketch.counts, other.counts)
-    )
+def _matches(role: Role, sketch: RowSketch, hashes: NDArray[np.uint64]) -> RoleMatches:
+    covered = sketch.covered(hashes)
+    matches = int(np.isin(covered, sketch.hashes).sum())
+    return RoleMatches(role, _chance_of_match(sketch), len(covered), matches)
 
 
 def _chance_of_match(sketch: RowSketch) -> float:
-    """An upper limit on the probability that a new row equals one of the sketch.
+    """Return an upper bound on the probability that a new row equals one of the sketch.
 
     The estimate of Good and Turing, one minus the share of rows that occur once, plus three
     standard deviations (Esty 1983).
     """
     rows = int(sketch.counts.sum())
+    if not rows:
+        return 0.0
     once, twice = int((sketch.counts == 1).sum()), int((sketch.counts == 2).sum())
     share = once / rows
     deviation = sqrt((once * (1.0 - share) + 2.0 * twice) / rows**2)
     return min(1.0, 1.0 - share + _DEVIATIONS * deviation + _DEVIATIONS / rows)
-
-
-def _at_least(matches: int, rows: int, chance: float) -> float:
-    """Probability of at least so many matches by chance."""
-    from scipy.stats import binom
-
-    return float(binom.sf(matches - 1, rows, chance))

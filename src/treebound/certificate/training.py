@@ -185,7 +185,7 @@ def _assumptions(
 def new_categories(tree: Tree, handle_unknown: str) -> Iterator[Assumption]:
     """Columns where a category that is new would not be covered."""
     # In the theory no split sends an unknown category to the side of a known one.
-    undeclared = filter(_undeclared, tree.columns)
+    undeclared = [own for own in filter(_undeclared, tree.columns) if not own.identifier]
     new = [column for column in undeclared if handle_unknown != "other" or column.kind == "ordinal"]
     if new:
         yield Assumption(f"no category is new: {_named(new)}", False)

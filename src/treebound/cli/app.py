@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 
@@ -17,6 +17,7 @@ from cyclopts import App, CycloptsError, Group
 from rich.console import Console
 
 import treebound
+from treebound._utils.validation import Setting, WordedError
 
 
 def _new_app() -> App:
@@ -33,47 +34,6 @@ app = _new_app()
 console = Console()
 _ISSUES = "https://github.com/treebound/treebound/issues"
 _OUR_FAULT = 70  # EX_SOFTWARE of sysexits.h
-theory = Group("Theory", sort_key=1)
-
-# Every command: the module of this package that registers it, and the first line of its help. So
-# `--help` and `--version` load none of them, and a command loads its own module alone.
-COMMANDS: dict[str, tuple[str, str]] = {
-    "check": ("training", "Show what the columns of a table look like, and what is suspicious."),
-    "fit": ("fit", "Fit a tree to a table: a file, a table of DuckDB, or '-' for standard input."),
-    "predict": ("predict", "Answer for every row of a table, chunk by chunk."),
-    "explain": (
-        "predict",
-        "Say why rows get their predictions, and what would have to change for another one.",
-    ),
-    "evaluate": ("evaluate", "Try a model on labelled rows that took no part in fitting."),
-    "certify": ("evaluate", "Say what a model promises on new examples."),
-    "monitor": (
-        "monitor",
-        "Watch rows, in the order they came, against the certificate of a model.",
-    ),
-    "edit": ("edit", "Change the tree of a model by hand, in a browser."),
-    "compare": ("evaluate", "Show where two models answer differently, and which is right."),
-    "prune": ("fit", "Prune the tree of a model again."),
-    "show": ("show", "Show the tree of a model as text, rules, a picture, a page, or code."),
-    "completion": ("app", "Print a script that completes commands and options with Tab."),
-    "data": ("data", "The 25 data sets of the paper: list, info, fetch, check."),
-    "bench": ("study", "Run the study of pruners, or go on with one that was stopped."),
-    "report": ("study", "Show the results of a study."),
-    "vcdim": ("theory", "VC dimension of a tree shape: exact, or between two bounds."),
-    "growth": (
-        "theory",
-        "Growth function of a tree shape: in how many ways it can label a sample, at most.",
-    ),
-    "partitions": (
-        "theory",
-        "Partitioning function of a tree shape: in how many ways it can split a sample, at most.",
-    ),
-    "shapes": ("theory", "Every tree shape with this many leaves, once each."),
-    "witness": (
-        "theory",
-        "A sample of real features that a stump splits in as many ways as there can be.",
-    ),
-}
 
 
 def examples(*lines: str) -> str:
@@ -81,9 +41,62 @@ def examples(*lines: str) -> str:
     return "\n".join(["Examples:", "", *(f"    {line}" for line in lines)])
 
 
-def command(*lines: str, **settings: Any) -> Callable[[F], F]:
-    """Register a command, with examples for its help."""
-    registered: Callable[[F], F] = app.command(help_epilogue=examples(*lines), **settings)
+research = Group("Research", sort_key=1)
+STUDY = "Run the study of the paper, and show its results and data sets."
+THEORY = "Compute quantities of learning theory for shapes of trees."
+study_app = App(
+    name="study",
+    help=STUDY,
+    group=research,
+    help_epilogue=examples(
+        "treebound study run --sets sklearn:iris data.csv:label --store mine.sqlite",
+        "treebound study report mine.sqlite",
+        "treebound study data list",
+    ),
+)
+theory_app = App(
+    name="theory",
+    help=THEORY,
+    group=research,
+    help_epilogue=examples(
+        'treebound theory vcdim "((..).)" --real 10', "treebound theory shapes --leaves 5"
+    ),
+)
+app.command(study_app)
+app.command(theory_app)
+
+# Every command: the module of this package that registers it, and the first line of its help. So
+# `--help` and `--version` load none of them, and a command loads its own module alone.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "check": ("training", "Show what the columns of a table look like, and what is suspicious."),
+    "fit": ("fit", "Fit a tree to a table: a file, a table of DuckDB, or '-' for standard input."),
+    "predict": ("predict", "Answer for every row of a table, chunk by chunk."),
+    "evaluate": ("evaluate", "Try a model on labelled rows that were not used for fitting."),
+    "explain": (
+        "predict",
+        "Say why rows get their predictions, and what would have to change for another one.",
+    ),
+    "show": ("show", "Show the tree of a model as text, rules, a picture, a page, or code."),
+    "edit": ("edit", "Change the tree of a model by hand, in a browser."),
+    "compare": ("evaluate", "Show where two models answer differently, and which is right."),
+    "prune": ("fit", "Prune the tree of a model again."),
+    "certify": (
+        "evaluate",
+        "Print the certificate of a model: a bound on its errors on new examples.",
+    ),
+    "monitor": (
+        "monitor",
+        "Watch rows, in the order they came, against the certificate of a model.",
+    ),
+    "completion": ("app", "Print a script that completes commands and options with Tab."),
+    "study": ("study", STUDY),
+    "theory": ("theory", THEORY),
+}
+
+
+def command(*lines: str, of: App = app, **settings: Any) -> Callable[[F], F]:
+    """Register a command of the application or of a group, with examples for its help."""
+    registered: Callable[[F], F] = of.command(help_epilogue=examples(*lines), **settings)
     return registered
 
 
@@ -128,34 +141,42 @@ def _called(argv: Sequence[str]) -> App:
         "Start with 'treebound check data.csv --target NAME', then 'treebound fit'. "
         "'treebound COMMAND --help' has the options and examples."
     )
-    for name, (module, words) in COMMANDS.items():
-        group = theory if module == "theory" else None
-        outline.command(App(name=name, help=words, group=group))
+    for at, (name, (_, words)) in enumerate(COMMANDS.items()):
+        group = research if name in ("study", "theory") else None
+        outline.command(App(name=name, help=words, group=group, sort_key=at))
     return outline
 
 
-# What the library says of a parameter or of a schema file, in the words of the shell.
-_IN_OPTIONS = (
-    (r'in the schema, \[read\] encoding = "([\w-]+)"', r"with --encoding \1"),
-    (r"\(\[read\] separator in the schema\)", r"(--sep)"),
-    (r"call the column nominal, or list the text under 'missing' in the schema",
-     r"name the column with --nominal, or the text with --missing"),
-    (r"\bkind='([\w-]+)'", r"--kind \1"),
-    (r"give the X, y and sample_weight of fit", r"give the table of fit, and its --weight-column"),
-)  # fmt: skip
+# Options that have another name than the parameter of the library.
+OPTIONS = {
+    "n_jobs": "jobs",
+    "monotonic_cst": "monotone",
+    "ordinal_features": "ordinal",
+    "categorical_features": "nominal",
+    "sample_weight": "weight_column",
+    "separator": "sep",
+}
 
 
-def _in_options(message: str) -> str:
-    """A message about a parameter of the library, in the words of the shell."""
+def in_options(setting: Setting, names: Collection[str]) -> str:
+    """Return a parameter of the library as an option, if the command has options of this name."""
+    option = "--" + OPTIONS.get(setting.name, setting.name).replace("_", "-")
+    if option not in names:
+        return setting.in_python()
+    if setting.python.startswith(f"{setting.name!r} parameter"):
+        return f"option {option}"
+    return option if setting.value is None else f"{option} {setting.value}"
 
-    def option(match: re.Match[str]) -> str:
-        name = match[1].removeprefix("n_").replace("_", "-")
-        return f"The option --{name} must"
 
-    message = re.sub(r"^The '(\w+)' parameter(?: of \w+)? must", option, message)
-    for pattern, words in _IN_OPTIONS:
-        message = re.sub(pattern, words, message)
-    return message
+def option_names(command: App) -> set[str]:
+    """Return the options of a command, and of the commands in its group."""
+    names: set[str] = set()
+    if command.default_command is not None:
+        arguments = command.assemble_argument_collection()
+        names.update(own for argument in arguments for own in argument.names)
+    for name in command:
+        names |= set() if name.startswith("-") else option_names(command[name])
+    return names
 
 
 class Ended(KeyboardInterrupt):
@@ -209,10 +230,10 @@ def _run(argv: list[str], debug: bool) -> int:
     except (KeyboardInterrupt, Exception) as error:
         if debug:
             traceback.print_exc()
-        return _failed(error)
+        return _failed(error, argv)
 
 
-def _failed(error: BaseException) -> int:
+def _failed(error: BaseException, argv: Sequence[str]) -> int:
     """Say in one line why a command failed; its exit code."""
     if isinstance(error, KeyboardInterrupt):
         number = error.number if isinstance(error, Ended) else signal.SIGINT
@@ -222,8 +243,11 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, OSError):
         named = error.filename is not None and error.strerror is not None
         return fail(f"{error.filename}: {error.strerror}." if named else str(error))
+    if isinstance(error, WordedError):
+        names = option_names(app[argv[0]]) if argv[0] in COMMANDS else ()
+        return fail(error.worded(partial(in_options, names=names)))
     if isinstance(error, ValueError | ModuleNotFoundError):
-        return fail(_in_options(str(error)))
+        return fail(str(error))
     if isinstance(error, MemoryError):
         return fail("There is not enough memory. Hint: 'treebound fit --stream' needs less.")
     return fail(

@@ -1,4 +1,4 @@
-"""``treebound data``: the paper's data sets, where they are and whether they are right."""
+"""``treebound study data``: the paper's data sets, where they are and whether they are right."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from rich.table import Table
 
-from treebound.cli.app import app, console, examples, fail
+from treebound.cli.app import console, examples, fail, study_app
 from treebound.cli.output import print_result
 from treebound.study import datasets
 from treebound.study.datasets import DatasetError, DatasetInfo, sources
@@ -19,13 +19,13 @@ data_app = App(
     name="data",
     help="The 25 data sets of the paper: list, info, fetch, check.",
     help_epilogue=examples(
-        "treebound data list",
-        "treebound data info wine",
-        "treebound data fetch wine zoo --data folder",
-        "treebound data check",
+        "treebound study data list",
+        "treebound study data info wine",
+        "treebound study data fetch wine zoo --data folder",
+        "treebound study data check",
     ),
 )
-app.command(data_app)
+study_app.command(data_app)
 
 Data = Annotated[Path | None, Parameter(help="Folder with the files, NAME/FILE.")]
 Accept = Annotated[

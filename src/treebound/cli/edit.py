@@ -30,6 +30,7 @@ def edit(
     target: Target = None,
     test: Path | None = None,
     weight_column: str | None = None,
+    calibration_unseen: Switch = False,
     output: Output = None,
     force: Force = False,
     recover: Switch = False,
@@ -48,6 +49,9 @@ def edit(
         A table to show the test error of; its rows are spent by that.
     weight_column
         The column with the weights of the rows, if the model was fitted with one.
+    calibration_unseen
+        State that no figure of the calibration rows was seen, the certificate of the fitted tree
+        included: they certify the tree that is saved first. Otherwise the training rows do.
     output
         Where "Save model" writes; the report goes beside it. By default MODEL.edited.json.
     recover
@@ -87,8 +91,14 @@ def edit(
     editor = Editor(fitted, X, y, test=tested, sample_weight=weights, autosave=steps)
     if recover:
         print_message(f"Recovered: {len(editor.recover()):,} steps of {steps}.")
+    if calibration_unseen:
+        editor.check_calibration()
+    elif editor.notice:
+        print_message(f"{editor.notice} Hint: --calibration-unseen states that none was seen.")
     save = partial(_save, output=output, steps=steps, rows=data.name)
-    page = EditorPage(editor, title=f"Edit {model.name}", save=save)
+    page = EditorPage(
+        editor, title=f"Edit {model.name}", save=save, calibration_unseen=calibration_unseen
+    )
     try:
         serve(page, port=port, started=partial(_started, browser=browser))
     finally:

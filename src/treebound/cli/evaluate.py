@@ -10,21 +10,16 @@ from cyclopts import Parameter
 
 from treebound.cli.app import command, console
 from treebound.cli.options import Data, Delta, FileOptions, Json, Model, More, Target, Threshold
-from treebound.cli.output import check_output, plain_table, print_json, print_message, print_result
+from treebound.cli.output import check_output, plain_table, print_json, print_result
 from treebound.cli.weighting import Numbers
 
 if TYPE_CHECKING:
     from treebound.certificate import Certificate
-    from treebound.certificate.referral import Referral
+    from treebound.certificate.abstention import Abstention
     from treebound.model.model import Model as FittedModel
 
 _MOST_CLASSES = 12  # in a confusion matrix
 _MOST_PAIRS = 12  # of classes, if that is too large
-_TRAINING = (
-    "These rows took part in fitting, so new rows will be misclassified more often: see "
-    "'treebound certify MODEL'."
-)
-_OWN = "These rows took part in fitting, so this is the model's own certificate."
 
 
 @command(
@@ -43,10 +38,10 @@ def evaluate(
     json: Json = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:
-    """Try a model on labelled rows that took no part in fitting.
+    """Try a model on labelled rows that were not used for fitting.
 
     Prints how many rows are misclassified, every class with its precision and recall, the
-    confusion matrix, and what the rows promise of new ones. The table may be larger than memory.
+    confusion matrix, and the certificate from these rows. The table may be larger than memory.
 
     Parameters
     ----------
@@ -65,22 +60,19 @@ def evaluate(
     figures = figures_of(loaded, tested)
     if plot is not None:
         calibration_plot(figures).savefig(plot)
-    certificate, refusal = None, _TRAINING
+    certificate, refusal = None, ""
     try:
-        unrecorded: Literal["held-out"] | None = "held-out" if loaded.rows is None else None
-        limit = loaded.certify_tested(tested, unrecorded, delta=delta)
-        if _from_rows(limit, figures["rows"]):
-            certificate, refusal = limit, ""
+        certificate = loaded.certify_tested(tested, delta=delta)
     except ValueError as error:
         refusal = str(error)
     if answering is not None:
         figures |= answering.figures(figures, figures_of(fitted, tested))
     if json:
-        promise = None if certificate is None else _fields(certificate)
-        answered = {} if loaded.referral is None else _answered(figures, loaded.referral)
-        print_json({**figures, "not_held_out": refusal or None, "certificate": promise, **answered})
-    elif loaded.referral is not None:
-        _print_answered(figures, loaded.referral)
+        own = None if certificate is None else _fields(certificate)
+        some = {} if loaded.abstention is None else _predicted(figures, loaded.abstention)
+        print_json({**figures, "not_certified": refusal or None, "certificate": own, **some})
+    elif loaded.abstention is not None:
+        _print_predicted(figures, loaded.abstention)
     else:
         if answering is not None:
             print_result(answering.words(figures))
@@ -98,9 +90,9 @@ def certify(
     model: Model,
     data: Annotated[
         Path | None,
-        Parameter(allow_leading_hyphen=True, help="Labelled rows. Those that took no part in "
-                  "fitting give a certificate of their own, usually a better one; the rows of fit "
-                  "are recognised."),
+        Parameter(allow_leading_hyphen=True, help="Labelled rows that were not used for fitting, "
+                  "unless --kind says otherwise: they give a certificate of their own, usually a "
+                  "better one."),
     ] = None,
     /,
     *,
@@ -111,13 +103,14 @@ def certify(
     json: Json = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:  # fmt: skip
-    """Say what a model promises on new examples.
+    """Print the certificate of a model: a bound on its errors on new examples.
 
     Parameters
     ----------
     kind
-        What the rows are, for a model that has no record of its rows; prior: all training rows,
-        in their order, of which a fifth defines a prior over trees.
+        What the rows are: held-out if they were not used for fitting (the default), training for
+        all training rows, prior for all training rows in their order, of which a fifth defines a
+        prior over trees.
     costs
         Bound the mean cost instead: LABEL=COST, what an error on a class costs (may be repeated;
         1 for the others).
@@ -127,8 +120,8 @@ def certify(
     from treebound.model.guarantees import certify_cost
 
     loaded = loaded_model(model, data)
-    if loaded.referral is not None:
-        print_result(str(loaded.referral))
+    if loaded.abstention is not None:
+        print_result(str(loaded.abstention))
         return
     rows: tuple[Any, ...] = ()
     if data is not None and (costs or kind in ("training", "prior")):
@@ -142,9 +135,7 @@ def certify(
         certificate = loaded.certify(*rows, kind=kind if rows else None, delta=delta)
     else:
         tested = tested_rows(loaded, [data], options, target)
-        certificate = loaded.certify_tested(tested, kind and "held-out", delta=delta)
-        if kind is None and not _from_rows(certificate, int(tested.counts.sum())):
-            print_message(_OWN)
+        certificate = loaded.certify_tested(tested, delta=delta)
     if json:
         print_json(_fields(certificate))
         return
@@ -203,23 +194,23 @@ def compare(
     print_json({**figures, "regions": regions})
 
 
-def _answered(figures: dict[str, Any], referral: Referral) -> dict[str, int]:
-    """Rows that are answered, and how many of them wrongly."""
-    referred = figures["classes"].index(referral.label)
-    answered = sum(sum(row) - row[referred] for row in figures["confusion"])
+def _predicted(figures: dict[str, Any], abstention: Abstention) -> dict[str, int]:
+    """Return the number of rows with a prediction, and of wrong predictions."""
+    column = figures["classes"].index(abstention.label)
+    predicted = sum(sum(row) - row[column] for row in figures["confusion"])
     right = sum(row[at] for at, row in enumerate(figures["confusion"]))
-    return {"answered": answered, "errors_answered": answered - right}
+    return {"predicted": predicted, "errors_predicted": predicted - right}
 
 
-def _print_answered(figures: dict[str, Any], referral: Referral) -> None:
-    """Risk and share of the answered rows, beside the promise, and the confusion matrix."""
+def _print_predicted(figures: dict[str, Any], abstention: Abstention) -> None:
+    """Print risk and share of the predicted rows, the bound, and the confusion matrix."""
     from treebound.cli.models import percent
 
-    answered, wrong = _answered(figures, referral).values()
-    share, risk = percent(answered / figures["rows"]), percent(wrong / max(answered, 1))
+    predicted, wrong = _predicted(figures, abstention).values()
+    share, risk = percent(predicted / figures["rows"]), percent(wrong / max(predicted, 1))
     print_result(
-        f"{answered:,} of {figures['rows']:,} rows are answered ({share}), {wrong:,} of them "
-        f"wrongly ({risk}); the others are referred.\n{referral}\n"
+        f"{predicted:,} of {figures['rows']:,} rows get a prediction ({share}), {wrong:,} of them "
+        f"a wrong one ({risk}); the tree abstains on the others.\n{abstention}\n"
     )
     _print_confusion(figures)
 
@@ -253,14 +244,10 @@ def _few_classes(certificate: Certificate) -> bool:
     return 1 < len(certificate.by_class) <= _MOST_CLASSES
 
 
-def _from_rows(certificate: Certificate, m: int) -> bool:
-    """Whether a certificate comes from so many rows that had no part in fitting."""
-    return certificate.kind == "held-out" and certificate.m == m
-
-
 def _fields(certificate: Certificate) -> dict[str, Any]:
-    """A certificate as JSON, with its limits by class."""
-    return {**asdict(certificate), "by_class": [asdict(limit) for limit in certificate.by_class]}
+    """Return a certificate as plain values, with its bounds by class."""
+    by_class = [asdict(bound) for bound in certificate.by_class]
+    return {**certificate.as_dict(), "by_class": by_class}
 
 
 def _print_confusion(figures: dict[str, Any]) -> None:

@@ -12,10 +12,8 @@ from cyclopts import Parameter
 
 from treebound._utils.choices import (
     CertificateKind,
-    Criterion,
     PrunerName,
     Size,
-    Thresholds,
     Unknown,
 )
 from treebound._utils.validation import invalid
@@ -58,23 +56,14 @@ class TreeOptions:
         The tree of the least cross-validated error (accurate), or the smallest within half a
         standard error of it (balanced; the default from 1,000 rows on), or within one (small), or
         the largest within half (detailed).
-    criterion
-        What a split should decrease.
     max_leaves
         Most leaves of the tree.
     min_samples_leaf
         Least rows in a leaf.
-    thresholds
-        Where between two values a threshold lies: at the decimal with the fewest digits, halfway,
-        or at the value on the left.
     monotone
-        Columns with which the probability of the second class, or of the higher ones in
-        --class-order, only rises or only falls: NAME=+ or NAME=-; may be repeated.
-    class_order
-        The classes from low to high, LABEL,LABEL,..., for --monotone with more than two.
-    forced_split
-        A split that comes first, as it is printed, such as 'age <= 18'; may be repeated. Columns
-        that are never asked are named with --ignore.
+        Columns with which the probability of the second class only rises or only falls: NAME=+ or
+        NAME=-; may be repeated. More than two classes need an order: --ordinal
+        TARGET=LOW,...,HIGH.
     handle_unknown
         What to do with categories that training did not know.
     certificate
@@ -82,37 +71,27 @@ class TreeOptions:
         several folds, or a prior over trees from a fifth of the rows.
     delta
         The certificate holds with probability 1 - delta.
-    target_risk
-        With --certificate prior: the most accurate tree that is certified at this risk or below.
     """
 
     pruning: Pruning = "bound"
     size: Size | None = None
-    criterion: Criterion = "entropy"
     max_leaves: int | None = None
     min_samples_leaf: int = 1
-    thresholds: Thresholds = "decimal"
     monotone: Many = ()
-    class_order: str | None = None
-    forced_split: Many = ()
     handle_unknown: Unknown = "other"
     certificate: CertificateKind = "training"
     delta: float = 0.05
-    target_risk: float | None = None
 
-    def parameters(self, **others: Any) -> FitParameters:
+    def parameters(self, class_order: Sequence[str] | None, **others: Any) -> FitParameters:
         """The parameters of the library, checked before a table is read."""
-        from treebound.model.parameters import FitParameters
+        from treebound.model.parameters import FitParameters, checked_parameters, with_class_order
 
         own = {**vars(self), **others}
-        signs, order = _signs(own.pop("monotone")), own["class_order"]
-        own["monotonic_cst"] = signs or None
-        own["class_order"] = None if order is None else order.split(",")
-        own["forced_splits"] = list(own.pop("forced_split")) or None
+        own["monotonic_cst"] = _signs(own.pop("monotone")) or None
         jobs = own.get("n_jobs")
         own["pruning"] = None if self.pruning == "none" else _pruner(self.pruning, jobs)
-        parameters = FitParameters(**own)
-        parameters.checked()
+        parameters = with_class_order(FitParameters(**own), class_order)
+        checked_parameters(parameters)
         return parameters
 
 
@@ -129,9 +108,9 @@ def _pruner(name: PruningAgain, jobs: int | None = None) -> Any:
     "treebound fit data.csv --target label --cv 5 -o model.json --report tree.html",
     "treebound fit data.csv --target label --class-weight balanced --size small",
     "treebound fit data.csv --target label --pruning log-loss",
-    "treebound fit data.csv --target label --certificate folds --refer 0.05",
+    "treebound fit data.csv --target label --certificate folds --abstain 0.05",
     "treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L",
-    'treebound fit data.csv --target ill --monotone age=+ --forced-split "sex = male"',
+    "treebound fit data.csv --target ill --monotone age=+",
     'treebound fit "duckdb:///file.db?table=visits" --target state --ignore id',
     'treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"',
 )
@@ -141,15 +120,13 @@ def fit(
     *more: Path,
     target: str | None = None,
     tree: TreeOptions = TreeOptions(),  # frozen
-    refer: Annotated[list[float], Parameter(negative="", show_default=False)] = (),  # type: ignore[assignment]
+    abstain: Annotated[list[float], Parameter(negative="", show_default=False)] = (),  # type: ignore[assignment]
     jobs: int | None = None,
     cv: int | None = None,
     output: Output = None,
     report: Path | None = None,
     stream: Switch = False,
-    checkpoint: Path | None = None,
     force: Force = False,
-    verbose: Switch = False,
     quiet: Quiet = False,
     threshold: Annotated[str | None, Parameter(show=False)] = None,
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
@@ -166,10 +143,10 @@ def fit(
         Further files with rows of the same table.
     target
         The column to predict; not needed if the schema names it.
-    refer
-        Answer only where at most this share of the answered cases is misclassified, and give the
-        label 'refer' (or -1) elsewhere. May be repeated: the promises share delta, and each has a
-        file of its own, such as model-0.05.json.
+    abstain
+        Predict only where at most this share of the predicted cases is misclassified, and give the
+        label 'abstain' (or -1) elsewhere. May be repeated: all bounds hold at once, and each model
+        has a file of its own, such as model-0.05.json.
     jobs
         Threads for growing.
     cv
@@ -180,11 +157,6 @@ def fit(
         Where to write an HTML report that shows the tree.
     stream
         Read batch by batch even if it fits in memory.
-    checkpoint
-        A file that keeps the tree as far as it is grown, for tables that are read batch by batch:
-        the same command goes on from it.
-    verbose
-        Also print the kind of every column.
     """
     from treebound.cli.models import summary, write_model
     from treebound.show import to_html
@@ -196,26 +168,28 @@ def fit(
             "tree. Hint: --costs LABEL=COST fits a tree to costs."
         )
     reads = [data, *more, options.schema]
-    outputs, reports = _names(output, refer), _names(report, refer)
+    outputs, reports = _names(output, abstain), _names(report, abstain)
     for path, form in [*((own, "model") for own in outputs), *((own, "html") for own in reports)]:
         check_output(path, form, reads=reads, force=force)
-    check_output(checkpoint, None, reads=reads, force=force)
-    check_distinct(output=output, report=report, checkpoint=checkpoint)
+    check_distinct(output=output, report=report)
     if cv is not None and cv < 2:
         raise invalid("cv", "", "an int >= 2, the number of folds", cv)
-    training = Training(
-        [data, *more], target, options, weights, quiet, stream, checkpoint, cv, verbose
-    )
+    training = Training([data, *more], target, options, weights, quiet, stream, cv)
     class_weight = "balanced" if weights.balanced else None
     parameters = tree.parameters(
-        class_weight=class_weight, ordinal_features=options.ordered or None, n_jobs=jobs
+        options.class_order(target),
+        class_weight=class_weight,
+        categorical_features=options.nominal_columns(target) or "from_dtype",
+        ordinal_features=options.ordered or None,
+        n_jobs=jobs,
     )
-    model, parameters, sample = training.fit(parameters)
+    model, parameters, sample, columns = training.fit(parameters)
     if not quiet:
         print_message(summary(model))
-        for line in weights.promised(model):
-            print_message(line)
-    models = _referring(model, refer) if refer else [model]
+    models = _abstaining(model, abstain) if abstain else [model]
+    if not quiet:
+        abstentions = [str(own.abstention) for own in models if own.abstention is not None]
+        _print_bounds(model, [*weights.cost_bound(model), *abstentions])
     # The result first: cross-validation takes longer, and may be interrupted.
     for own, path in zip(models, outputs, strict=True):
         write_model(own, path)
@@ -224,30 +198,39 @@ def fit(
         "Table": f"{files}, {int(model.tree.rows[0]):,} rows",
         "Fitted on": date.today().isoformat(),
     }
+    validated: dict[str, str] = {}
     try:
         if cv is not None and sample is not None:
-            facts["Cross-validated errors"] = _cross_validated(parameters, sample, model, cv, quiet)
+            error = _cross_validated(parameters, sample, model, cv, quiet)
+            validated["Cross-validated errors"] = error
     except KeyboardInterrupt as stop:
         stop.args = ("Cross-validation was stopped; the tree of all rows is fitted.",)
         raise
     finally:
         for own, path in zip(models, reports, strict=True):
             if path is not None:
-                to_html(own, path, facts=facts)
+                to_html(own, path, facts=facts, tree_facts=validated, file_columns=columns)
 
 
-def _referring(model: FittedModel, risks: Sequence[float]) -> list[FittedModel]:
-    """A model for each risk that it promises, and the promises printed."""
-    from treebound.model.guarantees import refer
+def _abstaining(model: FittedModel, risks: Sequence[float]) -> list[FittedModel]:
+    """Return a model for each largest risk."""
+    from treebound.model.guarantees import abstain
 
-    models = refer(model, list(risks))
-    for own in models:
-        print_message(str(own.referral))
-    return models
+    return abstain(model, list(risks))
+
+
+def _print_bounds(model: FittedModel, bounds: Sequence[str]) -> None:
+    """Print the bounds besides the certificate, and that each holds separately."""
+    from treebound.model.guarantees import SEPARATELY
+
+    for bound in bounds:
+        print_message(bound)
+    if bounds and model.certificate is not None:
+        print_message(SEPARATELY)
 
 
 def _names(path: Path | None, risks: Sequence[float]) -> list[Path | None]:
-    """A file for each model: of several, the name tells the risk that it promises."""
+    """Return a file for each model; the names of several contain their largest risk."""
     if path is None or len(risks) < 2:
         return [path] * max(len(risks), 1)
     return [path.with_stem(f"{path.stem}-{risk:g}") for risk in risks]

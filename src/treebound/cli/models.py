@@ -17,6 +17,8 @@ from treebound.model.rows import Tested
 from treebound.show.words import rules_in_words
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from treebound.cli.options import FileOptions
     from treebound.data.files import Source
     from treebound.data.frames import Table
@@ -40,7 +42,9 @@ def schema_of(
     """The columns that the tree asks, or all, in a file laid out as the options say."""
     layout, asked = options.as_schema(), asked_columns(model)
     columns = tuple(
-        Column(column.name, "nominal") if column.unlisted else replace(column, declared=True)
+        Column(column.name, "nominal")
+        if column.unlisted and not column.categories
+        else replace(column, declared=True)
         for column in model.columns
         if whole or column.name in asked
     )
@@ -65,6 +69,14 @@ def labelled_rows(
     """Rows and labels, in the columns and classes of a model; perhaps with one more column."""
     (rows,) = _labelled(model, [data], options, target, also).chunks(None)
     return rows.with_rows().table(), rows.labels()
+
+
+def monitored_rows(
+    model: Model, data: Path, options: FileOptions, target: str | None
+) -> tuple[Table, NDArray[Any]]:
+    """Rows and labels to monitor: None if a label is not known; others may be no class."""
+    (rows,) = _labelled(model, [data], options, target).chunks(None)
+    return rows.with_rows().table(), rows.observed_labels()
 
 
 def tested_rows(
@@ -157,7 +169,7 @@ def _odd(tree: Tree) -> list[str]:
 def one_leaf(tree: Tree) -> str:
     """The sentence to begin with if a tree has one leaf."""
     return (
-        f"The tree has one leaf and always answers {tree.classes.tolist()[int(tree.label[0])]!r} "
+        f"The tree has one leaf and always predicts {tree.classes.tolist()[int(tree.label[0])]!r} "
         f"({percent(1.0 - tree.errors / float(tree.weight[0]))} of the training examples)."
     )
 

@@ -1,4 +1,4 @@
-"""``treebound monitor``: whether a model keeps its promise after deployment."""
+"""``treebound monitor``: the certificate of a model against labelled rows after deployment."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from treebound.cli.options import Data, FileOptions, Model, Target
 from treebound.cli.output import check_output, print_result
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from treebound.certificate.monitor import Monitor
     from treebound.data.frames import Table
     from treebound.model.model import Model as FittedModel
@@ -21,14 +25,12 @@ _POINTS = 200  # of the plot
 @command(
     "treebound monitor model.json monday.csv --state state.json",
     'treebound monitor model.json tuesday.csv --state state.json || mail -s "model" me',
-    "treebound monitor model.json new.csv --no-labels --state leaves.json",
 )
 def monitor(
     model: Model,
     data: Data,
     /,
     *,
-    labels: bool = True,
     state: Path | None = None,
     target: Target = None,
     alpha: float = 0.01,
@@ -37,30 +39,28 @@ def monitor(
 ) -> int:
     """Watch rows, in the order they came, against the certificate of a model.
 
-    The exit code is 3 if there is an alarm, now or before.
+    The exit code is 3 if there is an alarm, now or before. Rows whose label is not known yet are
+    skipped and counted.
 
     Parameters
     ----------
-    labels
-        Whether the rows have their labels. Without them the shares of rows in the leaves are
-        watched.
     state
-        A JSON file that keeps what was seen, to go on with later rows.
+        A JSON file with the outcomes so far, to continue with later rows.
     alpha
         Probability that there is ever a false alarm.
     plot
-        Where to draw the evidence (PNG, SVG or PDF).
+        A file for a plot of the evidence (PNG, SVG or PDF).
     """
     from treebound._utils.files import write_text
-    from treebound.cli.models import loaded_model
+    from treebound.cli.models import loaded_model, monitored_rows
 
     reads = [model, data, options.schema]
     check_output(state, None, reads=reads)
     check_output(plot, "png", reads=reads, force=True)
     loaded = loaded_model(model, data)
-    watched = _continued(state, _fresh(loaded, labels, alpha))
-    rows = _rows(loaded, data, options, target, labels)
-    evidence = _watch(watched, loaded, *rows, parts=1 if plot is None else _POINTS)
+    watched = _continued(state, _fresh(loaded, alpha))
+    table, labels = monitored_rows(loaded, data, options, target)
+    evidence = _watch(watched, loaded, table, labels, parts=1 if plot is None else _POINTS)
     if state is not None:
         write_text(state, watched.to_json() + "\n")
     if plot is not None:
@@ -69,17 +69,15 @@ def monitor(
         print_result(str(alarm))
     if not watched.alarms:
         print_result(_no_alarm(watched))
+    for note in _notes(watched, loaded, labels):
+        print_result(note)
     return ALARM if watched.alarms else 0
 
 
-def _fresh(model: FittedModel, labels: bool, alpha: float) -> Monitor:
-    """A monitor of what the model promises."""
-    if not labels:
-        from treebound.model.guarantees import monitor_leaves
-
-        return monitor_leaves(model, alpha)
-    if model.referral is not None:
-        return model.referral.monitor(alpha)
+def _fresh(model: FittedModel, alpha: float) -> Monitor:
+    """Return a monitor of the certificate of a model."""
+    if model.abstention is not None:
+        return model.abstention.monitor(alpha)
     if model.certificate is None:
         raise ValueError(f"The model has no certificate to watch. {model.certificate_reason}")
     return model.certificate.monitor(alpha)
@@ -89,17 +87,31 @@ def _no_alarm(watched: Monitor) -> str:
     from treebound.cli.models import percent
 
     first = watched.streams[0]
-    if watched.leaves:
-        return f"No alarm: {first.seen:,} rows reach the {len(watched.leaves):,} leaves as before."
-    rows = "rows" if watched.refers is None else "answered rows"
+    rows = "rows" if watched.abstains is None else "predicted rows"
     return (
         f"No alarm: {first.events:,} of {first.seen:,} {rows} are misclassified; certified: at "
-        f"most {percent(first.limit)}."
+        f"most {percent(first.bound)}."
     )
 
 
+def _notes(watched: Monitor, model: FittedModel, labels: NDArray[Any]) -> Iterator[str]:
+    """Yield the notes on labels that are not known, and on those that are no class of the model."""
+    from treebound.data.raw import some_names
+
+    if watched.unlabelled:
+        rows = "1 row" if watched.unlabelled == 1 else f"{watched.unlabelled:,} rows"
+        yield (
+            f"Skipped so far: {rows} without a label. Assumption: whether a label is known does "
+            "not depend on whether the prediction is right."
+        )
+    classes = {None, *model.classes.tolist()}
+    others = [label for label in dict.fromkeys(labels.tolist()) if label not in classes]
+    if others:
+        yield f"Counted as errors: labels that are no class of the model, {some_names(others)}."
+
+
 def _continued(state: Path | None, fresh: Monitor) -> Monitor:
-    """The monitor of a state file; a new one if there is none."""
+    """Return the monitor of a state file; a new one if there is none."""
     from treebound.certificate.monitor import Monitor
 
     if state is None or not state.exists():
@@ -109,35 +121,21 @@ def _continued(state: Path | None, fresh: Monitor) -> Monitor:
     except ValueError as error:
         raise ValueError(f"{state}: {error}") from None
     own, others = (
-        [(stream.name, stream.limit, stream.alpha) for stream in each.streams]
+        [(stream.name, stream.bound, stream.alpha) for stream in each.streams]
         for each in (fresh, kept)
     )
     if own != others:
         raise ValueError(
-            f"{state} watches other limits or another alpha than this model and command. Hint: "
-            "name another file to begin anew."
+            f"{state} watches other bounds or another alpha than this model and command. Hint: "
+            "name another file to begin a new state."
         )
     return kept
 
 
-def _rows(
-    model: FittedModel, data: Path, options: FileOptions, target: str | None, labels: bool
-) -> tuple[Table, Any]:
-    """The rows, and their labels as the classes of the model."""
-    from treebound.cli.models import labelled_rows, schema_of
-    from treebound.data.files import read_raw
-    from treebound.data.targets import read_classes
-
-    if labels:
-        table, known = labelled_rows(model, data, options, target)
-        return table, model.classes[read_classes(known, model.classes)]
-    return read_raw(str(data), schema_of(model, options), unknown="keep").with_rows().table(), None
-
-
 def _watch(
-    watched: Monitor, model: FittedModel, table: Table, labels: Any, *, parts: int
+    watched: Monitor, model: FittedModel, table: Table, labels: NDArray[Any], *, parts: int
 ) -> list[list[float]]:
-    """Add the rows in parts; after each, the rows so far and the log evidence of each stream."""
+    """Add the rows in parts; return rows so far and log evidence of each stream after each."""
     import numpy as np
 
     rows = np.arange(table.shape[0])
@@ -145,14 +143,14 @@ def _watch(
     evidence = []
     for part in np.unique(part_of):
         keep = part_of == part
-        watched.update_rows(model, table.rows(keep), None if labels is None else labels[keep])
+        watched.update_rows(model, table.rows(keep), labels[keep])
         seen = float(rows[keep][-1] + 1)
         evidence.append([seen, *(stream.log_wealth for stream in watched.streams)])
     return evidence
 
 
 def _draw(evidence: list[list[float]], watched: Monitor, path: Path) -> None:
-    """The log evidence against the limits, of the six with the most, and where it is an alarm."""
+    """Plot the log evidence of the six streams with the most, and the level of an alarm."""
     from math import log
 
     from treebound._utils.extras import require
@@ -164,7 +162,7 @@ def _draw(evidence: list[list[float]], watched: Monitor, path: Path) -> None:
     for line, stream in sorted(named, key=lambda pair: -max(pair[0]))[:6]:
         ax.plot(rows, line, label=stream.name)
     ax.axhline(-log(watched.streams[0].alpha), color="crimson", ls="--", label="alarm")
-    ax.set(xlabel="rows of this table", ylabel="log evidence against the limit")
+    ax.set(xlabel="rows of this table", ylabel="log evidence against the bound")
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     figure.savefig(path)
     pyplot.close(figure)

@@ -37,7 +37,7 @@ More = Annotated[Path, Parameter(help="Further files with rows of the same table
 Json = Annotated[bool, Parameter(negative="", help="Print all of it as JSON.")]
 Delta = Annotated[
     float | None,
-    Parameter(help="The promise holds with probability 1 - delta; by default as fitted."),
+    Parameter(help="The bound holds with probability 1 - delta; by default as fitted."),
 ]
 Threshold = Annotated[
     str | None,
@@ -69,8 +69,6 @@ class FileOptions:
         The text encoding, such as latin-1; by default UTF-8.
     decimal
         The decimal mark; by default a point.
-    names
-        The names of the columns, NAME,NAME, of a file without a line of names.
     missing
         A text that stands for a missing value, beside the usual ones; may be repeated.
     """
@@ -79,7 +77,6 @@ class FileOptions:
     sep: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
     encoding: str | None = None
     decimal: str | None = None
-    names: Many = ()
     missing: Many = ()
 
     def as_schema(self) -> Schema:
@@ -87,12 +84,12 @@ class FileOptions:
         from treebound.data.schema import Schema, read_schema
 
         schema = Schema() if self.schema is None else read_schema(self.schema)
-        if self.names:
-            schema = replace(schema, order=tuple(_names(self.names, "names")))
         missing = (*schema.missing, *(text for text in self.missing if text not in schema.missing))
         return replace(schema, layout=self._layout(schema.layout), missing=missing)
 
     def _layout(self, layout: Layout) -> Layout:
+        from treebound.data.schema import SchemaError
+
         if self.sep is not None:
             named = {"tab": "\t", "\\t": "\t", "whitespace": "whitespace"}
             separator = named.get(self.sep, self.sep)
@@ -103,10 +100,9 @@ class FileOptions:
             value = getattr(self, option)
             try:
                 layout = layout if value is None else replace(layout, **{option: value})
-            except ValueError as error:
-                words = str(error).replace(f"The {option!r} of [read]", f"The option --{option}")
-                raise ValueError(words) from None
-        return replace(layout, header=False) if self.names else layout
+            except SchemaError as error:
+                raise invalid(option, "", error.must, value) from None
+        return layout
 
 
 @Parameter(name="*", group=_reading)
@@ -125,7 +121,8 @@ class TableOptions(FileOptions):
         Columns of names without an order, even if they look like numbers: NAME, NAME,NAME, or
         NAME=A,B,C to declare the categories.
     ordinal
-        Columns of ordered categories: NAME=LEAST,...,GREATEST, or NAME for numbers.
+        Columns of ordered categories: NAME=LEAST,...,GREATEST, or NAME for numbers. For the
+        target: the order of its classes.
     """
 
     schema: Path | None = None
@@ -153,9 +150,22 @@ class TableOptions(FileOptions):
         """The same, with the column to predict, which must not be named as another one."""
         schema = self.as_schema()
         wanted = target or schema.target
-        if wanted != schema.target and wanted in (*schema.names, *schema.ignored):
-            raise ValueError(f"The target {wanted!r} is named in --ignore, --nominal or --ordinal.")
+        named = wanted != schema.target and wanted in (*schema.names, *schema.ignored)
+        if named and self.class_order(target) is None:
+            raise ValueError(
+                f"The target {wanted!r} is named in --ignore, --nominal or --ordinal. Hint: an "
+                f"order of its classes is written --ordinal {wanted}=LOW,...,HIGH."
+            )
         return schema.with_target(target)
+
+    def class_order(self, target: str | None) -> tuple[str, ...] | None:
+        """Return the classes from low to high, if --ordinal lists those of the target."""
+        return dict(_columns(self.ordinal, "ordinal")).get(target or "")
+
+    def nominal_columns(self, target: str | None) -> list[str]:
+        """Columns that are nominal by choice, without declared categories."""
+        columns = self.checked_schema(target).columns
+        return [own.name for own in columns if own.kind == "nominal" and not own.declared]
 
     @property
     def ordered(self) -> list[str]:
@@ -249,9 +259,9 @@ def nodes_of(model: FittedModel, relation: Any, chunk_rows: int) -> Iterator[tup
 
 def refuse_file_options(options: FileOptions, *more: Any) -> None:
     """Raise an error for options that say how a file is read."""
-    named = (options.schema, options.sep, options.encoding, options.decimal, options.names)
+    named = (options.schema, options.sep, options.encoding, options.decimal)
     if any(named) or options.missing or any(more):
         raise ValueError(
-            "A table of a database has its own types and missing values: only --target, --ignore "
-            "and --ordinal NAME say more. Hint: convert columns in a view."
+            "A table of a database has its own types and missing values: only --target, --ignore, "
+            "--nominal NAME and --ordinal NAME say more. Hint: convert columns in a view."
         )

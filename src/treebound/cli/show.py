@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import BytesIO
 from typing import Annotated, Any, Literal
 
@@ -11,20 +12,17 @@ from treebound.cli.app import command
 from treebound.cli.models import loaded_model
 from treebound.cli.options import Force, Model, Output
 from treebound.cli.output import check_output, write_result
-from treebound.exchange import Exports
+from treebound.exchange import to_c, to_onnx, to_python, to_sql
 from treebound.model.model import Model as FittedModel
-from treebound.show import Forms
+from treebound.show import to_dot, to_html, to_latex, to_rules, to_text
 
-# Every form that the classifier has as a method, and the pictures.
-_METHODS = {
-    name.removeprefix("to_"): method
-    for forms in (Forms, Exports)
-    for name, method in vars(forms).items()
-    if name.startswith("to_")
-}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "text": to_text, "rules": to_rules, "dot": to_dot, "latex": to_latex, "html": to_html,
+    "python": to_python, "c": to_c, "sql": to_sql, "onnx": to_onnx,
+}  # fmt: skip
 _PICTURES = ("svg", "png", "pdf")
 _LIMITED = ("text", "dot", "latex", *_PICTURES)  # those that a depth can limit
-Form: Any = Literal[(*_METHODS, *_PICTURES)]
+Form: Any = Literal[(*_FUNCTIONS, *_PICTURES)]
 
 
 @command(
@@ -62,7 +60,7 @@ def _shown(model: FittedModel, form: str, max_depth: int | None) -> str | bytes:
     limited = {} if max_depth is None else {"max_depth": max_depth}
     if form in _PICTURES:
         return _picture(model, form, limited)
-    shown = _METHODS[form](model, **limited)
+    shown = _FUNCTIONS[form](model, **limited)
     return bytes(shown.SerializeToString()) if form == "onnx" else str(shown)
 
 

@@ -1,4 +1,4 @@
-"""``treebound bench`` runs the study, ``treebound report`` shows its results."""
+"""``treebound study``: ``run`` and ``report``; the data sets are in ``cli/data.py``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from treebound.cli.app import app, console
+from treebound.cli import data as _data  # noqa: F401  # registers 'treebound study data'
+from treebound.cli.app import command, console, study_app
 from treebound.cli.options import Force, Output, Switch
 from treebound.cli.output import check_output, write_result
 
@@ -22,7 +23,12 @@ Words = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=()
 Format = Literal["terminal", "markdown", "latex", "csv", "html"]
 
 
-@app.command(name="bench")
+@command(
+    "treebound study run --sets sklearn:iris data.csv:label --draws 5 --store mine.sqlite",
+    "treebound study run --protocol paper --data raw --jobs 2",
+    of=study_app,
+    name="run",
+)
 def run_study(
     *,
     protocol: Literal["standard", "paper"] = "standard",
@@ -91,7 +97,7 @@ def run_study(
             observer=display,
             inferred=partial(_confirm_types, yes),
         )
-    console.print(f"{added:,} results added to {store}. Next: treebound report {store}")
+    console.print(f"{added:,} results added to {store}. Next: treebound study report {store}")
 
 
 @contextmanager
@@ -101,7 +107,7 @@ def _stopped_by_hand(store: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt as stop:
         kept = (
-            f"All results so far are in {store}, and 'treebound report {store}' shows them."
+            f"All results so far are in {store}, and 'treebound study report {store}' shows them."
             if store.exists()
             else "There is no result yet."
         )
@@ -123,7 +129,11 @@ def _confirm_types(yes: bool, path: Path, schema: Schema) -> None:
         raise ValueError("Nothing was run. Hint: say what the columns are in a schema file.")
 
 
-@app.command
+@command(
+    "treebound study report mine.sqlite",
+    "treebound study report mine.sqlite --as html -o study.html",
+    of=study_app,
+)
 def report(
     store: Path,
     *,
@@ -138,7 +148,7 @@ def report(
     Parameters
     ----------
     store
-        The file of results that 'treebound bench' wrote.
+        The file of results that 'treebound study run' wrote.
     form
         How: tables for the terminal, Markdown, a LaTeX document, CSV, or one HTML page.
     table

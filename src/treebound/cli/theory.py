@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter, Token, validators
 from rich.table import Table
 
-from treebound.cli.app import command, console, theory
+from treebound.cli.app import command, console, theory_app
 from treebound.cli.options import Switch
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
@@ -83,9 +83,9 @@ _NONE = Features()
 
 
 @command(
-    'treebound vcdim "((..).)" --real 10',
-    'treebound vcdim "(..)" --real 2 --nominal 3,? --sample',
-    group=theory,
+    'treebound theory vcdim "((..).)" --real 10',
+    'treebound theory vcdim "(..)" --real 2 --nominal 3,? --sample',
+    of=theory_app,
 )
 def vcdim(
     shape: Shape,
@@ -120,9 +120,9 @@ def vcdim(
 
 
 @command(
-    'treebound growth "((..).)" --real 10 --examples 1000 --classes 3',
-    'treebound growth "(..)" --real 4 --examples 100 --all-forms',
-    group=theory,
+    'treebound theory growth "((..).)" --real 10 --examples 1000 --classes 3',
+    'treebound theory growth "(..)" --real 4 --examples 100 --all-forms',
+    of=theory_app,
 )
 def growth(
     shape: Shape,
@@ -177,7 +177,7 @@ def growth(
     _print_table(title, ("form", "ln tau", "log10 tau", "of all labellings"), rows)
 
 
-@command('treebound partitions "((..).)" --examples 6 --real 2 --search 200', group=theory)
+@command('treebound theory partitions "((..).)" --examples 6 --real 2 --search 200', of=theory_app)
 def partitions(
     shape: Shape,
     /,
@@ -217,7 +217,7 @@ def partitions(
     _print_table(title, facts, [facts.values()])
 
 
-@command("treebound shapes --leaves 5", group=theory)
+@command("treebound theory shapes --leaves 5", of=theory_app)
 def shapes(
     *,
     leaves: AtLeastOne,
@@ -254,7 +254,7 @@ def shapes(
     _print_table(title, ("shape", "depth", "symmetries"), listed)
 
 
-@command("treebound witness 5 3", group=theory)
+@command("treebound theory witness 5 3", of=theory_app)
 def witness(examples: AtLeastOne, features: AtLeastOne, /, *, as_json: AsJson = False) -> None:
     """A sample of real features that a stump splits in as many ways as there can be.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treebound._utils.validation import invalid
 from treebound.cli.app import command
@@ -25,8 +25,6 @@ from treebound.cli.options import (
     relation_of,
 )
 from treebound.cli.output import (
-    errors,
-    plain_table,
     print_json,
     print_message,
     print_result,
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
 
 # A table in memory takes a few times the size of its file.
 _TIMES_IN_MEMORY = 6
+_NOMINAL = "name it with --nominal"
 _BRIEF = 5  # warnings of suspicious columns
 
 
@@ -117,7 +116,10 @@ def check(
 
     table = read_training([data], options, target)
     ordered = options.ordered or None
-    sample = Sample.learn(table.table(), table.labels(), ordinal_features=ordered)
+    chosen = options.nominal_columns(target) or "from_dtype"
+    sample = Sample.learn(
+        table.table(), table.labels(), categorical_features=chosen, ordinal_features=ordered
+    )
     lost = file_findings(table, options.checked_schema(target).ignored)
     report = check_sample(sample, str(table.schema.target), lost)
     if json:
@@ -147,6 +149,7 @@ def remedy(finding: Finding) -> str:
     words = finding.remedy.replace(", or give fit the same group for all copies of a row", "")
     words = words.replace("class_weight='balanced'", "--class-weight balanced")
     words = words.replace("make it nominal", f"use --nominal {quoted}")
+    words = words.replace("name it in 'categorical_features'", f"use --nominal {quoted}")
     if words.startswith("leave it out"):
         return words.replace("leave it out", f"leave it out with --ignore {quoted}", 1)
     if words.endswith("to missing values"):
@@ -166,6 +169,15 @@ def brief_lines(sample: Sample, target: str) -> Iterator[str]:
         yield f"Warning: {len(serious) - _BRIEF} more. Hint: 'treebound check' lists them."
 
 
+class Fitted(NamedTuple):
+    """A model, the parameters that the labels completed, the rows in memory, and the columns."""
+
+    model: Model
+    parameters: FitParameters
+    sample: Sample | None = None
+    file_columns: Sequence[str] = ()  # of a table in memory, in the order of its file
+
+
 @dataclass(frozen=True)
 class Training:
     """Where the rows to fit to are, and what the options say of them."""
@@ -176,16 +188,14 @@ class Training:
     weights: WeightOptions
     quiet: bool
     stream: bool = False
-    checkpoint: Path | None = None
     folds: int | None = None  # of a cross-validation
-    verbose: bool = False
 
-    def fit(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample | None]:
-        """The model, with the parameters that the labels complete, and the rows in memory."""
+    def fit(self, parameters: FitParameters) -> Fitted:
+        """Fit on the rows, wherever they are."""
         if is_database(self.paths[0]):
-            return self._in_database(parameters), parameters, None
-        if self.stream or self.checkpoint or too_large(self.paths):
-            return self._in_batches(parameters), parameters, None
+            return Fitted(self._in_database(parameters), parameters)
+        if self.stream or too_large(self.paths):
+            return Fitted(self._in_batches(parameters), parameters)
         return self._in_memory(parameters)
 
     def _in_database(self, parameters: FitParameters) -> Model:
@@ -193,14 +203,15 @@ class Training:
 
         weights, options = self.weights, self.options
         by_label = weights.costs or (weights.class_weight and not weights.balanced)
-        if self.paths[1:] or self.folds or self.stream or self.checkpoint or by_label:
+        if self.paths[1:] or self.folds or self.stream or by_label:
             raise ValueError(
-                "A table of a database takes none of further files, --cv, --stream, --checkpoint, "
-                "--costs and --class-weight LABEL=WEIGHT."
+                "A table of a database takes none of further files, --cv, --stream, --costs "
+                "and --class-weight LABEL=WEIGHT."
             )
         with self._telling(), relation_of(self.paths[0]) as relation:
             schema = options.checked_schema(self.target)
-            refuse_file_options(options, options.nominal, [o for o in options.ordinal if "=" in o])
+            declared = [own for own in (*options.nominal, *options.ordinal) if "=" in own]
+            refuse_file_options(options, declared)
             if schema.target not in relation.columns:
                 raise no_target(relation.columns)
             out = {schema.target, weights.weight_column, *schema.ignored}
@@ -226,7 +237,7 @@ class Training:
             if schema.target is None:
                 raise no_target(source.columns)
             lines = ProgressLines(tell, source.n_rows())
-            watch = Watch(lines.tell, self.checkpoint)
+            watch = Watch(lines.tell)
             return fit_elsewhere(parameters, source, schema.target, watch=watch)
 
     @contextmanager
@@ -239,46 +250,33 @@ class Training:
             warnings.simplefilter("always", UserWarning)
             yield tell
         for warning in () if self.quiet else caught:
-            print_message(f"Warning: {warning.message}")
+            words = str(warning.message).replace("name it in 'categorical_features'", _NOMINAL)
+            print_message(f"Warning: {words}")
 
-    def _in_memory(self, parameters: FitParameters) -> tuple[Model, FitParameters, Sample]:
+    def _in_memory(self, parameters: FitParameters) -> Fitted:
         """Read the whole table, print what is suspicious, and fit."""
-        from treebound.certificate.row_record import RowRecord
-        from treebound.data import Sample
-        from treebound.estimators.fitting import fit_sample, fit_table
+        from treebound.data.sample import LabelledRows
+        from treebound.estimators.fitting import fit_rows
+        from treebound.model.parameters import column_parameters
 
         with progress(f"reading {self.paths[0]}", self.quiet):
             table = read_training(self.paths, self.options, self.target)
             X, row_weights = self.weights.divided(table.table())
-            parameters, labels = self.weights.applied(parameters, table.labels()), table.labels()
-            sample = Sample.learn(
-                X,
-                labels,
-                row_weights,
-                class_weight=parameters.class_weight,
-                ordinal_features=self.options.ordered or None,
-            )
+            labels = table.labels()
+            parameters = self.weights.applied(parameters, labels)
+            rows = LabelledRows.of(X, labels, row_weights)
+            sample = rows.learn(**column_parameters(parameters))
         if self.folds is not None and self.folds > sample.n_rows:
             raise invalid("cv", "", f"at most {sample.n_rows}, the number of rows", self.folds)
         self._describe(table, sample)
-        name = table.schema.target
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is suspicious was printed above
-            if parameters.certificate in (
-                "held-out",
-                "folds",
-            ):  # columns are learned without some rows
-                model = fit_table(parameters, X, labels, row_weights)
-                return replace(model, target=name), parameters, sample
-            rows = RowRecord.of(sample, named=True)
-            model = fit_sample(parameters, sample, rows=rows)
-            return replace(model, target=name, named=True), parameters, sample
+            model = fit_rows(parameters, rows, sample)
+        model = replace(model, target=table.schema.target)
+        return Fitted(model, parameters, sample, table.names)
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""
-        if self.verbose:
-            columns = plain_table(("column", "kind", "categories"), table.schema.rows())
-            errors.print(columns, soft_wrap=not errors.is_terminal)
         if self.quiet:
             return
         names = f"{len(sample.columns):,} column{'s' * (len(sample.columns) != 1)}"

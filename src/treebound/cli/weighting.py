@@ -90,8 +90,8 @@ class WeightOptions:
         weight = table.column(names.index(name)).floats()
         return table.select([own for own in names if own != name]), weight
 
-    def promised(self, model: Model) -> Iterator[str]:
-        """The limit on the mean cost, if errors differ in cost and rows promise it."""
+    def cost_bound(self, model: Model) -> Iterator[str]:
+        """Yield the bound on the mean cost, if errors differ in cost and there are rows for it."""
         if self.costs and (model.proof is not None or model.held_out_counts() is not None):
             from treebound.model.guarantees import certify_cost
 

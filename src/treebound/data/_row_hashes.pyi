@@ -4,9 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 def add_rows(
-    X: NDArray[np.floating[Any]], keys: NDArray[np.uint64], hashes: NDArray[np.uint64]
+    X: NDArray[np.floating[Any]],
+    keys: NDArray[np.uint64],
+    hashes: NDArray[np.uint64],
+    exact: bool = False,
 ) -> None: ...
-def add_column(values: NDArray[np.floating[Any]], key: int, hashes: NDArray[np.uint64]) -> None: ...
 def add_codes(
     codes: NDArray[np.signedinteger[Any]], terms: NDArray[np.uint64], hashes: NDArray[np.uint64]
 ) -> None: ...

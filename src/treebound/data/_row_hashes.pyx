@@ -1,7 +1,19 @@
 """Add the terms of some columns to the hash of every row.
 
-A term is the bits of a value, folded, times the odd key of its column. Terms are added, so the
-order of the columns does not matter.
+A term is a word of the value times the odd key of its column. Terms are added, so the order of the
+columns does not matter. The word of a number is that of its first six significant digits:
+
+- Let 2^b be the largest power of two that is at most abs(x), and ``10^f`` the largest power of ten
+  that is at most 2^b. The scale is the float64 nearest to ``10^(5-f)``.
+- The product abs(x) scale is below 2 000 000. If it is 999 999.5 or more, the scale is instead the
+  float64 nearest to ``10^(4-f)``.
+- The product, rounded to the nearest integer (ties to even), has six digits. The word is this
+  integer, the power of ten and the sign; equal numbers of all types have equal words.
+- Below ``10^-290`` a number is zero. Missing values and infinities have words of their own.
+
+So a number has one word as float64, as float32, and as text of six digits or more, except within
+the rounding of float32 next to a tie. Exact words, which distinguish all numbers, are the folded
+bits of float64.
 """
 
 import numpy as np
@@ -30,6 +42,7 @@ cdef uint64_t STEP = 0x9E3779B97F4A7C15
 
 cdef extern from *:
     """
+    #include <math.h>
     #include <stddef.h>
     #include <stdint.h>
     #include <string.h>
@@ -45,13 +58,37 @@ cdef extern from *:
     }
 
     /* The bits with the high half upon the low one. */
-    static inline uint64_t folded(double value)
+    static inline uint64_t exact_word(double value)
     {
         uint64_t bits = bits_of(value);
         return bits ^ (bits >> 32);
     }
 
-    #define ADD_TERMS(name, value_t) \\
+    /* By biased binary exponent: the scale to six digits, and the power of ten it belongs to. */
+    typedef struct { double scale, smaller; uint64_t power; } Digits;
+    static Digits DIGITS[2048];
+
+    static const uint64_t SIGN = 0x8000000000000000u;
+
+    static inline uint64_t six_digits(double value)
+    {
+        uint64_t bits = bits_of(value), exponent = (bits & ~SIGN) >> 52;
+        double magnitude = exponent == 2047 ? 0.0 : fabs(value);
+        double product = magnitude * DIGITS[exponent].scale;
+        int larger = product >= 999999.5;
+        product = larger ? magnitude * DIGITS[exponent].smaller : product;
+        /* below 2^51, adding 2^52 rounds to the nearest integer, ties to even */
+        double shifted = product + 4503599627370496.0;
+        uint64_t digits;
+        memcpy(&digits, &shifted, 8);
+        digits &= 0xFFFFFFFFFFFFFu;
+        uint64_t word = digits | ((DIGITS[exponent].power + larger) << 20) | ((bits & SIGN) >> 20);
+        word = digits == 0 ? 0 : word;
+        word = exponent == 2047 ? bits : word;
+        return word ^ (word >> 32);
+    }
+
+    #define ADD_TERMS(name, value_t, word_of) \\
     FOR_THIS_PROCESSOR \\
     static void name( \\
         const value_t *restrict values, const uint64_t *restrict keys, ptrdiff_t n_rows, \\
@@ -60,24 +97,20 @@ cdef extern from *:
         for (ptrdiff_t i = 0; i < n_rows; i++, values += width) { \\
             uint64_t total = 0; \\
             for (ptrdiff_t j = 0; j < width; j++) \\
-                total += folded((double)values[j]) * keys[j]; \\
+                total += word_of((double)values[j]) * keys[j]; \\
             hashes[i] += total; \\
         } \\
     }
-    ADD_TERMS(add_doubles, double)
-    ADD_TERMS(add_floats, float)
-
-    #define ADD_COLUMN(name, value_t) \\
-    FOR_THIS_PROCESSOR \\
-    static void name( \\
-        const value_t *restrict values, uint64_t key, ptrdiff_t n_rows, uint64_t *restrict hashes) \\
-    { \\
-        for (ptrdiff_t i = 0; i < n_rows; i++) \\
-            hashes[i] += folded((double)values[i]) * key; \\
-    }
-    ADD_COLUMN(add_column_of_doubles, double)
-    ADD_COLUMN(add_column_of_floats, float)
+    ADD_TERMS(add_doubles, double, six_digits)
+    ADD_TERMS(add_floats, float, six_digits)
+    ADD_TERMS(add_exact_doubles, double, exact_word)
+    ADD_TERMS(add_exact_floats, float, exact_word)
     """
+    ctypedef struct Digits:
+        double scale
+        double smaller
+        uint64_t power
+    Digits DIGITS[2048]
     uint64_t bits_of(double value) noexcept nogil
     void add_doubles(
         const double* values, const uint64_t* keys, Py_ssize_t n_rows, Py_ssize_t width,
@@ -87,12 +120,38 @@ cdef extern from *:
         const float* values, const uint64_t* keys, Py_ssize_t n_rows, Py_ssize_t width,
         uint64_t* hashes,
     ) noexcept nogil
-    void add_column_of_doubles(
-        const double* values, uint64_t key, Py_ssize_t n_rows, uint64_t* hashes
+    void add_exact_doubles(
+        const double* values, const uint64_t* keys, Py_ssize_t n_rows, Py_ssize_t width,
+        uint64_t* hashes,
     ) noexcept nogil
-    void add_column_of_floats(
-        const float* values, uint64_t key, Py_ssize_t n_rows, uint64_t* hashes
+    void add_exact_floats(
+        const float* values, const uint64_t* keys, Py_ssize_t n_rows, Py_ssize_t width,
+        uint64_t* hashes,
     ) noexcept nogil
+
+
+def _fill_digits():
+    """Fill the table of scales; each is the float64 nearest to a power of ten."""
+    cdef int exponent, power
+    for exponent in range(2048):
+        power = _power_of_ten(exponent - 1023)
+        DIGITS[exponent].power = power + 400
+        if power < -290 or exponent == 0:
+            DIGITS[exponent].scale = DIGITS[exponent].smaller = 0.0
+        else:
+            DIGITS[exponent].scale = float(f"1e{5 - power}")
+            DIGITS[exponent].smaller = float(f"1e{4 - power}")
+
+
+def _power_of_ten(b):
+    """Return the largest f with ``10^f <= 2^b``, by exact integers of Python."""
+    one = 1
+    if b >= 0:
+        return len(str(one << b)) - 1
+    return -len(str((one << -b) - 1))  # 10^f <= 2^b means 2^-b <= 10^-f
+
+
+_fill_digits()
 
 
 cdef inline uint64_t _mixed(uint64_t z) noexcept nogil:
@@ -102,26 +161,22 @@ cdef inline uint64_t _mixed(uint64_t z) noexcept nogil:
     return z ^ (z >> 31)
 
 
-def add_rows(const real[:, ::1] X, const uint64_t[::1] keys, uint64_t[::1] hashes):
-    """Add columns of numbers that stand row by row."""
-    if not X.shape[0] or not X.shape[1]:
+def add_rows(
+    const real[:, ::1] X, const uint64_t[::1] keys, uint64_t[::1] hashes, bint exact=False
+):
+    """Add columns of numbers that are stored row by row."""
+    cdef Py_ssize_t n_rows = X.shape[0], width = X.shape[1]
+    if not n_rows or not width:
         return
     with nogil:
-        if real is double:
-            add_doubles(&X[0, 0], &keys[0], X.shape[0], X.shape[1], &hashes[0])
+        if real is double and exact:
+            add_exact_doubles(&X[0, 0], &keys[0], n_rows, width, &hashes[0])
+        elif real is double:
+            add_doubles(&X[0, 0], &keys[0], n_rows, width, &hashes[0])
+        elif exact:
+            add_exact_floats(&X[0, 0], &keys[0], n_rows, width, &hashes[0])
         else:
-            add_floats(&X[0, 0], &keys[0], X.shape[0], X.shape[1], &hashes[0])
-
-
-def add_column(const real[::1] values, uint64_t key, uint64_t[::1] hashes):
-    """Add a column of numbers."""
-    if not values.shape[0]:
-        return
-    with nogil:
-        if real is double:
-            add_column_of_doubles(&values[0], key, values.shape[0], &hashes[0])
-        else:
-            add_column_of_floats(&values[0], key, values.shape[0], &hashes[0])
+            add_floats(&X[0, 0], &keys[0], n_rows, width, &hashes[0])
 
 
 def add_codes(const code[:] codes, const uint64_t[::1] terms, uint64_t[::1] hashes):

@@ -45,7 +45,7 @@ class Fragments:
         """Columns inside Parquet files that are floats or integers by their type."""
         if not self._in_parquet or not self.each:
             return []
-        inside = self.each[0].physical_schema.names
+        inside = {*self.each[0].physical_schema.names}
         types = zip(self.schema.names, self.schema.types, strict=True)
         return [name for name, kind in types if _is_plain_number(kind) and name in inside]
 
@@ -155,8 +155,8 @@ def _common_types(dataset: Any, files: Mapping[str, Any]) -> pa.Schema:
     """Types that hold for all files of a dataset, unless the user chose its columns."""
     schema, first = dataset.schema, next(iter(files.values()))
     keys = ds.get_partition_keys(first.partition_expression)
-    inside = [name for name in schema.names if name not in keys]
-    if {*inside} != {*first.physical_schema.names} - {*keys}:  # not those of the first file
+    inside = {*schema.names} - {*keys}
+    if inside != {*first.physical_schema.names} - {*keys}:  # not those of the first file
         return schema
     common = common_schema({path: own.physical_schema for path, own in files.items()}, keys)
     return pa.schema([common.field(own.name) if own.name in inside else own for own in schema])
@@ -170,13 +170,16 @@ def common_schema(schemas: Mapping[str, pa.Schema], ignored: Collection[str]) ->
     names = next(iter(schemas.values())).names
     for file, own in schemas.items():
         same_columns(file, own.names, names, ignored)
-    return pa.schema([(name, _common(name, schemas)) for name in names])
+    types = {file: dict(zip(own.names, own.types, strict=True)) for file, own in schemas.items()}
+    of_files = ({file: own[name] for file, own in types.items() if name in own} for name in names)
+    return pa.schema(
+        [(name, _common(name, kinds)) for name, kinds in zip(names, of_files, strict=True)]
+    )
 
 
-def _common(name: str, schemas: Mapping[str, pa.Schema]) -> pa.DataType:
+def _common(name: str, kinds: Mapping[str, pa.DataType]) -> pa.DataType:
     """The type of a column in all files: whole numbers then fractions, nothing then anything."""
     types = pa.types
-    kinds = {file: own.field(name).type for file, own in schemas.items() if name in own.names}
     kinds = {file: kind for file, kind in kinds.items() if not types.is_null(kind)}
     if len(set(kinds.values())) <= 1:
         return next(iter(kinds.values()), pa.null())

@@ -147,7 +147,7 @@ def read_matrix(
     table = read_table(X)
     columns = tuple(columns)
     wanted = [True] * len(columns) if needed is None else [bool(flag) for flag in needed]
-    wanted = [want and not c.unlisted for want, c in zip(wanted, columns, strict=True)]
+    wanted = [want and c.is_read for want, c in zip(wanted, columns, strict=True)]
     places = _places(table, columns, wanted, named)
     dense = table.floats() if all(column.kind == "real" for column in columns) else None
     if dense is not None and None not in places:

@@ -14,13 +14,14 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treebound._utils.validation import InWords, invalid, said_of
+from treebound._utils.validation import InWords, WordedError, invalid, said_of
 from treebound.data.columns import Column
 from treebound.data.formats import FileReader, files_of
 from treebound.data.frames import Table, frame_of, read_series
 from treebound.data.raw import RawColumn, some_names
-from treebound.data.schema import Schema, read_schema
+from treebound.data.schema import SEPARATOR, Schema, read_schema
 from treebound.data.streams import BATCH_ROWS, Batch, Batches, TypesChanged
 from treebound.data.targets import Labels
 from treebound.data.typed import (
@@ -30,6 +31,7 @@ from treebound.data.typed import (
     label_kind,
     labels_of,
     numbers,
+    observed_labels,
     stripped,
     typed_column,
 )
@@ -130,6 +132,12 @@ class RawTable:
             return labels_of(
                 values, target, self.schema, first_row=self.first_row, kind=self.labels_are
             )
+
+    def observed_labels(self) -> NDArray[Any]:
+        """Labels of the type of the declared classes, perhaps others; None if not known."""
+        target = str(self.schema.target)
+        with said_of(self.name):
+            return observed_labels(self.values(target), target, self.schema, self.first_row)
 
 
 def read_raw(
@@ -336,10 +344,11 @@ class Source(Batches):
         for name in self.inferred or ():
             column = self._inferred(chunk, name, whole)
             columns |= {} if column is None else {name: column}
+        used = {*columns, asked.target}
         return replace(
             asked,
             columns=tuple(columns[name] for name in names if name in columns),
-            ignored=tuple(name for name in names if name not in {*columns, asked.target}),
+            ignored=tuple(name for name in names if name not in used),
             order=tuple(names),
         )
 
@@ -371,9 +380,11 @@ def need(names: Sequence[str], wanted: Sequence[str], table: str) -> None:
         (only,) = names
         for separator in (";", "\t", "|"):
             if separator in only:
-                raise ValueError(
+                raise WordedError(
                     f"{table} has one column only, {only[:60]!r}. Hint: its fields are probably "
-                    f"separated by {separator!r} ([read] separator in the schema)."
+                    f"separated by {separator!r} (",
+                    SEPARATOR,
+                    ").",
                 )
     if absent:
         raise ValueError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,13 +88,45 @@ def warn_of_findings(
     sample: Sample, sketch: RowSketch | None = None, *, stacklevel: int = 2
 ) -> None:
     """Warn of what is suspicious about a training sample, the first few by name."""
-    serious = [finding for finding in findings(sample, sketch) if not finding.note]
+    warn_of_identifiers(sample.columns, sample.n_rows, stacklevel=stacklevel + 1)
+    listed = (*_of_values(sample), *_repeated_rows(sample, sketch))
+    serious = [finding for finding in listed if not finding.note]
     for finding in serious[:_SHOWN]:
         warnings.warn(str(finding), UserWarning, stacklevel=stacklevel)
     if len(serious) > _SHOWN:
         more = ", ".join(repr(own.column) for own in serious[_SHOWN:][:20] if own.column)
         words = f"Other columns are suspicious too: {more}. Hint: see treebound.check."
         warnings.warn(words, UserWarning, stacklevel=stacklevel)
+
+
+def warn_of_identifiers(columns: Sequence[Column], n_rows: int, *, stacklevel: int = 2) -> None:
+    """Warn of the columns that no tree is grown on because they identify rows."""
+    for finding in identifier_findings(columns, n_rows):
+        warnings.warn(str(finding), UserWarning, stacklevel=stacklevel)
+
+
+def identifier_findings(columns: Sequence[Column], n_rows: int) -> list[Finding]:
+    """The columns that identify rows, the first few one by one."""
+    named = [column for column in columns if column.identifier]
+    listed = [_identifier(column, n_rows) for column in named[:_SHOWN]]
+    if len(named) > _SHOWN:
+        names = ", ".join(repr(column.name) for column in named[_SHOWN:][:20])
+        what = f"has {len(named) - _SHOWN} more columns that identify rows and are not learned from"
+        remedy = "to learn from a column, name it in 'categorical_features'"
+        listed.append(Finding(None, f"{what}: {names}", remedy))
+    return listed
+
+
+def _identifier(column: Column, n_rows: int) -> Finding:
+    """That a column is not learned from, and what to do if it holds numbers or dates as text."""
+    texts, absent = _texts(column)
+    written = _text_finding(column.name, texts, column.n_categories, absent) if texts else None
+    if written is not None and not written.note:
+        what = f"{written.what}; as almost every row has its own value, it is not learned from"
+        return Finding(column.name, what, written.remedy)
+    values = f"{column.n_categories:,} values in {n_rows:,} rows"
+    what = f"identifies rows ({values}) and is not learned from"
+    return Finding(column.name, what, "to learn from it, name it in 'categorical_features'")
 
 
 def findings(sample: Sample, sketch: RowSketch | None = None) -> list[Finding]:
@@ -105,13 +137,18 @@ def findings(sample: Sample, sketch: RowSketch | None = None) -> list[Finding]:
     others (and some column has over 100 values, so that this is not by chance), by their
     sketch.
     """
+    listed = identifier_findings(sample.columns, sample.n_rows)
+    return [*listed, *_of_values(sample), *_repeated_rows(sample, sketch)]
+
+
+def _of_values(sample: Sample) -> Iterator[Finding]:
+    """What is suspicious about the values of columns that trees are grown on."""
     if sample.n_rows < _FEW_ROWS:
-        return []
-    listed = [*_real_columns(sample)]
+        return
+    yield from _real_columns(sample)
     for column, codes in zip(sample.columns, sample.X.values, strict=True):
-        if column.kind != "real":
-            listed += _categories(column, codes)
-    return [*listed, *_repeated_rows(sample, sketch)]
+        if column.kind != "real" and not column.identifier:
+            yield from _categories(column, codes)
 
 
 def target_findings(sample: Sample, target: str) -> list[Finding]:
@@ -288,10 +325,8 @@ def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Finding]:
     if _NAME_OF_ID.search(column.name) and (named := [*_identifiers(column.name, codes)]):
         yield from named
         return
-    step = max(1, len(categories) // _CATEGORIES)
-    texts = [text for text in categories[::step] if isinstance(text, str)]
-    absent = [text for text in categories if isinstance(text, str) and _ABSENT.fullmatch(text)]
-    if texts and len(texts) == len(categories[::step]):
+    texts, absent = _texts(column)
+    if texts:
         finding = _text_finding(column.name, texts, len(categories), absent)
         if finding is not None:
             yield finding
@@ -305,6 +340,14 @@ def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Finding]:
         words = ", ".join(map(repr, absent[:3]))
         what = f"holds {words} in {rows:,} rows, which looks like a missing value"
         yield Finding(column.name, what, f"convert {words} to missing values", note=True)
+
+
+def _texts(column: Column) -> tuple[list[str], list[str]]:
+    """Some categories if all of these are texts, and all those that look like a missing value."""
+    categories = column.categories or ()
+    some = categories[:: max(1, len(categories) // _CATEGORIES)]
+    absent = [text for text in categories if isinstance(text, str) and _ABSENT.fullmatch(text)]
+    return [*some] if all(isinstance(text, str) for text in some) else [], absent
 
 
 def _text_finding(
@@ -343,16 +386,23 @@ def _text_finding(
 
 
 def _repeated_rows(sample: Sample, sketch: RowSketch | None) -> Iterator[Finding]:
-    if sketch is None:
-        hashes = row_hashes(sample.X, sample.classes, sample.y, names=None)
-        sketch = RowSketch.of(hashes)
-    share = 1.0 - len(sketch.hashes) / max(int(sketch.counts.sum()), 1)
+    if sample.n_rows < _FEW_ROWS:
+        return
+    share = 1.0 if sketch is None else _share_of_copies(sketch)
+    if share > _REPEATED:  # a sketch has six digits of each number: rows may differ in others
+        hashes = row_hashes(sample.X, sample.classes, sample.y, names=None, exact=True)
+        share = _share_of_copies(RowSketch.of(hashes))
     if share > _REPEATED and any(
         _distinct(values[:_LOOKED_THROUGH]) > _MANY_VALUES for values in sample.X.values
     ):
         remedy = "drop the copies, or give fit the same group for all copies of a row"
         what = f"repeats rows: {share:.0%} of them are copies of others"
         yield Finding(None, f"{what}, while pruning and certificate count each as new", remedy)
+
+
+def _share_of_copies(sketch: RowSketch) -> float:
+    """Return the share of rows that are copies of others."""
+    return 1.0 - len(sketch.hashes) / max(int(sketch.counts.sum()), 1)
 
 
 def _distinct(values: NDArray[Any]) -> int:

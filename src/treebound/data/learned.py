@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data.columns import Column
+from treebound.data.columns import Column, is_identifier
+from treebound.data.encoding import chosen_columns
 from treebound.data.frames import Table, read_columns
 from treebound.data.raw import family_of, spread
+from treebound.data.summaries import ColumnSummary, TableSummary, merged
 from treebound.data.targets import learn_classes
 from treebound.data.weights import check_total, class_factors
 
@@ -34,8 +36,9 @@ class PartFacts:
     totals: tuple[Fraction, ...] = ()  # the weight of each of them
     whole: bool = True  # whether all weights are whole numbers
     sample: tuple[NDArray[Any], ...] = ()  # values of some rows of each real column
-    held_out: int = 0  # rows that nothing was learned from
-    held_out_classes: NDArray[Any] = field(default_factory=partial(np.empty, 0))  # but labels
+    summary: TableSummary | None = None  # of its rows; None if it is all of the table
+    calibration: int = 0  # rows that nothing was learned from
+    calibration_classes: NDArray[Any] = field(default_factory=partial(np.empty, 0))  # but labels
 
 
 @dataclass(frozen=True)
@@ -49,16 +52,45 @@ class LearnedSchema:
     scale: float | None  # what weights are multiplied by to have mean 1; None for whole numbers
     sample: tuple[NDArray[Any], ...]  # values of some rows of each real column
     part_rows: tuple[int, ...]  # the rows of every part
-    held_out: int = 0  # further rows, that nothing was learned from
+    calibration: int = 0  # further rows, that nothing was learned from
+    class_rows: tuple[int, ...] = ()  # the rows of each class
+    summaries: tuple[ColumnSummary | None, ...] = ()  # of the columns; None of one left unread
+    identifiers: tuple[Column, ...] = ()  # with the categories that ``columns`` does not list
 
     @property
     def n_rows(self) -> int:
         """The rows of all parts."""
         return sum(self.part_rows)
 
+    @property
+    def unread(self) -> list[str]:
+        """The columns whose values were left unread."""
+        each = zip(self.columns, self.summaries, strict=True)
+        return [column.name for column, summary in each if summary is None]
 
-def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> LearnedSchema:
-    """What all parts are."""
+    def summary(self, unread: Mapping[str, ColumnSummary]) -> TableSummary:
+        """The summary of all rows, with those of columns that were left unread."""
+        each = zip(self.columns, self.summaries, strict=True)
+        columns = tuple(own or unread[column.name] for column, own in each)
+        return TableSummary(self.class_rows, columns)
+
+    def with_identifiers(self) -> LearnedSchema:
+        """The schema with the categories of identifiers, to read their values too."""
+        known = {column.name: column for column in self.identifiers}
+        columns = tuple(known.get(column.name, column) for column in self.columns)
+        return replace(self, columns=columns, identifiers=())
+
+
+def put_together(
+    parts: Sequence[PartFacts],
+    *,
+    class_weight: Any = None,
+    categorical_features: Any = "from_dtype",
+) -> LearnedSchema:
+    """What all parts are.
+
+    No column of ``categorical_features`` is an identifier.
+    """
     numbers = [number for number, part in enumerate(parts) if part.n_rows]
     full = [parts[number] for number in numbers]
     if not full:
@@ -75,7 +107,7 @@ def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> Lea
                 f"{names[0]}, part {number} has {own}."
             )
     columns, classes, totals = first.columns, first.classes, first.totals
-    if len(parts) > 1 or first.held_out:
+    if len(parts) > 1 or len(first.calibration_classes):
         each = zip(*(part.columns for part in full), strict=True)
         columns = tuple(_one_column(list(zip(numbers, same, strict=True))) for same in each)
         classes = _all_classes(parts)
@@ -87,8 +119,47 @@ def put_together(parts: Sequence[PartFacts], *, class_weight: Any = None) -> Lea
     check_total(float(total))
     scale = None if all(part.whole for part in full) else float(n_rows / total)
     factors = class_factors(class_weight, classes, totals)
-    held_out = sum(part.held_out for part in parts)
-    return LearnedSchema(columns, first.names, classes, factors, scale, sample, rows, held_out)
+    class_rows: tuple[int, ...] = ()
+    summaries: tuple[ColumnSummary, ...] = ()
+    if all(part.summary is not None for part in full):
+        class_rows = _class_rows(classes, full)
+        summaries = merged([part.summary.columns for part in full if part.summary is not None])
+    columns, identifiers = _without_identifiers(columns, n_rows, categorical_features)
+    summaries = tuple(
+        ColumnSummary() if column.identifier else own
+        for column, own in zip(columns, summaries, strict=bool(summaries))
+    )
+    return LearnedSchema(
+        columns,
+        first.names,
+        classes,
+        factors,
+        scale,
+        sample,
+        rows,
+        sum(part.calibration for part in parts),
+        class_rows,
+        summaries,
+        identifiers,
+    )
+
+
+def _without_identifiers(
+    columns: tuple[Column, ...], n_rows: int, categorical_features: Any
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """The columns, identifiers without their categories; and the identifiers with them."""
+    insisted, _ = chosen_columns(tuple(c.name for c in columns), categorical_features, None)
+    identifiers = {
+        at: replace(column, identifier=True)
+        for at, column in enumerate(columns)
+        if at not in insisted
+        and is_identifier(column.kind, column.declared, column.n_categories, n_rows)
+    }
+    stripped = tuple(
+        identifiers[at].without_values() if at in identifiers else column
+        for at, column in enumerate(columns)
+    )
+    return stripped, tuple(identifiers.values())
 
 
 def _one_column(of_parts: Sequence[tuple[int, Column]]) -> Column:
@@ -136,7 +207,7 @@ def _in_order(values: set[Any]) -> tuple[Any, ...]:
 
 
 def _all_classes(parts: Sequence[PartFacts]) -> NDArray[Any]:
-    each = [own for part in parts for own in (part.classes, part.held_out_classes) if len(own)]
+    each = [own for part in parts for own in (part.classes, part.calibration_classes) if len(own)]
     kinds = {"number" if own.dtype.kind in "iuf" else own.dtype.kind for own in each}
     if len(kinds) > 1:
         raise ValueError(
@@ -165,6 +236,16 @@ def _totals(classes: NDArray[Any], parts: Sequence[PartFacts]) -> tuple[Fraction
     return tuple(totals.values())
 
 
+def _class_rows(classes: NDArray[Any], parts: Sequence[PartFacts]) -> tuple[int, ...]:
+    """The rows of every class."""
+    rows = dict.fromkeys(classes.tolist(), 0)
+    for part in parts:
+        assert part.summary is not None
+        for label, own in zip(part.classes.tolist(), part.summary.class_rows, strict=True):
+            rows[label] += own
+    return tuple(rows.values())
+
+
 # -- columns of numbers ------------------------------------------------------------------------
 
 
@@ -185,6 +266,18 @@ def some_numbers(
     return {name: table.column(j).floats()[rows].astype(np.float64) for j, name in enumerate(names)}
 
 
+def number_summaries(
+    table: Table | None, weight: Any, names: Sequence[str]
+) -> tuple[ColumnSummary, ...]:
+    """The summaries of columns of numbers, without rows of weight zero."""
+    if table is None:
+        return tuple(ColumnSummary() for _ in names)
+    kept = slice(None) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
+    return tuple(
+        ColumnSummary.of_numbers(table.column(j).floats()[kept]) for j in range(len(names))
+    )
+
+
 def with_numbers(
     schema: LearnedSchema,
     names: Sequence[str],
@@ -193,16 +286,13 @@ def with_numbers(
     """A schema of other columns, and columns of numbers that nothing must be learned of."""
     plain = samples[0].keys()
     rest = [name for name in names if name not in plain]
-    learned: dict[str, tuple[Column, NDArray[Any]]] = {
-        name: (Column(name), np.concatenate([some[name] for some in samples])) for name in plain
+    values = {name: np.concatenate([some[name] for some in samples]) for name in plain}
+    learned: dict[str, tuple[Column, NDArray[Any], ColumnSummary | None]] = {
+        name: (Column(name), values[name], None) for name in plain
     }
-    others = zip(schema.columns, schema.sample, strict=True)
+    others = zip(schema.columns, schema.sample, schema.summaries, strict=True)
     learned |= dict(
         zip(rest, others, strict=False)
     )  # of labels alone, what was learned is left out
-    return replace(
-        schema,
-        columns=tuple(learned[name][0] for name in names),
-        sample=tuple(learned[name][1] for name in names),
-        names=tuple(names),
-    )
+    columns, some, summaries = zip(*(learned[name] for name in names), strict=True)
+    return replace(schema, columns=columns, sample=some, summaries=summaries, names=tuple(names))

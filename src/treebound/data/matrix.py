@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
-from treebound.data.raw import UNKNOWN, smallest_ints
+from treebound.data.raw import MISSING, UNKNOWN, smallest_ints
 
 # A part of a matrix with fewer values is copied.
 _MANY_VALUES = 2**15
@@ -19,7 +19,9 @@ _MANY_VALUES = 2**15
 
 def type_of(column: Column) -> np.dtype[Any]:
     """What the values of a column take at most."""
-    return np.dtype(np.float64 if column.kind == "real" else smallest_ints(column.n_categories))
+    return np.dtype(
+        np.float64 if column.kind == "real" else smallest_ints(len(column.categories or ()))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +54,10 @@ class Matrix:
 
     def select(self, names: Sequence[str]) -> Matrix:
         """The columns with these names, in this order."""
-        own = [column.name for column in self.columns]
-        if list(names) == own:
+        place_of = {column.name: at for at, column in enumerate(self.columns)}
+        if list(names) == list(place_of):
             return self
-        places = [own.index(name) for name in names]
+        places = [place_of[name] for name in names]
         columns = tuple(self.columns[at] for at in places)
         if self.dense is not None:
             return Matrix(columns, dense=self.dense[:, places])
@@ -81,6 +83,19 @@ class Matrix:
         else:
             dense = self.dense.T.take(rows, axis=1).T
         return Matrix(self.columns, dense=dense, handle_unknown=self.handle_unknown)
+
+    def without_identifiers(self) -> Matrix:
+        """The matrix to grow trees on: all values of identifiers are missing."""
+        columns = self.columns
+        if not any(column.identifier and column.is_read for column in columns):
+            return self
+        blank = np.full(self.n_rows, MISSING, dtype=np.int8)
+        values = tuple(
+            blank if column.identifier else own
+            for column, own in zip(columns, self.values, strict=True)
+        )
+        stripped = tuple(c.without_values() if c.identifier else c for c in columns)
+        return Matrix(stripped, values, handle_unknown=self.handle_unknown)
 
     def check_codes(self) -> None:
         """Raise a ValueError if a code of a category is out of range."""

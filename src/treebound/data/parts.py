@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treebound._utils.choices import Unknown
+from treebound.data.draws import Tenth
 from treebound.data.encoding import learn_matrix, read_matrix
-from treebound.data.folds import LeftOut
 from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema, PartFacts
-from treebound.data.matrix import Matrix, type_of
 from treebound.data.raw import RawColumn
-from treebound.data.sample import Rows, Sample
+from treebound.data.sample import LabelledRows, Sample
 
 
 def learn_part(
@@ -24,23 +23,23 @@ def learn_part(
     weight: Any = None,
     *,
     sample_rows: int = 4096,
-    held_out: LeftOut | None = None,
+    calibration: Tenth | None = None,
     first: int = 0,
     **kinds: Any,
 ) -> PartFacts:
-    """Learn from one part of the rows; of those held out only the labels.
+    """Learn from one part of the rows; of calibration rows only the labels.
 
-    ``kinds`` are the features of :meth:`Sample.learn`.
+    ``first`` is the number of its first row, ``kinds`` are the features of :meth:`Sample.learn`.
     """
     if _is_empty_part(y, weight):
         return PartFacts()
-    rows, aside = _apart(Rows.of(X, y, weight, part=True), held_out, first)
+    rows, others = _split(LabelledRows.of(X, y, weight, part=True), calibration, first)
     facts = PartFacts()
-    if len(rows.codes):
+    if rows.n_rows:
         facts = rows.facts(learn_matrix(rows.table, **kinds), sample_rows)
-    if aside is None:
+    if others is None:
         return facts
-    return replace(facts, held_out=len(aside.codes), held_out_classes=aside.classes)
+    return replace(facts, calibration=others.n_rows, calibration_classes=others.classes)
 
 
 def count_rows(X: Any, y: Any, weight: Any, first: int = 0) -> int:
@@ -53,25 +52,28 @@ def _is_empty_part(y: Any, weight: Any) -> bool:
     return len(y) == 0 or (weight is not None and not np.any(np.asarray(weight)))
 
 
-def _apart(rows: Rows, left_out: LeftOut | None, first: int) -> tuple[Rows, Rows | None]:
-    """The rows to learn from, and those left out; ``first`` is the number of the first row."""
-    if left_out is None:
+def _split(
+    rows: LabelledRows, selected: Tenth | None, first: int
+) -> tuple[LabelledRows, LabelledRows | None]:
+    """The training rows, and the selected rows; ``first`` is the number of the first row."""
+    if selected is None:
         return rows, None
-    held = left_out.has(first + np.arange(len(rows.codes)))
-    return rows.part(~held), rows.part(held)
+    inside = selected.has(first + np.arange(rows.n_rows))
+    return rows.part(~inside), rows.part(inside)
 
 
 class PartRows(NamedTuple):
-    """One part of the rows: those to grow on, and those left out, also as they were read."""
+    """One part of the rows: training rows, and selected ones, also as they were read."""
 
-    kept: Sample
-    aside: Sample | None = None
-    table: Table | None = None
+    training: Sample
+    selected: Sample | None = None  # calibration or validation rows
+    table: Table | None = None  # the selected rows
+    training_table: Table | None = None  # the training rows, if there are identifiers
 
     @property
     def n_rows(self) -> int:
-        """How many rows have a number."""
-        return self.kept.n_rows + (0 if self.aside is None else self.aside.n_rows)
+        """Number of rows, of weight zero none."""
+        return self.training.n_rows + (0 if self.selected is None else self.selected.n_rows)
 
 
 @dataclass(frozen=True)
@@ -79,24 +81,29 @@ class PartReader:
     """Reads parts of the rows with the columns and classes of all."""
 
     schema: LearnedSchema
-    rows: LeftOut | None = None  # which are left out
+    selection: Tenth | None = None  # calibration or validation rows
     handle_unknown: Unknown = "error"  # how categories are read that only these have
 
     def read(self, X: Any, y: Any, weight: Any, first: int = 0) -> PartRows:
         """One part; ``first`` is the number of its first row."""
         if _is_empty_part(y, weight):
-            nothing = empty_sample(self.schema)
-            return PartRows(nothing, None if self.rows is None else nothing)
-        rows, aside = _apart(Rows.of(X, y, weight, part=True), self.rows, first)
-        if aside is None:
-            return PartRows(self._sample(rows, self.handle_unknown))
-        return PartRows(
-            self._sample(rows, "error"), self._sample(aside, self.handle_unknown), aside.table
-        )
+            nothing = self._nothing
+            return PartRows(nothing, None if self.selection is None else nothing)
+        rows, others = _split(LabelledRows.of(X, y, weight, part=True), self.selection, first)
+        table = rows.table if self.schema.identifiers else None
+        if others is None:
+            return PartRows(self._sample(rows, self.handle_unknown), training_table=table)
+        training, selected = self._sample(rows, "error"), self._sample(others, self.handle_unknown)
+        return PartRows(training, selected, others.table, table)
 
-    def _sample(self, rows: Rows, handle_unknown: Unknown) -> Sample:
-        if not len(rows.codes):
-            return empty_sample(self.schema)
+    @property
+    def _nothing(self) -> Sample:
+        """A part of no rows."""
+        return Sample.empty(self.schema.columns, self.schema.classes, self.schema.factors)
+
+    def _sample(self, rows: LabelledRows, handle_unknown: Unknown) -> Sample:
+        if not rows.n_rows:
+            return self._nothing
         matrix = read_matrix(
             rows.table, self.schema.columns, named=False, handle_unknown=handle_unknown
         )
@@ -105,21 +112,9 @@ class PartReader:
 
 def join_parts(parts: Sequence[PartRows]) -> PartRows:
     """The rows of several parts, in memory."""
-    asides = [part.aside for part in parts if part.aside is not None]
-    kept = _join_samples([part.kept for part in parts])
-    return PartRows(kept, _join_samples(asides) if asides else None)
-
-
-def _join_samples(samples: Sequence[Sample]) -> Sample:
-    samples = [sample for sample in samples if sample.n_rows] or samples[:1]
-    if len(samples) == 1:
-        return samples[0]
-    weight = None
-    if any(sample.weight is not None for sample in samples):
-        weight = np.concatenate([sample.weights for sample in samples])
-    X = Matrix.stacked([sample.X for sample in samples])
-    y = np.concatenate([sample.y for sample in samples])
-    return Sample(X, y, weight, samples[0].classes, samples[0].factors)
+    selected = [part.selected for part in parts if part.selected is not None]
+    training = Sample.joined([part.training for part in parts])
+    return PartRows(training, Sample.joined(selected) if selected else None)
 
 
 def as_table(sample: Sample, schema: LearnedSchema) -> Table:
@@ -129,9 +124,3 @@ def as_table(sample: Sample, schema: LearnedSchema) -> Table:
         ordered = column.kind == "ordinal"
         columns.append(RawColumn(values, column.categories, ordered, column.declared))
     return Table(schema.names, (sample.n_rows, len(columns)), raw=tuple(columns))
-
-
-def empty_sample(schema: LearnedSchema) -> Sample:
-    """No rows."""
-    values = tuple(np.empty(0, dtype=type_of(column)) for column in schema.columns)
-    return Sample(Matrix(schema.columns, values), np.empty(0, dtype=np.int32), None, schema.classes)

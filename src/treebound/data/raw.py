@@ -274,9 +274,9 @@ def columns_to_learn(
 
 def chosen_columns(names: Sequence[str], whose: str, columns: Any, *others: Any) -> list[str]:
     """Those that are chosen, or all, without others."""
-    chosen = names if columns is None else list(columns)
+    chosen, known = names if columns is None else list(columns), set(names)
     for name in chosen:
-        if name not in names:
+        if name not in known:
             raise invalid("columns", "fit", f"columns of {whose}, {some_names(names)}", name)
     left = [name for name in chosen if name not in others]
     if not left:

@@ -1,7 +1,8 @@
-"""Hashes of rows, and a sketch of them: which rows a model has seen.
+"""Hashes of rows, and a sketch of them, to recognise rows that were used for fitting.
 
 A hash is made of the values and the class of a row, not of their codes, so it depends neither on
-the order of named columns nor on batches, libraries or the order of categories.
+the order of named columns nor on batches, libraries or the order of categories. Numbers count with
+their first six significant digits, so it does not depend on their precision either.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data._row_hashes import add_codes, add_column, add_rows, finish, text_words
+from treebound.data._row_hashes import add_codes, add_rows, finish, text_words
 from treebound.data.frames import Table
 from treebound.data.matrix import Matrix
 from treebound.data.raw import as_float
@@ -33,10 +34,14 @@ def row_hashes(
     y: NDArray[np.int32],
     *,
     names: Sequence[str] | None,
+    exact: bool = False,
 ) -> Words:
-    """A hash of the values and the class of every row."""
+    """Return a hash of the values and the class of each row.
+
+    Numbers are rounded to six significant digits unless ``exact``.
+    """
     hashes = np.zeros(len(y), dtype=np.uint64)
-    terms = _words(classes.tolist()) * _keys(_LABEL, [""])[0]
+    terms = _words(classes.tolist(), exact) * _keys(_LABEL, [""])[0]
     add_codes(y, np.concatenate([np.zeros(2, dtype=np.uint64), terms]), hashes)
     width = X.shape[1] if isinstance(X, Table) else len(X.columns)
     keys = _position_keys(width) if names is None else _keys(_NAME, names)
@@ -44,14 +49,15 @@ def row_hashes(
         X = X.select(names)
     dense = X.floats() if isinstance(X, Table) else X.dense
     if dense is not None and dense.flags.c_contiguous:
-        add_rows(dense, keys, hashes)
+        add_rows(dense, keys, hashes, exact)
     else:
-        for key, (values, categories) in zip(keys.tolist(), _columns(X), strict=True):
+        for at, (values, categories) in enumerate(_columns(X)):
             if categories is None:
-                add_column(np.ascontiguousarray(values), key, hashes)
+                column = np.ascontiguousarray(values)[:, None]
+                add_rows(column, keys[at : at + 1], hashes, exact)
             else:
-                words = np.concatenate([[_UNKNOWN, _MISSING], _words(categories)])
-                add_codes(values, words * np.uint64(key), hashes)
+                words = np.concatenate([[_UNKNOWN, _MISSING], _words(categories, exact)])
+                add_codes(values, words * keys[at], hashes)
     finish(hashes)
     return hashes
 
@@ -83,15 +89,16 @@ def _position_keys(width: int) -> Words:
     return _keys(_POSITION, map(str, range(width)))
 
 
-def _words(values: Sequence[Any]) -> Words:
-    """A word for each value: numbers, booleans and texts of such by their float64 bits.
+def _words(values: Sequence[Any], exact: bool) -> Words:
+    """Return a word for each value: for numbers, booleans and texts of such, that of the number.
 
     So a row has one hash, whether a file has the types of its columns or texts only.
     """
     numbers = np.array([_number(value) for value in values], dtype=np.float64)
-    bits = (numbers + 0.0).view(np.uint64)
+    of_numbers = np.zeros(len(numbers), dtype=np.uint64)
+    add_rows(numbers[:, None], np.ones(1, dtype=np.uint64), of_numbers, exact)
     words = text_words([_utf8(str(value)) for value in values])
-    return np.where(np.isnan(numbers), words, bits ^ (bits >> np.uint64(32)))
+    return np.where(np.isnan(numbers), words, of_numbers)
 
 
 _BOOLEANS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
@@ -123,7 +130,7 @@ class RowSketch:
 
     @classmethod
     def of(cls, hashes: Words) -> RowSketch:
-        """The sketch of some rows."""
+        """Return the sketch of some rows."""
         limit = min(1.0, 2 * cls.SIZE / max(len(hashes), 1))
         while True:  # look only at hashes that are small enough to matter
             least = hashes if limit == 1.0 else hashes[hashes < np.uint64(limit * 2.0**64)]
@@ -133,22 +140,32 @@ class RowSketch:
             limit = min(1.0, 8 * limit)
 
     def merge(self, other: RowSketch) -> RowSketch:
-        """The sketch of the rows of both."""
-        hashes, at = np.unique(np.concatenate([self.hashes, other.hashes]), return_inverse=True)
-        counts = np.zeros(len(hashes), dtype=np.int64)
-        np.add.at(counts, at, np.concatenate([self.counts, other.counts]))
-        return RowSketch(hashes[: self.SIZE], counts[: self.SIZE], self.rows + other.rows)
+        """Return the sketch of the rows of both tables."""
+        hashes, counts = self._joined(other)
+        return RowSketch(
+            hashes[: self.SIZE], counts.sum(axis=0)[: self.SIZE], self.rows + other.rows
+        )
+
+    def union(self, other: RowSketch) -> RowSketch:
+        """Return the sketch of the rows of both tables, where rows of both are the same ones."""
+        hashes, counts = self._joined(other)
+        hashes, counts = hashes[: self.SIZE], counts[:, : self.SIZE]
+        rows = self.rows + other.rows - int(counts.min(axis=0).sum())
+        return RowSketch(hashes, counts.max(axis=0), rows)
+
+    def _joined(self, other: RowSketch) -> tuple[Words, NDArray[np.int64]]:
+        """Return the hashes of both, and how often each occurs in the one and in the other."""
+        hashes = np.union1d(self.hashes, other.hashes)
+        counts = np.zeros((2, len(hashes)), dtype=np.int64)
+        for row, sketch in zip(counts, (self, other), strict=True):
+            row[np.searchsorted(hashes, sketch.hashes)] = sketch.counts
+        return hashes, counts
 
     @property
     def complete(self) -> bool:
-        """Whether every row is in the sketch."""
+        """True if every row is in the sketch."""
         return int(self.counts.sum()) == self.rows
 
-    @property
-    def share(self) -> float:
-        """The share of all hashes that would be in the sketch, were a row to have them."""
-        return 1.0 if self.complete else (float(self.hashes[-1]) + 1.0) / 2.0**64
-
     def covered(self, hashes: Words) -> Words:
-        """Hashes of rows that would be in the sketch if they were among its rows."""
+        """Return the hashes that would be in the sketch if its rows had them."""
         return hashes if self.complete else hashes[hashes <= self.hashes[-1]]

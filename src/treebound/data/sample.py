@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,8 +15,9 @@ from treebound.data.columns import Column
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.learned import LearnedSchema, PartFacts, put_together
-from treebound.data.matrix import Matrix
+from treebound.data.matrix import Matrix, type_of
 from treebound.data.raw import spread
+from treebound.data.summaries import TableSummary
 from treebound.data.targets import Labels, learn_classes, read_classes, used_labels
 from treebound.data.weights import (
     class_totals,
@@ -136,6 +137,36 @@ class Sample:
         groups = None if self.groups is None else self.groups[rows]
         return Sample(self.X.part(rows), self.y[rows], weight, self.classes, self.factors, groups)
 
+    def without_identifiers(self) -> Sample:
+        """The sample to grow trees on: all values of identifiers are missing."""
+        matrix = self.X.without_identifiers()
+        return self if matrix is self.X else replace(self, X=matrix)
+
+    @classmethod
+    def empty(
+        cls,
+        columns: Sequence[Column],
+        classes: NDArray[Any],
+        factors: NDArray[np.float64] | None = None,
+    ) -> Sample:
+        """A sample of no rows."""
+        values = tuple(np.empty(0, dtype=type_of(column)) for column in columns)
+        X, labels = Matrix(tuple(columns), values), np.empty(0, dtype=np.int32)
+        return cls(X, labels, None, classes, factors)
+
+    @staticmethod
+    def joined(samples: Sequence[Sample]) -> Sample:
+        """The rows of samples with the same columns and classes, one after the other."""
+        samples = [sample for sample in samples if sample.n_rows] or samples[:1]
+        if len(samples) == 1:
+            return samples[0]
+        weight = None
+        if any(sample.weight is not None for sample in samples):
+            weight = np.concatenate([sample.weights for sample in samples])
+        X = Matrix.stacked([sample.X for sample in samples])
+        y = np.concatenate([sample.y for sample in samples])
+        return Sample(X, y, weight, samples[0].classes, samples[0].factors)
+
     @classmethod
     def learn(
         cls,
@@ -144,6 +175,7 @@ class Sample:
         sample_weight: Any = None,
         *,
         class_weight: ClassWeight = None,
+        classes: NDArray[Any] | None = None,
         groups: Any = None,
         categorical_features: Any = "from_dtype",
         ordinal_features: Any = None,
@@ -163,13 +195,16 @@ class Sample:
             others only the ratios matter.
         class_weight : "balanced", mapping of class to weight, or None
             Multiplies the sample weights; only the ratios matter.
+        classes : ndarray, optional
+            All classes, if some of them may have no rows here.
         groups : array-like of shape (n_rows,), optional
             The group of each row, such as a patient.
         categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
             Columns to treat as nominal regardless of dtype; the others follow their dtype: ordered
             categoricals and enums are ordinal, other categoricals, text and booleans nominal,
             numbers real. Categories come from the dtype if it declares them, otherwise from the
-            data, sorted.
+            data, sorted. An undeclared nominal column that is not named here is an identifier if
+            there are at least 50 rows and its values are distinct in more than 90 % of them.
         ordinal_features : sequence of names or indices, or mapping to ordered categories
             Columns to treat as ordinal regardless of dtype. A mapping declares the categories.
 
@@ -180,11 +215,12 @@ class Sample:
         >>> sample.y.tolist(), sample.classes.tolist(), sample.columns[1].categories
         ([0, 1], ['no', 'yes'], ('blue', 'red'))
         """
-        rows = Rows.of(X, y, sample_weight, groups)
-        kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
-        matrix = learn_matrix(rows.table, **kinds)
-        schema = put_together([rows.facts(matrix)], class_weight=class_weight)
-        return rows.sample(matrix, schema)
+        return LabelledRows.of(X, y, sample_weight, groups).learn(
+            class_weight=class_weight,
+            categorical_features=categorical_features,
+            ordinal_features=ordinal_features,
+            classes=classes,
+        )
 
     @classmethod
     def read(
@@ -206,7 +242,7 @@ class Sample:
         by position; those that are not ``needed`` may then be absent. Unknown categories are an
         error, missing, or -2, which routing handles. ``factors`` are the class weights.
         """
-        rows = Rows.of(X, y, sample_weight)
+        rows = LabelledRows.of(X, y, sample_weight)
         codes = read_classes(Labels(rows.classes, rows.codes), np.asarray(classes))
         matrix = read_matrix(
             rows.table, columns, named=named, needed=needed, handle_unknown=handle_unknown
@@ -214,20 +250,21 @@ class Sample:
         return cls(matrix, codes, relative_weights(rows.weight), classes, factors)
 
 
-class Rows(NamedTuple):
-    """Rows, those of weight zero left out."""
+class LabelledRows(NamedTuple):
+    """Labelled rows of a table with their weights and groups, without rows of weight zero."""
 
     table: Table
     classes: NDArray[Any]  # labels that occur
     codes: NDArray[np.int32]  # which of them every row has
     weight: NDArray[np.float64] | None  # as it was given
-    groups: NDArray[np.int64] | None
+    groups: NDArray[np.int64] | None = None
+    numbers: NDArray[np.intp] | None = None  # of the rows in the table; None for all of them
 
     @classmethod
     def of(
         cls, X: Any, y: Any, sample_weight: Any, groups: Any = None, *, part: bool = False
-    ) -> Rows:
-        """All rows, or a part of them."""
+    ) -> LabelledRows:
+        """The rows of a table, or of a part of one, checked."""
         table = read_table(X)
         classes, codes = learn_classes(y)
         same_length(table.shape[0], len(codes))
@@ -235,27 +272,81 @@ class Rows(NamedTuple):
         rows = cls(table, classes, codes, weight, group_codes(groups, len(codes)))
         return rows if weight is None or weight.all() else rows.part(weight > 0)
 
-    def part(self, keep: NDArray[np.bool_]) -> Rows:
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The label of each row."""
+        return self.classes[self.codes]
+
+    @property
+    def row_numbers(self) -> NDArray[np.intp]:
+        """The number of each row in the table."""
+        return np.arange(self.n_rows) if self.numbers is None else self.numbers
+
+    @property
+    def units(self) -> NDArray[np.intp]:
+        """The place of each row, or of its group, among those that are independent."""
+        if self.groups is None:
+            return np.arange(self.n_rows)
+        return np.unique(self.groups, return_inverse=True)[1]
+
+    def part(self, keep: NDArray[np.bool_]) -> LabelledRows:
         """Some of the rows, with the labels that occur in them."""
         classes, codes = used_labels(self.classes, self.codes[keep])
         weight = None if self.weight is None or not len(codes) else self.weight[keep]
         weight = row_weights(weight, len(codes), part=True)
         groups = None if self.groups is None else self.groups[keep]
-        return Rows(self.table.rows(keep), classes, codes, weight, groups)
+        numbers = self.row_numbers[keep]
+        return LabelledRows(self.table.rows(keep), classes, codes, weight, groups, numbers)
+
+    def learn(
+        self,
+        *,
+        class_weight: ClassWeight = None,
+        categorical_features: Any = "from_dtype",
+        ordinal_features: Any = None,
+        classes: NDArray[Any] | None = None,
+    ) -> Sample:
+        """Learn columns and classes from all of the rows, see :meth:`Sample.learn`.
+
+        ``classes`` are all classes, if some of them may have no rows here.
+        """
+        kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
+        matrix = learn_matrix(self.table, **kinds)
+        facts = self.facts(matrix)
+        if classes is not None:
+            facts = replace(facts, calibration_classes=classes)
+        schema = put_together(
+            [facts], class_weight=class_weight, categorical_features=categorical_features
+        ).with_identifiers()
+        return self.sample(replace(matrix, columns=schema.columns), schema)
 
     def facts(self, matrix: Matrix, sample_rows: int = 0) -> PartFacts:
-        """What the rows tell, with values of some of them."""
-        n = len(self.codes)
+        """What a part of the rows tells: with a summary and values of some rows if it is one."""
         sample: tuple[NDArray[Any], ...] = ()
+        summary = None
         if sample_rows:
-            some = spread(n, sample_rows)
+            some = spread(self.n_rows, sample_rows)
             sample = tuple(
                 values[some].astype(np.float64) if column.kind == "real" else np.empty(0)
                 for column, values in zip(matrix.columns, matrix.values, strict=True)
             )
+            summary = TableSummary.of(matrix, self.codes, len(self.classes))
         totals = tuple(class_totals(self.codes, self.weight, len(self.classes)))
-        names, whole = self.table.names, is_whole(self.weight)
-        return PartFacts(n, names, matrix.columns, self.classes, totals, whole, sample)
+        return PartFacts(
+            self.n_rows,
+            self.table.names,
+            matrix.columns,
+            self.classes,
+            totals,
+            is_whole(self.weight),
+            sample,
+            summary,
+        )
 
     def sample(self, matrix: Matrix, schema: LearnedSchema) -> Sample:
         """The rows with the columns, classes and weights of all parts."""

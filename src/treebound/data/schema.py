@@ -12,14 +12,23 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from treebound._utils.validation import Setting
 from treebound.data.columns import Column, Kind
 
+SEPARATOR = Setting("separator", python="[read] separator in the schema")
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 _KINDS = ("real", "ordinal", "nominal", "ignore")
 
 
 class SchemaError(ValueError):
-    """An invalid schema file; the message names the place."""
+    """An invalid schema file; the message names the place.
+
+    ``must`` is the requirement that a value of the file does not meet.
+    """
+
+    def __init__(self, message: str, must: str = "") -> None:
+        super().__init__(message)
+        self.must = must
 
 
 @dataclass(frozen=True)
@@ -48,7 +57,7 @@ class Layout:
 def _must(holds: bool, what: str, be: str, value: object) -> None:
     """Raise a SchemaError unless something is as it must be."""
     if not holds:
-        raise SchemaError(f"{what} must be {be}. Got {value!r} instead.")
+        raise SchemaError(f"{what} must be {be}. Got {value!r} instead.", be)
 
 
 @dataclass(frozen=True)
@@ -151,10 +160,14 @@ class Schema:
             document = tomllib.loads(text + "\n")  # so that an error at the end has a line number
         except tomllib.TOMLDecodeError as error:
             raise SchemaError(f"The schema {name} is not valid TOML: {error}.") from None
+        except RecursionError:
+            raise SchemaError(f"The schema {name} is not valid: it is nested too deeply.") from None
         try:
             return schema_of(document)
         except SchemaError as error:
             raise SchemaError(f"The schema {name} is not valid: {error}") from None
+        except RecursionError:  # of a value that an error would show
+            raise SchemaError(f"The schema {name} is not valid: it is nested too deeply.") from None
 
     def to_toml(self) -> str:
         """Write the schema as TOML text, which :meth:`from_toml` reads back."""

@@ -116,7 +116,7 @@ class ColumnFile:
         self._missing = np.zeros(len(self._types), dtype=bool)
         self._unknown = first.X.handle_unknown
         self._labels: list[NDArray[np.int32]] = []
-        self._weights: list[NDArray[np.float64]] = []
+        self._weights: list[NDArray[np.float64] | None] = []  # None: every weight is one
 
     def add(self, batch: Sample) -> None:
         """Write the values of some rows."""
@@ -134,8 +134,7 @@ class ColumnFile:
             self._unknown = batch.X.handle_unknown
         self._missing |= [column.missing for column in batch.columns]
         self._labels.append(batch.y)
-        if batch.weight is not None:
-            self._weights.append(batch.weight)
+        self._weights.append(batch.weight)
 
     def close(self) -> None:
         """Nothing more is written."""
@@ -151,8 +150,12 @@ class ColumnFile:
             column.with_missing(column.missing or bool(missing))
             for column, missing in zip(self._first.columns, self._missing, strict=True)
         )
-        weight = np.concatenate(self._weights) if self._weights else None
-        y = np.concatenate(self._labels)
+        y, weight = np.concatenate(self._labels), None
+        if any(own is not None for own in self._weights):
+            each = zip(self._labels, self._weights, strict=True)
+            weight = np.concatenate(
+                [np.ones(len(labels)) if own is None else own for labels, own in each]
+            )
         X = Matrix(columns, values, handle_unknown=self._unknown)
         return Sample(X, y, weight, self._first.classes, self._first.factors)
 

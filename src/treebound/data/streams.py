@@ -1,7 +1,10 @@
 """Tables that are read batch by batch.
 
-They are read twice to learn from: once for columns and classes, once for the rows. Where only some
-columns have something to learn, as text in Parquet files, the first reading is of these alone.
+They are read twice to learn from: once for columns and classes, once for the rows. If only some
+columns have something to learn, as text in Parquet files, the first reading is of these alone. If
+rows are drawn, a summary of all columns comes first: columns that were left unread are then read
+for it, and if the drawn rows are calibration rows, columns and classes are learned again without
+them.
 """
 
 from __future__ import annotations
@@ -11,18 +14,20 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from treebound._utils.validation import said_of
-from treebound.data.folds import LeftOut
+from treebound.data.draws import Tenth
 from treebound.data.frames import Table, read_columns
 from treebound.data.learned import (
     LearnedSchema,
     PartFacts,
     nothing_but_rows,
+    number_summaries,
     put_together,
     some_numbers,
     with_numbers,
 )
 from treebound.data.parts import PartReader, PartRows, learn_part
 from treebound.data.raw import columns_to_learn
+from treebound.data.summaries import TableSummary, merged
 
 T = TypeVar("T")
 # Columns (None without rows), labels and weights of some rows.
@@ -151,34 +156,50 @@ class TableStream:
         tell: Callable[[str, int], None] | None = None,
     ) -> None:
         self._batches = batches
-        self._tell = tell or (lambda *_: None)  # with "learning" or "coding", and the rows so far
+        self._tell = tell or (lambda *_: None)  # with what is done, and the rows so far
         self.target, self.weight = target, weight
         whose = "a table that is streamed"
         self.columns = columns_to_learn(batches.names, whose, columns, target, weight)
 
     def learn(
-        self, *, class_weight: Any = None, held_out: LeftOut | None = None, **kinds: Any
+        self, *, class_weight: Any = None, calibration: Tenth | None = None, **kinds: Any
     ) -> LearnedSchema:
-        """What the table is without the rows held out; ``kinds`` are as in :meth:`Sample.learn`."""
-        return until_settled(lambda: self._learn(kinds, class_weight, held_out))
+        """Columns and classes, without calibration rows; ``kinds`` as in :meth:`Sample.learn`."""
+        return until_settled(lambda: self._learn(kinds, class_weight, calibration))
+
+    def summary(self, schema: LearnedSchema) -> TableSummary:
+        """The summary of all rows; columns that learning left unread are read for it."""
+        names, parts = schema.unread, [number_summaries(None, None, schema.unread)]
+        wanted = [*names, *([self.weight] if self.weight else [])]
+        for number, frame in self._numbered("drawing", wanted) if names else ():
+            with said_of(f"Batch {number} of the table"):
+                table, _, weights = self._batches.split(frame, names, None, self.weight)
+                parts.append(number_summaries(table, weights, names))
+        return schema.summary(dict(zip(names, merged(parts), strict=True)))
 
     def _learn(
-        self, kinds: dict[str, Any], class_weight: Any, held_out: LeftOut | None
+        self, kinds: dict[str, Any], class_weight: Any, calibration: Tenth | None
     ) -> LearnedSchema:
-        nominal, ordinal = kinds.get("categorical_features", ""), kinds.get("ordinal_features")
+        nominal, ordinal = (
+            kinds.get("categorical_features", "from_dtype"),
+            kinds.get("ordinal_features"),
+        )
         by_type = isinstance(nominal, str) and ordinal is None
-        plain = [c for c in self._batches.plain_numbers() if c in self.columns] if by_type else []
-        rest = [name for name in self.columns if name not in plain]
+        typed = {*self._batches.plain_numbers()} if by_type else set()
+        plain = [name for name in self.columns if name in typed]
+        rest = [name for name in self.columns if name not in typed]
         facts: list[PartFacts] = []
         first = 0
         for number, frame in self._numbered("learning", [*rest, *self._others()]):
             with said_of(f"Batch {number} of the table"):
                 table, labels, weights = self._batches.split(frame, rest, self.target, self.weight)
                 rows = nothing_but_rows(len(labels)) if table is None else table
-                part = learn_part(rows, labels, weights, held_out=held_out, first=first, **kinds)
+                part = learn_part(
+                    rows, labels, weights, calibration=calibration, first=first, **kinds
+                )
             facts.append(part)
-            first += part.n_rows + part.held_out
-        schema = put_together(facts, class_weight=class_weight)
+            first += part.n_rows + part.calibration
+        schema = put_together(facts, class_weight=class_weight, categorical_features=nominal)
         return self._with_plain(schema, plain) if plain else schema
 
     def _with_plain(self, schema: LearnedSchema, plain: list[str]) -> LearnedSchema:

@@ -53,6 +53,31 @@ def _in_order(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     return classes, codes.astype(np.int32, copy=False)
 
 
+def class_order(X: Any, y: Any) -> tuple[Any, ...] | None:
+    """Return the classes from low to high, if the type of the target orders them; or None.
+
+    Ordered categoricals of pandas, Dask and Arrow have an order, and enums of polars. A target
+    that is named is a column of a lazy frame or a Dask collection.
+    """
+    if isinstance(y, str):
+        if hasattr(X, "collect_schema"):  # polars
+            dtype = X.collect_schema().get(y)
+        else:
+            dtype = getattr(X, "dtypes", {}).get(y) if hasattr(X, "dask") else None
+    else:
+        native = y.to_native() if hasattr(y, "to_native") else y
+        dtype = getattr(native, "dtype", None)
+        if getattr(getattr(native, "type", None), "ordered", False) is True:  # Arrow
+            chunks = getattr(native, "chunks", [native])
+            each = {tuple(chunk.dictionary.to_pylist()) for chunk in chunks}
+            return each.pop() if len(each) == 1 else None
+    categories = getattr(dtype, "categories", None)
+    if categories is None or not getattr(dtype, "ordered", type(dtype).__name__ == "Enum"):
+        return None
+    known = tuple(categories.to_list())
+    return None if known == ("__UNKNOWN_CATEGORIES__",) else known  # which Dask has not read
+
+
 def read_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int32]:
     """Encode labels by known classes."""
     labels, codes = learn_classes(y)
@@ -126,12 +151,7 @@ def _values(y: Any) -> Labels | NDArray[Any]:
     if isinstance(y, np.ndarray):
         return np.asarray(y)
     if isinstance(y, list | tuple):
-        array = np.asarray(y)
-        # numpy would silently turn the numbers of [1, "a"] into text
-        mixed = array.dtype.kind in "SU" and not all(isinstance(label, str) for label in y)
-        # and large integers of both signs into floats
-        mixed |= array.dtype.kind == "f" and any(isinstance(label, int) for label in y)
-        return np.asarray(y, dtype=object) if mixed else array
+        return _of_sequence(y)
     from scipy.sparse import issparse
 
     if issparse(y):
@@ -141,6 +161,25 @@ def _values(y: Any) -> Labels | NDArray[Any]:
     if nw.dependencies.is_into_series(y) or isinstance(y, nw.Series):
         return _of_series(nw.from_native(y, series_only=True))
     return np.asarray(y)
+
+
+def _of_sequence(y: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
+    """Return the labels as an array that changes none of them."""
+    array = np.asarray(y)
+    # numpy would silently turn the numbers of [1, "a"] into text
+    mixed = array.dtype.kind in "SU" and not all(isinstance(label, str) for label in y)
+    # and large integers of both signs into floats
+    mixed |= array.dtype.kind == "f" and any(isinstance(label, int) for label in y)
+    return as_objects(y) if mixed else array
+
+
+def label_array(y: Any) -> NDArray[Any]:
+    """Return labels as an array that changes none of them; missing ones stay missing."""
+    if isinstance(y, np.ma.MaskedArray):
+        labels = np.array(np.ma.getdata(y), dtype=object)
+        labels[np.ma.getmaskarray(y)] = None
+        return labels
+    return _of_sequence(y) if isinstance(y, list | tuple) else np.asarray(y)
 
 
 def _of_series(series: Any) -> Labels | NDArray[Any]:

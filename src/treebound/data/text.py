@@ -20,8 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv_reader
 
+from treebound._utils.validation import Setting, WordedError
 from treebound.data.raw import no_duplicates
-from treebound.data.schema import Layout, Schema
+from treebound.data.schema import SEPARATOR, Layout, Schema
 
 _BLOCK = 1 << 24
 # In bytes; longer lines are an error, so that they are not held in memory.
@@ -251,9 +252,11 @@ def _checked(part: list[list[str]], width: int, row: int, name: str) -> list[lis
     part = [record for record in part if record]
     for at, record in enumerate(part, row + 1):
         if len(record) != width:
-            raise ValueError(
+            raise WordedError(
                 f"{name}, row {at}: {len(record)} fields where {width} are expected. Hint: the "
-                "file may be truncated, or have another separator ([read] separator in the schema)."
+                "file may be truncated, or have another separator (",
+                SEPARATOR,
+                ").",
             )
     return part
 
@@ -264,9 +267,11 @@ def _explained(name: str, layout: Layout) -> Iterator[None]:
     try:
         yield
     except UnicodeError as error:
-        raise ValueError(
-            f"{name} is not {layout.encoding.removesuffix('-sig')} text: {error}. "
-            'Hint: name its encoding in the schema, [read] encoding = "latin-1".'
+        raise WordedError(
+            f"{name} is not {layout.encoding.removesuffix('-sig')} text: {error}. Hint: name its "
+            "encoding with ",
+            Setting("encoding", "latin-1", '[read] encoding = "latin-1" in the schema'),
+            ".",
         ) from None
     except csv.Error as error:
         raise ValueError(f"{name} cannot be split into fields: {error}.") from None

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from treebound._utils.validation import Setting, WordedError
 from treebound.data._factorize import factorize_objects
 from treebound.data.columns import Column
 from treebound.data.raw import MISSING, RawColumn, coded_column, column_of, some_names
@@ -106,7 +107,7 @@ def typed_column(
             raise _unknown_category(each, codes, strange[0], column, first_row)
         return coded_column(own[codes], column.categories, ordered=column.kind == "ordinal")
     kept = [None if code < 0 else column.categories[code] for code in own[:-1].tolist()]
-    are_texts = any(isinstance(category, str | bool) for category in column.categories)
+    are_texts = any(isinstance(category, str) for category in column.categories)
     for at in strange:  # of the type of those that are categories
         try:
             kept[at] = _text(each[at]) if are_texts else _number(each[at], ".")
@@ -154,9 +155,13 @@ def numbers(values: Values, name: str, schema: Schema, first_row: int = 1) -> ND
         try:
             floats[at] = np.nan if _gone(value, markers) else _number(value, schema.layout.decimal)
         except (TypeError, ValueError):
-            raise ValueError(
+            raise WordedError(
                 f"Column {name!r}, row {first_row + _first(codes, at)}: {value!r} is not a number. "
-                "Hint: call the column nominal, or list the text under 'missing' in the schema."
+                "Hint: declare the column as nominal (",
+                Setting("nominal", python="its kind in the schema"),
+                "), or the text as missing (",
+                Setting("missing", python="'missing' in the schema"),
+                ").",
             ) from None
     chosen: NDArray[np.float64] = floats[codes]
     return chosen
@@ -174,6 +179,12 @@ def _number(value: Any, decimal: str) -> float:
         if decimal != ".":
             value = value.replace(decimal, ".")
     return float(value)
+
+
+def _texts(category: Any) -> list[str]:
+    """The texts that tables have for a category: ``true``, ``True`` and ``TRUE`` are one."""
+    text = _text(category)
+    return [text, text.title(), text.upper()] if isinstance(category, bool | np.bool_) else [text]
 
 
 def _text(value: Any) -> str:
@@ -237,6 +248,38 @@ def labels_of(
     return Labels(as_objects(each), codes, name)
 
 
+def observed_labels(values: Values, name: str, schema: Schema, first_row: int = 1) -> NDArray[Any]:
+    """Labels as the declared classes, or others of their type; None for those not known.
+
+    A label of another type is an error: a text among classes that are numbers or booleans.
+    """
+    classes = schema.classes or ()
+    each, codes = values.distinct()
+    labels: list[Any] = [None] * (len(each) + 1)  # the last is of code -1
+    kinds = {type(label) for label in classes}
+    for at, code in enumerate(_codes_among(classes, each, frozenset(schema.missing))[:-1].tolist()):
+        if code == MISSING:
+            continue
+        try:
+            labels[at] = classes[code] if code >= 0 else _of_type(each[at], kinds)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"The target column {name!r} holds {each[at]!r} in row "
+                f"{first_row + _first(codes, at)}, which is not of the type of its classes "
+                f"({some_names(classes)}). Hint: correct it, or leave it empty if it is not known."
+            ) from None
+    return as_objects(labels)[codes]
+
+
+def _of_type(value: Any, kinds: set[type]) -> Any:
+    """A label that is no class, as text or number as the classes are."""
+    if kinds <= {str}:
+        return _text(value).strip()
+    if bool in kinds:
+        raise TypeError(value)
+    return _number(value, ".")
+
+
 # -- categories --------------------------------------------------------------------------------
 
 
@@ -247,7 +290,7 @@ def _codes_among(
 
     -1 is missing, -2 is none of the categories.
     """
-    texts = {_text(category): code for code, category in enumerate(categories)}
+    texts = {text: code for code, own in enumerate(categories) for text in _texts(own)}
     plain = {own: code for code, own in enumerate(categories) if isinstance(own, int | float)}
 
     def code_of(value: Any) -> int:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import invalid
+from treebound._utils.validation import InWords, invalid
+from treebound.data.raw import some_names
 
 # Sums of weights outside this range lose precision.
 _LEAST, _MOST = 1e-300, 2.0**52
@@ -64,6 +65,12 @@ def check_total(total: float) -> None:
             f"Sample weights must have a sum from {_LEAST:g} to 2^52. Got {total:g} instead. "
             "Hint: scale them so that their mean is 1."
         )
+
+
+def check_rows(total: float) -> None:
+    """Raise a ValueError if no row has a weight above zero."""
+    if not total:
+        raise ValueError("Found no rows of a weight above zero while a minimum of 1 is required.")
 
 
 def exact_sum(weight: NDArray[np.float64]) -> Fraction:
@@ -143,9 +150,11 @@ def class_factors(
     weights = counts.max() / np.where(counts > 0.0, counts, counts.max())
     if isinstance(class_weight, Mapping):
         labels = classes.tolist()
-        if class_weight and not any(label in class_weight for label in labels):
-            must = f"a mapping with classes of y as keys, that is {labels[:10]}"
-            raise invalid("class_weight", "", must, list(class_weight)[:10])
+        known = set(labels)
+        strange = [label for label in class_weight if label not in known]
+        if strange:
+            must = f"a mapping with classes of y as keys ({some_names(labels)})"
+            raise invalid("class_weight", "", must, InWords(some_names(strange)))
         weights = np.array([float(class_weight.get(label, 1.0)) for label in labels])
         if not (np.isfinite(weights).all() and (weights > 0).all()):
             hint = "leave out the rows of a class instead."

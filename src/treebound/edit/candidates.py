@@ -64,7 +64,7 @@ class NodeRows:
     def __init__(self, rules: Rules, tree: Tree, node: int, sample: Sample) -> None:
         self.tree, self.node, self._rules = tree, node, rules
         self.sample = sample.part(rows_at(tree, node, sample)) if node else sample
-        self._total = sample.mass  # which the options of growing refer to
+        self._total = sample.mass
 
     def grown(self, columns: Sequence[int], leaves: int) -> tuple[Nodes, int]:
         """A subtree grown on some columns, and its number of leaves."""
@@ -107,14 +107,7 @@ class NodeRows:
     ) -> Tree:
         """A tree of some columns alone."""
         matrix = rows.X.select([rows.columns[at].name for at in columns])
-        scale = self._total / rows.mass
-        fraction = options.min_weight_fraction_leaf * scale
-        if fraction > 0.5:  # no split leaves so much on both sides
-            leaves, fraction = 1, 0.0
-        options = replace(
-            options, max_leaves=leaves, max_depth=None, min_gain=options.min_gain * scale,
-            min_weight_fraction_leaf=fraction,
-        )  # fmt: skip
+        options = replace(options, max_leaves=leaves, max_depth=None)
         ordered = options.monotonic_cst is not None
         limits = self._rules.limits(self.tree, self.node) if ordered else None
         return grow(replace(rows, X=matrix), options, limits=limits)

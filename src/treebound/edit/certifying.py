@@ -1,8 +1,11 @@
 """The certificates of an edited tree: which kinds survive an edit.
 
 Tail inversion and compression hold for all trees at once, and so does a prior: an edited tree is
-one of them, however it was chosen. Rows that fit held out test one tree, which must not depend on
-them: they are counted once, when the edits end. Of several folds the best was chosen by its rows.
+one of them, however it was chosen. Calibration rows test one tree, which must not depend on them.
+The library cannot know what a person has seen, so they certify an edited tree only if the user
+states that no figure of them was seen. Of several folds the best was chosen by its rows, and so
+were the training rows outside it: such a tree has no certificate until it is certified from all
+rows.
 """
 
 from __future__ import annotations
@@ -16,12 +19,13 @@ from treebound.model import Model
 from treebound.model.model import row_counts
 from treebound.tree import Tree
 
-_HINT = "Hint: certify the edited tree with rows that took no part."
-_SEEN = f"The rows that fit held out were looked at before the edits ended. {_HINT}"
-_FOLDS = f"A certificate by folds holds for the trees that were fitted without a fold. {_HINT}"
 _OTHER_ORDER = (
-    "The prior of the fitted tree cannot be made again: the rows stand in another order, or the "
-    f"classifier was fitted with random_state=None. {_HINT}"
+    "The prior of the fitted tree cannot be made again: the rows are in another order. Hint: "
+    "certify the edited tree with rows that were not used for fitting."
+)
+_FOLDS = (
+    "The fold was chosen by its errors, and the training rows are those outside it. Hint: "
+    "certify(edited, X, y, kind='training') with all rows of fit."
 )
 _ROUNDING = 1e-6
 
@@ -36,7 +40,7 @@ class Certifier:
     def _same_prior(self) -> Prior | None:
         """The prior of fit, if it gives the fitted tree the same proof again."""
         start = self._start
-        prior = start.prior(self._rows.sample)
+        prior = start.prior(self._rows.sample, None if start.draw is None else start.draw.key)
         assert start.proof is not None
         proof = prior.certify(start.tree, start.delta).proof
         same = (proof.rows, proof.errors) == (start.proof.rows, start.proof.errors)
@@ -44,15 +48,36 @@ class Certifier:
             return prior
         return None
 
+    @property
+    def calibration_reason(self) -> str:
+        """Why calibration rows cannot certify an edited tree, whatever was seen; or empty."""
+        held_out = self._start.held_out
+        if held_out is None:
+            return "There are no calibration rows: fit held none out."
+        if held_out.folds > 1:
+            return "A certificate by folds holds for the trees that were fitted without a fold."
+        if held_out.choices > 1 or held_out.labellings > 1:
+            return "The calibration rows chose the fitted tree."
+        if self._rows.test_is_calibration:
+            return "The test rows of the editor are calibration rows."
+        return ""
+
+    def check_calibration(self) -> None:
+        """Raise an error if calibration rows cannot certify an edited tree."""
+        if self.calibration_reason:
+            raise ValueError(
+                f"Calibration rows cannot certify the edited tree. {self.calibration_reason} Hint: "
+                "the training rows can; or certify it with rows that were not used for fitting."
+            )
+
     def model(self, tree: Tree) -> Model:
-        """The model of a tree while it is edited: nothing is computed from held-out rows."""
-        start, reason = self._start, self._start.no_certificate
-        proof = None
+        """Return the model of a tree while it is edited: without calibration rows."""
+        start, reason, proof = self._start, self._start.no_certificate, None
         if start.proof is not None:
             proof = None if self._prior is None else self._prior.certify(tree, start.delta).proof
             reason = reason or ("" if proof is not None else _OTHER_ORDER)
-        if start.held_out is not None:
-            reason = reason or "The rows that fit held out are counted when the edits end."
+        if start.held_out is not None and start.held_out.folds > 1:
+            reason = reason or _FOLDS
         return replace(
             start,
             tree=tree,
@@ -61,24 +86,20 @@ class Certifier:
             held_out=None,
             proof=proof,
             frontier=None,
-            referral=None,
+            abstention=None,
             row_counts=row_counts(tree, self._rows.sample),
             no_certificate=reason,
         )
 
-    def last(self, tree: Tree) -> Model:
-        """The model of a tree when the edits end."""
+    def last(self, tree: Tree, *, calibration_unseen: bool) -> Model:
+        """Return the model of a tree when the edits end."""
         model, held_out = self.model(tree), self._start.held_out
-        if held_out is None:
+        if not calibration_unseen:
             return model
-        reason = self._start.no_certificate
-        if held_out.folds > 1:
-            reason = reason or _FOLDS
-        elif held_out.shown or self._rows.were_held_out:
-            reason = reason or _SEEN
-        if reason:
-            return replace(model, no_certificate=reason)
-        assert self._rows.aside is not None
-        held_out.show()  # a second tree would be chosen by the first
-        counted = HeldOut.of(self._rows.aside, tree, tree)
-        return replace(model, held_out=counted, no_certificate="")
+        self.check_calibration()
+        assert held_out is not None
+        assert self._rows.calibration is not None
+        counted = HeldOut.of(self._rows.calibration, tree, tree)
+        return replace(
+            model, held_out=replace(counted, grouped=held_out.grouped), no_certificate=""
+        )

@@ -34,7 +34,9 @@ class Editor(ShownTree):
     Made by :meth:`treebound.BoundTreeClassifier.edit`. A node is its number, or its path from the
     root as a text of ``L`` and ``R`` (the root is ``""``). The tree is counted again on the
     training rows after every step, so a certificate by tail inversion, which holds for all trees
-    of its size at once, holds for the edited tree too.
+    of its size at once, holds for the edited tree too. If ``fit`` held out calibration rows, they
+    certify the edited tree only if you state that you have seen no figure of them: see
+    :meth:`done`.
 
     Parameters
     ----------
@@ -44,8 +46,8 @@ class Editor(ShownTree):
         The rows it was fitted on.
     test : (X, y), optional
         Rows to show the test error of; they are spent by that, and the model records them.
-    sample_weight : array-like of shape (n_rows,), optional
-        The weights of ``fit``.
+    sample_weight, groups : array-like of shape (n_rows,), optional
+        The weights and the groups of ``fit``.
     autosave : path, optional
         A file that keeps the steps, written after each of them, to
         :meth:`~treebound.edit.Editor.recover` them.
@@ -81,11 +83,13 @@ class Editor(ShownTree):
         *,
         test: tuple[Any, Any] | None = None,
         sample_weight: Any = None,
+        groups: Any = None,
         autosave: str | PathLike[str] | None = None,
         finish: Callable[[Model], Any] | None = None,
     ) -> None:
-        self._start = with_categories(as_model(source, "edit"), X)
-        self._rows = read_rows(self._start, X, y, test, sample_weight)
+        self._source = as_model(source, "edit")
+        self._start = with_categories(self._source, X)
+        self._rows = read_rows(self._start, X, y, test, sample_weight, groups)
         self._costs, self._finish = costs_of(self._start), finish
         self._trees = EditedTrees(
             self._start, self._rows.sample, usual_answers(self._start, self._costs)
@@ -100,6 +104,25 @@ class Editor(ShownTree):
         from treebound.edit.page import mime_bundle
 
         return mime_bundle(self, **options)
+
+    @property
+    def notice(self) -> str:
+        """Basis of the certificate of the edited tree, if ``fit`` held out calibration rows."""
+        if self._start.held_out is None:
+            return ""
+        sentence = "The certificate of the edited tree is computed from the training rows."
+        if self.model().certificate is None:
+            sentence = f"The edited tree has no certificate. {self.model().certificate_reason}"
+        if self._certifier.calibration_reason:
+            return f"{sentence} {self._certifier.calibration_reason}"
+        return (
+            f"{sentence} The calibration rows that fit held out can certify it only if no figure "
+            "of them was seen before the edits end, the certificate of the fitted tree included."
+        )
+
+    def check_calibration(self) -> None:
+        """Raise a ValueError if calibration rows cannot certify an edited tree."""
+        self._certifier.check_calibration()
 
     # -- steps -----------------------------------------------------------------------------
 
@@ -303,20 +326,31 @@ class Editor(ShownTree):
 
     # -- the end ---------------------------------------------------------------------------
 
-    def done(self) -> Any:
-        """The edited classifier.
+    def done(self, *, calibration_unseen: bool = False) -> Any:
+        """Return the edited classifier.
+
+        Parameters
+        ----------
+        calibration_unseen : bool
+            State that you have seen no figure of the calibration rows that ``fit`` held out: not
+            the certificate of the fitted tree, not that of an edited one. Then they certify the
+            edited tree. By default it has the certificate from the training rows, or by the prior.
 
         Returns
         -------
         BoundTreeClassifier
             A fitted copy with the edited tree, without a pruning path; ``model_.edits`` has the
-            steps. Rows that fit held out are counted on it now, for the first time; if a figure of
-            them was seen before, there is no certificate, and ``certificate_reason_`` says so.
+            steps. If there is no certificate, ``certificate_reason_`` says why.
+
+        Raises
+        ------
+        ValueError
+            If the calibration rows cannot certify an edited tree.
         """
-        model = self._start
+        model = self._source
         if self.history:
             now = self.model()
-            last = self._certifier.last(now.tree)
+            last = self._certifier.last(now.tree, calibration_unseen=calibration_unseen)
             model = replace(last, edits=now.edits, swapped=now.swapped)
         if self._rows.record is not self._start.rows:
             model = replace(model, rows=self._rows.record)

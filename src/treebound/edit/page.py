@@ -37,13 +37,21 @@ _THREADS = min(4, os.cpu_count() or 1)  # somebody waits for the answer
 class EditorPage:
     """Answers the commands of the page of an editor.
 
-    ``save`` writes a model and a report, and says where; without it the browser downloads them.
+    ``save`` writes a model and a report, and returns where; without it the browser downloads them.
+    ``calibration_unseen`` states that no figure of the calibration rows was seen: they certify the
+    tree that is saved first, whose certificate is then seen.
     """
 
     def __init__(
-        self, editor: Editor, *, title: str, save: Callable[[str, Model], str] | None = None
+        self,
+        editor: Editor,
+        *,
+        title: str,
+        save: Callable[[str, Model], str] | None = None,
+        calibration_unseen: bool = False,
     ) -> None:
         self._editor, self._title, self._save = editor, title, save
+        self._calibration_unseen = calibration_unseen
         self._version = 0
         self._saved: tuple[int, Model] | None = None
 
@@ -69,9 +77,9 @@ class EditorPage:
         """The answer to a command; an error is told, and changes nothing."""
         try:
             return self._answer(request)
-        except (ValueError, TypeError, KeyError, IndexError, OSError) as error:
+        except (ValueError, TypeError, KeyError, IndexError, OSError, RecursionError) as error:
             # what is no command at all comes from no page of ours
-            bad = isinstance(error, KeyError | TypeError | IndexError)
+            bad = isinstance(error, KeyError | TypeError | IndexError | RecursionError)
             return {"error": "This is not a command of the editor." if bad else str(error)}
 
     def _answer(self, request: Any) -> dict[str, Any]:
@@ -113,6 +121,7 @@ class EditorPage:
         return {
             **report_data(model, 1, None),
             "version": self._version,
+            "notice": editor.notice,
             "saved": self._saved is not None and self._saved[0] == self._version,
             "figures": editor.figures.lines(editor.figures_before),
             "history": [one_line(sentence) for sentence in editor.history],
@@ -208,9 +217,12 @@ class EditorPage:
     # -- files ---------------------------------------------------------------------------------
 
     def _written(self, command: str) -> dict[str, Any]:
-        """Save the model, or the report on it; held-out rows are counted when it is saved."""
+        """Save the model, or the report on it; calibration rows are counted when it is saved."""
         if command == "save" and (self._saved is None or self._saved[0] != self._version):
-            self._saved = self._version, as_model(self._editor.done(), "edit")
+            edited = self._editor.done(calibration_unseen=self._calibration_unseen)
+            self._saved = self._version, as_model(edited, "edit")
+            if self._editor.history:
+                self._calibration_unseen = False
         model = self._editor.model()
         if self._saved is not None and self._saved[0] == self._version:
             model = self._saved[1]

@@ -1,27 +1,31 @@
-"""The rows of an editor: those the tree was trained on, test rows, and rows that fit held out."""
+"""The rows of an editor: training rows, test rows, and the calibration rows of ``fit``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import invalid
-from treebound.certificate.held_out import LabelledRows, draw_apart
+from treebound._utils.validation import Setting, WordedError, invalid
 from treebound.certificate.row_record import Role, RowRecord
-from treebound.data import Sample, learn_matrix
+from treebound.data import Column, Sample, learn_matrix
+from treebound.data.draws import Draw, one_of_each
 from treebound.data.frames import read_table
+from treebound.data.sample import LabelledRows
 from treebound.model import Model
-from treebound.pruning import make_pruner
-from treebound.pruning.base import BasePruner
+from treebound.tree.recoding import recoded
 
-_OTHER_ROWS = (
-    "Editing needs the rows that the tree was trained on, with their weights. {why} "
-    "Hint: give the X, y and sample_weight of fit."
-)
+
+def _other_rows(why: str) -> WordedError:
+    """Return the error for rows that the tree was not trained on."""
+    return WordedError(
+        "Editing needs the rows that the tree was trained on, with their weights and groups, in "
+        f"the same order. {why} Hint: give the table of fit, and its weights (",
+        Setting("weight_column", python="'sample_weight'"),
+        ").",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,100 +33,101 @@ class EditedRows:
     """The rows of an editor."""
 
     sample: Sample  # the training rows
-    numbers: NDArray[np.intp] | None  # theirs in the table; None if the pruner kept rows back
+    numbers: NDArray[np.intp] | None  # theirs in the table; None if there are validation rows
     test: Sample | None = None  # each row counted once
-    aside: Sample | None = None  # held out by fit: nothing is computed from them while editing
+    calibration: Sample | None = None  # nothing is computed from these rows while editing
     record: RowRecord | None = None  # that of the model with the test rows
-    were_held_out: bool = False  # whether the test rows are rows that fit held out
+    test_is_calibration: bool = False  # whether the test rows are calibration rows of fit
 
 
 def with_categories(model: Model, X: Any) -> Model:
     """The model with the categories that its file does not list, learned from the rows of fit."""
-    if not any(column.unlisted for column in model.columns):
+    if not any(column.unlisted and not column.identifier for column in model.columns):
         return model
-    table = read_table(X)
-    names = model.has_names
-    learned = {
-        column.name if names else at: column
-        for at, column in enumerate(learn_matrix(table).columns)
-    }
-    columns = []
-    for at, column in enumerate(model.columns):
-        other = learned.get(column.name if names else at)
-        same = other is not None and (other.kind, other.n_categories) == (
-            column.kind, column.unlisted,
-        )  # fmt: skip
-        if column.unlisted and other is not None and same:
-            column = replace(column, categories=other.categories, unlisted=0)
-        columns.append(column)
-    return replace(model, tree=replace(model.tree, columns=tuple(columns)))
+    table, names = read_table(X), [column.name for column in model.columns]
+    if model.has_names and table.names is not None:
+        if not {*names} <= {*table.names}:
+            return model
+        table = table.select(names)
+    elif table.shape[1] != len(names):
+        return model
+    kinds = ("categorical_features", "ordinal_features")
+    chosen = {name: model.parameters[name] for name in kinds if name in model.parameters}
+    columns = tuple(
+        replace(column, categories=other.categories, unlisted=0)
+        if _lists_more(other, column)
+        else column
+        for column, other in zip(model.columns, learn_matrix(table, **chosen).columns, strict=True)
+    )
+    return replace(model, tree=recoded(model.tree, columns))
 
 
-def read_rows(model: Model, X: Any, y: Any, test: Any, sample_weight: Any) -> EditedRows:
+def _lists_more(learned: Column, column: Column) -> bool:
+    """Return True if a column of the rows has the categories that the file does not list."""
+    if column.identifier or not column.unlisted or learned.kind != column.kind:
+        return False
+    if learned.n_categories < column.n_categories:
+        return False
+    return {*(column.categories or ())} <= {*(learned.categories or ())}
+
+
+def read_rows(
+    model: Model, X: Any, y: Any, test: Any, sample_weight: Any, groups: Any = None
+) -> EditedRows:
     """Read the rows of an editor; other rows than those of fit are refused."""
-    rows = LabelledRows.of(read_table(X), y, sample_weight)
+    rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
     _check_known(model, rows)
-    trained = next(_trained(model, rows), None)
-    if trained is None:
-        tree = model.tree
+    trained = _drawn_again(model, rows)
+    if not _counts_agree(model, trained.sample):
         why = (
-            f"The tree was counted on {int(tree.rows[0]):,} rows and has other counts than these "
-            f"{len(rows.numbers):,} give."
+            f"The tree was counted on {int(model.tree.rows[0]):,} rows and has other counts than "
+            f"these {rows.n_rows:,} give."
         )
-        raise ValueError(_OTHER_ROWS.format(why=why))
+        raise _other_rows(why)
     if test is None:
         return replace(trained, record=model.rows)
-    sample = _read_test(model, test)
-    were_held_out = _are(model, "held-out", test)
-    return replace(trained, test=sample, record=_record(model, test), were_held_out=were_held_out)
+    return replace(
+        trained,
+        test=_read_test(model, test),
+        record=_record(model, test),
+        test_is_calibration=_are(model, "calibration", test),
+    )
 
 
 def _check_known(model: Model, rows: LabelledRows) -> None:
     """Refuse rows that the record of the model does not know."""
     if model.rows is None:
         return
-    seen = model.rows.recognise(model.hashes(*rows.part(rows.numbers)[:2]))
-    new = seen.comparable - seen.matches
-    if new:
-        why = f"{new:,} of the {seen.comparable:,} rows that can be compared are not among them."
-        raise ValueError(_OTHER_ROWS.format(why=why))
+    hashes = model.hashes(rows.table, rows.labels)
+    comparable, unknown = (0, 0) if hashes is None else model.rows.unknown(hashes)
+    if unknown:
+        why = f"{unknown:,} of the {comparable:,} rows that can be compared are not among them."
+        raise _other_rows(why)
 
 
-def _trained(model: Model, rows: LabelledRows) -> Iterator[EditedRows]:
-    """The training rows among those of fit: each way that gives the counts of the tree."""
-    for fold in _folds(model, len(rows.numbers)):
-        numbers, aside = np.delete(rows.numbers, fold), None
-        sample = model.read_sample(*rows.part(numbers), whole=True)
-        if len(fold):
-            reader = (
-                replace(model, handle_unknown="other") if model.handle_unknown == "error" else model
-            )
-            aside = reader.read_sample(*rows.part(rows.numbers[fold]), whole=True)
-        for kept in (sample, _without_validation(model, sample)):
-            if kept is not None and _counts_agree(model, kept):
-                yield EditedRows(kept, numbers if kept is sample else None, aside=aside)
-
-
-def _folds(model: Model, m: int) -> list[NDArray[np.intp]]:
-    """The places of the rows that fit may have held out, drawn again."""
-    if model.held_out is None:
-        return [np.empty(0, dtype=np.intp)]
-    seed = model.parameters.get("random_state")
-    if seed is None:
-        raise ValueError(
-            "The rows that fit held out cannot be drawn again: the classifier was fitted with "
-            "random_state=None. Hint: fit it with a number."
+def _drawn_again(model: Model, rows: LabelledRows) -> EditedRows:
+    """The training and calibration rows among those of fit, by the key that the model keeps."""
+    draw, calibration = model.draw or Draw(), None
+    if draw.calibration is not None:
+        units = rows.units
+        inside = draw.calibration.mask(int(units.max(initial=-1)) + 1)[units]
+        reader = (
+            replace(model, handle_unknown="other") if model.handle_unknown == "error" else model
         )
-    return draw_apart(m, seed, in_folds=model.held_out.folds > 1)
+        calibration = _sample(reader, rows.part(inside))
+        if rows.groups is not None:
+            calibration = calibration.part(one_of_each(units[inside], draw.calibration.key))
+        rows = rows.part(~inside)
+    sample = _sample(model, rows)
+    if draw.validation is None:
+        return EditedRows(sample, rows.row_numbers, calibration=calibration)
+    return EditedRows(draw.validation.split(sample)[0], None, calibration=calibration)
 
 
-def _without_validation(model: Model, sample: Sample) -> Sample | None:
-    """The rows without those that the pruner of fit kept back; None if it kept none."""
-    pruner = make_pruner(model.parameters.get("pruning"))
-    if not isinstance(pruner, BasePruner):
-        return None
-    kept, validation = pruner.hold_out(sample)
-    return None if validation is None else kept
+def _sample(model: Model, rows: LabelledRows) -> Sample:
+    """The rows as the model reads them, with their groups."""
+    sample = model.read_sample(rows.table, rows.labels, rows.weight, whole=True)
+    return replace(sample, groups=rows.groups)
 
 
 def _counts_agree(model: Model, sample: Sample) -> bool:
@@ -156,8 +161,8 @@ def _record(model: Model, test: tuple[Any, Any]) -> RowRecord | None:
 
 
 def _are(model: Model, role: Role, rows: tuple[Any, Any]) -> bool:
-    """Whether rows are some that fit used in this role."""
-    if model.rows is None or role not in model.rows.sketches:
+    """Return True if fit used rows in this role."""
+    if model.rows is None:
         return False
-    own = RowRecord({role: model.rows.sketches[role]})
-    return own.recognise(model.hashes(*rows)).significant
+    used = model.rows.compare(model.hashes(*rows), len(rows[1])).used
+    return role in {own.role for own in used}

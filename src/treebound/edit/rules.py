@@ -1,4 +1,4 @@
-"""The rules of fit that an edited tree must obey: order, first splits, columns never asked."""
+"""The rules of fit that an edited tree must obey: order, forced splits, groups of columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treebound.data import Sample
 from treebound.edit.nodes import rows_at, stump
 from treebound.edit.places import path_of, turns, where
 from treebound.growing import GrowOptions
-from treebound.growing.rules import column_groups, forced_splits
+from treebound.growing.rules import forced_splits, groups_of
 from treebound.model import Model
 from treebound.tree import Tree
 from treebound.tree.split import SplitTest, by_threshold, test_of
@@ -23,12 +23,10 @@ class Rules:
 
     def __init__(self, model: Model, sample: Sample) -> None:
         self.model, self._sample = model, sample
-        self._groups = column_groups(model.options, model.columns)
+        self._groups = groups_of(model.options.interaction_cst, model.columns)
         signs = (0,) * len(model.columns)
         self._signs = signs if model.tree.monotone is None else model.tree.monotone.signs
         self._first = forced_splits(model.options, model.columns)
-        whole = model.options.for_kernels(sample.n_rows, weighted=sample.masses is not None)
-        self._least_rows: int = whole["min_samples_leaf"]
         self._required = self._asked_first(model.tree, "")[1]
 
     def columns(self, tree: Tree, node: int) -> list[int]:
@@ -47,7 +45,6 @@ class Rules:
         return replace(
             self.model.options,
             forced_splits=self._waiting(tree, node, columns) if ahead else None,
-            forbidden=None,
             interaction_cst=groups if len(self._groups) > 1 else None,
             monotonic_cst=signs or None,
         )
@@ -71,7 +68,7 @@ class Rules:
                 name = tree.columns[int(tree.feature[node])].name
                 raise ValueError(
                     f"{step} is refused: column {name!r} must not be asked at node "
-                    f"{path_of(tree, node)!r}, by the 'forbidden' or 'interaction_cst' of fit."
+                    f"{path_of(tree, node)!r}, by the 'interaction_cst' of fit."
                 )
         for path in self._required.keys() - self._asked_first(tree, step)[1].keys():
             raise self._refused(step, self._required[path], path)
@@ -110,7 +107,7 @@ class Rules:
     def _parts(self, tree: Tree, node: int, test: SplitTest) -> bool:
         """Whether a split leaves enough rows of a node on both sides."""
         here = self._sample.part(rows_at(tree, node, self._sample))
-        return bool(stump(test, here, tree)[0].rows.min() >= self._least_rows)
+        return bool(stump(test, here, tree)[0].rows.min() >= self.model.options.min_samples_leaf)
 
     def _waiting(self, tree: Tree, node: int, columns: Sequence[int]) -> list[str]:
         """The first splits that have not been asked above a node, on these columns."""

@@ -20,7 +20,7 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_MOST_BYTES = 1_000_000
+_MAX_BYTES = 1_000_000
 
 
 def application(page: EditorPage, token: str, port: int) -> Any:
@@ -52,11 +52,17 @@ def application(page: EditorPage, token: str, port: int) -> Any:
     async def command(request: Request) -> Response:
         if not allowed(request, request.headers.get("x-token")):
             return refused
-        if int(request.headers.get("content-length", 0)) > _MOST_BYTES:
+        stated = request.headers.get("content-length", "0")
+        if not stated.isdecimal() or int(stated) > _MAX_BYTES:
             return refused
+        body = bytearray()
+        async for chunk in request.stream():  # in chunks, no header states the length
+            body += chunk
+            if len(body) > _MAX_BYTES:
+                return refused
         try:
-            asked = json.loads(await request.body())
-        except ValueError:
+            asked = json.loads(bytes(body))
+        except (ValueError, RecursionError):
             asked = None
         return JSONResponse(page.answer(asked), headers=_HEADERS)
 

@@ -136,7 +136,7 @@ class Steps:
             proper = content["format"] == _FORMAT and 0 <= undone <= len(steps)
         except FileNotFoundError:
             raise ValueError(f"There are no steps to recover: {path} does not exist.") from None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             proper = False
         if not proper:
             raise ValueError(f"{path} is not a file of steps of an editor. Hint: delete it.")

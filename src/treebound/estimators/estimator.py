@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
@@ -11,28 +12,27 @@ from typing import TYPE_CHECKING, Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from treebound._utils.validation import invalid, parameters_of
 from treebound.data import Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
+from treebound.data.targets import class_order
 from treebound.edit import Editor
 from treebound.estimators.fitting import fit_table
 from treebound.estimators.methods import ModelMethods
-from treebound.estimators.not_in_memory import fit_elsewhere, fit_engine
+from treebound.estimators.not_in_memory import fit_elsewhere
 from treebound.estimators.progress import Watch
 from treebound.growing import Progress
 from treebound.model import Model
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import FitParameters, with_class_order
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from sklearn.utils import Tags
 
-    from treebound.data.learned import LearnedSchema
-    from treebound.estimators.referring import ReferringClassifier
-    from treebound.growing.engine import Engine
+    from treebound.estimators.abstaining import AbstainingClassifier
 
 
 @parameters_of(FitParameters)
@@ -118,7 +118,8 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             DataFrame or Array, which stays on its cluster.
         y : array-like of shape (n_rows,), or str
             The class of every row; of a table that is not in memory, the name of its column. On
-            Dask, also a Series or an Array in the partitions of X.
+            Dask, also a Series or an Array in the partitions of X. The categories of an ordered
+            categorical (a polars Enum) are the order of the classes for ``monotonic_cst``.
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column, as for ``y``.
         groups : array-like of shape (n_rows,), optional
@@ -133,13 +134,15 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             Called with a :class:`treebound.growing.Progress` at these times.
         checkpoint : str or path-like, optional
             A file in which the unfinished tree is saved after every round. If it exists, ``fit`` on
-            the same rows goes on from it; it is removed when the tree is grown.
+            the same rows goes on from it; it is removed when the tree is grown. With folds, the
+            tree without the first fold has a file whose name ends in ``.fold1``, and so on.
         """
         watch = Watch.of(verbose, callback, checkpoint)
+        parameters = with_class_order(self, class_order(X, y))
         if is_stream(X) or in_database(X) or is_on_dask(X):
             if groups is not None:
                 raise invalid("groups", "", "None for rows that are not in memory", type(groups))
-            return self._set_model(fit_elsewhere(self, X, y, sample_weight, columns, watch))
+            return self._set_model(fit_elsewhere(parameters, X, y, sample_weight, columns, watch))
         if columns is not None:
             hint = "choose them before: X[columns]."
             raise invalid("columns", "fit", "None for a table in memory", columns, hint)
@@ -147,33 +150,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         if y is None or not (type(X) is np.ndarray or rows.names):  # else there is nothing to find
             # a copy: what was fitted before stays if fitting fails
             validate_data(copy(self), X, y, skip_check_array=True)
-        return self._set_model(fit_table(self, rows, y, sample_weight, groups, watch))
-
-    def fit_engine(
-        self,
-        engine: Engine,
-        schema: LearnedSchema,
-        *,
-        target: str | None = None,
-        verbose: int = 0,
-        callback: Callable[[Progress], None] | None = None,
-        checkpoint: Any = None,
-    ) -> Self:
-        """Grow a tree on the rows of an engine and prune it by its counts.
-
-        Parameters
-        ----------
-        engine : Engine
-            The rows, wherever they are.
-        schema : LearnedSchema
-            Columns and classes, as :func:`treebound.data.learned.put_together` makes them.
-        target : str, optional
-            The name of the target.
-        verbose, callback, checkpoint
-            See :meth:`fit`.
-        """
-        watch = Watch.of(verbose, callback, checkpoint)
-        return self._set_model(fit_engine(self, engine, schema, target, watch))
+        return self._set_model(fit_table(parameters, rows, y, sample_weight, groups, watch))
 
     def _set_model(self, model: Model) -> Self:
         """Set what ``fit`` learned: the model, and the names of its columns."""
@@ -188,10 +165,10 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
     @classmethod
     def _of_model(cls, model: Model) -> Self:
         """A fitted classifier with the parameters of a model."""
-        if model.referral is not None:
+        if model.abstention is not None:
             raise ValueError(
-                "This model refers some cases. Hint: "
-                "treebound.estimators.referring.ReferringClassifier.load."
+                "This model abstains on some cases. Hint: "
+                "treebound.estimators.abstaining.AbstainingClassifier.load."
             )
         return cls(**model.parameters)._with_model(model)
 
@@ -200,10 +177,6 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         return copy(self)._set_model(model)
 
     # -- prediction ------------------------------------------------------------------------
-
-    def _fitted(self) -> Model:
-        check_is_fitted(self)
-        return self.model_
 
     def _rows(self, X: Any) -> Any:
         """What the model reads: a table that is in batches as it is."""
@@ -324,15 +297,15 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
     # -- other trees -----------------------------------------------------------------------
 
     @overload
-    def refer(
+    def abstain(
         self, X: Any = ..., y: Any = ..., *, max_risk: float, label: Any = ..., delta: Any = ...
-    ) -> ReferringClassifier: ...
+    ) -> AbstainingClassifier: ...
     @overload
-    def refer(
+    def abstain(
         self, X: Any = ..., y: Any = ..., *, max_risk: Sequence[float], label: Any = ...,
         delta: Any = ...,
-    ) -> list[ReferringClassifier]: ...  # fmt: skip
-    def refer(
+    ) -> list[AbstainingClassifier]: ...  # fmt: skip
+    def abstain(
         self,
         X: Any = None,
         y: Any = None,
@@ -340,30 +313,30 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         max_risk: float | Sequence[float],
         label: Any = None,
         delta: float | None = None,
-    ) -> ReferringClassifier | list[ReferringClassifier]:
-        """A classifier that answers only where the risk of an answered case can be promised.
+    ) -> AbstainingClassifier | list[AbstainingClassifier]:
+        """Return a classifier that abstains where the risk of a prediction has no small bound.
+
+        The bounds of all sets of leaves hold at once, so ``max_risk`` may be chosen after looking,
+        any number of times.
 
         Parameters
         ----------
         X, y : table and labels, optional
-            Rows that took no part in fitting. By default those that ``fit`` held out or, with
-            ``certificate="prior"``, those that test its trees; of these the one that answers most
-            cases is kept.
+            Rows that were not used for fitting. By default the calibration rows of ``fit`` or, with
+            ``certificate="prior"``, the rows that test its trees; of these trees the one that
+            predicts most cases is kept.
         max_risk : float or sequence of float
-            At most this share of the answered new cases is misclassified, with probability
-            ``1 - delta``. Several values share ``delta``. Another value from the same rows after
-            looking has what is left of it, and is refused if nothing is; with
-            ``certificate="prior"`` all of them hold together.
+            At most this share of the new cases that get a prediction is misclassified, with
+            probability ``1 - delta``.
         label : object, optional
             What ``predict`` gives for the other cases, of the type of the classes; by default
-            ``"refer"``, or -1 where classes are numbers.
+            ``"abstain"``, or -1 if the classes are numbers.
         delta : float, optional
-            Probability that a promise is wrong; by default what is left of that of the
-            classifier.
+            Probability that a bound is wrong; by default that of the classifier.
 
         Returns
         -------
-        ReferringClassifier
+        AbstainingClassifier
             A list of them for several values.
 
         Examples
@@ -372,18 +345,19 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         >>> import treebound as tb
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
-        >>> print(clf.refer(max_risk=0.07).referral_)
-        With probability 95 %, at most 7 % of the answered new cases are misclassified.
-        77.3 % of 150 rows are answered, 3 of them wrongly; the rest is referred.
+        >>> print(clf.abstain(max_risk=0.1).abstention_)
+        With probability 95 %, at most 8.6 % of the predicted new cases are misclassified.
+        82.0 % of 150 rows get a prediction, 3 of them a wrong one; the tree abstains on the
+        rest.
         """
-        from treebound.estimators.referring import ReferringClassifier
-        from treebound.model.guarantees import refer
+        from treebound.estimators.abstaining import AbstainingClassifier
+        from treebound.model.guarantees import abstain
 
         many = isinstance(max_risk, Sequence | np.ndarray)
         max_risks: Any = max_risk if many else [max_risk]
-        models = refer(self._fitted(), list(max_risks), X, y, label=label, delta=delta)
-        referring = [ReferringClassifier(model) for model in models]
-        return referring if many else referring[0]
+        models = abstain(self._fitted(), list(max_risks), X, y, label=label, delta=delta)
+        classifiers = [AbstainingClassifier(model) for model in models]
+        return classifiers if many else classifiers[0]
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """A copy of this classifier at another step of the pruning path, without refitting.
@@ -425,6 +399,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         *,
         test: tuple[Any, Any] | None = None,
         sample_weight: Any = None,
+        groups: Any = None,
         autosave: str | PathLike[str] | None = None,
     ) -> Editor:
         """Change the tree by hand; this classifier is not changed.
@@ -452,15 +427,23 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         (2, 7)
         """
         self._fitted()
-        return Editor(
+        editor = Editor(
             self,
             X,
             y,
             test=test,
             sample_weight=sample_weight,
+            groups=groups,
             autosave=autosave,
             finish=self._with_model,
         )
+        if editor.notice:
+            warnings.warn(
+                f"{editor.notice} Hint: done(calibration_unseen=True) states that none was seen.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return editor
 
 
 def _log_proba(model: Model, X: Any, n_jobs: int | None) -> NDArray[np.float64]:

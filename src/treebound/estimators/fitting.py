@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,22 +13,27 @@ from numpy.typing import NDArray
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.certificate import Frontier
-from treebound.certificate.held_out import HeldOut, best_of_folds, draw_apart, learn_apart
+from treebound.certificate.held_out import HeldOut, best_of_folds
 from treebound.certificate.prior import Prior, PriorOptions, search_trees
 from treebound.certificate.row_record import RowRecord
 from treebound.data import Sample
+from treebound.data.draws import Draw, Slice, Tenth, folds, learn_without, one_of_each
 from treebound.data.findings import warn_of_findings
-from treebound.data.folds import LeftOut, folds
-from treebound.data.frames import Table, read_table
-from treebound.data.sample import group_codes
-from treebound.data.weights import is_whole, row_weights, warn_of_common_factor
+from treebound.data.frames import read_table
+from treebound.data.sample import LabelledRows
+from treebound.data.weights import is_whole, warn_of_common_factor
 from treebound.estimators.progress import Watch
 from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
 from treebound.growing.graph import search
 from treebound.model import Model
 from treebound.model.model import row_counts, with_probable_answers, with_smoothing
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import (
+    FitParameters,
+    checked_parameters,
+    column_parameters,
+    parameter_values,
+)
 from treebound.pruning import BoundPruner, Pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.bound import is_large
@@ -35,8 +41,7 @@ from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
 UNWATCHED = Watch()
-# Tables of more values are grown greedily by default.
-MOST_SEARCHED = 100_000
+_IN_MEMORY = "'greedy' for more than 10^7 values, or rows that are not in memory"
 _GROUPED = (
     "Rows of one group are not independent, and certificates count independent rows. Hint: "
     "certificate='held-out' holds out groups and counts one row of each."
@@ -55,121 +60,155 @@ def fit_table(
     if groups is not None and parameters.certificate == "prior":
         must = "'held-out', 'folds' or 'training' with groups"
         raise invalid("certificate", "BoundTreeClassifier", must, parameters.certificate, _GROUPED)
-    checked = parameters.checked()
-    table = read_table(X)
+    check_watch(parameters, watch)
+    checked_parameters(parameters)
+    rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
     name = y.name if hasattr(y, "name") else None
-    target = name if isinstance(name, str) and name else None
-    named = table.names is not None
-    if parameters.certificate in ("held-out", "folds"):
-        model = _fit_apart(parameters, table, y, sample_weight, groups)
-    else:
-        sample = Sample.learn(table, y, sample_weight, groups=groups, **parameters.of_columns())
-        rows = RowRecord.of(sample, named)
-        warn_of_findings(sample, rows.sketches["training"], stacklevel=4)
-        model = fit_sample(parameters, sample, checked=checked, rows=rows, watch=watch)
-    return replace(model, target=target, named=named)
+    model = fit_rows(parameters, rows, rows.learn(**column_parameters(parameters)), watch)
+    return replace(model, target=name if isinstance(name, str) and name else None)
 
 
-def _fit_apart(
-    parameters: FitParameters, table: Table, y: Any, sample_weight: Any, groups: Any
+def check_watch(parameters: FitParameters, watch: Watch) -> None:
+    """Raise a ValueError for a checkpoint that would not be written."""
+    if parameters.certificate == "prior" and watch.checkpoint is not None:
+        must = "None with certificate='prior', which searches trees and grows none in rounds"
+        raise invalid("checkpoint", "fit", must, watch.checkpoint)
+
+
+def fit_rows(
+    parameters: FitParameters, rows: LabelledRows, sample: Sample, watch: Watch = UNWATCHED
 ) -> Model:
-    """Fit without one fold, or without each of several, and keep the tree of the least limit."""
-    n_rows, named, seed = table.shape[0], table.names is not None, parameters.random_state
-    weight, members = row_weights(sample_weight, n_rows), group_codes(groups, n_rows)
-    rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
-    place = np.arange(len(rows))  # of the row, or of its group, among those that are independent
-    if members is not None:
-        place = np.unique(members[rows], return_inverse=True)[1]
-    m = int(place.max(initial=-1)) + 1
+    """Grow a tree on labelled rows and prune it; ``sample`` is what was learned from all of them.
+
+    Its summary is the key to draw rows with. What the tree knows of columns is learned again
+    without the calibration rows.
+    """
+    named, draw = rows.table.names is not None, Draw.start(parameters.random_state)
+    if parameters.certificate in ("held-out", "folds"):
+        draw = draw.keyed(sample)
+        del sample  # its values are of no more use
+        model = _fit_calibrated(parameters, rows, draw, watch)
+    else:
+        record = RowRecord.of(sample, named)
+        warn_of_findings(sample, record.sketches["training"], stacklevel=5)
+        model = fit_sample(parameters, sample, draw=draw, rows=record, watch=watch)
+    return replace(model, named=named)
+
+
+def _fit_calibrated(
+    parameters: FitParameters, rows: LabelledRows, draw: Draw, watch: Watch
+) -> Model:
+    """Fit without calibration rows, or without each of several folds, and keep the best tree."""
+    units, in_folds = rows.units, parameters.certificate == "folds"
+    m = int(units.max(initial=-1)) + 1
     if m < 2:
-        what = "rows" if members is None else "groups"
+        what = "rows" if rows.groups is None else "groups"
         raise ValueError(
             f"certificate={parameters.certificate!r} needs at least 2 {what} to set some aside. "
             f"Got {m} instead."
         )
-    in_folds = parameters.certificate == "folds"
-    drawn = draw_apart(m, seed, in_folds=in_folds)
-    folds = [np.flatnonzero(np.isin(place, fold)) for fold in drawn]
-    size = len(rows), table.shape[1]
+    size = rows.n_rows, rows.table.shape[1]
     large = is_large(*size) and not in_folds
-    if large:  # by the rule of tables that are not in memory
-        folds = [np.flatnonzero(LeftOut.draw(seed).has(place))]
-    chooses = large and chooses_on_aside(parameters, size)
-    learn = partial(Sample.learn, **parameters.of_columns())
+    selections: Sequence[Slice | Tenth]
+    if in_folds:
+        selections = draw.folds(m)
+    else:  # large tables by the rule of those that are not in memory
+        selections = [draw.tenth() if large else draw.calibration_rows(m)]
+    folds = [np.flatnonzero(selection.mask(m)) for selection in selections]
+    chooses = large and validates_on_calibration(parameters, size)
+    turns = iter(range(1, len(folds) + 1))
 
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
-        sample, aside, hashes = learn_apart(
-            learn, table, y, sample_weight, fold, parameters.handle_unknown, members
+        at, inside = next(turns), np.isin(units, fold)
+        sample, calibration, hashes = learn_without(
+            rows, inside, parameters.handle_unknown, **column_parameters(parameters)
         )
-        validation = aside if chooses else None
-        if members is not None:  # what is counted must be independent
-            aside = aside.part(_one_of_each(place[fold], seed))
-        record = RowRecord.of(sample, named).with_rows("held-out", hashes)
-        if fold is folds[0]:
-            warn_of_findings(sample, record.sketches["training"], stacklevel=7)
-        model = fit_sample(parameters, sample, aside, validation, rows=record)
+        validation = calibration if chooses else None
+        if rows.groups is not None:
+            calibration = calibration.part(one_of_each(units[inside], selections[0].key))
+        record = RowRecord.of(sample, rows.table.names is not None).with_rows("calibration", hashes)
+        if at == 1:
+            warn_of_findings(sample, record.sketches["training"], stacklevel=8)
+        model = fit_sample(
+            parameters,
+            sample,
+            calibration,
+            validation,
+            draw=replace(draw, calibration=selections[at - 1]),
+            rows=record,
+            watch=watch.of_fold(at, len(folds)),
+        )
         assert model.held_out is not None
         return model, model.held_out.errors
 
     model: Model = best_of_folds(fit, folds, parameters.delta).fitted
     assert model.held_out is not None
-    return replace(model, held_out=replace(model.held_out, folds=len(folds)))
+    held_out = replace(model.held_out, folds=len(folds), grouped=rows.groups is not None)
+    return replace(model, held_out=held_out)
 
 
-def chooses_on_aside(parameters: FitParameters, size: tuple[int, int]) -> bool:
-    """Whether rows that are held out of a large table choose the weight of the pruner too."""
-    pruner, _ = parameters.checked()
-    return isinstance(pruner, BasePruner) and pruner.leaves_out(*size) is not None
+def validates_on_calibration(parameters: FitParameters, size: tuple[int, int]) -> bool:
+    """Return True if the calibration rows of a large table choose the weight of the pruner too.
 
-
-def _one_of_each(groups: NDArray[np.intp], seed: int | None) -> NDArray[np.intp]:
-    """The place of one row of each group, drawn by number."""
-    order = np.random.default_rng(seed).permutation(len(groups))
-    return np.sort(order[np.unique(groups[order], return_index=True)[1]])
+    Only of a bound pruner, whose candidates share delta.
+    """
+    pruner, _ = checked_parameters(parameters)
+    return isinstance(pruner, BoundPruner) and pruner.takes_validation_rows(*size)
 
 
 def fit_sample(
     parameters: FitParameters,
     sample: Sample,
-    aside: Sample | None = None,
+    calibration: Sample | None = None,
     validation: Sample | None = None,
     *,
-    checked: tuple[Pruner | None, GrowOptions] | None = None,
+    draw: Draw | None = None,
     rows: RowRecord | None = None,
     watch: Watch = UNWATCHED,
 ) -> Model:
-    """Grow a tree on a sample and prune it; rows set aside are counted."""
-    pruner, options = checked or parameters.checked()
-    warn_of_common_factor(sample.weight, stacklevel=5)
+    """Grow a tree on a sample and prune it; calibration rows are counted.
+
+    Validation rows are given, or drawn if the pruner takes any.
+    """
+    pruner, options = checked_parameters(parameters)
+    draw = Draw.start(parameters.random_state) if draw is None else draw
+    sample = sample.without_identifiers()
+    calibration, validation = (
+        None if own is None else own.without_identifiers() for own in (calibration, validation)
+    )
+    warn_of_common_factor(sample.weight, stacklevel=6)
     if parameters.certificate == "prior":
         costs = pruner.costs if isinstance(pruner, BoundPruner) else None
-        model = _by_prior(parameters, sample, options, costs)
+        draw = draw.keyed(sample)
+        model = _by_prior(parameters, sample, draw, options, costs, watch)
     else:
         chosen_on = validation
-        if chosen_on is None and isinstance(pruner, BasePruner):
-            sample, chosen_on = pruner.hold_out(sample)
+        if validation is None and isinstance(pruner, BasePruner):
+            if pruner.takes_validation_rows(sample.n_rows, len(sample.columns)):
+                draw = draw.keyed(sample) if draw.key is None else draw
+            draw = replace(draw, validation=pruner.validation_of(sample, draw.key))
+            if draw.validation is not None:
+                sample, chosen_on = draw.validation.split(sample)
         grown = _grown(sample, options, watch)
         model = pruned(parameters, grown, pruner, options, sample, chosen_on)
-    if aside is not None:
-        counts = HeldOut.of(aside, model.tree, model.grown)
-        model = replace(model, held_out=tested_aside(counts, model, validation is not None))
+    if calibration is not None:
+        counts = HeldOut.of(calibration, model.tree, model.grown)
+        model = replace(model, held_out=with_choices(counts, model, validation is not None))
     return replace(
         model,
+        draw=draw,
         rows=rows,
         row_counts=row_counts(model.grown, sample),
         no_certificate=_GROUPED if sample.groups is not None else "",
     )
 
 
-def tested_aside(held_out: HeldOut, model: Model, chose: bool) -> HeldOut:
-    """The counts of rows set aside, which may have chosen the model."""
+def with_choices(held_out: HeldOut, model: Model, validated: bool) -> HeldOut:
+    """The counts of calibration rows, which may have validated the pruner too."""
     choice = None if model.pruning is None else model.pruning.choice
-    if not chose or choice is None or choice.rule is None:
+    if not validated or choice is None or choice.rule is None:
         return held_out
-    # no other tree may be certified by rows that had a part in this one
-    return replace(
-        held_out, choices=len(choice.weights), labellings=choice.labellings, shown_before=True
-    )
+    return replace(held_out, choices=len(choice.weights), labellings=choice.labellings)
 
 
 def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
@@ -189,15 +228,23 @@ def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
     )
 
 
-def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions, costs: Any) -> Model:
+def _by_prior(
+    parameters: FitParameters,
+    sample: Sample,
+    draw: Draw,
+    options: GrowOptions,
+    costs: Any,
+    watch: Watch,
+) -> Model:
     """Search for a tree with a small limit from a prior that a fifth of the rows defines."""
-    seed = parameters.random_state
     limits = PriorOptions.of(options.thresholds, options.max_depth)
-    prior = Prior(sample, seed, limits, costs=costs)
-    trees = search_trees(prior, parameters.delta, seed=seed or 0)
+    prior = Prior(sample, draw, limits, costs=costs)
+    trees = search_trees(
+        prior, parameters.delta, seed=draw.salt, progress=watch.report_search(sample.n_rows)
+    )
     if parameters.max_leaves is not None:
         trees = [tree for tree in trees if tree.leaves <= parameters.max_leaves]
-    frontier = Frontier.of(trees, parameters.target_risk)
+    frontier = Frontier.of(trees)
     chosen = frontier[frontier.chosen]
     return replace(_model(parameters, chosen.tree, options), proof=chosen.proof, frontier=frontier)
 
@@ -216,10 +263,17 @@ def pruned(
         return model
     if parameters.smoothing != "shrinkage":
         pruner = with_smoothing(pruner, parameters.smoothing)
-    again = None if sample is None else partial(grow, options=_beside(pruner, options))
-    wide = sample is not None and validation is None and searches(parameters, pruner, sample)
-    more = {"search": partial(search, options=_beside(pruner, options))} if wide else {}
-    result = pruner.prune(grown, sample, validation=validation, grow=again, **more)
+    # trees on folds share the threads of the folds: no more run than there are jobs
+    options = replace(options, n_jobs=effective_jobs(options.n_jobs))
+    again = None if sample is None else partial(grow, options=options)
+    if parameters.search == "wide":
+        assert isinstance(pruner, BoundPruner)
+        if sample is None or validation is not None:
+            raise invalid("search", "", _IN_MEMORY, parameters.search)
+        wide = partial(search, options=options)
+        result = pruner.prune(grown, sample, grow=again, search=wide)
+    else:
+        result = pruner.prune(grown, sample, validation=validation, grow=again)
     if parameters.max_leaves is not None:
         result = result.within(parameters.max_leaves)
     result, strength = with_probable_answers(result, pruner)
@@ -229,13 +283,6 @@ def pruned(
     return replace(model, smoothing=strength, free_shrinkage=True)
 
 
-def searches(parameters: FitParameters, pruner: Pruner, sample: Sample) -> bool:
-    """Return True if several candidate splits are tried at the top of the tree."""
-    if parameters.search == "greedy" or not isinstance(pruner, BoundPruner) or not pruner.searches:
-        return False
-    return parameters.search == "wide" or sample.n_rows * len(sample.columns) <= MOST_SEARCHED
-
-
 def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model:
     return Model(
         tree,
@@ -243,14 +290,8 @@ def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model
         handle_unknown=parameters.handle_unknown,
         smoothing=parameters.smoothing,
         delta=parameters.delta,
-        parameters=parameters.values(),
+        parameters=parameter_values(parameters),
     )
-
-
-def _beside(pruner: Pruner, options: GrowOptions) -> GrowOptions:
-    """The options of growing in folds: one thread where the folds have threads themselves."""
-    in_threads = isinstance(pruner, BoundPruner) and effective_jobs(pruner.n_jobs) > 1
-    return replace(options, n_jobs=1 if in_threads else effective_jobs(options.n_jobs))
 
 
 class Fold(NamedTuple):

@@ -1,31 +1,46 @@
-"""What a fitted classifier has and does by its model alone."""
+"""Attributes and methods of a fitted classifier that need only its model."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.choices import CertificateKind
 from treebound.certificate import Certificate, Frontier
+from treebound.certificate.mean_cost import MeanCost
 from treebound.data import Column
-from treebound.exchange import Exports, load, save, write_predictions
+from treebound.exchange import load, save, to_c, to_onnx, to_python, to_sql, write_predictions
+from treebound.exchange.code import Output
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
 from treebound.model import Model
-from treebound.model.guarantees import certify_cost, monitor_leaves
-from treebound.model.methods import as_method, learned
+from treebound.model.guarantees import certify_cost
+from treebound.model.methods import as_model
 from treebound.pruning import PruningPath, PruningResult
-from treebound.show import Forms, TreeDisplay, explain, to_notebook
+from treebound.show import (
+    Explanation,
+    Rules,
+    TreeDisplay,
+    explain,
+    to_dot,
+    to_html,
+    to_latex,
+    to_notebook,
+    to_rules,
+    to_text,
+)
 from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ModelMethods(Forms, Exports):
-    """What a model has and what functions do with it, as attributes and methods."""
+class ModelMethods:
+    """The attributes and methods of a classifier whose attribute ``model_`` is a fitted model."""
 
     if TYPE_CHECKING:
         model_: Model
@@ -33,47 +48,258 @@ class ModelMethods(Forms, Exports):
         @classmethod
         def _of_model(cls, model: Model) -> Self: ...
 
-    explain = as_method(explain)
-    save = as_method(save)
-    write_predictions = as_method(write_predictions)
-    certify_cost = as_method(certify_cost, listed=False)
-    monitor_leaves = as_method(monitor_leaves, listed=False)
+    def _fitted(self) -> Model:
+        """Return the model; raise scikit-learn's NotFittedError before ``fit``."""
+        return as_model(self, type(self).__name__)
 
-    classes_: NDArray[Any] = learned("classes", "The classes, sorted.")
-    columns_: tuple[Column, ...] = learned(
-        "columns", "Kind, categories and missing values of each column."
-    )
-    target_name_: str | None = learned(
-        "target", "The name of ``y``, if it has one (a pandas or polars series)."
-    )
-    tree_: Tree = learned("tree", "The fitted tree.")
-    grown_tree_: Tree = learned("grown", "The tree before pruning.")
-    grow_options_: GrowOptions = learned("options", "The options of growing.")
-    pruning_result_: PruningResult | None = learned(
-        "pruning", "The result of pruning; None without pruning."
-    )
-    pruning_path_: PruningPath | None = learned(
-        "path", "The candidate steps of pruning with their scores; None without pruning."
-    )
-    landscape_: Landscape = learned(
-        "tree.landscape", "The landscape of the columns; undeclared categories count as unbounded."
-    )
-    n_leaves_: int = learned("tree.n_leaves", "Number of leaves of the tree.")
-    depth_: int = learned("tree.depth", "Length of the longest path from the root to a leaf.")
-    feature_importances_: NDArray[np.float64] = learned(
-        "importances", "Share of each column in the total decrease of impurity; they sum to one."
-    )
-    certificate_: Certificate | None = learned(
-        "certificate",
-        "An upper bound on the true risk; None if it would not hold: ``certificate_reason_``.",
-    )
-    certificate_reason_: str | None = learned(
-        "certificate_reason", "Why there is no certificate, in words; None if there is one."
-    )
-    frontier_: Frontier | None = learned(
-        "frontier",
-        'With ``certificate="prior"``: trees of few and many leaves, and their certified errors.',
-    )
+    # -- attributes ------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, sorted."""
+        return self._fitted().classes
+
+    @property
+    def columns_(self) -> tuple[Column, ...]:
+        """Kind, categories and missing values of each column."""
+        return self._fitted().columns
+
+    @property
+    def target_name_(self) -> str | None:
+        """The name of ``y``, if it has one (a pandas or polars series)."""
+        return self._fitted().target
+
+    @property
+    def tree_(self) -> Tree:
+        """The fitted tree."""
+        return self._fitted().tree
+
+    @property
+    def grown_tree_(self) -> Tree:
+        """The tree before pruning."""
+        return self._fitted().grown
+
+    @property
+    def grow_options_(self) -> GrowOptions:
+        """The options of growing."""
+        return self._fitted().options
+
+    @property
+    def pruning_result_(self) -> PruningResult | None:
+        """The result of pruning; None without pruning."""
+        return self._fitted().pruning
+
+    @property
+    def pruning_path_(self) -> PruningPath | None:
+        """The candidate steps of pruning with their scores; None without pruning."""
+        return self._fitted().path
+
+    @property
+    def landscape_(self) -> Landscape:
+        """The landscape of the columns; undeclared categories count as unbounded."""
+        return self._fitted().tree.landscape
+
+    @property
+    def n_leaves_(self) -> int:
+        """Number of leaves of the tree."""
+        return self._fitted().tree.n_leaves
+
+    @property
+    def depth_(self) -> int:
+        """Length of the longest path from the root to a leaf."""
+        return self._fitted().tree.depth
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each column in the total decrease of impurity; they sum to one."""
+        return self._fitted().importances
+
+    @property
+    def certificate_(self) -> Certificate | None:
+        """An upper bound on the true risk; None if it would not hold: ``certificate_reason_``."""
+        return self._fitted().certificate
+
+    @property
+    def certificate_reason_(self) -> str | None:
+        """The reason why there is no certificate; None if there is one."""
+        return self._fitted().certificate_reason
+
+    @property
+    def frontier_(self) -> Frontier | None:
+        """Trees of few and many leaves and their certified errors, with ``certificate="prior"``."""
+        return self._fitted().frontier
+
+    # -- certificates ----------------------------------------------------------------------
+
+    def certify(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        kind: CertificateKind | None = None,
+        landscape: Landscape | None = None,
+        delta: float | None = None,
+    ) -> Certificate:
+        """Bound the risk of the tree on new examples.
+
+        Parameters
+        ----------
+        X, y : table and labels, optional
+            Rows to certify from; by default those of ``fit``.
+        kind : {"training", "held-out", "prior"}, optional
+            What the rows are.
+        landscape : Landscape, optional
+            The features to split on, for a certificate from training rows.
+        delta : float, optional
+            Probability that the bound fails; by default that of the classifier.
+
+        See Also
+        --------
+        treebound.certify : The same as a function, for any tree.
+        """
+        from treebound.estimators.verbs import certify
+
+        self._fitted()
+        return certify(self, X, y, kind=kind, landscape=landscape, delta=delta)
+
+    def certify_cost(
+        self, X: Any = None, y: Any = None, *, costs: Any, delta: float | None = None
+    ) -> MeanCost:
+        """Bound the mean cost of a new example, if errors differ in cost.
+
+        Parameters
+        ----------
+        X, y : table and labels, optional
+            Rows that were not used for fitting; by default those that ``fit`` held out.
+        costs : array-like or mapping
+            A matrix with a row for the true class and a column for the predicted one, or the cost
+            of an error on each class (1 for classes that a mapping leaves out).
+        delta : float, optional
+            Probability that the bound fails; by default that of the classifier.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> import treebound as tb
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
+        >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
+        With probability 95 %, a new example costs at most 0.4666 on average
+        (0.2 on the 150 counted here).
+        """
+        return certify_cost(self, X, y, costs=costs, delta=delta)
+
+    # -- text, rules, figures, reports -----------------------------------------------------
+
+    def explain(self, row: Any) -> Explanation:
+        """Explain the prediction for a row, and the smallest change that would alter it.
+
+        Parameters
+        ----------
+        row : mapping, sequence, pandas Series, or table of one row
+            The values by column name, or in the order of the columns.
+
+        See Also
+        --------
+        treebound.show.explain : The same as a function, also for a tree.
+        """
+        return explain(self, row)
+
+    def to_text(self, *, max_depth: int | None = None, digits: int | None = None) -> str:
+        """Return the tree as indented text, one line for each side of a split.
+
+        Parameters
+        ----------
+        max_depth : int, optional
+            Deeper nodes are omitted and counted.
+        digits : int, optional
+            Significant digits of thresholds; by default they are exact.
+
+        See Also
+        --------
+        treebound.show.to_text : The same as a function, also for a tree.
+        """
+        return to_text(self, max_depth=max_depth, digits=digits)
+
+    def to_rules(self) -> Rules:
+        """Return the tree as if-then rules, one for each leaf, with the same predictions.
+
+        See Also
+        --------
+        treebound.show.to_rules : The same as a function, also for a tree.
+        """
+        return to_rules(self)
+
+    def to_dot(self, *, max_depth: int | None = None, digits: int | None = None) -> str:
+        """Return the tree in the DOT language, for ``dot -Tsvg``.
+
+        Parameters
+        ----------
+        max_depth : int, optional
+            Subtrees below this depth are drawn as one node.
+        digits : int, optional
+            Significant digits of thresholds; by default they are exact.
+
+        See Also
+        --------
+        treebound.show.to_dot : The same as a function, also for a tree.
+        """
+        return to_dot(self, max_depth=max_depth, digits=digits)
+
+    def to_latex(
+        self, *, document: bool = False, max_depth: int | None = None, digits: int | None = None
+    ) -> str:
+        """Return the tree as a ``tikzpicture`` for pdflatex.
+
+        Parameters
+        ----------
+        document : bool
+            Write a whole document, cropped to the tree, instead of the picture alone.
+        max_depth : int, optional
+            Subtrees below this depth are drawn as one node.
+        digits : int, optional
+            Significant digits of thresholds; by default they are exact.
+
+        See Also
+        --------
+        treebound.show.to_latex : The same as a function, also for a tree.
+        """
+        return to_latex(self, document=document, max_depth=max_depth, digits=digits)
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        test: tuple[Any, Any] | None = None,
+        title: str | None = None,
+        facts: Mapping[str, str] | None = None,
+        tree_facts: Mapping[str, str] | None = None,
+    ) -> str:
+        """Write a report on one HTML page: the tree, its size, and its certificate.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            File to write the report to.
+        test : tuple (X, y), optional
+            Test rows and their classes, for a confusion matrix.
+        title : str, optional
+            The heading; by default it names the target.
+        facts : mapping of str to str, optional
+            More facts for the head of the report, such as the file that the rows came from.
+        tree_facts : mapping of str to str, optional
+            Facts of this tree, such as its cross-validated error; hidden at other sizes.
+
+        Returns
+        -------
+        str
+            The HTML page.
+
+        See Also
+        --------
+        treebound.show.to_html : The same as a function, also for a tree.
+        """
+        return to_html(self, path, test=test, title=title, facts=facts, tree_facts=tree_facts)
 
     def plot(
         self,
@@ -110,6 +336,33 @@ class ModelMethods(Forms, Exports):
         )
         return display.ax_
 
+    # -- files and code --------------------------------------------------------------------
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        pruning_path: bool = True,
+        row_record: bool = True,
+    ) -> None:
+        """Write the model as JSON, in the documented format.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+        pruning_path : bool
+            Keep the pruning path. Without it the file has only the tree that predicts.
+        row_record : bool
+            Keep the hashes that identify the rows of ``fit``. Anyone who has the hashes can test
+            whether a row was used.
+
+        See Also
+        --------
+        treebound.exchange.save : The same as a function, also for a tree.
+        """
+        save(self, path, pruning_path=pruning_path, row_record=row_record)
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model written by :meth:`save`, with the same predictions; no code is executed.
@@ -120,6 +373,102 @@ class ModelMethods(Forms, Exports):
             The file to read.
         """
         return cls._of_model(load(path))
+
+    def write_predictions(
+        self, X: Any, path: str | os.PathLike[str], *, proba: bool = False, keep: bool = False
+    ) -> None:
+        """Write the predictions for a table to a CSV or Parquet file.
+
+        Parameters
+        ----------
+        X : table
+            The rows; a pyarrow dataset or a lazy polars frame is read in batches.
+        path : path-like
+            The file, ``.csv`` or ``.parquet``; it appears when it is complete.
+        proba : bool
+            Write the probability of every class too.
+        keep : bool
+            Write the columns of X too.
+
+        See Also
+        --------
+        treebound.exchange.write_predictions : The same as a function, also for a tree.
+        """
+        write_predictions(self, X, path, proba=proba, keep=keep)
+
+    def to_python(self, *, name: str = "predict", output: Output = "label") -> str:
+        """Return the source of a Python function with the same predictions.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function; it must not begin with an underscore.
+        output : {"label", "proba"}
+            Return the class, or a list of probabilities in the order of ``CLASSES``.
+
+        See Also
+        --------
+        treebound.exchange.to_python : The same as a function, also for a tree.
+        """
+        return to_python(self, name=name, output=output)
+
+    def to_c(self, *, name: str = "predict", output: Output = "label") -> str:
+        """Return C source, ``int predict(const struct predict_row *row)``, of the same predictions.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function, and prefix of all other names; it must not begin with ``x_``.
+        output : {"label", "proba"}
+            Return the index of the class, or also write the probability of each class.
+
+        See Also
+        --------
+        treebound.exchange.to_c : The same as a function, also for a tree.
+        """
+        return to_c(self, name=name, output=output)
+
+    def to_sql(
+        self,
+        *,
+        table: str | None = None,
+        name: str = "prediction",
+        output: Output = "label",
+        dialect: str | None = None,
+    ) -> str:
+        """Return an SQL ``CASE`` expression with the same predictions.
+
+        Parameters
+        ----------
+        table : str, optional
+            If given, write a whole query, ``SELECT table.*, CASE ... AS prediction FROM table``.
+        name : str
+            Name of the result; probabilities are named after it and the class.
+        output : {"label", "proba"}
+            Write the class, or the probability of each class, separated by commas.
+        dialect : str, optional
+            The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``,
+            ``"tsql"``, ``"bigquery"``, ``"snowflake"`` or ``"spark"``.
+
+        See Also
+        --------
+        treebound.exchange.to_sql : The same as a function, also for a tree.
+        """
+        return to_sql(self, table=table, name=name, output=output, dialect=dialect)
+
+    def to_onnx(self, *, missing_text: str = "") -> Any:
+        """Return an ONNX model with the same predictions.
+
+        Parameters
+        ----------
+        missing_text : str
+            The text that marks a missing value in a string column.
+
+        See Also
+        --------
+        treebound.exchange.to_onnx : The same as a function, also for a tree.
+        """
+        return to_onnx(self, missing_text=missing_text)
 
     # -- notebooks -------------------------------------------------------------------------
 

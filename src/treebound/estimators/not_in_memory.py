@@ -14,8 +14,8 @@ from treebound._utils.validation import invalid
 from treebound.certificate.held_out import HeldOut
 from treebound.certificate.row_record import Role, RowRecord
 from treebound.data import Matrix, Sample
-from treebound.data.findings import warn_of_findings
-from treebound.data.folds import LeftOut
+from treebound.data.draws import Draw, Tenth
+from treebound.data.findings import warn_of_findings, warn_of_identifiers
 from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema
 from treebound.data.parts import PartReader, PartRows, as_table, join_parts
@@ -27,22 +27,24 @@ from treebound.data.streams import (
     is_on_dask,
     open_stream,
 )
+from treebound.data.summaries import TableSummary
 from treebound.estimators.fitting import (
     UNWATCHED,
-    chooses_on_aside,
+    check_watch,
     fit_sample,
     fit_table,
     pruned,
-    tested_aside,
+    validates_on_calibration,
+    with_choices,
 )
 from treebound.estimators.progress import Watch
 from treebound.growing import Limits, Progress, grow_on_engine, make_bins
-from treebound.growing._kernels import Bins
+from treebound.growing._bins import Bins
 from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.grow import FINE_BINS
 from treebound.model import Model
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import FitParameters, checked_parameters, column_parameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.bound import MOST_VALUES, is_large
@@ -58,8 +60,12 @@ class PartedTable(Protocol):
 
     target: str | None
 
-    def learn(self, *, held_out: LeftOut | None, **of_columns: Any) -> LearnedSchema:
-        """What columns and classes are, without the rows held out."""
+    def learn(self, *, calibration: Tenth | None = None, **of_columns: Any) -> LearnedSchema:
+        """Columns and classes, without calibration rows."""
+        ...
+
+    def summary(self, schema: LearnedSchema) -> TableSummary:
+        """The summary of all rows, whose columns and classes were learned."""
         ...
 
     def rows(self, reader: PartReader) -> Iterable[PartRows]:
@@ -83,9 +89,10 @@ def fit_elsewhere(
 
     y and sample_weight name columns; on Dask, they may be collections.
     """
+    check_watch(parameters, watch)
     if in_database(X):
         return _fit_relation(parameters, X, y, sample_weight, columns, watch)
-    parameters.checked()
+    checked_parameters(parameters)
     check_checkpoint(watch.checkpoint)
     if is_on_dask(X):
         from treebound.engines.dask.table import DaskTable
@@ -116,13 +123,10 @@ def _refuse_what_needs_rows(pruner: Pruner | None) -> None:
         )
 
 
-def _refuse_what_needs_a_table(parameters: FitParameters) -> None:
+def _refuse_what_needs_a_table(parameters: FitParameters, why: str) -> None:
     """Raise a ValueError for certificates that need the rows of a table in memory."""
     if parameters.certificate not in ("training", "held-out"):
-        must = (
-            "'training' or 'held-out' for rows that are not in memory, as those of a table of more "
-            f"than {MOST_VALUES:,} values"
-        )
+        must = f"'training' or 'held-out' for rows that are not in memory: {why}"
         hint = "'held-out' has nearly the limit of 'folds' with so many rows."
         raise invalid("certificate", "", must, parameters.certificate, hint)
 
@@ -145,16 +149,16 @@ class _Stream(TableStream):
 
     def engine(self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int) -> Engine:
         """Codes in memory, values in a temporary file."""
-        n_rows = reader.schema.n_rows + reader.schema.held_out
+        n_rows = reader.schema.n_rows + reader.schema.calibration
         return stream_engine(self._noted(reader), bins, n_rows, n_threads=n_threads)
 
     def _noted(self, reader: PartReader) -> Iterator[PartRows]:
-        """The parts; the rows of each, and those set aside, are added to the sketches."""
-        aside: Role = "held-out" if reader.schema.held_out else "training"
+        """The parts; the rows of each, and the selected ones, are added to the sketches."""
+        role: Role = "calibration" if reader.schema.calibration else "validation"
         for part in self.rows(reader):
-            self._note("training", part.kept.X, part.kept)
-            if part.aside is not None and part.table is not None:
-                self._note(aside, part.table, part.aside)
+            self._note("training", part.training_table or part.training.X, part.training)
+            if part.selected is not None and part.table is not None:
+                self._note(role, part.table, part.selected)
             yield part
 
     def _note(self, role: Role, rows: Matrix | Table, sample: Sample) -> None:
@@ -168,41 +172,50 @@ class _Stream(TableStream):
 def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> Model:
     """Fit on rows in parts, by the method that the same table has in memory.
 
-    Columns are learned without rows that are held out. What looks at rows again gets those of a
-    small table in memory. Of a large one, a tenth may be left out and counted at the nodes of the
-    tree.
+    What looks at rows again gets those of a small table in memory. Of a large one, a tenth may be
+    selected for calibration or validation and counted at the nodes of the tree: then the summary of
+    all rows comes first, and columns are learned again without calibration rows.
     """
-    pruner, _ = parameters.checked()
-    held_out = (
-        LeftOut.draw(parameters.random_state) if parameters.certificate == "held-out" else None
-    )
-    learn = partial(table.learn, **parameters.of_columns())
-    schema = learn(held_out=held_out)
-    size = schema.n_rows + schema.held_out, len(schema.columns)
+    pruner, _ = checked_parameters(parameters)
+    learn = partial(table.learn, **column_parameters(parameters))
+    schema = learn()
+    size = schema.n_rows, len(schema.columns)
     rows_again = not is_large(*size) and parameters.certificate != "training"
     if rows_again or _looks_again(pruner, *size):
-        schema = schema if held_out is None else learn(held_out=None)
-        return _fit_joined(parameters, schema, table)
-    _refuse_what_needs_a_table(parameters)
+        return _fit_joined(parameters, schema, table, watch)
+    large = f"the table has more than {MOST_VALUES:,} values"
+    _refuse_what_needs_a_table(parameters, large)
     _refuse_what_needs_rows(pruner)
-    aside, chooses, handle_unknown = held_out, True, parameters.handle_unknown
-    if held_out is not None:
-        chooses = chooses_on_aside(parameters, size)
+    warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
+    certified = parameters.certificate == "held-out"
+    validates = validates_on_calibration(parameters, size)
+    draw, handle_unknown = Draw.start(parameters.random_state), parameters.handle_unknown
+    selection: Tenth | None = None
+    if certified or validates:
+        draw = draw.keyed(table.summary(schema))
+    if certified:
+        selection = draw.tenth()
+        draw, schema = replace(draw, calibration=selection), learn(calibration=selection)
         handle_unknown = "other" if handle_unknown == "error" else handle_unknown
     else:
-        aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
         handle_unknown = "error"
+        if validates:
+            assert isinstance(pruner, BoundPruner)
+            assert draw.key is not None
+            selection = pruner.select_validation(draw.key)
+            draw = replace(draw, validation=selection)
     engine = table.engine(
-        PartReader(schema, aside, handle_unknown),
+        PartReader(schema, selection, handle_unknown),
         make_bins(schema.columns, schema.sample),
         n_threads=effective_jobs(parameters.n_jobs),
         gather_rows=_rows_to_gather(parameters, size[0]),
     )
-    model = fit_engine(parameters, engine, schema, table.target, watch, validate=chooses)
-    if held_out is None:
+    model = fit_engine(parameters, engine, schema, table.target, watch, validate=validates)
+    model = replace(model, draw=draw)
+    if not certified:
         return model
     counts = HeldOut.by_counts(engine.left_out_rows, model.tree, model.grown)
-    return replace(model, held_out=tested_aside(counts, model, chooses))
+    return replace(model, held_out=with_choices(counts, model, validates))
 
 
 def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
@@ -211,22 +224,24 @@ def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
         return not is_large(rows, columns)
     if not isinstance(pruner, BoundPruner):
         return False
-    return pruner.chooses and pruner.leaves_out(rows, columns) is None
+    return pruner.chooses and not pruner.takes_validation_rows(rows, columns)
 
 
-def _fit_joined(parameters: FitParameters, schema: LearnedSchema, table: PartedTable) -> Model:
+def _fit_joined(
+    parameters: FitParameters, schema: LearnedSchema, table: PartedTable, watch: Watch
+) -> Model:
     """Fit on rows in parts that are read into memory."""
-    apart = parameters.certificate in ("held-out", "folds")
-    own = replace(schema, scale=None, factors=None) if apart else schema  # weights as they are
-    sample = join_parts(list(table.rows(PartReader(own)))).kept
+    calibrated = parameters.certificate in ("held-out", "folds")
+    own = replace(schema, scale=None, factors=None) if calibrated else schema  # weights as given
+    sample = join_parts(list(table.rows(PartReader(own.with_identifiers())))).training
     named = schema.names is not None
-    if apart:  # columns are learned again, without some rows
-        labels = sample.classes[sample.y]
-        model = fit_table(parameters, as_table(sample, schema), labels, sample.weight)
+    if calibrated:  # columns are learned again, without some rows
+        labels, weight = sample.classes[sample.y], sample.weight
+        model = fit_table(parameters, as_table(sample, schema), labels, weight, watch=watch)
     else:
         record = RowRecord.of(sample, named)
         warn_of_findings(sample, record.sketches["training"], stacklevel=6)
-        model = fit_sample(parameters, sample, rows=record)
+        model = fit_sample(parameters, sample, rows=record, watch=watch)
     return replace(model, target=table.target, named=named)
 
 
@@ -235,7 +250,7 @@ def _rows_to_gather(parameters: FitParameters, n_rows: int) -> int:
 
     Few of its leaves are kept where the limit of leaves makes them large.
     """
-    rows = n_rows // (4 * (parameters.checked()[1].max_leaves or MOST_GROWN_LEAVES))
+    rows = n_rows // (4 * (checked_parameters(parameters)[1].max_leaves or MOST_GROWN_LEAVES))
     most = Engine.gather_rows
     return min(rows, most) if rows >= _FEW_ROWS else most
 
@@ -245,34 +260,42 @@ def _fit_relation(
 ) -> Model:
     """Fit inside a database.
 
-    A relation of few rows is fetched. Of another one, rows may be set aside by number: to certify
-    the tree, and to choose the weight of the pruner.
+    A relation of few rows is fetched. Of another one, rows may be selected by number: calibration
+    rows to certify the tree, and validation rows to choose the weight of the pruner.
     """
     from treebound.engines.sql import Relation, RelationRows, SqlEngine
 
-    pruner, options = parameters.checked()
+    pruner, options = checked_parameters(parameters)
     relation = X if isinstance(X, Relation) else Relation(X)
     with RelationRows(relation, y, sample_weight, columns) as rows:
         if rows.n_rows <= relation.max_fetched_rows:
-            return replace(fit_table(parameters, *rows.fetched()), target=y)
+            return replace(fit_table(parameters, *rows.fetched(), watch=watch), target=y)
         _refuse_what_needs_rows(pruner)
-        _refuse_what_needs_a_table(parameters)
+        stay = (
+            f"the {rows.n_rows:,} rows stay in the database, as they are more than the "
+            f"{relation.max_fetched_rows:,} of Relation's 'max_fetched_rows'"
+        )
+        _refuse_what_needs_a_table(parameters, stay)
         held_out = parameters.certificate == "held-out"
         if options.thresholds == "observed":
             must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
             raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)
-        chooses = isinstance(pruner, BoundPruner) and pruner.validates(rows.n_rows)
-        chooses = chooses and sample_weight is None  # rows that are set aside are counted
-        rows.set_aside(parameters.random_state, certify=held_out, choose=chooses)
-        coded = rows.code(**parameters.of_columns())
+        validates = isinstance(pruner, BoundPruner) and pruner.validates(rows.n_rows)
+        validates = validates and sample_weight is None  # validation rows are counted
+        draw = Draw.start(parameters.random_state)
+        if held_out or validates:
+            draw = rows.select(draw, column_parameters(parameters), held_out, validates)
+        coded = rows.code(**column_parameters(parameters))
+        warn_of_identifiers(coded.schema.identifiers, coded.schema.n_rows, stacklevel=5)
         # cells are divided where it matters: finer ones for all rows are of no use; a query costs
         # more than values
         limits = Limits(most_live=inf, most_values=1 << 20)
         engine = SqlEngine(coded, relation.max_fetched_rows, rows)
         model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
+        model = replace(model, draw=draw)
         engine.check_unchanged()
         if held_out:
-            counted = partial(rows.count_aside, handle_unknown=parameters.handle_unknown)
+            counted = partial(rows.count_selected, handle_unknown=parameters.handle_unknown)
             model = replace(model, held_out=HeldOut.by_counts(counted, model.tree, model.grown))
     return model
 
@@ -288,9 +311,9 @@ def fit_engine(
 ) -> Model:
     """Grow on the rows of an engine, and prune by the counts alone.
 
-    Rows that are left out may choose the weight of the pruner (``validate``).
+    The selected rows may choose the weight of the pruner (``validate``).
     """
-    pruner, options = parameters.checked()
+    pruner, options = checked_parameters(parameters)
     unlimited = options.max_leaves is None
     if unlimited:
         options = replace(options, max_leaves=MOST_GROWN_LEAVES)
@@ -307,14 +330,14 @@ def fit_engine(
     )
     if unlimited and grown.n_leaves >= MOST_GROWN_LEAVES:
         warnings.warn(
-            f"Growth was stopped at {MOST_GROWN_LEAVES} leaves. Hint: set 'max_grown_leaves' to "
-            "grow on, or to a smaller number where labels are noisy.",
+            f"Growing stopped at {MOST_GROWN_LEAVES:,} leaves, the limit for rows that are not in "
+            "memory. Hint: set 'min_samples_leaf' or 'max_depth' if labels are noisy.",
             UserWarning,
             stacklevel=5,
         )
-    aside = engine.left_out(grown) if validate else None
+    validation = engine.left_out(grown) if validate else None
     return replace(
-        pruned(parameters, grown, pruner, options, validation=aside),
+        pruned(parameters, grown, pruner, options, validation=validation),
         target=target,
         named=schema.names is not None,
         row_counts=engine.class_rows(grown) if grown.weighted else None,

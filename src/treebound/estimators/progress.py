@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from treebound.growing.checkpoint import check_checkpoint
@@ -36,6 +37,28 @@ class Watch(NamedTuple):
 
         return cls(both, checkpoint)
 
+    def of_fold(self, fold: int, folds: int) -> Watch:
+        """The same for the tree without one of several folds, with a checkpoint of its own."""
+        progress, checkpoint = self
+        if folds == 1:
+            return self
+        if checkpoint is not None:
+            checkpoint = f"{os.fspath(checkpoint)}.fold{fold}"
+        if progress is None:
+            return Watch(None, checkpoint)
+
+        def report(state: Progress) -> None:
+            progress(replace(state, fold=fold, folds=folds))
+
+        return Watch(report, checkpoint)
+
+    def report_search(self, n_rows: int) -> Callable[[int], None] | None:
+        """Report the runs of a search over trees."""
+        progress = self.progress
+        if progress is None:
+            return None
+        return lambda runs: progress(Progress(runs, runs, 1, n_rows, n_rows, "searching"))
+
 
 class ProgressLines:
     """One line after every batch and every pass: what is done, how fast, how long still."""
@@ -47,13 +70,16 @@ class ProgressLines:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tell, self._n_rows, self._clock = tell, n_rows, clock
-        self._what, self._start = "", clock()
+        self._what, self._fold, self._start = "", "", clock()
         self._last = self._start
 
     def tell(self, state: Progress) -> None:
         """After a batch, or a pass of growing."""
+        self._fold = f"fold {state.fold} of {state.folds}: " if state.folds else ""
         if state.phase == "growing":
             self._grown(state)
+        elif state.phase == "searching":
+            self._tell(f"searching: {state.rounds:,} run{'s' * (state.rounds > 1)} so far")
         else:
             self._read(state.phase, state.rows)
 
@@ -69,12 +95,12 @@ class ProgressLines:
         self._tell(line)
 
     def _grown(self, state: Progress) -> None:
-        now = self._clock()
-        if self._what != "growing":
-            self._what, self._start = "growing", self._last
+        now, what = self._clock(), f"{self._fold}growing"
+        if self._what != what:
+            self._what, self._start = what, self._last
         seconds, self._last = max(now - self._last, 1e-9), now
         line = (
-            f"growing: pass {state.passes}, {state.rows / seconds:,.0f} rows a second, "
+            f"{self._fold}growing: pass {state.passes}, {state.rows / seconds:,.0f} rows a second, "
             f"{state.leaves:,} leaves so far"
         )
         self._tell(line + _left(now - self._start, 1.0 - state.open_rows / max(state.rows, 1)))

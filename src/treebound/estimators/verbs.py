@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from treebound._utils.choices import CertificateKind
 from treebound._utils.validation import invalid
 from treebound.certificate.certificate import Certificate, certify_counts
+from treebound.certificate.row_record import RowComparison
 from treebound.data import Sample
 from treebound.data.sample import same_length
 from treebound.data.streams import in_database
@@ -166,15 +167,15 @@ def certify(
     ----------
     model : BoundTreeClassifier, Model, Tree, DecisionTreeClassifier, or any classifier
         A fitted classifier of this package, its model or its tree, or a fitted scikit-learn tree.
-        With ``kind="held-out"``, anything with a ``predict``.
+        From held-out rows, anything with a ``predict``.
     X, y : table and labels, optional
-        Rows to certify from; without them those of ``fit``. Every row counts once. The labels of a
+        Rows to certify from; without them those of ``fit``. By giving rows you state that they were
+        not used for fitting, unless ``kind`` says otherwise. Every row counts once. The labels of a
         table that is not in memory are named; the rows of a relation are counted in its database.
     kind : {"training", "held-out", "prior"}, optional
-        What the rows are; ``"prior"``: all training rows, of which a fifth defines a prior over
-        trees. By default the record of ``fit`` tells: unknown rows are held-out rows,
-        known ones the training rows, and some of both are refused. A tree without a record (of
-        scikit-learn, a bare ``Tree``, an imported one) has no default.
+        What the rows are: ``"held-out"`` (the default) if they were not used for fitting,
+        ``"training"`` for all training rows, ``"prior"`` for all training rows, of which a fifth
+        defines a prior over trees.
     landscape : Landscape, optional
         The features to split on, for a certificate from training rows; by default those of the
         columns, where undeclared categories count as unbounded.
@@ -184,11 +185,12 @@ def certify(
     Raises
     ------
     ValueError
-        If there is no certificate; the message says why.
+        If there is no certificate, or more held-out rows equal rows that were used for fitting than
+        chance explains. If such rows might not be noticed, the certificate says so.
 
     See Also
     --------
-    treebound.bounds.binomial_upper : The limit from the counts of held-out rows alone.
+    treebound.bounds.binomial_upper : The bound from the counts of held-out rows alone.
 
     Examples
     --------
@@ -209,7 +211,7 @@ def certify(
             f"certify needs both 'X' and 'y', or none. Got {present!r} without {absent!r}."
         )
     if _is_sklearn_tree(model):
-        model = SklearnTree(model).certifiable(X, y, kind)
+        model = SklearnTree(model).certifiable(X)
     elif not isinstance(model, Model | Tree) and "model_" not in vars(model):
         return _certify_any(model, X, y, kind, delta)
     own = as_model(model, "certify")
@@ -218,19 +220,24 @@ def certify(
 
         if kind not in (None, "held-out"):
             raise invalid("kind", "certify", "None or 'held-out' for rows of a database", kind)
-        return own.certify_tested(tested(own, X, y), kind and "held-out", delta=delta)
+        return own.certify_tested(tested(own, X, y), delta=delta)
     return own.certify(X, y, kind=kind, landscape=landscape, delta=delta)
 
 
 def _certify_any(model: Any, X: Any, y: Any, kind: str | None, delta: float | None) -> Certificate:
-    """The certificate of any classifier, from held-out rows."""
+    """Return the certificate of any classifier, from held-out rows."""
     if not hasattr(model, "predict"):
         as_model(model, "certify")
-    if X is None or kind != "held-out":
-        hint = "give rows that had no part in fitting as X and y."
-        must = "'held-out' for a classifier that is no tree"
-        raise invalid("kind", "certify", must, kind, hint)
+    if X is None:
+        raise ValueError(
+            "A classifier that is no tree has a certificate from held-out rows only. Hint: give "
+            "rows that were not used for fitting as X and y."
+        )
+    if kind not in (None, "held-out"):
+        raise invalid("kind", "certify", "'held-out' for a classifier that is no tree", kind)
     predicted, labels = np.asarray(model.predict(X)), np.asarray(y)
     same_length(len(predicted), len(labels))
     errors = int((predicted != labels).sum())
-    return certify_counts(errors, len(labels), 0.05 if delta is None else delta)
+    comparison = RowComparison(len(labels), not_compared="the model has no record of its rows")
+    level = 0.05 if delta is None else delta
+    return certify_counts(errors, len(labels), level, comparison=comparison)

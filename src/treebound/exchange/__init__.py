@@ -9,10 +9,8 @@ from treebound.exchange.onnx_model import to_onnx
 from treebound.exchange.python_code import to_python
 from treebound.exchange.sklearn_tree import from_sklearn, to_sklearn
 from treebound.exchange.sql_code import to_sql
-from treebound.model.methods import as_method
 
 __all__ = [
-    "Exports",
     "FormatError",
     "Indicators",
     "dumps",
@@ -28,12 +26,3 @@ __all__ = [
     "to_sql",
     "write_predictions",
 ]
-
-
-class Exports:
-    """The exports as methods of a fitted classifier; also the list of the command line."""
-
-    to_python = as_method(to_python)
-    to_c = as_method(to_c)
-    to_sql = as_method(to_sql)
-    to_onnx = as_method(to_onnx)

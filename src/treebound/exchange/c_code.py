@@ -134,7 +134,7 @@ def to_c(source: Any, *, name: str = "predict", output: code.Output = "label") -
     if identifier is None or name in _RESERVED or name.startswith(_PREFIXES):
         must = "a C identifier that is no keyword, no name of the C library and not 'x', and that "
         raise invalid("name", "to_c", must + "does not begin with '_' or 'x_'", name)
-    model = as_model(source, "to_c")
+    model = code.with_listed_categories(as_model(source, "to_c"))
     values = code.answers(model, output, "to_c")
     writer, steps = _Writer(model, name), list(code.branches(model.tree, model.handle_unknown))
     lines, opened = writer.preamble(), 0

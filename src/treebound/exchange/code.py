@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -19,6 +20,7 @@ from treebound._utils.validation import OneOf, check
 from treebound.data import Column
 from treebound.model import Model
 from treebound.tree import Tree
+from treebound.tree.recoding import listed_columns, recoded
 from treebound.tree.split import Split, plain, splits_of
 
 Output = Literal["label", "proba"]
@@ -82,6 +84,12 @@ def compared(branch: Branch, value: str, bound: str, signs: Signs) -> str:
     # the side that takes missing values negates the opposite
     text = f"{value} {'<=' if left != takes_missing else '>'} {bound}"
     return signs.negated.format(text) if takes_missing else text
+
+
+def with_listed_categories(model: Model) -> Model:
+    """The model with the categories that code must know, to be written."""
+    columns = listed_columns(model.columns, [model.tree], model.handle_unknown)
+    return replace(model, tree=recoded(model.tree, columns))
 
 
 def columns_used(tree: Tree) -> list[int]:

@@ -1,4 +1,4 @@
-"""The model format, version 1: the fields of the JSON document, their types and limits.
+"""The model format, version 2: the fields of the JSON document, their types and limits.
 
 The JSON Schema and the checks of a file follow from these definitions; what they cannot say, such
 as lists of equal length, is checked in ``model_file.py`` and by ``Tree``. The specification is in
@@ -11,17 +11,17 @@ import json
 import re
 import sys
 from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
-from msgspec.json import schema
+from msgspec.json import schema_components
 
-from treebound._utils.choices import Size, Unknown
+from treebound._utils.choices import PrunerName, Size, Unknown
 from treebound.certificate.row_record import Role
 from treebound.data.columns import Kind
 from treebound.tree.smoothing import NamedSmoothing
 
-FORMAT, VERSION = "treebound-model", 1
+FORMAT, VERSION = "treebound-model", 2
 
 _MOST = sys.float_info.max
 Finite = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
@@ -34,6 +34,11 @@ ClassType = Literal[
     "object", "str", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
     "uint64", "float16", "float32", "float64",
 ]  # fmt: skip
+ArrayType = Literal[
+    "object", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64",
+]  # fmt: skip
+ARRAY_TYPES: tuple[str, ...] = get_args(ArrayType)
 
 
 class _Object(Struct, forbid_unknown_fields=True):
@@ -71,14 +76,22 @@ class Booleans(_Object, tag_field="type", tag="boolean"):
 Values = Strings | Integers | Numbers | Booleans
 
 
+Size31 = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+
+
 class ColumnDocument(_Object):
-    """A column; of categories that no tree asks, only the number."""
+    """A column: the categories that its trees need, and how many there are besides.
+
+    Only their number if no tree splits on the column.
+    """
 
     name: str
     kind: Kind
     declared: bool
     missing: bool
-    categories: Values | Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    categories: Values | Size31 | None = None
+    unlisted: Annotated[int, Meta(ge=0, le=2**31 - 1)] = 0
+    identifier: bool = False
 
 
 class MonotoneDocument(_Object):
@@ -152,6 +165,7 @@ class HeldOutDocument(_Object):
     folds: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     choices: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     labellings: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+    grouped: bool = False
 
 
 class ProofDocument(_Object):
@@ -180,18 +194,21 @@ class FrontierDocument(_Object):
     step: Whole | None = None
 
 
-class ReferralDocument(_Object):
-    """Where the tree refers, its promise, and the tree that answers every case."""
+class AbstentionDocument(_Object):
+    """The nodes that predict, the bound on the risk there, and the tree that always predicts."""
 
     label: bool | int | float | str
-    answers: list[bool]
+    predicts: list[bool]
     max_risk: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    risk: Annotated[float, Meta(ge=0.0, le=1.0)]
     delta: Annotated[float, Meta(gt=0.0, lt=1.0)]
     errors: Whole
-    answered: Whole
+    predicted: Whole
     m: Whole
     classes: Values
     nodes: NodesDocument
+    grouped: bool = False
+    note: str = ""
 
 
 class SketchDocument(_Object):
@@ -202,20 +219,72 @@ class SketchDocument(_Object):
     rows: Whole
 
 
-class PromiseDocument(_Object):
-    """A promise that was made, and its rows; null for those that fit held out."""
+class SelectionDocument(_Object):
+    """Rows that were drawn: places of a random order, a tenth by number, or a share of classes."""
 
-    max_risk: Annotated[float, Meta(gt=0.0, lt=1.0)]
-    delta: Annotated[float, Meta(gt=0.0, lt=1.0)]
-    step: Whole | None = None
-    rows: SketchDocument | None = None
+    rule: Literal["slice", "tenth", "stratified"]
+    key: Whole
+    start: Whole = 0
+    stop: Whole = 0
+    share: Annotated[float, Meta(ge=0.0, lt=1.0)] = 0.0
+
+
+class DrawDocument(_Object):
+    """The key by which rows were drawn, and how."""
+
+    salt: Whole
+    key: Whole | None = None
+    calibration: SelectionDocument | None = None
+    validation: SelectionDocument | None = None
+
+
+class TupleDocument(_Object, tag_field="type", tag="tuple"):
+    """A tuple in a parameter."""
+
+    values: list[Any]
+
+
+class SetDocument(_Object, tag_field="type", tag="set"):
+    """A set in a parameter."""
+
+    values: list[Any]
+
+
+class MappingDocument(_Object, tag_field="type", tag="mapping"):
+    """A mapping in a parameter: pairs of key and value."""
+
+    items: list[tuple[Any, Any]]
+
+
+class ArrayDocument(_Object, tag_field="type", tag="array"):
+    """A numpy array in a parameter; texts are objects."""
+
+    dtype: ArrayType
+    values: list[Any]
+
+
+class NotFinite(_Object, tag_field="type", tag="number"):
+    """A number in a parameter that is not finite."""
+
+    value: Literal["nan", "inf", "-inf"]
+
+
+class PrunerDocument(_Object, tag_field="type", tag="pruner"):
+    """A pruner of this package, by name, and its parameters."""
+
+    name: PrunerName
+    parameters: dict[str, Any]
+
+
+Stored = TupleDocument | SetDocument | MappingDocument | ArrayDocument | NotFinite | PrunerDocument
+Parameter = None | bool | int | float | str | list[Any] | Stored
 
 
 class ModelDocument(_Object):
     """A model file."""
 
     format: Literal["treebound-model"]
-    version: Literal[1]
+    version: Literal[2]
     columns: list[ColumnDocument]
     classes: Values
     nodes: NodesDocument
@@ -223,7 +292,8 @@ class ModelDocument(_Object):
     target: str | None = None
     named: bool | None = None
     prediction: Prediction = field(default_factory=Prediction)
-    parameters: dict[str, Any] = field(default_factory=dict)
+    delta: Annotated[float, Meta(gt=0.0, lt=1.0)] = 0.05
+    parameters: dict[str, Any] = field(default_factory=dict)  # values are a Parameter each
     certificate: dict[str, Any] | None = None
     no_certificate: str = ""
     edits: tuple[str, ...] = ()
@@ -232,19 +302,23 @@ class ModelDocument(_Object):
     held_out: HeldOutDocument | None = None
     proof: ProofDocument | None = None
     frontier: FrontierDocument | None = None
-    referral: ReferralDocument | None = None
+    abstention: AbstentionDocument | None = None
     row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
-    promised: tuple[PromiseDocument, ...] = ()
+    draw: DrawDocument | None = None
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of the format, for tools in other languages."""
+    kinds = (ModelDocument, dict[str, Parameter])
+    (model, parameters), parts = schema_components(kinds, ref_template="#/$defs/{name}")
+    parts["ModelDocument"]["properties"]["parameters"] = {**parameters, "default": {}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:treebound:model:{VERSION}",
         "title": f"treebound model, version {VERSION}",
-        **schema(ModelDocument),
+        **model,
+        "$defs": parts,
     }
 
 
@@ -276,8 +350,9 @@ def parse(text: str | bytes) -> ModelDocument:
     if value.get("format") != FORMAT:
         raise FormatError("format", f"must be {FORMAT!r}, found {value.get('format')!r:.60}")
     if type(value.get("version")) is not int or value["version"] != VERSION:
-        version = f"found {value.get('version')!r:.60}"
-        raise FormatError("version", f"must be {VERSION}, {version} (of another release)")
+        found = f"found {value.get('version')!r:.60}"
+        why = "another release wrote the file; fit the model again"
+        raise FormatError("version", f"must be {VERSION}, {found} ({why})")
     try:
         return convert(value, ModelDocument)
     except ValidationError as error:

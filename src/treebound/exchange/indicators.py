@@ -106,7 +106,7 @@ class Indicators:
         for column, first, values in zip(
             self._columns, self._first.tolist(), matrix.values, strict=True
         ):
-            if column.unlisted:  # no split asks it
+            if not column.is_read:  # no split asks it
                 array[:, first] = 0.0
             elif column.kind == "nominal":
                 array[:, first : first + len(_names(column))] = _zeros_and_ones(values, column)
@@ -135,7 +135,7 @@ class Indicators:
 
 
 def _names(column: Column) -> list[str]:
-    if column.kind != "nominal" or column.unlisted:
+    if column.kind != "nominal" or not column.is_read:
         return [column.name]
     names = [f"{column.name} = {category}" for category in column.categories or ()]
     return names + [f"{column.name} is missing"] * column.missing

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,30 +18,37 @@ from numpy.typing import NDArray
 from treebound._utils.files import write_text
 from treebound._utils.versions import __version__
 from treebound.certificate import Frontier
+from treebound.certificate.abstention import Abstention
 from treebound.certificate.held_out import HeldOut, counts_at
 from treebound.certificate.prior import CertifiedTree, PriorProof
-from treebound.certificate.referral import Promise, Promised, Referral
 from treebound.certificate.row_record import RowRecord
 from treebound.data.columns import Column
+from treebound.data.draws import Draw, Selection, Slice, Stratified, Tenth
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError
+from treebound.exchange.parameters import parameters_document, parameters_of
 from treebound.exchange.stored import (
+    Listing,
     classes_document,
     classes_of,
-    column_document,
     columns_of,
     document_of,
-    nodes_of,
     path_document,
     same_size,
     stored_path,
     table_of,
     tree_of,
 )
+from treebound.growing import GrowOptions
 from treebound.model import Model
 from treebound.model.methods import as_model
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import (
+    FitParameters,
+    checked_parameters,
+    parameter_values,
+    with_class_order,
+)
 from treebound.pruning import PruningPath, PruningResult, WeightChoice
 from treebound.tree import Tree
 
@@ -72,10 +79,10 @@ def save(
     """Write a model as JSON, in the documented format.
 
     The file holds everything needed to predict, to certify and to use the pruning path (its steps
-    of at most 200 leaves). It lists the categories only of columns that a tree in it asks; of
-    others it has the name, the kind and the number of categories. Parameters that JSON cannot
-    represent, such as a pruner object, are reset to their defaults. The file is replaced at once
-    when it is complete, so that no incomplete file is left.
+    of at most 200 leaves). It lists categories only of columns that a tree in it splits on, and
+    with ``handle_unknown="other"`` only those that splits name. All parameters of the classifier
+    are stored; one that the format cannot hold, such as a pruner of another package, is an error.
+    The file is replaced at once when it is complete, so that no incomplete file is left.
 
     Parameters
     ----------
@@ -134,33 +141,42 @@ def loads(text: str | bytes) -> Model:
     """Read and check the text of a model file; bytes are UTF-8."""
     document = doc.parse(text)
     columns, classes = columns_of(document.columns), classes_of(document.classes)
+    parameters = parameters_of(document.parameters) if document.parameters else None
     tree = tree_of(document.nodes, columns, classes)
     path = _optional(stored_path, document.pruning, columns, classes)
     grown = tree if path is None else path.first
-    parameters = _parameters(document.parameters, document.prediction)
     return Model(
         tree,
         pruning=None if path is None else _result(path, document.pruning),
         step=_step(document),
-        options=parameters.checked()[1],
-        handle_unknown=parameters.handle_unknown,
+        options=GrowOptions() if parameters is None else _options(parameters, tree),
+        handle_unknown=document.prediction.handle_unknown,
         smoothing=document.prediction.smoothing,
         free_shrinkage=document.prediction.free_shrinkage,
-        delta=parameters.delta,
+        delta=document.delta,
         held_out=_optional(_held_out, document.held_out, grown),
         proof=_optional(_proof, document.proof, tree, "proof"),
-        frontier=_optional(_frontier, document.frontier, tree, parameters.delta),
-        referral=_optional(_referral, document.referral, columns),
+        frontier=_optional(_frontier, document.frontier, tree, document.delta),
+        abstention=_optional(_abstention, document.abstention, columns),
         row_counts=_optional(_row_counts, document.row_counts, grown),
         target=document.target,
         named=document.named,
         rows=_optional(_row_record, document.rows),
-        promised=_promised(document.promised),
-        parameters=parameters.values() if document.parameters else {},
+        draw=_optional(_draw, document.draw),
+        parameters={} if parameters is None else parameter_values(parameters),
         no_certificate=document.no_certificate,
         edits=document.edits,
         swapped=_swapped(document.swapped, tree),
     )
+
+
+def _options(parameters: FitParameters, tree: Tree) -> GrowOptions:
+    """Return the options of growing; the order of the classes is stored with the tree."""
+    order = None if tree.monotone is None else tree.monotone.order
+    if order is not None and order != (0, 1):
+        labels = tuple(tree.classes[list(order)].tolist())
+        parameters = with_class_order(parameters, labels)
+    return checked_parameters(parameters)[1]
 
 
 def _optional(convert: Callable[..., R], value: Any, *others: Any) -> R | None:
@@ -176,41 +192,48 @@ def _swapped(nodes: tuple[int, ...], tree: Tree) -> tuple[int, ...]:
 
 
 def _document(model: Model, row_record: bool) -> doc.ModelDocument:
-    tree = model.tree
-    trees = [tree, model.grown, *(certified.tree for certified in model.frontier or ())]
-    asked = {feature for own in trees for feature in own.feature.tolist()}
-    parameters = {
-        name: value for name, value in model.parameters.items() if name != "handle_unknown"
-    }
-    if parameters.get("smoothing") == model.smoothing:
-        parameters.pop("smoothing", None)
+    tree, listing = model.tree, listing_of(model)
+    _check_options(model)
     return document_of(
         doc.ModelDocument,
         model,
         format="treebound-model",
-        version=1,
+        version=doc.VERSION,
         made_by=f"treebound {__version__}",
         named=model.has_names,
-        columns=[column_document(column, at in asked) for at, column in enumerate(tree.columns)],
+        columns=listing.documents,
         classes=classes_document(tree.classes),
-        nodes=nodes_of(tree),
+        nodes=listing.nodes(tree),
         prediction=doc.Prediction(model.handle_unknown, model.smoothing, model.free_shrinkage),
-        parameters=_representable(parameters),
-        certificate=_optional(_representable, model.certificate and asdict(model.certificate)),
-        pruning=_pruning(model),
+        parameters=parameters_document(model.parameters),
+        certificate=_optional(_representable, model.certificate and model.certificate.as_dict()),
+        pruning=_pruning(model, listing),
         held_out=_optional(partial(document_of, doc.HeldOutDocument), model.held_out),
         proof=_optional(partial(document_of, doc.ProofDocument), model.proof),
-        frontier=_optional(_frontier_document, model.frontier, model.step),
-        referral=_optional(_referral_document, model.referral),
+        frontier=_optional(_frontier_document, model.frontier, model.step, listing),
+        abstention=_optional(_abstention_document, model.abstention, listing),
         rows=None if model.rows is None or not row_record else {
             role: _sketch_document(sketch) for role, sketch in model.rows.sketches.items()
         },
-        promised=[
-            document_of(doc.PromiseDocument, each, rows=_optional(_sketch_document, each.rows))
-            for each in model.promised.promises
-            if row_record or each.rows is None
-        ],
+        draw=_optional(_draw_document, model.draw),
     )  # fmt: skip
+
+
+def listing_of(model: Model) -> Listing:
+    """The columns of a file that has all trees of a model."""
+    trees = [model.tree, model.grown, *(certified.tree for certified in model.frontier or ())]
+    if model.abstention is not None:
+        trees.append(model.abstention.tree)
+    return Listing(model.columns, trees, model.handle_unknown)
+
+
+def _check_options(model: Model) -> None:
+    """Raise a ValueError if the parameters do not give the options of growing."""
+    if not model.parameters and vars(model.options) != vars(GrowOptions()):
+        raise ValueError(
+            "A model file cannot hold the options of growing of a model without parameters. "
+            "Hint: leave 'options' at its default, or fit a BoundTreeClassifier."
+        )
 
 
 def _without_path(model: Model) -> Model:
@@ -230,10 +253,10 @@ def _without_path(model: Model) -> Model:
     )
 
 
-def _pruning(model: Model) -> doc.PathDocument | None:
+def _pruning(model: Model, listing: Listing) -> doc.PathDocument | None:
     if model.pruning is None:
         return None
-    document = path_document(model.pruning.path, model.step)
+    document = path_document(model.pruning.path, model.step, listing)
     choice = model.pruning.choice
     if choice is not None:
         values = {name: None if value != value else value for name, value in vars(choice).items()}
@@ -259,22 +282,7 @@ def _choice(document: doc.ChoiceDocument) -> WeightChoice:
     return WeightChoice(**{**given, **dict.fromkeys(none, math.nan)})
 
 
-# -- parameters, held-out rows, certificate, record of rows ---------------------------------------
-
-
-def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitParameters:
-    usual = FitParameters().values()
-    for name in parameters:
-        if name not in usual or name == "handle_unknown":  # it is with the prediction
-            raise FormatError(f"parameters.{name:.60}", "is not a parameter of the classifier")
-    # pruning for log-loss chooses another smoothing than the parameter
-    parameters = {"smoothing": answering.smoothing, **parameters}
-    fitted = FitParameters(**parameters, handle_unknown=answering.handle_unknown)
-    try:
-        fitted.checked()
-    except (TypeError, ValueError) as error:
-        raise FormatError("parameters", str(error)) from None
-    return fitted
+# -- held-out rows, certificate, record of rows ---------------------------------------------------
 
 
 def _counts(rows: list[list[int]], where: str, tree: Tree) -> NDArray[np.int64]:
@@ -286,7 +294,7 @@ def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
     counts = _counts(document.counts, "held_out.counts", grown)
     if counts[0].sum() != document.m or document.errors > document.m:
         raise FormatError("held_out", "must have m rows at the root, and no more errors")
-    return HeldOut(**{**msgspec.structs.asdict(document), "counts": counts}, shown_before=True)
+    return HeldOut(**{**msgspec.structs.asdict(document), "counts": counts})
 
 
 def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
@@ -301,10 +309,47 @@ def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
     return PriorProof.of(tree, document.log_prior, counts_a, counts_b, *arrays)
 
 
-def _frontier_document(frontier: Frontier, step: int | None) -> doc.FrontierDocument:
+_SELECTIONS: dict[Any, type[Any]] = {"slice": Slice, "tenth": Tenth, "stratified": Stratified}
+
+
+def _draw_document(draw: Draw) -> doc.DrawDocument:
+    rules = {kind: rule for rule, kind in _SELECTIONS.items()}
+
+    def selection(own: Selection) -> doc.SelectionDocument:
+        return doc.SelectionDocument(rule=rules[type(own)], **vars(own))
+
+    return doc.DrawDocument(
+        draw.salt,
+        draw.key,
+        _optional(selection, draw.calibration),
+        _optional(selection, draw.validation),
+    )
+
+
+def _draw(document: doc.DrawDocument) -> Draw:
+    def selection(own: doc.SelectionDocument) -> Any:
+        kind = _SELECTIONS[own.rule]
+        if kind is Stratified and not own.share:
+            raise FormatError("draw", "must have a share of the rows above 0")
+        return kind(**{each.name: getattr(own, each.name) for each in fields(kind)})
+
+    calibration, validation = document.calibration, document.validation
+    if calibration is not None and calibration.rule == "stratified":
+        raise FormatError("draw.calibration", "must not be drawn by class")
+    return Draw(
+        document.salt,
+        document.key,
+        _optional(selection, calibration),
+        _optional(selection, validation),
+    )
+
+
+def _frontier_document(
+    frontier: Frontier, step: int | None, listing: Listing
+) -> doc.FrontierDocument:
     trees = [
         doc.CertifiedDocument(
-            nodes_of(own.tree), document_of(doc.ProofDocument, own.proof), own.cost
+            listing.nodes(own.tree), document_of(doc.ProofDocument, own.proof), own.cost
         )
         for own in frontier
     ]
@@ -324,19 +369,21 @@ def _frontier(document: doc.FrontierDocument, like: Tree, delta: float) -> Front
     return Frontier(tuple(trees), document.chosen)
 
 
-def _referral_document(referral: Referral) -> doc.ReferralDocument:
-    classes, nodes = classes_document(referral.tree.classes), nodes_of(referral.tree)
-    return document_of(doc.ReferralDocument, referral, classes=classes, nodes=nodes)
+def _abstention_document(abstention: Abstention, listing: Listing) -> doc.AbstentionDocument:
+    classes = classes_document(abstention.tree.classes)
+    nodes = listing.nodes(abstention.tree)
+    return document_of(doc.AbstentionDocument, abstention, classes=classes, nodes=nodes)
 
 
-def _referral(document: doc.ReferralDocument, columns: tuple[Column, ...]) -> Referral:
-    tree = tree_of(document.nodes, columns, classes_of(document.classes), "referral.nodes")
-    same_size(document.answers, tree.n_nodes, "referral.answers")
-    if not document.errors <= document.answered <= document.m:
-        raise FormatError("referral", "must have errors <= answered <= m")
-    answers, own = np.array(document.answers), msgspec.structs.asdict(document)
-    promise = {name: own[name] for name in ("max_risk", "delta", "errors", "answered", "m")}
-    return Referral(tree, answers, **promise, label=document.label)
+def _abstention(document: doc.AbstentionDocument, columns: tuple[Column, ...]) -> Abstention:
+    tree = tree_of(document.nodes, columns, classes_of(document.classes), "abstention.nodes")
+    same_size(document.predicts, tree.n_nodes, "abstention.predicts")
+    if not document.errors <= document.predicted <= document.m:
+        raise FormatError("abstention", "must have errors <= predicted <= m")
+    values = msgspec.structs.asdict(document)
+    for name in ("classes", "nodes"):
+        del values[name]
+    return Abstention(tree, **{**values, "predicts": np.array(document.predicts)})
 
 
 def _step(document: doc.ModelDocument) -> int | None:
@@ -355,16 +402,6 @@ def _row_counts(counts: list[list[int]], grown: Tree) -> NDArray[np.int64]:
 def _sketch_document(sketch: RowSketch) -> doc.SketchDocument:
     hashes = sketch.hashes.astype("<u8").tobytes()
     return doc.SketchDocument(hashes, sketch.counts.tolist(), sketch.rows)
-
-
-def _promised(documents: tuple[doc.PromiseDocument, ...]) -> Promised:
-    return Promised(
-        Promise(
-            _optional(_sketch, each.rows, f"promised[{at}].rows"),
-            each.step, each.max_risk, each.delta,
-        )
-        for at, each in enumerate(documents)
-    )  # fmt: skip
 
 
 def _row_record(document: Mapping[Any, doc.SketchDocument]) -> RowRecord:

@@ -83,7 +83,7 @@ def to_python(source: Any, *, name: str = "predict", output: code.Output = "labe
         must = "a Python identifier that is no keyword, no built-in name and not 'CLASSES', and "
         must += "does not begin with an underscore"
         raise invalid("name", "to_python", must, name)
-    model = as_model(source, "to_python")
+    model = code.with_listed_categories(as_model(source, "to_python"))
     tree, values = model.tree, code.answers(model, output, "to_python")
     names = code.identifiers(tree.columns, _RESERVED | {name})
     asked = [(tree.columns[j], names[j]) for j in code.columns_used(tree)]

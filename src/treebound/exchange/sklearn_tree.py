@@ -7,7 +7,7 @@ to some greatest one: with that one as threshold both trees agree on every float
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -90,15 +90,17 @@ class SklearnTree:
         )
         # "balanced" counts every row once in scikit-learn, whatever its weight
         totals = class_totals(read_classes(y, classes), None, len(classes))
-        return replace(sample, factors=class_factors(self._estimator.class_weight, classes, totals))
+        weights = self._estimator.class_weight
+        if isinstance(weights, Mapping):  # scikit-learn accepts weights of classes without rows
+            weights = {label: weights[label] for label in classes.tolist() if label in weights}
+        return replace(sample, factors=class_factors(weights, classes, totals))
 
-    def certifiable(self, X: Any, y: Any, kind: Any) -> Model:
-        """The model to certify from training rows; every row counts once."""
-        if X is None or kind is None:
+    def certifiable(self, X: Any) -> Model:
+        """Return the model to certify; every row counts once."""
+        if X is None:
             raise ValueError(
-                "A scikit-learn tree keeps no record of its rows. Hint: give rows as X and y, and "
-                "say what they are: kind='training' for all rows it was fitted on, "
-                "kind='held-out' for rows that had no part in fitting."
+                "A scikit-learn tree keeps no record of its rows. Hint: give rows that were not "
+                "used for fitting as X and y, or all training rows with kind='training'."
             )
         return Model(self.tree, named=self.named)
 

@@ -21,6 +21,7 @@ from treebound.tree.split import Split, plain
 _NATIVE = frozenset(("sqlite", "duckdb", "postgres"))  # written here, the others by sqlglot
 _NO_NAN = frozenset(("sqlite", "mysql", "tsql", "fabric"))
 _NO_BOOLEANS = frozenset(("sqlite", "tsql", "fabric", "oracle"))
+_NO_SQL = frozenset(("dax", "prql"))  # sqlglot translates them to SQL, and no SQL to them
 _EXACT_DECIMALS = frozenset(("duckdb", "postgres"))
 _REMARK = "/* x - x = 0 is true for every number, but not for NaN */"
 
@@ -100,16 +101,18 @@ def case_of(
     return _translated(", ".join(written), dialect)
 
 
+def dialects() -> tuple[str, ...]:
+    """Return the names of the databases that SQL can be written for."""
+    sqlglot = require("sqlglot", extra="sql", why="SQL for other databases")
+    return tuple(sorted({*filter(None, sqlglot.Dialect.classes)} - _NO_SQL))
+
+
 def _translated(text: str, dialect: str | None) -> str:
     """A query, or expressions of one, as a database writes them."""
     if dialect is None or dialect in _NATIVE:
         return text
     sqlglot = require("sqlglot", extra="sql", why=f"SQL for {dialect!r}")
-    check(
-        "to_sql",
-        {"dialect": dialect},
-        {"dialect": OneOf(tuple(sorted(filter(None, sqlglot.Dialect.classes))))},
-    )
+    check("to_sql", {"dialect": dialect}, {"dialect": OneOf(dialects())})
     whole = text.startswith("SELECT")
     query = text if whole else f"SELECT {text}"
     written: str = sqlglot.transpile(query, read="postgres", write=dialect, pretty=True)[0]

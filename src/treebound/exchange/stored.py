@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.choices import Unknown
 from treebound.data.columns import Column
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError, NodesDocument, PathDocument
@@ -24,6 +25,7 @@ from treebound.pruning.path import ListedPath
 from treebound.tree import Tree
 from treebound.tree.model import NO_SPLIT, SPLIT_FIELDS
 from treebound.tree.monotone import Monotone
+from treebound.tree.recoding import listed_columns, new_codes
 
 D = TypeVar("D", bound=msgspec.Struct)
 # Steps with more leaves than this are not stored: the file size grows with their square.
@@ -34,16 +36,33 @@ _VALUES: dict[type, Any] = {
 }  # fmt: skip
 
 
-def column_document(column: Column, listed: bool) -> doc.ColumnDocument:
-    """A column, with its categories or their number."""
-    categories: Any = None
-    if column.categories is not None:
-        size = column.n_categories
-        if listed or not size:
-            categories = _values(list(column.categories), f"columns[{column.name!r}].categories")
-        else:
-            categories = size
-    return doc.ColumnDocument(column.name, column.kind, column.declared, column.missing, categories)
+class Listing:
+    """The columns of a file: of categories only those that the trees in it need."""
+
+    def __init__(self, columns: Sequence[Column], trees: Sequence[Tree], unknown: Unknown) -> None:
+        self.columns = listed_columns(columns, trees, unknown)
+
+    @property
+    def documents(self) -> list[doc.ColumnDocument]:
+        """The columns as the file has them."""
+        return [_column_document(column) for column in self.columns]
+
+    def nodes(self, tree: Tree) -> NodesDocument:
+        """The nodes of a tree, with the codes of these columns."""
+        return nodes_of(tree, new_codes(tree, self.columns))
+
+
+def _column_document(column: Column) -> doc.ColumnDocument:
+    document = doc.ColumnDocument(
+        column.name, column.kind, column.declared, column.missing, identifier=column.identifier
+    )
+    if not column.is_read:
+        document.categories = column.unlisted
+    elif column.kind != "real":
+        where = f"columns[{column.name!r}].categories"
+        document.categories = _values(list(column.categories or ()), where)
+        document.unlisted = column.unlisted
+    return document
 
 
 def columns_of(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
@@ -53,9 +72,17 @@ def columns_of(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
         where, categories = f"columns[{at}].categories", own.categories
         if (categories is None) != (own.kind == "real"):
             raise FormatError(where, "must be null exactly when the kind is 'real'")
-        column = Column(own.name, own.kind, None, own.declared, own.missing)
+        column = Column(own.name, own.kind, None, own.declared, own.missing, own.unlisted)
+        if own.unlisted and (own.kind != "nominal" or isinstance(categories, int)):
+            must = "must be 0 unless the column is nominal and lists categories"
+            raise FormatError(f"columns[{at}].unlisted", must)
+        if own.identifier:
+            if own.kind != "nominal" or not isinstance(categories, int):
+                must = "must be false unless the column is nominal and lists no categories"
+                raise FormatError(f"columns[{at}].identifier", must)
+            column = replace(column, identifier=True)
         if isinstance(categories, int):
-            column = replace(column, categories=(), unlisted=categories)
+            column = replace(column, unlisted=categories)
         elif categories is not None:
             if categories.dtype is not msgspec.UNSET:
                 raise FormatError(f"{where}.dtype", "is only for classes")
@@ -128,7 +155,7 @@ def _distinct(values: doc.Values, where: str) -> list[Any]:
 # -- trees ----------------------------------------------------------------------------------------
 
 
-def nodes_of(tree: Tree) -> NodesDocument:
+def nodes_of(tree: Tree, category: NDArray[np.int32]) -> NodesDocument:
     """The nodes of a tree as lists: null for none, "inf" for an infinite threshold."""
     threshold: list[Any] = [
         None if math.isnan(value) else "inf" if math.isinf(value) else value
@@ -139,6 +166,7 @@ def nodes_of(tree: Tree) -> NodesDocument:
         NodesDocument,
         tree,
         threshold=threshold,
+        category=category.tolist(),
         counts=_short(tree.counts).tolist(),
         monotone=None if order is None else document_of(doc.MonotoneDocument, order),
     )
@@ -206,21 +234,21 @@ def _blank(name: str, values: NDArray[Any]) -> tuple[NDArray[np.bool_], str]:
 
 def _check_listed(columns: tuple[Column, ...], asked: NDArray[np.int64]) -> None:
     for at in asked.tolist():
-        if columns[at].unlisted:
+        if not columns[at].is_read:
             raise FormatError(f"columns[{at}].categories", "must be listed: the tree splits on it")
 
 
 # -- the grown tree, and the cuts of each step ----------------------------------------------------
 
 
-def path_document(path: PruningPath, step: int | None) -> PathDocument:
+def path_document(path: PruningPath, step: int | None, listing: Listing) -> PathDocument:
     """The document of a path, and the step selected by ``prune_to``, if any."""
     kept = np.flatnonzero(path.leaves <= MOST_LEAVES)
     kept = np.union1d(kept, [path.chosen, path.chosen if step is None else step])
     errors, scores = path.measured(kept)
     cuts = [path.cuts(at) for at in kept.tolist()]
     return PathDocument(
-        grown=nodes_of(path.first),
+        grown=listing.nodes(path.first),
         unit=path.unit,
         chosen=int(np.searchsorted(kept, path.chosen)),
         step=None if step is None else int(np.searchsorted(kept, step)),
@@ -228,7 +256,7 @@ def path_document(path: PruningPath, step: int | None) -> PathDocument:
         errors=errors.tolist(),
         scores=[score if math.isfinite(score) else None for score in scores.tolist()],
         cuts=[
-            nodes_of(path.tree(at)) if cut is None else cut.tolist()
+            listing.nodes(path.tree(at)) if cut is None else cut.tolist()
             for at, cut in zip(kept.tolist(), cuts, strict=True)
         ],
     )

@@ -7,7 +7,6 @@ put together or kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial, reduce
@@ -18,11 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import each
 from treebound.data import Sample
 from treebound.data.parts import PartRows
 from treebound.data.spill import ColumnFile
 from treebound.data.weights import WeightTotal
-from treebound.growing._kernels import Bins
+from treebound.growing._bins import Bins
+from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.options import Limits
 from treebound.growing.questions import Answer, Question, ShardSplit, Subtree, add_answers
 from treebound.growing.shard import (
@@ -176,7 +177,7 @@ class Engine:
         """Split nodes; the slots are now those of the children that are kept."""
         self.keep(self.map(divide_rows, list(splits)))
 
-    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+    def finish(self, subtrees: Sequence[Subtree]) -> list[TreeArrays]:
         """Grow all of the tree below some small nodes; the arrays of each subtree."""
         slots = [subtree.slot for subtree in subtrees]
         pieces = self.reduce(join_pieces, self.map(gather_rows, slots))
@@ -267,7 +268,7 @@ class LocalEngine(Engine):
         """All rows, if they are one sample."""
         return self._parts[0] if len(self._parts) == 1 else None
 
-    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+    def finish(self, subtrees: Sequence[Subtree]) -> list[TreeArrays]:
         pieces = self.map(gather_rows, [subtree.slot for subtree in subtrees])
         tasks = [(parts, subtree.kernel) for *parts, subtree in zip(*pieces, subtrees, strict=True)]
         return self._each(lambda task: grow_subtree(*task), tasks)
@@ -292,10 +293,7 @@ class LocalEngine(Engine):
         return self._each(lambda bundle: function(bundle, *args), self.bundles)
 
     def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        if self._n_threads == 1 or len(items) == 1:
-            return list(map(function, items))
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            return list(pool.map(function, items))
+        return each(function, items, self._n_threads)
 
 
 def stream_engine(
@@ -308,7 +306,8 @@ def stream_engine(
     """An engine for rows that are read in batches: codes in memory, values in a temporary file."""
     files: list[ColumnFile] = []
     with ExitStack() as stack:
-        for kept, aside, _ in parts:
+        for part in parts:
+            kept, aside = part.training, part.selected
             batches = [kept] if aside is None else [kept, aside]
             if not files:
                 files = [ColumnFile(batch, n_rows) for batch in batches]

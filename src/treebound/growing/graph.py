@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from treebound._utils.jobs import effective_jobs
 from treebound.data import Column, Sample
-from treebound.growing._kernels import search_arrays
-from treebound.growing.grow import kernel_sample, sample_counts
+from treebound.data.columns import KINDS
+from treebound.data.weights import WeightTotal, is_whole, sample_sums
+from treebound.growing._wide import search_arrays
 from treebound.growing.options import GrowOptions, Progress
+from treebound.growing.rules import kernel_rules
 from treebound.tree.model import Tree
 
 # Candidate splits at the root, and at each of its children: one per column.
@@ -132,24 +134,36 @@ def search(
     >>> int(graph.first[-1] - graph.first[-2])  # candidates at the root
     2
     """
-    arguments, total = kernel_sample(sample, options)
+    sample = sample.without_identifiers()
+    masses, columns = sample.masses, sample.columns
+    total = WeightTotal.of(masses, sample.n_rows)
 
     def report(leaves: int, open_rows: int) -> None:
         if progress is not None:
             progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
 
-    arrays = search_arrays(
-        *arguments.pop("arrays"),
-        **arguments,
-        widths=[min(width, len(sample.columns)) for width in widths],
-        n_threads=effective_jobs(options.n_jobs),
-        progress=report,
+    arrays: dict[str, Any] = {
+        **search_arrays(
+            sample.X.values,
+            np.ascontiguousarray(sample.y, dtype=np.int32),
+            total.integers(masses, sample.n_rows),
+            sample.n_classes,
+            [KINDS.index(column.kind) for column in columns],
+            [len(column.categories or ()) for column in columns],
+            [column.missing for column in columns],
+            options=options.for_kernels(kernel_rules(options, columns, None)),
+            widths=[min(width, len(columns)) for width in widths],
+            n_threads=effective_jobs(options.n_jobs),
+            progress=report,
+        )
+    }
+    arrays["counts"] = sample_sums(
+        arrays["counts"] * total.unit, sample.factors, is_whole(sample.weight)
     )
-    arrays["counts"] = sample_counts(arrays["counts"], sample, total)
     return CandidateGraph(
         **arrays,
-        columns=sample.columns,
+        columns=columns,
         classes=sample.classes,
-        weighted=sample.masses is not None,
+        weighted=masses is not None,
         factors=sample.factors,
     )

@@ -1,6 +1,6 @@
 """Growing a tree: exact best-first CART.
 
-The loop, the search of a node and the division of its rows are compiled: see ``_kernels.pyx``. Here
+The loop, the search of a node and the division of its rows are compiled: see ``_driver.pyx``. Here
 samples and engines become what the kernels take, and arrays become a tree.
 """
 
@@ -16,11 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.jobs import effective_jobs
+from treebound._utils.validation import invalid
 from treebound.data import Column, Matrix, Sample
 from treebound.data.columns import KINDS
 from treebound.data.matrix import MatrixPart
+from treebound.data.numeric_target import NumericTarget
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
-from treebound.growing._kernels import Bins, SharedCodes, grow_arrays, grow_on_shards
+from treebound.growing._bins import Bins
+from treebound.growing._memory import SharedCodes, grow_arrays
+from treebound.growing._memory import grow_numbers as grow_number_arrays
+from treebound.growing._shards import grow_on_shards
+from treebound.growing.kernel_types import SQUARED, TreeArrays
 from treebound.growing.options import GrowOptions, Limits, Progress
 from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
@@ -52,7 +58,7 @@ def grow(
     Parameters
     ----------
     sample : Sample
-        The training rows.
+        The training rows. Columns that are identifiers are not split on.
     options : GrowOptions, optional
         How to grow; by default to purity, with Gini's impurity.
     crossing : int, optional
@@ -74,9 +80,9 @@ def grow(
     rank; ``x == category`` on nominal ones, missing included. On real and ordinal columns missing
     is tried on both sides, and against present (threshold +inf). If no row of a node is missing,
     missing goes to the heavier child, left on ties. A node of one class is not split. With gini
-    and entropy in the order ``"gain"``, a split without gain is allowed if no other gains more and
-    ``min_gain`` is 0: the gain may come further down, as with exclusive or. With misclassification
-    and in the order ``"impurity"`` a split must lower the impurity.
+    and entropy in the order ``"gain"``, a split without gain is allowed if no other gains more:
+    the gain may come further down, as with exclusive or. With misclassification and in the order
+    ``"impurity"`` a split must lower the impurity.
 
     *Ties.* Within a column, ties go to the lowest threshold or category, then to missing on the
     right. Between columns, to the split with the widest gap between its sides, relative to the
@@ -106,68 +112,134 @@ def grow(
     (2, 2)
     """
     options = options or GrowOptions()
-    arguments, total = kernel_sample(sample, options, limits)
-
-    def report(leaves: int, open_rows: int) -> None:
-        if progress is not None:
-            progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
-
-    matrix = sample.X.whole if arguments["part"] is not None else sample.X  # type: ignore[attr-defined]
-    arrays = grow_arrays(
-        *arguments.pop("arrays"),
-        **arguments,
-        n_threads=effective_jobs(options.n_jobs),
-        crossing=crossing,
-        progress=report,
-        shared=_SHARED.setdefault(matrix, SharedCodes()),
-    )
-    arrays["counts"] = sample_counts(arrays["counts"], sample, total)
-    arrays |= {"columns": sample.columns, "classes": sample.classes, "factors": sample.factors}
-    monotone = monotone_of(options, sample.columns, sample.classes)
-    tree = Tree(**arrays, weighted=sample.masses is not None, monotone=monotone)
-    report(tree.n_leaves, 0)
-    if options.thresholds == "observed":
-        return replace(tree, names=naming_rows(tree, sample))
-    return tree
-
-
-def kernel_sample(
-    sample: Sample, options: GrowOptions, limits: Sequence[float] | None = None
-) -> tuple[dict[str, Any], WeightTotal]:
-    """The rows and options as the kernels take them, and the unit of their weights.
-
-    Rows that are a large part of a matrix stay where they are, so that parts share its codes.
-    """
-    masses, columns = sample.masses, sample.columns
+    sample = sample.without_identifiers()
+    masses = sample.masses
     total = WeightTotal.of(masses, sample.n_rows)
     units = total.integers(masses, sample.n_rows)
-    whole = sample.n_rows if units is None else int(units.sum())
-    rules = kernel_rules(options, columns, monotone_of(options, columns, sample.classes), limits)
+    columns = sample.columns
+    monotone = monotone_of(options, columns, sample.classes)
+    rules = kernel_rules(options, columns, monotone, limits)
     matrix, labels, part = sample.X, sample.y, None
     if isinstance(matrix, MatrixPart) and 2 * matrix.n_rows >= matrix.whole.n_rows:
         labels, part = matrix.in_place(labels), matrix.rows.astype(np.uint32)
         units = None if units is None else matrix.in_place(units)
         matrix = matrix.whole
-    return {
-        "arrays": (
-            matrix.values,
-            np.ascontiguousarray(labels, dtype=np.int32),
-            units,
-            sample.n_classes,
-            [KINDS.index(column.kind) for column in columns],
-            [len(column.categories or ()) for column in columns],
-            [column.missing for column in columns],
-        ),
-        "options": options.for_kernels(whole, rules, weighted=units is not None),
-        "part": part,
-    }, total
+
+    def tell(leaves: int, open_rows: int) -> None:
+        if progress is not None:
+            progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
+
+    grown = grow_arrays(
+        matrix.values,
+        np.ascontiguousarray(labels, dtype=np.int32),
+        units,
+        sample.n_classes,
+        [KINDS.index(column.kind) for column in columns],
+        [len(column.categories or ()) for column in columns],
+        [column.missing for column in columns],
+        options=options.for_kernels(rules),
+        n_threads=effective_jobs(options.n_jobs),
+        crossing=crossing,
+        progress=tell,
+        part=part,
+        shared=_SHARED.setdefault(matrix, SharedCodes()),
+    )
+    arrays: dict[str, Any] = {**grown}
+    arrays["counts"] = sample_sums(
+        arrays["counts"] * total.unit, sample.factors, is_whole(sample.weight)
+    )
+    arrays |= {"columns": columns, "classes": sample.classes, "factors": sample.factors}
+    tree = Tree(**arrays, weighted=masses is not None, monotone=monotone)
+    tell(tree.n_leaves, 0)
+    if options.thresholds == "observed":
+        return replace(tree, names=naming_rows(tree, sample))
+    return tree
 
 
-def sample_counts(
-    counts: NDArray[np.int64], sample: Sample, total: WeightTotal
-) -> NDArray[np.float64]:
-    """Counts of a kernel as sums of sample weights."""
-    return sample_sums(counts * total.unit, sample.factors, is_whole(sample.weight))
+def grow_numbers(
+    X: Matrix,
+    target: NumericTarget,
+    options: GrowOptions | None = None,
+    *,
+    crossing: int | None = None,
+    limits: Sequence[float] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> TreeArrays:
+    """Grow a tree on a target of numbers, by squared error.
+
+    Parameters
+    ----------
+    X : Matrix
+        The encoded columns of the training rows.
+    target : NumericTarget
+        Their numbers and weights.
+    options : GrowOptions, optional
+        How to grow; the criterion is not used.
+    crossing : int, optional
+        As in :func:`grow`.
+    limits : sequence of float, optional
+        With ``monotonic_cst``, between which integers of the target's scale means must stay.
+    progress : callable, optional
+        As in :func:`grow`.
+
+    Returns
+    -------
+    TreeArrays
+        The nodes in pre-order; ``counts`` has the sums of the first three channels of the target at
+        each node: ``target.values(counts)`` are the means.
+
+    Notes
+    -----
+    As :func:`grow`, with two differences. A split must gain more than rounding explains: a node
+    whose numbers are all equal is a leaf. Gains are tied if they differ by less than 2^-45 of the
+    node's sum of squares, and where numbers are rounded also by what rounding explains.
+
+    Examples
+    --------
+    >>> from treebound.data import Sample
+    >>> from treebound.data.numeric_target import NumericTarget
+    >>> from treebound.growing.grow import grow_numbers
+    >>> X = Sample.learn([[1.0], [2.0], [3.0], [4.0]], [0, 0, 0, 0]).X
+    >>> target = NumericTarget.of([0.5, 0.5, 2.25, 2.25])
+    >>> arrays = grow_numbers(X, target)
+    >>> arrays["threshold"].tolist(), target.values(arrays["counts"]).tolist()
+    ([2.5, nan, nan], [1.375, 0.5, 2.25])
+    """
+    options = options or GrowOptions()
+    if options.growth_order != "gain":
+        raise invalid("growth_order", "grow_numbers", "'gain'", options.growth_order)
+    columns, numbers = X.columns, target.channels
+    # a number rises with a column where its mean does: the second of two "classes" is the sum
+    monotone = monotone_of(options, columns, np.arange(2))
+    rules = kernel_rules(options, columns, monotone, limits or [-np.inf, np.inf])
+    part = None
+    if isinstance(X, MatrixPart) and 2 * X.n_rows >= X.whole.n_rows:
+        numbers, part = np.zeros((X.whole.n_rows, 4), dtype=np.int64), X.rows.astype(np.uint32)
+        numbers[X.rows] = target.channels
+        X = X.whole
+    kernel = options.for_kernels(rules)
+    kernel["criterion"] = SQUARED
+
+    def tell(leaves: int, open_rows: int) -> None:
+        if progress is not None:
+            progress(Progress(1, 1, leaves, open_rows, len(target.channels)))
+
+    return grow_number_arrays(
+        X.values,
+        numbers,
+        [KINDS.index(column.kind) for column in columns],
+        [len(column.categories or ()) for column in columns],
+        [column.missing for column in columns],
+        options=kernel,
+        square_shift=target.square_shift,
+        weight_error=target.weight_error,
+        row_error=target.row_error,
+        n_threads=effective_jobs(options.n_jobs),
+        crossing=crossing,
+        progress=tell,
+        part=part,
+        shared=_SHARED.setdefault(X, SharedCodes()),
+    )
 
 
 def grow_on_engine(
@@ -206,19 +278,19 @@ def grow_on_engine(
     if checkpoint is not None:
         of = (columns, options, facts.n_rows, engine.counts.tolist(), engine.digest())
         kept = Checkpoint(checkpoint, of)
-    total = int(engine.counts.sum())
     monotone = monotone_of(options, columns, classes)
     rules = kernel_rules(options, columns, monotone)
-    arrays = grow_on_shards(
+    grown = grow_on_shards(
         engine,
         columns,
         len(classes),
-        options=options.for_kernels(total, rules, weighted=not facts.total.ones),
+        options=options.for_kernels(rules),
         limits=limits or Limits(),
         finer=finer,
         progress=progress,
         checkpoint=kept,
     )
+    arrays: dict[str, Any] = {**grown}
     arrays["counts"] = sample_sums(arrays["counts"] * facts.total.unit, factors, whole)
     arrays |= {"columns": columns, "classes": classes, "factors": factors}
     weighted = factors is not None or not facts.total.ones

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from math import ceil
 from typing import Any, Self, get_args
 
 from treebound._utils.choices import Criterion, GrowthOrder, Thresholds
 from treebound._utils.validation import (
     Jobs,
-    Number,
     OneOf,
     Whole,
     check,
@@ -18,9 +16,10 @@ from treebound._utils.validation import (
     parameter,
     parameters_of,
 )
+from treebound.growing.kernel_types import KernelOptions, KernelRules
 
 # The options that say which splits are allowed.
-GROWING_RULES = ("monotonic_cst", "forced_splits", "forbidden", "interaction_cst")
+GROWING_RULES = ("monotonic_cst", "forced_splits", "interaction_cst")
 # The numbers that the kernels have for names.
 _CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
 _THRESHOLDS = {"decimal": 0, "midpoint": 1, "observed": 2}
@@ -35,20 +34,12 @@ class GrowParameters:
     ----------
     criterion : {"entropy", "gini", "misclassification"}
         The impurity measure.
-    growth_order : {"gain", "impurity"}
-        Which leaf to expand next: the one whose split lowers the weighted impurity most, or, as in
-        the paper, the one whose children are purest.
     max_leaves : int or None
         Maximum number of leaves; None means no limit.
     max_depth : int or None
         Maximum depth of the grown tree; None means no limit.
-    min_samples_leaf, min_samples_split : int
-        Minimum number of rows in a leaf, and in a node to split.
-    min_weight_fraction_leaf : float
-        Minimum share of the total weight in a leaf, from 0 to 0.5.
-    min_gain : float
-        Minimum gain of a split: its decrease of the impurity, times the node's share of the total
-        weight.
+    min_samples_leaf : int
+        Minimum number of rows in a leaf.
     thresholds : {"decimal", "midpoint", "observed"}
         Position of a threshold between two neighbouring training values: the decimal with the
         fewest digits (on ties the nearest to the midpoint, then the lower), the midpoint, or the
@@ -57,17 +48,14 @@ class GrowParameters:
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     monotonic_cst : array-like of int, mapping of column to int, or None
         Columns in which the probability of the second class, in all that ``predict_proba``
-        returns, only rises (1) or only falls (-1); 0 for no constraint. With more classes
-        ``class_order`` is needed, and the probability of class k or above is meant, for every k.
-        Missing values are not constrained. See :ref:`rules`.
-    class_order : sequence of classes, or None
-        All classes from low to high, for ``monotonic_cst``.
+        returns, only rises (1) or only falls (-1); 0 for no constraint. More than two classes must
+        have an order, which an ordered categorical target declares; the constraint is then on the
+        probability of class k or above, for every k. Missing values are not constrained. See
+        :ref:`rules`.
     forced_splits : sequence of str, or None
         Splits that come first, written as they are printed, such as ``["age <= 18"]``: the first
         one at the root, the next at both of its children, and so on. One that leaves a side
         without rows is left out there.
-    forbidden : sequence of names or indices, or None
-        Columns that are never asked.
     interaction_cst : {"no_interactions", "pairwise"}, sequence of groups of columns, or None
         A path from the root to a leaf asks columns of one group only; the columns that are in no
         group are one more.
@@ -75,30 +63,31 @@ class GrowParameters:
 
     criterion: Criterion = parameter(OneOf(get_args(Criterion)), default="gini")
     _: KW_ONLY
-    growth_order: GrowthOrder = parameter(OneOf(get_args(GrowthOrder)), default="gain")
     max_leaves: int | None = parameter(Whole(1, optional=True), default=None)
     max_depth: int | None = parameter(Whole(1, optional=True), default=None)
     min_samples_leaf: int = parameter(Whole(1), default=1)
-    min_samples_split: int = parameter(Whole(2), default=2)
-    min_weight_fraction_leaf: float = parameter(Number(0.0, 0.5), default=0.0)
-    min_gain: float = parameter(Number(0.0), default=0.0)
     thresholds: Thresholds = parameter(OneOf(get_args(Thresholds)), default="decimal")
     n_jobs: int | None = parameter(Jobs(), default=None)
     monotonic_cst: Any = None
-    class_order: Sequence[Any] | None = None
     forced_splits: Sequence[str] | None = None
-    forbidden: Sequence[Any] | None = None
     interaction_cst: Any = None
 
 
 _NAMES = [option.name for option in fields(GrowParameters)]
-_CONSTRAINTS = constraints_of(GrowParameters)
 
 
 @parameters_of(GrowParameters)
 @dataclass(unsafe_hash=True)
 class GrowOptions(GrowParameters):
     """The options of growing, checked when created and immutable.
+
+    Parameters
+    ----------
+    growth_order : {"gain", "impurity"}
+        Which leaf to expand next: the one whose split lowers the weighted impurity most, or, as in
+        the paper, the one whose children are purest.
+    class_order : sequence of classes, or None
+        All classes from low to high, for ``monotonic_cst``.
 
     Examples
     --------
@@ -107,8 +96,12 @@ class GrowOptions(GrowParameters):
     8
     """
 
+    _: KW_ONLY
+    growth_order: GrowthOrder = parameter(OneOf(get_args(GrowthOrder)), default="gain")
+    class_order: Sequence[Any] | None = None
+
     def __post_init__(self) -> None:
-        check(type(self).__name__, vars(self), _CONSTRAINTS)
+        check(type(self).__name__, vars(self), constraints_of(type(self)))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self):
@@ -119,25 +112,21 @@ class GrowOptions(GrowParameters):
     def of(cls, parameters: GrowParameters, **others: Any) -> Self:
         """The options among parameters that were checked, some of them replaced."""
         options = object.__new__(cls)
-        vars(options).update({name: vars(parameters)[name] for name in _NAMES} | others)
+        given = {name: vars(parameters)[name] for name in _NAMES}
+        vars(options).update({"growth_order": "gain", "class_order": None} | given | others)
         return options
 
-    def for_kernels(
-        self, whole: int, rules: dict[str, Any] | None = None, *, weighted: bool
-    ) -> dict[str, Any]:
-        """The options as the kernels take them; ``whole`` is the weight of all rows."""
-        # the least whole weight that is a fraction of all; rounding does not make it more
-        least = ceil(self.min_weight_fraction_leaf * whole * (1.0 - 2.0**-45))
-        leaf_rows = max(self.min_samples_leaf, 1 if weighted else least)
+    def for_kernels(self, rules: KernelRules | None = None) -> KernelOptions:
+        """The options as the kernels take them."""
         return {
             "criterion": _CRITERIA[self.criterion],
             "by_impurity": self.growth_order == "impurity",
             "max_leaves": -1 if self.max_leaves is None else self.max_leaves,
             "max_depth": min(self.max_depth or _NO_LIMIT, _NO_LIMIT),
-            "min_samples_leaf": min(leaf_rows, _NO_LIMIT),
-            "min_weight": least if weighted else 0,
-            "min_samples_split": min(self.min_samples_split, _NO_LIMIT),
-            "min_gain": self.min_gain,
+            "min_samples_leaf": min(self.min_samples_leaf, _NO_LIMIT),
+            "min_weight": 0,  # the next three limits of the kernels are not used
+            "min_samples_split": 2,
+            "min_gain": 0.0,
             "thresholds": _THRESHOLDS[self.thresholds],
             "rules": rules,
         }
@@ -173,8 +162,12 @@ class Progress:
         Rows of leaves that may be split further.
     rows : int
         All rows; in the other phases those so far.
-    phase : {"learning", "coding", "growing"}
-        What is done: reading for columns and classes, reading the rows, or growing.
+    phase : {"learning", "drawing", "coding", "growing", "searching"}
+        What is done: reading for columns and classes, reading to draw rows, reading the rows,
+        growing, or searching trees with ``certificate="prior"`` (``rounds`` are its runs).
+    fold, folds : int
+        The fold without which a tree is fitted, from 1 on, and the number of folds; 0 of 0 if
+        there is one tree.
     """
 
     rounds: int
@@ -183,6 +176,8 @@ class Progress:
     open_rows: int
     rows: int
     phase: str = "growing"
+    fold: int = 0
+    folds: int = 0
 
     @classmethod
     def of_reading(cls, phase: str, rows: int) -> Self:

@@ -18,7 +18,7 @@ EXACT = 255
 
 
 class ShardSplit(NamedTuple):
-    """Where the rows of a node go; see :func:`treebound.growing._kernels.divide_shard`."""
+    """Where the rows of a node go; see :func:`treebound.growing._histogram.divide_shard`."""
 
     slot: int
     column: int
@@ -36,7 +36,7 @@ class Subtree(NamedTuple):
 
 
 class Question(NamedTuple):
-    """Intervals of one column; see :func:`treebound.growing._kernels.look_into_shard`."""
+    """Intervals of one column; see :func:`treebound.growing._histogram.look_into_shard`."""
 
     n_slices: int
     slots: NDArray[np.int32]

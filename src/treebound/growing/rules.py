@@ -1,4 +1,4 @@
-"""Rules before growing: columns with an order, splits that come first, columns never asked."""
+"""Rules on splits: monotone columns, splits that come first, columns that may be combined."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import invalid
+from treebound._utils.validation import Setting, WordedError, invalid
 from treebound.data import Column
 from treebound.data.columns import place_of
+from treebound.growing.kernel_types import KernelRules
 from treebound.growing.options import GROWING_RULES, GrowOptions
 from treebound.tree.monotone import Monotone
 from treebound.tree.parsing import parse_split
@@ -26,12 +27,12 @@ def kernel_rules(
     columns: Sequence[Column],
     monotone: Monotone | None,
     limits: Sequence[float] | None = None,
-) -> dict[str, Any] | None:
+) -> KernelRules | None:
     """The rules as the kernels take them; None if there are none."""
     # limits are the least and the greatest of each upper sum at the root.
     if monotone is None and not any(vars(options)[name] for name in GROWING_RULES[1:]):
         return None
-    groups = column_groups(options, columns)
+    groups = groups_of(options.interaction_cst, columns)
     bits = [
         sum(1 << bit for bit, group in enumerate(groups) if at in group)
         for at in range(len(columns))
@@ -85,45 +86,36 @@ def _signs(constraints: Any, columns: Sequence[Column]) -> tuple[int, ...]:
     return tuple(int(sign) for sign in signs)
 
 
-def _class_order(order: Any, classes: list[Any]) -> tuple[int, ...]:
-    """The classes from low to high; two are in the order in which they are sorted."""
+def _class_order(order: Sequence[Any] | None, classes: list[Any]) -> tuple[int, ...]:
+    """Return the classes from low to high; two without an order are sorted."""
     if order is None:
         if len(classes) == 2:
             return (0, 1)
-        raise ValueError(
-            f"The 'monotonic_cst' parameter needs two classes or an order of all {len(classes)}. "
-            "Hint: list them from low to high in 'class_order'."
+        raise WordedError(
+            "The ",
+            Setting("monotonic_cst", python="'monotonic_cst' parameter"),
+            f" needs two classes, or an order of all {len(classes)}. Hint: declare the order of "
+            "the target, from low to high (",
+            Setting("ordinal", python="y as an ordered categorical"),
+            ").",
         )
-    listed = [str(label) for label in _listed(order, "class_order")]
+    listed = [str(label) for label in order]
     absent = [label for label in classes if str(label) not in listed]
-    if absent or len(set(listed)) != len(listed):
-        shown = f"list each class once, {absent[0]!r} too" if absent else "list each class once"
-        raise invalid("class_order", "", shown, order)
+    if absent:
+        raise ValueError(f"The order of the classes must contain each class, {absent[0]!r} too.")
     return tuple(sorted(range(len(classes)), key=lambda at: listed.index(str(classes[at]))))
 
 
-# -- forced_splits, forbidden, interaction_cst -------------------------------------------------
+# -- forced_splits, interaction_cst ------------------------------------------------------------
 
 
 def forced_splits(options: GrowOptions, columns: Sequence[Column]) -> list[SplitTest]:
-    """The splits that come first."""
-    never, listed = places_of(options.forbidden, columns, "forbidden"), []
-    for text in _listed(options.forced_splits, "forced_splits"):
-        try:
-            split = parse_split(text, columns)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"The 'forced_splits' parameter must list splits: {error}") from None
-        if split.feature in never:
-            name = columns[split.feature].name
-            raise ValueError(f"Column {name!r} is in both 'forced_splits' and 'forbidden'.")
-        listed.append(split)
-    return listed
-
-
-def column_groups(options: GrowOptions, columns: Sequence[Column]) -> list[set[int]]:
-    """The groups of columns that may be asked on one path, without those never asked."""
-    never = {*places_of(options.forbidden, columns, "forbidden")}
-    return [group - never for group in groups_of(options.interaction_cst, columns)]
+    """Return the splits that come first."""
+    texts = _listed(options.forced_splits, "forced_splits")
+    try:
+        return [parse_split(text, columns) for text in texts]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"The 'forced_splits' parameter must list splits: {error}") from None
 
 
 def groups_of(constraints: Any, columns: Sequence[Column]) -> list[set[int]]:

@@ -21,22 +21,23 @@ from treebound.data import Matrix, Sample
 from treebound.data.parts import PartRows, join_parts
 from treebound.data.spill import SpillFile, Values
 from treebound.data.weights import WeightTotal
-from treebound.growing._kernels import (
-    Bins,
+from treebound.growing._bins import Bins, keys_of, take_rows
+from treebound.growing._histogram import (
     code_shard,
     column_codes,
     count_shard,
     divide_shard,
-    grow_arrays,
-    keys_of,
     look_into_shard,
-    take_rows,
 )
+from treebound.growing._memory import grow_arrays
+from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.questions import Answer, Question, ShardSplit, answer_of
 from treebound.tree.model import Tree
 from treebound.tree.naming import Names, last_names, names_of_part
 from treebound.tree.node_sums import WeightTotals, class_sums
 
+# Labels have two bytes.
+MAX_CLASSES = 1 << 16
 # Parts of fewer rows are put together.
 _FEW_ROWS = 1 << 15
 
@@ -156,29 +157,45 @@ def code_parts(parts: Iterable[PartRows], bins: Bins, file: SpillFile) -> list[C
 
 
 def _code_joined(parts: Sequence[PartRows], bins: Bins, file: SpillFile) -> Coded:
-    sizes = tuple(part.kept.n_rows for part in parts)
+    sizes = tuple(part.training.n_rows for part in parts)
     return code_part(join_parts(parts), bins, file)._replace(sizes=sizes)
 
 
 def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Coded:
     """Code some rows, and those that are left out; values are kept in a file, or in memory."""
-    values = None if file is None else file.write(part.kept, bins.by_code)
-    coded = code_sample(part.kept, bins, values)
-    others = part.aside
+    values = None if file is None else file.write(part.training, bins.by_code)
+    coded = code_sample(part.training, bins, values)
+    others = part.selected
     if others is None:
         return coded
     left = others.X.values if file is None else file.write(others)
-    aside = Aside(left, others.y.astype(np.uint16), others.weight, others.X.handle_unknown)
+    aside = Aside(left, _labels(others), others.weight, others.X.handle_unknown)
     facts = replace(coded.facts, aside=WeightTotals.of(others.weight, others.n_rows))
     return coded._replace(facts=facts, aside=aside)
 
 
 def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Coded:
     """Code some rows, of the columns and classes of all; ``values`` is where they are kept."""
-    codes, *column_facts = code_shard(bins, sample.X.values, sample.n_rows)
-    facts = Facts(sample.n_rows, WeightTotal.of(sample.masses, sample.n_rows), *column_facts)
+    codes, extents, missing, single = code_shard(bins, sample.X.values, sample.n_rows)
+    total = WeightTotal.of(sample.masses, sample.n_rows)
+    facts = Facts(sample.n_rows, total, extents, missing, single)
     kept = sample.X.values if values is None else values
-    return Coded(Shard(codes, sample.y.astype(np.uint16), None, kept), sample.masses, facts)
+    return Coded(Shard(codes, _labels(sample), None, kept), sample.masses, facts)
+
+
+def check_classes(n_classes: int) -> None:
+    """Raise a ValueError if labels of two bytes cannot distinguish the classes."""
+    if n_classes > MAX_CLASSES:
+        raise ValueError(
+            f"The target has {n_classes:,} classes. Growing in parts (Dask, or with a checkpoint) "
+            f"takes at most {MAX_CLASSES:,}. Hint: is the target an identifier?"
+        )
+
+
+def _labels(sample: Sample) -> NDArray[np.uint16]:
+    """The class of each row in two bytes."""
+    check_classes(sample.n_classes)
+    return sample.y.astype(np.uint16)
 
 
 def make_bundle(
@@ -208,8 +225,8 @@ def recode(bundle: Bundle, bins: Bins) -> Bundle:
     shards, facts_of = [], []
     for shard in bundle.shards:
         columns = shard.columns(bundle.bins)
-        codes, *column_facts = code_shard(bins, columns, len(shard.labels))
-        facts_of.append(Facts(len(shard.labels), WeightTotal(), *column_facts))
+        codes, extents, missing, single = code_shard(bins, columns, len(shard.labels))
+        facts_of.append(Facts(len(shard.labels), WeightTotal(), extents, missing, single))
         shards.append(replace(shard, codes=codes))
     facts = replace(reduce(add, facts_of), total=bundle.facts.total, aside=bundle.facts.aside)
     return bundle._replace(shards=shards, bins=bins, facts=facts)
@@ -346,11 +363,10 @@ def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:
     return [_joined(pieces) for pieces in zip(*many, strict=True)]
 
 
-def grow_subtree(pieces: Sequence[Piece], kernel: Mapping[str, Any]) -> dict[str, Any]:
+def grow_subtree(pieces: Sequence[Piece], kernel: Mapping[str, Any]) -> TreeArrays:
     """The arrays of the tree below a node, of which bundles have these rows."""
     piece = _joined(pieces)
-    arrays: dict[str, Any] = grow_arrays(piece.columns, piece.labels, piece.units, **kernel)
-    return arrays
+    return grow_arrays(piece.columns, piece.labels, piece.units, **kernel)
 
 
 def _joined(pieces: Sequence[Piece]) -> Piece:

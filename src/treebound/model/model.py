@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, partial
 from math import log
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from treebound._utils.choices import CertificateKind, Unknown
 from treebound._utils.validation import Number, check, invalid
 from treebound._utils.versions import checked_state, state_with_version
+from treebound.certificate.abstention import Abstention
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import (
     Assumption,
@@ -23,10 +24,10 @@ from treebound.certificate.certificate import (
 from treebound.certificate.frontier import Frontier, certify_proof
 from treebound.certificate.held_out import HeldOut, counts_at
 from treebound.certificate.prior import Prior, PriorOptions, PriorProof
-from treebound.certificate.referral import Promised, Referral
 from treebound.certificate.row_record import RowRecord
 from treebound.certificate.training import certify_tree, reason_against
 from treebound.data import Matrix, Sample
+from treebound.data.draws import Draw
 from treebound.data.streams import is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.growing import GrowOptions, grow
@@ -40,8 +41,8 @@ from treebound.tree.smoothing import SHRINKAGE, Smoothing, probabilities
 from treebound.tree.split import check_unknown
 
 _UNSEEN = Assumption(
-    "no figure of the held-out rows was seen before the edits ended, the certificate of the fitted "
-    "tree included", False,
+    "no figure of the calibration rows was seen before the edits ended, the certificate of the "
+    "fitted tree included", False,
 )  # fmt: skip
 
 
@@ -77,7 +78,7 @@ class Model(RowReader):
     delta : float
         The certificate holds with probability ``1 - delta``.
     held_out : HeldOut or None
-        Counts of the rows that were held out by ``fit``.
+        Counts of the calibration rows, which ``fit`` held out.
     proof : PriorProof or None
         What the certificate by a prior rests on.
     frontier : Frontier or None
@@ -85,7 +86,9 @@ class Model(RowReader):
     row_counts : ndarray of int64 or None
         If the rows were weighted: training rows of each class at each node of the grown tree.
     rows : RowRecord or None
-        What is kept of the rows that took part in fitting, to recognise them.
+        Sketches of the rows that were used for fitting, to notice if they are used again.
+    draw : Draw or None
+        The key by which ``fit`` drew rows for calibration, validation or the prior, and which.
     parameters : mapping
         The other parameters of the classifier that fitted it.
     no_certificate : str
@@ -94,10 +97,8 @@ class Model(RowReader):
         What was changed by hand after fitting, as sentences.
     swapped : tuple of int
         Nodes whose right branch is shown first; nothing else depends on it.
-    referral : Referral or None
-        Where the tree refers instead of answering, and its promise.
-    promised : Promised
-        Promises that were made before, from which rows; copies of the model share it.
+    abstention : Abstention or None
+        The leaves where the tree predicts, and the bound on its risk there.
     """
 
     tree: Tree
@@ -116,24 +117,22 @@ class Model(RowReader):
     frontier: Frontier | None = None
     row_counts: NDArray[np.int64] | None = None
     rows: RowRecord | None = None
+    draw: Draw | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
     edits: tuple[str, ...] = ()
     swapped: tuple[int, ...] = ()
-    referral: Referral | None = None
-    promised: Promised = field(default_factory=Promised)
+    abstention: Abstention | None = None
 
     def __post_init__(self) -> None:
         check_unknown(self.handle_unknown, caller="Model")
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {own.name: getattr(self, own.name) for own in fields(self)}
-        if self.held_out is not None:
-            state["held_out"] = replace(self.held_out, shown_before=self.held_out.shown)
-        return state_with_version(state)
+        return state_with_version({own.name: getattr(self, own.name) for own in fields(self)})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(checked_state(state))
+        for name, value in checked_state(state).items():
+            object.__setattr__(self, name, value)
 
     # -- what it holds ---------------------------------------------------------------------
 
@@ -235,10 +234,10 @@ class Model(RowReader):
         Elsewhere it answers the most probable of the others. Its labels are then no longer those
         that were fitted, so it has no certificate.
         """
-        if self.referral is not None:
+        if self.abstention is not None:
             raise ValueError(
-                "A model that refers has promised its answers, and a threshold would change them. "
-                "Hint: use the model that was fitted without a promise."
+                "A model that abstains has a bound for its predictions, and a threshold would "
+                "change them. Hint: use the model that abstain was called on."
             )
         check("with_threshold", {"probability": probability}, {"probability": Number(0.0, 1.0)})
         at = int(read_classes([label], self.classes)[0])
@@ -247,7 +246,11 @@ class Model(RowReader):
         shares[:, at] = -1.0
         answers = np.where(chosen, at, shares.argmax(axis=1)).astype(np.int32)
         reason = "The classes were chosen by a threshold."
-        return self.with_tree(replace(self.tree, label=answers), no_certificate=reason)
+        return self.with_tree(
+            replace(self.tree, label=answers),
+            row_counts=self.rows_at_nodes,
+            no_certificate=reason,
+        )
 
     def with_tree(self, tree: Tree, **changes: Any) -> Model:
         """The model with another tree: no path, held-out rows or proof of the fitted one."""
@@ -289,6 +292,7 @@ class Model(RowReader):
             free_shrinkage=strength is not None,
             row_counts=row_counts(result.path.first, sample),
             rows=rows,
+            draw=self.draw if sample is None else Draw(0 if self.draw is None else self.draw.salt),
             no_certificate=reason or self.no_certificate * (sample is None),
         )
 
@@ -310,10 +314,13 @@ class Model(RowReader):
         return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
 
     def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
-        return certify_tree(
-            self.tree, row_counts=self.rows_at_nodes, landscape=landscape, delta=delta,
+        # the fold that was left out was chosen among several by its errors: they share delta
+        folds = 1 if self.held_out is None else self.held_out.folds
+        certificate = certify_tree(
+            self.tree, row_counts=self.rows_at_nodes, landscape=landscape, delta=delta / folds,
             handle_unknown=self.handle_unknown,
         )  # fmt: skip
+        return replace(certificate, delta=delta)
 
     @property
     def rows_at_nodes(self) -> NDArray[np.int64] | None:
@@ -331,7 +338,9 @@ class Model(RowReader):
     @property
     def certificate_reason(self) -> str | None:
         """Why there is no certificate, in words; None if there is one."""
-        raised = "The held-out rows were counted on the grown tree; this tree has raised subtrees."
+        raised = (
+            "The calibration rows were counted on the grown tree; this tree has raised subtrees."
+        )
         return None if self.certificate is not None else self._reason or raised
 
     def certify(
@@ -344,10 +353,12 @@ class Model(RowReader):
         delta: float | None = None,
     ) -> Certificate:
         """Bound the risk of the tree on new examples, see :func:`treebound.certify`."""
-        if X is None or self.referral is not None:
+        if X is None or self.abstention is not None:
             return self._own(kind, landscape, self.delta if delta is None else delta)
         if kind in (None, "held-out"):
-            return self.certify_tested(self.tested(X, y), kind, landscape=landscape, delta=delta)
+            if landscape is not None:
+                raise invalid("landscape", "certify", "None for held-out rows", landscape)
+            return self.certify_tested(self.tested(X, y), delta=delta)
         if is_stream(X):
             raise invalid("kind", "certify", "None or 'held-out' for rows in batches", kind)
         level = self.delta if delta is None else delta
@@ -358,40 +369,30 @@ class Model(RowReader):
             raise invalid("kind", "certify", must, kind)
         return self._from_training(X, y, landscape, level)
 
-    def certify_tested(
-        self,
-        tested: Tested,
-        kind: Literal["held-out"] | None = None,
-        *,
-        landscape: Landscape | None = None,
-        delta: float | None = None,
-    ) -> Certificate:
-        """Bound the risk from rows that were counted, see :meth:`certify`."""
-        level, seen = self.delta if delta is None else delta, tested.seen
-        if kind is None:
-            if self.rows is None:
-                raise ValueError(
-                    "There is no record of the rows that this tree was fitted on. Hint: say what "
-                    "these rows are: kind='training' if they had a part in fitting, "
-                    "kind='held-out' if not."
-                )
-            if seen.some:
-                raise ValueError(seen.refusal)
-            if seen.all:
-                return self._own(None, landscape, level)
+    def certify_tested(self, tested: Tested, *, delta: float | None = None) -> Certificate:
+        """Bound the risk from rows that were counted and not used for fitting."""
+        tested.comparison.refuse_used(
+            "give rows that were not used before; without rows, certify gives the certificate of "
+            "fit."
+        )
+        level = self.delta if delta is None else delta
         wrong = self.tree.label[:, None] != np.arange(len(self.classes))
         rows, errors = tested.counts.sum(axis=0), (tested.counts * wrong).sum(axis=0)
         m = int(rows.sum())
         constant_error = 1.0 - float(rows.max()) / m
         certificate = certify_counts(
-            int(errors.sum()), m, level, seen=seen, constant_error=constant_error
+            int(errors.sum()),
+            m,
+            level,
+            comparison=tested.comparison,
+            constant_error=constant_error,
         )
         return certificate.of_tree(
             self.tree, partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
         )
 
     def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
-        """The certificate from the rows of fit; a tree that refers has a promise instead."""
+        """Return the certificate from the rows of fit; a tree that abstains has none."""
         own: CertificateKind = "training" if self.held_out is None else self.held_out.kind
         own = own if self.proof is None else "prior"
         if landscape is not None or (kind == "training" and own != kind):
@@ -413,16 +414,16 @@ class Model(RowReader):
         return certify_proof(self.tree, proof, delta, self.handle_unknown)
 
     def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
-        """The rows that fit held out, at each node, and how many trees share their delta."""
+        """Return the calibration rows at each node, and how many trees share their delta."""
         if self.held_out is None:
             return None
         counts, shares = self.held_out.at(self.path, self.step)
         return None if counts is None else (counts, shares)
 
-    def prior(self, sample: Sample) -> Prior:
-        """The prior of fit again, from its rows in their order."""
+    def prior(self, sample: Sample, key: int | None = None) -> Prior:
+        """The prior of some rows, drawn by their content and the seed of fit, or by a key."""
         options = PriorOptions.of(self.options.thresholds, self.options.max_depth)
-        return Prior(sample, self.parameters.get("random_state", 0), options)
+        return Prior(sample, replace(self.draw or Draw(), key=key), options)
 
     def _from_training(
         self, X: Any, y: Any, landscape: Landscape | None, delta: float

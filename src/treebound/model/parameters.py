@@ -7,11 +7,12 @@ from copy import copy
 from dataclasses import fields
 from typing import Any, ClassVar, get_args
 
-from treebound._utils.choices import CertificateKind, Criterion, Size, Unknown
+from treebound._utils.choices import CertificateKind, Criterion, Size, TreeSearch, Unknown
 from treebound._utils.validation import (
     Number,
     OneOf,
     Parameters,
+    Setting,
     Whole,
     check,
     invalid,
@@ -30,7 +31,9 @@ from treebound.tree.smoothing import ALLOWED, Smoothing
 _ELSEWHERE = {
     "max_leaf_nodes": "use 'max_leaves'.",
     "ccp_alpha": "use pruning=treebound.pruning.CostComplexityPruner(alpha=...).",
-    "min_impurity_decrease": "use 'min_gain'.",
+    "min_impurity_decrease": "pruning removes splits that gain too little.",
+    "min_samples_split": "use 'min_samples_leaf'.",
+    "min_weight_fraction_leaf": "use 'min_samples_leaf'.",
     "max_features": "every split looks at all columns.",
     "splitter": "every split looks at all columns and thresholds.",
 }
@@ -46,9 +49,6 @@ class FitParameters(Parameters, GrowParameters):
     max_leaves : int or None
         Maximum number of leaves; None means no limit. With pruning it does not limit growing: the
         best tree on the pruning path with at most this many leaves is chosen.
-    max_grown_leaves : int or None
-        Maximum number of leaves of the tree before it is pruned; None means no limit, or 2^16
-        where the rows are not in memory.
     pruning : {"bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", \
             "mdl"}, Pruner or None
         How to prune the grown tree; None does not prune.
@@ -57,10 +57,16 @@ class FitParameters(Parameters, GrowParameters):
         smallest within half a standard error of it, or within one, or the largest within half.
         None: ``"balanced"`` from 1,000 rows on, or where class weights or costs leave less than
         half of the rows effective; else a fixed weight without cross-validation.
+    search : {"greedy", "wide"}
+        How the top of the tree is found: by the best split alone, or by trying the best splits of
+        eight columns at the root and of four at its children, with greedy growth below, and pruning
+        all of these trees together; see :ref:`search`. ``"wide"`` takes about twelve times as long,
+        the bound pruner, rows in memory, and no rules on splits.
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
         Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
         categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,
-        numbers real.
+        numbers real. An undeclared nominal column that is not named here is not learned from if it
+        identifies rows: at least 50 of them, with distinct values in more than 90 %.
     ordinal_features : sequence of names or indices, or mapping to ordered categories, or None
         Columns to treat as ordinal regardless of dtype; a mapping declares their categories.
     handle_unknown : {"other", "majority", "stop", "missing", "error"}
@@ -73,8 +79,9 @@ class FitParameters(Parameters, GrowParameters):
         number shrinks by the rows of both children, and pruning for log-loss chooses it. The
         default has the lowest log-loss on the paper's 25 data sets.
     class_weight : "balanced", mapping of class to weight, or None
-        Multiplies the sample weights; only the ratios matter. Pruning counts the effective number
-        of examples, ``(sum n c)^2 / sum n c^2`` for n rows of each class weight c.
+        Multiplies the sample weights; only the ratios matter, and classes that a mapping leaves
+        out have weight 1. A key that is no class of y is an error. Pruning counts the effective
+        number of examples, ``(sum n c)^2 / sum n c^2`` for n rows of each class weight c.
     certificate : {"training", "held-out", "folds", "prior"}
         What the certificate is computed from: the training rows; rows that ``fit`` holds out (a
         tenth, but at least 150 and at most 30 %); the best of 3 folds (4 from 500 rows on), each of
@@ -84,20 +91,15 @@ class FitParameters(Parameters, GrowParameters):
         pruning do not matter). The last three limits are much smaller; see :ref:`certificate`.
     delta : float
         The certificate holds with probability ``1 - delta``.
-    target_risk : float or None
-        With ``certificate="prior"``: fit the most accurate tree that is certified at this risk or
-        below; an error if there is none. None chooses the most accurate of the trees whose limit
-        is within 3 points of the least.
     random_state : int or None
-        Seed of the folds, of the held-out rows, or of the rows of the prior. None chooses others
-        at each fit.
+        Seed of the folds, of the held-out rows, or of the rows of the prior, which are drawn by a
+        hash of it and of a summary of the table. None chooses others at each fit.
     """
 
     criterion: Criterion = parameter(OneOf(get_args(Criterion)), default="entropy")
-    max_grown_leaves: int | None = parameter(Whole(1, optional=True), default=None)
     pruning: str | Pruner | None = "bound"
     size: Size | None = parameter(OneOf((*get_args(Size), None)), default=None)
-    search: str = parameter(OneOf(("auto", "greedy", "wide")), default="greedy")
+    search: TreeSearch = parameter(OneOf(get_args(TreeSearch)), default="greedy")
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
     handle_unknown: Unknown = parameter(OneOf(get_args(Unknown)), default="other")
@@ -105,71 +107,113 @@ class FitParameters(Parameters, GrowParameters):
     class_weight: ClassWeight = None
     certificate: CertificateKind = parameter(OneOf(get_args(CertificateKind)), default="training")
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
-    target_risk: float | None = parameter(Number(0.0, 1.0, open=True, optional=True), default=None)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
     _elsewhere: ClassVar[dict[str, str]] = _ELSEWHERE
 
-    def checked(self) -> tuple[Pruner | None, GrowOptions]:
-        """The pruner and the options of growing; a ValueError names an invalid parameter."""
-        owner = "BoundTreeClassifier" if type(self) is FitParameters else type(self).__name__
-        check(owner, vars(self), self._constraints)
-        weight = self.class_weight
-        if not (weight is None or weight == "balanced" or isinstance(weight, Mapping)):
-            must = "'balanced', a mapping of classes or None"
-            raise invalid("class_weight", owner, must, weight)
-        if self.target_risk is not None and self.certificate != "prior":
-            must = "None unless certificate='prior'"
-            raise invalid("target_risk", owner, must, self.target_risk)
-        pruner = self._pruner(owner)
-        if self.certificate == "prior" and not isinstance(pruner, BoundPruner | None):
-            hint = "tb.certify(clf, X, y, kind='prior') certifies a tree of any pruner."
-            must = (
-                "'bound', or a BoundPruner for its costs, with certificate='prior', which searches"
-            )
-            raise invalid("pruning", owner, f"{must} trees in its own way", self.pruning, hint)
-        if isinstance(pruner, BoundPruner) and pruner.smoothing not in ("auto", self.smoothing):
-            must = f"'auto' in this classifier, or its own 'smoothing', {self.smoothing!r}"
-            raise invalid("smoothing", "BoundPruner", must, pruner.smoothing)
-        self._check_rules(pruner)
-        limits = [self.max_grown_leaves] + [self.max_leaves] * (pruner is None)
-        most = min((limit for limit in limits if limit is not None), default=None)
-        return pruner, GrowOptions.of(self, max_leaves=most)
-
-    def _check_rules(self, pruner: Pruner | None) -> None:
-        """Raise a ValueError where the rules of growing would not be kept."""
-        rules = {name: vars(self)[name] for name in GROWING_RULES if vars(self)[name] is not None}
-        if rules and self.certificate == "prior":
-            name, value = next(iter(rules.items()))
-            must = "None with certificate='prior', which searches trees in its own way"
-            raise invalid(name, "", must, value, "use another 'certificate'.")
-        raises = isinstance(pruner, BasePruner) and pruner.raises_subtrees
-        if raises and not rules.keys().isdisjoint(("monotonic_cst", "forced_splits")):
-            raise ValueError(
-                f"The pruner {pruner!r} puts subtrees in other places, where 'monotonic_cst' and "
-                "'forced_splits' would not hold. Hint: use a pruner that only cuts, such as "
-                "'bound'."
-            )
-
-    def _pruner(self, owner: str) -> Pruner | None:
-        """The pruner, with the rule, the seed and the threads that it takes from the classifier."""
-        if self.pruning == "bound":
-            return BoundPruner(rule=self.size, random_state=self.random_state, n_jobs=self.n_jobs)
-        pruner = make_pruner(self.pruning)
-        if self.size is None:
-            return pruner
-        if isinstance(pruner, BoundPruner) and pruner.rule is None and pruner.chooses:
-            return copy(pruner).set_params(rule=self.size)
-        hint = "it chooses the weight of the bound pruner: use pruning='bound', with weight='auto'."
-        raise invalid("size", owner, "None with this pruner", self.size, hint)
-
-    def of_columns(self) -> dict[str, Any]:
-        """The parameters that say what columns and classes are, and how much classes weigh."""
-        names = ("categorical_features", "ordinal_features", "class_weight")
-        return {name: vars(self)[name] for name in names}
-
-    def values(self) -> dict[str, Any]:
-        """The parameters by name."""
-        return {name: vars(self)[name] for name in _NAMES}
-
 
 _NAMES = [own.name for own in fields(FitParameters)]
+
+
+@with_parameters
+class OrderedParameters(FitParameters):
+    """The parameters of fitting, and the order of the classes.
+
+    Parameters
+    ----------
+    class_order : sequence of classes, or None
+        All classes from low to high, as the type of the target declares them.
+    """
+
+    class_order: Sequence[Any] | None = None
+
+
+def with_class_order(parameters: FitParameters, order: Sequence[Any] | None) -> FitParameters:
+    """Return the parameters with the order of the classes, if there is one."""
+    if order is None:
+        return parameters
+    return OrderedParameters(**parameter_values(parameters), class_order=order)
+
+
+def parameter_values(parameters: FitParameters) -> dict[str, Any]:
+    """Return the parameters of the classifier by name."""
+    return {name: vars(parameters)[name] for name in _NAMES}
+
+
+def column_parameters(parameters: FitParameters) -> dict[str, Any]:
+    """Return the parameters that determine the columns, and the weights of the classes."""
+    names = ("categorical_features", "ordinal_features", "class_weight")
+    return {name: vars(parameters)[name] for name in names}
+
+
+def checked_parameters(parameters: FitParameters) -> tuple[Pruner | None, GrowOptions]:
+    """Return the pruner and the options of growing; a ValueError names an invalid parameter."""
+    owner = type(parameters).__name__
+    owner = "BoundTreeClassifier" if owner.endswith("Parameters") else owner
+    check(owner, vars(parameters), FitParameters._constraints)
+    weight = parameters.class_weight
+    if not (weight is None or weight == "balanced" or isinstance(weight, Mapping)):
+        must = "'balanced', a mapping of classes or None"
+        raise invalid("class_weight", owner, must, weight)
+    pruner = _pruner(parameters, owner)
+    if parameters.certificate == "prior" and not isinstance(pruner, BoundPruner | None):
+        prior = Setting("certificate", "prior")
+        only = ("'bound', or a BoundPruner for its costs, with ", prior, ", which searches trees")
+        hint = "certify the fitted tree from a prior instead: that takes any pruner."
+        raise invalid("pruning", owner, (*only, " in its own way"), parameters.pruning, hint)
+    if isinstance(pruner, BoundPruner) and pruner.smoothing not in ("auto", parameters.smoothing):
+        must = f"'auto' in this classifier, or its own 'smoothing', {parameters.smoothing!r}"
+        raise invalid("smoothing", "BoundPruner", must, pruner.smoothing)
+    _check_rules(parameters, pruner)
+    if parameters.search == "wide":
+        _check_search(parameters, pruner, owner)
+    # with pruning, 'max_leaves' limits the tree that is chosen, not the one that is grown
+    max_leaves = parameters.max_leaves if pruner is None else None
+    order = parameters.class_order if isinstance(parameters, OrderedParameters) else None
+    return pruner, GrowOptions.of(parameters, max_leaves=max_leaves, class_order=order)
+
+
+def _check_rules(parameters: FitParameters, pruner: Pruner | None) -> None:
+    """Raise a ValueError if the rules of growing would not be kept."""
+    values = vars(parameters)
+    rules = {name: values[name] for name in GROWING_RULES if values[name] is not None}
+    if rules and parameters.certificate == "prior":
+        name, value = next(iter(rules.items()))
+        prior = Setting("certificate", "prior")
+        must = ("None with ", prior, ", which searches trees in its own way")
+        raise invalid(name, "", must, value, ("use another ", Setting("certificate"), "."))
+    raises = isinstance(pruner, BasePruner) and pruner.raises_subtrees
+    if raises and not rules.keys().isdisjoint(("monotonic_cst", "forced_splits")):
+        raise ValueError(
+            f"The pruner {pruner!r} puts subtrees in other places, where 'monotonic_cst' and "
+            "'forced_splits' would not hold. Hint: use a pruner that only cuts, such as 'bound'."
+        )
+
+
+def _check_search(parameters: FitParameters, pruner: Pruner | None, owner: str) -> None:
+    """Raise a ValueError if the options do not go with a wide search."""
+    values, why = vars(parameters), ""
+    given = [name for name in GROWING_RULES if values[name] is not None]
+    if not isinstance(pruner, BoundPruner) or not pruner.searches:
+        why = "unless the pruner is the bound pruner with its code length"
+    elif given:
+        why = f"with {given[0]!r}"
+    elif parameters.certificate == "prior":
+        why = "with a certificate by a prior, which searches trees in its own way"
+    elif parameters.thresholds == "observed":
+        why = "with observed thresholds"
+    if why:
+        raise invalid("search", owner, f"'greedy' {why}", parameters.search)
+
+
+def _pruner(parameters: FitParameters, owner: str) -> Pruner | None:
+    """Return the pruner, with the rule, the seed and the threads of the classifier."""
+    seed, jobs, size = parameters.random_state, parameters.n_jobs, parameters.size
+    if parameters.pruning == "bound":
+        return BoundPruner(rule=size, random_state=seed, n_jobs=jobs)
+    pruner = make_pruner(parameters.pruning)
+    if size is None:
+        return pruner
+    if isinstance(pruner, BoundPruner) and pruner.rule is None and pruner.chooses:
+        return copy(pruner).set_params(rule=size)
+    hint = "it chooses the weight of the bound pruner: use pruning='bound', with weight='auto'."
+    raise invalid("size", owner, "None with this pruner", size, hint)

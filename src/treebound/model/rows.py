@@ -11,28 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
-from treebound.certificate.row_record import RowRecord, RowsSeen
+from treebound.certificate.row_record import RowComparison, RowRecord
 from treebound.data import Column, Matrix, Sample, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.raw import check_names
-from treebound.data.row_hashes import RowSketch, row_hashes
+from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import same_length
 from treebound.data.streams import Batches, open_stream, until_settled
 from treebound.data.targets import read_classes
+from treebound.data.weights import check_rows
 from treebound.tree.model import Tree
-
-_NO_ROWS = RowSketch.of(np.empty(0, dtype=np.uint64))
 
 
 class Tested(NamedTuple):
-    """Labelled rows of each class that end at each node, and which took part in fitting.
-
-    The sketch recognises them later; empty if rows cannot be hashed.
-    """
+    """Labelled rows of each class that end at each node, compared with the rows of fit."""
 
     counts: NDArray[np.int64]
-    seen: RowsSeen
-    sketch: RowSketch = _NO_ROWS
+    comparison: RowComparison = RowComparison()
 
 
 class RowReader:
@@ -150,26 +145,23 @@ class RowReader:
         return int(counts.sum()) - right, int(counts.sum())
 
     def tested(self, X: Any, y: Any) -> Tested:
-        """Count labelled rows, and compare them with those of ``fit``."""
+        """Count labelled rows at the nodes, and compare them with those of ``fit``."""
         return until_settled(lambda: self._counted(X, y, self.rows or RowRecord()))
 
     def _counted(self, X: Any, y: Any, record: RowRecord | None) -> Tested:
-        """Count labelled rows at the nodes of the tree, and look them up in the record."""
-        n, hashes, sketch = len(self.classes), [], _NO_ROWS
+        """Count labelled rows at the nodes, and compare them with a record."""
+        n, comparison = len(self.classes), RowComparison()
         counts = np.zeros(self.tree.n_nodes * n, dtype=np.int64)
         for table, labels in self._labelled(X, y, whole=record is not None):
             reached = self.tree.apply(self.read(table))
             codes = read_classes(labels, self.classes)
             same_length(len(reached), len(codes))
             counts += np.bincount(reached.astype(np.int64) * n + codes, minlength=len(counts))
-            own = None if record is None else self.hashes(table, labels)
-            if record is not None and own is not None:
-                hashes += [record.covered(own)] if record.sketches else []
-                sketch = sketch.merge(RowSketch.of(own))
-        seen = RowsSeen()
-        if record is not None:
-            seen = record.recognise(np.concatenate(hashes) if hashes else None, sketch)
-        return Tested(counts.reshape(-1, n), seen, sketch)
+            if record is not None:
+                hashes = self.hashes(table, labels) if record.sketches else None
+                comparison += record.compare(hashes, len(codes))
+        check_rows(counts.sum())
+        return Tested(counts.reshape(-1, n), comparison)
 
 
 def new_missing(tree: Tree, columns: tuple[Column, ...]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from treebound._utils.validation import Parameters, check, invalid
 from treebound.data import Sample
-from treebound.data.folds import LeftOut
+from treebound.data.draws import Draw, Selection
 from treebound.growing.graph import CandidateGraph
 from treebound.pruning.path import PruningPath
 from treebound.pruning.weight import WeightChoice
@@ -135,14 +135,30 @@ class BasePruner(Parameters, Pruner):
         """Whether a subtree may be put in the place of a node above it."""
         return False
 
-    def leaves_out(self, rows: int, columns: int) -> LeftOut | None:
-        """Which rows of a table of this size are left out of growing, by number, to validate on."""
-        return None
+    def takes_validation_rows(self, rows: int, columns: int) -> bool:
+        """Return True if some rows of a table of this size are kept from growing to validate on."""
+        return False
 
-    def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
+    def select_validation(self, key: int) -> Selection:
+        """Select the validation rows; ``key`` is that of the rows of ``fit``."""
+        raise NotImplementedError
+
+    def validation_of(self, sample: Sample, key: int | None = None) -> Selection | None:
+        """The selection of the validation rows of a sample, if any.
+
+        Without a key, that of the rows and of the ``random_state`` of the pruner is used.
+        """
+        if not self.takes_validation_rows(sample.n_rows, len(sample.columns)):
+            return None
+        self._check()
+        if key is None:
+            key = Draw.start(vars(self).get("random_state", 0)).key_of(sample)
+        return self.select_validation(key)
+
+    def hold_out(self, sample: Sample, key: int | None = None) -> tuple[Sample, Sample | None]:
         """The rows to grow on, and rows that ``prune`` needs as ``validation``, if any."""
-        rows = self.leaves_out(sample.n_rows, len(sample.columns))
-        return (sample, None) if rows is None else rows.split(sample)
+        selection = self.validation_of(sample, key)
+        return (sample, None) if selection is None else selection.split(sample)
 
     def prune(
         self,

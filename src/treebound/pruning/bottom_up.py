@@ -15,7 +15,7 @@ import treebound.pruning._dp as _dp
 from treebound._utils.validation import Number, OneOf, Whole, parameter, with_parameters
 from treebound.bounds.risk import binomial_rates
 from treebound.data import Sample
-from treebound.data.folds import held_out
+from treebound.data.draws import Stratified, as_key
 from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.greedy import greedy_on
 from treebound.pruning.optimal import BestBySize
@@ -129,10 +129,12 @@ class ReducedErrorPruner(BasePruner):
     def raises_subtrees(self) -> bool:
         return self.search == "greedy"
 
-    def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
-        """The rows to grow on, and those to prune on."""
-        self._check()
-        return held_out(sample, self.validation_fraction, self.random_state)
+    def takes_validation_rows(self, rows: int, columns: int) -> bool:
+        return True
+
+    def select_validation(self, key: int) -> Stratified:
+        seed = key if self.random_state is None else as_key(self.random_state)
+        return Stratified(seed, self.validation_fraction)
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         if not isinstance(rows.validation, Sample):
@@ -220,7 +222,8 @@ def label_bits(counts: Floats) -> Floats:
 
 def test_bits(tree: Tree) -> Floats:
     """Bits to describe the split of each node: its column, and one of the column's splits."""
-    bits: Floats = np.log2(max(len(tree.columns), 1)) + np.log2(offered_splits(tree))
+    n_columns = sum(not column.identifier for column in tree.columns)
+    bits: Floats = np.log2(max(n_columns, 1)) + np.log2(offered_splits(tree))
     return np.where(tree.is_leaf, 0.0, bits)
 
 

@@ -23,7 +23,7 @@ from treebound._utils.validation import (
     with_parameters,
 )
 from treebound.data import Sample, landscape_of
-from treebound.data.folds import LeftOut, Splitter, folds
+from treebound.data.draws import Splitter, Tenth, derived, folds
 from treebound.growing.graph import CandidateGraph
 from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.costs import Costs
@@ -207,11 +207,12 @@ class BoundPruner(BasePruner):
     def raises_subtrees(self) -> bool:
         return self.search != "optimal"
 
-    def leaves_out(self, rows: int, columns: int) -> LeftOut | None:
-        """A tenth of the rows of a large table."""
-        if not (is_large(rows, columns) and self.validates(rows)):
-            return None
-        return LeftOut.draw(self.random_state)
+    def takes_validation_rows(self, rows: int, columns: int) -> bool:
+        return is_large(rows, columns) and self.validates(rows)
+
+    def select_validation(self, key: int) -> Tenth:
+        """Select a tenth of the rows."""
+        return Tenth(derived(key, "validation", self.random_state))
 
     def validates(self, rows: int) -> bool:
         """Whether the weight is chosen on rows that were not grown on, and rows may be drawn."""
@@ -224,7 +225,7 @@ class BoundPruner(BasePruner):
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         costs = Costs.of(tree, self.costs)
         tree = costs.relabelled(tree)
-        if rows.search is not None and rows.sample is not None and self.searches:
+        if rows.search is not None and rows.sample is not None:
             return self._of_graph(tree, rows.search(rows.sample), costs, rows)
         sizes = self._sizes(tree, costs)
 
@@ -253,22 +254,22 @@ class BoundPruner(BasePruner):
 
     @property
     def searches(self) -> bool:
-        """Whether a graph of candidate trees can be pruned: the score needs leaves and errors."""
+        """Return True if a graph of candidate trees can be pruned: by leaves and errors alone."""
         return self.search == "optimal" and self.score == "code-length"
 
     def _of_graph(
         self, tree: Tree, graph: CandidateGraph, costs: Costs, rows: Rows
     ) -> PruningResult:
-        """The tree of a graph with the lowest score; folds search graphs of their own."""
+        """Return the tree of a graph with the lowest score; folds search graphs of their own."""
         sizes = BestOfGraph(graph, costs)
 
         def measure(outside: Sample, inside: Sample) -> Measured:
             assert rows.search is not None
-            own = BestOfGraph(rows.search(outside), costs)
-            m = max(1, round(float(own.graph.counts[-1] @ costs.worst)))
-            objective = self._objective(tree, costs, 0.0)
-            at_weights = best_on_curve(own.errors(), replace(objective, m=m), self._weights)
-            return measure_trees(own, at_weights, inside, costs)
+            candidates = BestOfGraph(rows.search(outside), costs)
+            m = max(1, round(float(candidates.graph.counts[-1] @ costs.worst)))
+            objective = replace(self._objective(tree, costs, 0.0), m=m)
+            at_weights = best_on_curve(candidates.errors(), objective, self._weights)
+            return measure_trees(candidates, at_weights, inside, costs)
 
         def leaves(objective: Objective) -> NDArray[np.int64]:
             return best_on_curve(sizes.errors(), objective, self._weights)

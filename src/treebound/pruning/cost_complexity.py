@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from treebound._utils.choices import Criterion
 from treebound._utils.validation import Folds, Number, OneOf, Whole, parameter, with_parameters
 from treebound.data import Sample
-from treebound.data.folds import Splitter
+from treebound.data.draws import Splitter
 from treebound.pruning.base import BasePruner, Grow, PruningResult, Rows
 from treebound.pruning.path import NestedPath, number, weakest_link_steps
 from treebound.pruning.validation import cross_validated, errors_on

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treebound._utils.validation import Folds, Number, OneOf, Whole, parameter, with_parameters
 from treebound.bounds import log_growth
 from treebound.data import Sample, landscape_of
-from treebound.data.folds import Splitter
+from treebound.data.draws import Splitter
 from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.path import ListedPath
 from treebound.pruning.validation import PrunedSums, cross_validated, errors_on

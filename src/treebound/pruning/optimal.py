@@ -119,9 +119,7 @@ class BestBySize:
 
     def __getstate__(self) -> dict[str, Any]:
         # The plan is large for a deep tree and quick to recompute.
-        state = {**self.__dict__, "_plan": None, "_cap": 0}
-        state.pop("_hull", None)
-        return state
+        return {"tree": self.tree, "node_errors": self.node_errors, "_plan": None, "_cap": 0}
 
 
 def optimal(sizes: BestBySize, objective: Objective) -> PruningResult:
@@ -252,6 +250,10 @@ class CurvePath(PruningPath):
     @cached_property
     def scores(self) -> Floats:  # type: ignore[override]
         return self._scores(self.leaves, self.errors)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # equal paths have equal pickles, whatever was computed of them
+        return {name: own for name, own in vars(self).items() if name not in ("errors", "scores")}
 
     def _scores(self, leaves: Ints, errors: Floats) -> Floats:
         return self._objective(leaves, errors, self._objective.log_growth_leaves(leaves))

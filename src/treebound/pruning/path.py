@@ -108,8 +108,11 @@ class PruningPath(ABC):
 
     @property
     def n_considered(self) -> int:
-        """Number of steps the pruner considered; a model file may keep fewer."""
-        return self._considered or len(self)
+        """Number of trees that can be reached; a model file may keep fewer steps.
+
+        The steps of the pruner, and one tree for each smaller size than that of the last step.
+        """
+        return self._considered or len(self) + int(self.leaves.min()) - 1
 
     def __repr__(self) -> str:
         return (
@@ -173,7 +176,7 @@ class PruningPath(ABC):
             self.first, [*self._listed(), cuts], np.append(self.errors, errors),
             np.append(self.scores, score), np.append(self.leaves, self._size(cuts)),
             replaced=self._replaced, node_errors=self._node_errors, chosen=len(self),
-            unit=self.unit,
+            unit=self.unit, n_considered=self.n_considered,
         )  # fmt: skip
 
     def _listed(self) -> list[Any]:

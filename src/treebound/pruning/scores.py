@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import log
 from typing import Any
 
@@ -122,7 +122,7 @@ class Objective:
         """Whether the score never rises with fewer errors or a smaller growth function."""
         return isinstance(self.score, str)
 
-    @cached_property
+    @property
     def sample(self) -> int:
         """Number of examples of the growth function: the sample and its ghost."""
         return 5 * self.m if self.score == "tail-inversion" else 2 * self.m

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
 from treebound.data import Sample
-from treebound.data.folds import Splitter, folds
+from treebound.data.draws import Splitter, folds
 from treebound.pruning.base import Grow
 from treebound.tree._structure import add_up
 from treebound.tree.model import Tree, rows_at_rest

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import each
 from treebound.pruning.path import count
 
 Floats = NDArray[np.float64]
@@ -162,7 +162,7 @@ def choose_weight(
     first strength, with each strength (or once), at each weight and for one leaf, shape
     (n_strengths, n_weights + 1, 3), the weight of the rows, and their largest possible loss.
     """
-    results = in_threads(measure, parts, n_jobs)
+    results = each(measure, parts, n_jobs)
     if not results or not sum(rows for _, rows, _ in results):
         return None
     sums = np.sum([moments for moments, _, _ in results], axis=0)
@@ -185,11 +185,3 @@ def choose_weight(
 def _deviation(total: Any, squares: Any, rows: float) -> Any:
     """The standard deviation of a sum over independent rows."""
     return np.sqrt(np.maximum(squares - total**2 / rows, 0.0))
-
-
-def in_threads(job: Callable[[Any], Any], parts: Iterable[Any], n_jobs: int) -> list[Any]:
-    """The results of a job for each part, in order, by several threads."""
-    if n_jobs <= 1:
-        return [job(part) for part in parts]
-    with ThreadPoolExecutor(n_jobs) as pool:
-        return list(pool.map(job, parts))

@@ -1,6 +1,5 @@
 """Text, rules, figures and pages of trees."""
 
-from treebound.model.methods import as_method
 from treebound.show.as_dot import to_dot
 from treebound.show.as_html import to_html
 from treebound.show.as_latex import to_latex
@@ -20,7 +19,6 @@ __all__ = [
     "Disagreement",
     "Explanation",
     "FerrersDisplay",
-    "Forms",
     "GrowthDisplay",
     "PruningPathDisplay",
     "Region",
@@ -38,13 +36,3 @@ __all__ = [
     "to_text",
     "WeightChoiceDisplay",
 ]
-
-
-class Forms:
-    """The forms as methods of a fitted classifier; also the list of the command line."""
-
-    to_text = as_method(to_text)
-    to_rules = as_method(to_rules)
-    to_dot = as_method(to_dot)
-    to_latex = as_method(to_latex)
-    to_html = as_method(to_html)

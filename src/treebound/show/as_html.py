@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -14,7 +14,7 @@ from treebound.model.methods import as_model
 from treebound.show.report_data import report_data
 from treebound.tree.split import one_line
 
-_MOST_STEPS = 150  # of a longer path, about
+_MOST_STEPS = 40  # of a longer path
 
 
 def to_html(
@@ -24,6 +24,8 @@ def to_html(
     test: tuple[Any, Any] | None = None,
     title: str | None = None,
     facts: Mapping[str, str] | None = None,
+    tree_facts: Mapping[str, str] | None = None,
+    file_columns: Sequence[str] = (),
 ) -> str:
     """A report on one HTML page: the tree, its size, and its certificate.
 
@@ -44,7 +46,13 @@ def to_html(
     title : str, optional
         The heading of the page; by default it names the target.
     facts : mapping of str to str, optional
-        More facts for the head of the page, such as the file that the rows came from.
+        More facts for the head of the report, such as the file that the rows came from.
+    tree_facts : mapping of str to str, optional
+        Facts about the fitted tree, such as its cross-validated error: at other sizes the report
+        names the size they belong to.
+    file_columns : sequence of str, optional
+        The columns of the file that the rows came from, in order, so that a line of it can be
+        pasted, target included.
 
     Returns
     -------
@@ -79,7 +87,12 @@ def to_html(
     page = assembled(
         static / "report.html",
         title=title,
-        data={**report_data(model, _MOST_STEPS, sample), "facts": list((facts or {}).items())},
+        data={
+            **report_data(model, _MOST_STEPS, sample),
+            "facts": list((facts or {}).items()),
+            "tree_facts": list((tree_facts or {}).items()),
+            "file": list(file_columns),
+        },
         styles=[static / "report.css"],
         scripts=[static / name for name in scripts],
         parts={"TOP": static / "top.html", "TREE": static / "tree.html"},

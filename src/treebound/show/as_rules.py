@@ -82,8 +82,8 @@ class Region:
 
 def whole_region(column: Column) -> Region:
     """The region of a column before any split on it."""
-    categories = column.categories
-    return Region(column, codes=frozenset(range(len(categories or ()))), unknown=bool(categories))
+    codes = frozenset(range(len(column.categories or ())))
+    return Region(column, codes=codes, unknown=column.n_categories > 0)
 
 
 def part_of(region: Region, split: Split, *, left: bool) -> Region:

@@ -242,10 +242,10 @@ def _mcnemar(only_a: int, only_b: int) -> float:
 
 
 def _took_part(model: Model, X: Any, y: Any) -> bool:
-    """Whether rows had a part in fitting a model, as far as its record tells."""
+    """Return True if rows were used for fitting a model, by its record of rows."""
     if model.rows is None or not {*learn_classes(y)[0].tolist()} <= {*model.classes.tolist()}:
         return False
-    return model.rows.recognise(model.hashes(X, y)).significant
+    return bool(model.rows.compare(model.hashes(X, y), len(y)).used)
 
 
 def _joined(first: Iterable[Region], second: Iterable[Region]) -> str:

@@ -70,6 +70,8 @@ def moved_into(region: Region, value: Cell, grid: Grid = "double") -> Move | Non
         return Move(region, value, 0.0, False)
     if (value == MISSING and region.missing) or value in region.codes:
         return Move(region, value, 0.0, False)
+    if not region.codes and region.unknown and region.column.unlisted:
+        return Move(region, UNKNOWN, 1.0, True)  # to one of the categories that are not listed
     if not region.codes:
         return Move(region, MISSING, 1.0, True) if region.missing else None
     steps = len(region.column.categories or ()) - 1

@@ -337,6 +337,7 @@ def _steps(
         split = split_of(tree, here, handle_unknown=handle_unknown)
         value, cell = values[split.feature], cells[split.feature]
         known = split.is_real or value is None or cell not in (MISSING, UNKNOWN)
+        known = known or split.column.unlisted > 0  # perhaps one that is not listed
         rows, of = int(tree.rows[child]), int(tree.rows[here])
         yield Step(here, split, bool(tree.left[here] == child), value, known, rows, of)
 
@@ -391,7 +392,20 @@ def _whole(region: Region) -> Region:
 def _decoded(cell: Cell, column: Column) -> Any:
     if column.kind == "real":
         return None if np.isnan(cell) else float(cell)
+    if cell == UNKNOWN:
+        return _another(column)
     return None if cell < 0 else plain((column.categories or ())[int(cell)])
+
+
+def _another(column: Column) -> Any:
+    """A value of the type of the categories that is none of those listed."""
+    listed = [plain(value) for value in column.categories or ()]
+    if listed and not any(isinstance(value, str) for value in listed):
+        return max(listed) + 1
+    value = "another category"
+    while value in listed:
+        value += "'"
+    return value
 
 
 def _order(name: str, codes: list[int], column: Column) -> str:
@@ -409,7 +423,8 @@ def _words(region: Region, handle_unknown: Unknown) -> str:
         empty = region.low >= region.high
         return f"{name} missing" if empty else region.interval(name) or f"{name} present"
     inside = [one_line(value) for value in region.values()]
-    if not inside:
+    others = region.unknown and region.column.unlisted > 0  # categories that are not listed
+    if not inside and not others:
         return f"{name} missing"
     if region.column.kind == "ordinal" and len(inside) > 1:
         return _order(name, sorted(region.codes), region.column)
@@ -418,6 +433,6 @@ def _words(region: Region, handle_unknown: Unknown) -> str:
         "error",
         "missing",
     )  # all other values are included
-    if closed and outside and len(outside) < len(inside):
+    if closed and outside and (others or len(outside) < len(inside)):
         return f"{name} ≠ {' and ≠ '.join(outside)}"
-    return f"{name} = {' or '.join(inside)}"
+    return f"{name} present" if others else f"{name} = {' or '.join(inside)}"

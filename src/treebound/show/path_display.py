@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from treebound._utils.extras import require
 from treebound.model import Model
@@ -138,7 +138,7 @@ class CertificateDisplay(Display):
             Axes to draw in; by default those of a new figure.
         """
         model, path = _path_of(estimator, "CertificateDisplay")
-        steps = spread(path, _MOST_CERTIFIED)
+        steps = spread(path.leaves, int(path.chosen), _MOST_CERTIFIED)
         models = [model.prune_to(step=step) for step in steps]
         risks = [step.tree.errors / float(step.tree.weight[0]) for step in models]
         leaves, chosen = path.leaves[steps], steps.index(path.chosen)
@@ -241,15 +241,15 @@ class WeightChoiceDisplay(Display):
         ax.legend(frameon=False)
 
 
-def spread(path: Any, most: int) -> list[int]:
+def spread(leaves: NDArray[Any], chosen: int, most: int) -> list[int]:
     """About so many steps of a path: first, last, those near the chosen one, others spread out."""
     # half of the others evenly over the logarithm of the leaves, to include small trees
-    count, chosen = len(path), int(path.chosen)
+    count = len(leaves)
     if count <= most:
         return list(range(count))
     picked = {*range(max(0, chosen - most // 6), min(count, chosen + most // 6 + 1))}
     room = max(most - len(picked), 4)
-    size = np.log(path.leaves)
+    size = np.log(leaves)
     for at in np.linspace(size.max(), size.min(), room // 2).tolist():
         picked.add(int(np.abs(size - at).argmin()))
     far = np.linspace(0, count - 1, max(most - len(picked), 2)).round().astype(int)

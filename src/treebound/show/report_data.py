@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,24 +11,31 @@ from numpy.typing import NDArray
 
 from treebound._utils.versions import __version__
 from treebound.certificate import Certificate
-from treebound.certificate.referral import Referral
+from treebound.certificate.abstention import Abstention
 from treebound.data import Column, Sample
 from treebound.model import Model
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import FitParameters, parameter_values
 from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
 from treebound.show.quality import confusion, quality_at, quality_words
 from treebound.show.words import answer, number, rules_in_words, typeset
 from treebound.tree import Tree
+from treebound.tree.recoding import listed_columns, recoded
 from treebound.tree.split import Split, one_line, plain, splits_of
 
 
 def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, Any]:
     """The data of the page, as read by ``report_model.js``; test rows are in its columns."""
     tree, path, certificate = model.tree, model.path, model.certificate
-    store = _Store(model)
     picked, chosen, last = _picked(model, max_steps)
-    steps = _steps(model, picked, store, test)
+    shown = [model.prune_to(step=at) for at in picked] or [model]
+    columns = listed_columns(
+        tree.columns, [tree, *(own.tree for own in shown)], model.handle_unknown
+    )
+    store = _Store(model, columns)
+    steps = [
+        _step(model, own, at, store, test) for own, at in zip(shown, picked or [0], strict=True)
+    ]
     root = store.add(tree, model.swapped)
     start = _start(root, steps, chosen)
     if steps[start]["root"] == root and certificate is not None:
@@ -39,9 +46,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "target": None if model.target is None else one_line(model.target),
         "classes": [one_line(label) for label in tree.classes.tolist()],
         "colours": list(class_colours(tree.n_classes)),
-        "columns": [
-            _column(column, asked=at in store.columns) for at, column in enumerate(tree.columns)
-        ],
+        "columns": [_column(column) for column in columns],
         "weighted": bool((tree.weight != tree.rows).any()),
         "stats": list(store.stats),
         "splits": store.splits,
@@ -50,12 +55,13 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "start": start,
         "chosen": chosen,
         "last": last,
+        "grown": model.grown.n_leaves,
         "frontier": model.frontier is not None,
         "unit": "errors" if path is None else path.counted,
         "limit": None if limit is None else int(limit),
         "lines": list(store.lines),
         "reason": model.certificate_reason,
-        "referral": None if model.referral is None else _referral(model.referral),
+        "abstention": None if model.abstention is None else _abstention(model.abstention),
         "handle_unknown": model.handle_unknown,
         "factors": None if tree.factors is None else tree.factors.tolist(),
         "choice": _choice(model, steps),
@@ -67,45 +73,49 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
     }
 
 
+# Trees of at most so many leaves are shown, and of so many times those of the chosen tree.
+_MOST_LEAVES, _TIMES_CHOSEN = 64, 4
+
+
 def _picked(model: Model, max_steps: int) -> tuple[list[int], int, int]:
     """The steps to show, the place of the chosen one among them, and the last of all."""
     if model.path is not None:
-        picked = spread(model.path, max_steps)
-        return picked, picked.index(int(model.path.chosen)), len(model.path) - 1
+        leaves, chosen = model.path.leaves, int(model.path.chosen)
+        small = np.flatnonzero(leaves <= max(_MOST_LEAVES, _TIMES_CHOSEN * int(leaves[chosen])))
+        own = set() if model.step is None else {model.step}
+        most = max_steps - len(own)
+        places = spread(leaves[small], int(np.searchsorted(small, chosen)), most)
+        picked = sorted({*small[places].tolist(), *own})
+        return picked, picked.index(chosen), len(leaves) - 1
     if model.frontier is None:
         return [], 0, 0
     several = [*range(len(model.frontier))][::-1]  # as a path: from many leaves to few
     return several, several.index(model.frontier.chosen), len(several) - 1
 
 
-def _steps(
-    model: Model, picked: list[int], store: _Store, test: Sample | None
-) -> list[dict[str, Any]]:
-    """The trees of the picked steps; without any, the tree of the model."""
-    steps = []
-    for at in picked or [0]:
-        own = model.prune_to(step=at) if picked else model
-        errors, score = own.tree.errors, math.nan
-        if model.path is not None:
-            errors, score = model.path.errors[at], float(model.path.scores[at])
-        limit = own.certificate if model.certificate is not None else None
-        ends = None if test is None else _ends(own.tree, test)
-        steps.append({
-            "root": store.add(own.tree, own.swapped),
-            "step": at,
-            "leaves": own.tree.n_leaves,
-            "errors": float(errors),
-            "score": score if math.isfinite(score) else None,
-            "certificate": None if limit is None else float(limit.risk),
-            "certified": [] if limit is None else store.certified(limit),
-            "test": None if ends is None else _cells(confusion(own.tree, ends)),
-            "quality": None if ends is None or not ends.any() else _quality(own, ends),
-        })  # fmt: skip
-    return steps
+def _step(model: Model, own: Model, at: int, store: _Store, test: Sample | None) -> dict[str, Any]:
+    """The tree of a step, its errors, score and certificate, and results on test rows."""
+    errors, score = own.tree.errors, math.nan
+    if model.path is not None:
+        errors, score = model.path.errors[at], float(model.path.scores[at])
+    limit = own.certificate if model.certificate is not None else None
+    ends = None if test is None else _ends(own.tree, test)
+    return {
+        "root": store.add(own.tree, own.swapped),
+        "step": at,
+        "leaves": own.tree.n_leaves,
+        "errors": float(errors),
+        "score": score if math.isfinite(score) else None,
+        "certificate": None if limit is None else float(limit.risk),
+        "certified": [] if limit is None else store.certified(limit),
+        "test": None if ends is None else _cells(confusion(own.tree, ends)),
+        "quality": None if ends is None or not ends.any() else _quality(own, ends),
+    }
 
 
-def _referral(referral: Referral) -> str:
-    return f"Where the tree says {one_line(referral.label)!r}: refer to a person. {referral}"
+def _abstention(abstention: Abstention) -> str:
+    label = one_line(abstention.label)
+    return f"If the tree predicts {label!r}, it abstains: a person decides. {abstention}"
 
 
 def _choice(model: Model, steps: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -127,9 +137,9 @@ def _start(root: int, steps: list[dict[str, Any]], chosen: int) -> int:
     return next((k for k, step in enumerate(steps) if step["root"] == root), chosen)
 
 
-def _column(column: Column, *, asked: bool) -> dict[str, Any]:
-    """A column; its categories are listed only if a tree on the page asks it."""
-    categories = [plain(value) for value in (column.categories or ()) if asked]
+def _column(column: Column) -> dict[str, Any]:
+    """A column; its categories are those that the trees of the report need."""
+    categories = [plain(value) for value in column.categories or ()]
     shown, written = [one_line(value) for value in categories], [_written(v) for v in categories]
     return {
         "name": one_line(column.name),
@@ -138,6 +148,9 @@ def _column(column: Column, *, asked: bool) -> dict[str, Any]:
         "categories": shown,
         "written": written if written != shown else None,
         "numeric": any(isinstance(value, int | float) for value in categories),
+        "boolean": any(isinstance(value, bool) for value in categories),
+        "open": column.unlisted > 0,
+        "identifier": column.identifier,
         "size": column.n_categories,
         "declared": column.declared,
         "missing": column.missing,
@@ -151,11 +164,19 @@ def _written(value: Any) -> str:
 
 def _parameters(model: Model) -> list[list[Any]]:
     """Name and value of each parameter, and whether it is the default."""
-    usual = FitParameters().values()
+    usual = parameter_values(FitParameters())
     return [
-        [name, repr(value), repr(value) == repr(usual[name])]
+        [name, _value(name, value), repr(value) == repr(usual[name])]
         for name, value in sorted(model.parameters.items())
     ]
+
+
+def _value(name: str, value: Any) -> str:
+    """A parameter in words; of declared categories only their number, as no tree may need them."""
+    if name != "ordinal_features" or not isinstance(value, Mapping):
+        return repr(value)
+    sizes = (f"{one_line(column)}: {len(own)} categories" for column, own in value.items())
+    return "{" + ", ".join(sizes) + "}"
 
 
 def _ends(tree: Tree, test: Sample) -> NDArray[np.int64]:
@@ -183,11 +204,11 @@ class _Store:
     # Pruning changes a node and its ancestors only, so that a path takes little more space than
     # its first tree. Children have smaller numbers than their parents.
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, columns: tuple[Column, ...]) -> None:
         self.stats: dict[Any, int] = {}
         self.nodes: dict[tuple[int, ...], int] = {}
         self.splits: list[list[Any]] = []
-        self.columns: set[int] = set()  # those that are asked
+        self.columns = columns
         self.lines: dict[str, int] = {}  # of all certificates
         self._unknown, self._probabilities = model.handle_unknown, model.probabilities_of
         self._known: dict[Any, int] = {}  # the numbers of splits
@@ -199,6 +220,7 @@ class _Store:
 
     def add(self, tree: Tree, swapped: Collection[int]) -> int:
         """Add a tree; return the number of its root."""
+        tree = recoded(tree, self.columns)
         numbers = [0] * tree.n_nodes
         rows, label, counts = tree.rows.tolist(), tree.label.tolist(), tree.counts.tolist()
         left, right = tree.left.tolist(), tree.right.tolist()
@@ -222,7 +244,6 @@ class _Store:
                    split.missing_left, split.unknown_left)  # fmt: skip
             if key not in self._known:
                 sides = typeset(answer(split, left=True)), answer(split, left=False)
-                self.columns.add(split.feature)
                 self._known[key] = len(self.splits)
                 name = one_line(split.column.name)
                 self.splits.append([name, *sides, split.feature, *_rule(split)])

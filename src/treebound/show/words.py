@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from treebound._utils.validation import Whole, check
 from treebound.growing import GrowOptions
-from treebound.growing.rules import groups_of, places_of
+from treebound.growing.rules import groups_of
 from treebound.tree.model import Tree
 from treebound.tree.split import Split, one_line
 
@@ -94,11 +94,8 @@ def rules_in_words(options: GrowOptions, tree: Tree) -> list[str]:
             if names:
                 sentences.append(f"The probability of {what} only {word} with {_named(names)}.")
     first = [one_line(text) for text in options.forced_splits or ()]
-    never = [columns[at].name for at in places_of(options.forbidden, columns, "forbidden")]
     if first:
         sentences.append(f"Asked first: {'; '.join(first)}.")
-    if never:
-        sentences.append(f"Never asked: {_named(never)}.")
     if options.interaction_cst is not None:
         groups = [sorted(group) for group in groups_of(options.interaction_cst, columns)]
         together = "; ".join(_named([columns[at].name for at in group]) for group in groups)

@@ -85,7 +85,7 @@ def check_store(path: str | Path, *, must_exist: bool = False) -> None:
             raise StoreError(f"{str(path)!r} is not a store of results: {reason}.")
     elif must_exist:
         raise FileNotFoundError(
-            f"There is no store of results at {str(path)!r}. Hint: 'treebound bench' makes one."
+            f"There is no store of results at {str(path)!r}. Hint: 'treebound study run' makes one."
         )
     if not must_exist:
         check_writable(file)

@@ -24,7 +24,7 @@ def row_keys(X: Matrix) -> NDArray[np.int64]:
     """A number for each row, by all of its values, that orders rows with equal values."""
     # not by their order in the table, which may be sorted
     one_class = np.zeros(X.n_rows, dtype=np.int32)
-    hashes = row_hashes(X, np.zeros(1), one_class, names=None)
+    hashes = row_hashes(X, np.zeros(1), one_class, names=None, exact=True)
     return (hashes >> np.uint64(1)).astype(np.int64)
 
 

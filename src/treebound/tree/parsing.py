@@ -24,10 +24,15 @@ def column_named(name: str, columns: Sequence[Column], caller: str) -> int:
         listed = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
         raise invalid("column", caller, f"a column of the tree: {listed}", name)
     at = names.index(name)
+    if columns[at].identifier:
+        raise ValueError(
+            f"Column {name!r} identifies rows and was not learned from. Hint: name it in "
+            "'categorical_features' and fit again."
+        )
     if columns[at].unlisted:
         raise ValueError(
-            f"The categories of column {name!r} are not known: a model file lists only those that "
-            "its trees ask. Hint: edit the classifier before it is saved."
+            f"Not all categories of column {name!r} are known: a model file lists only those that "
+            "its trees need. Hint: edit the classifier before it is saved."
         )
     return at
 

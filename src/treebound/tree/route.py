@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import each
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.data.matrix import MatrixPart
@@ -53,10 +53,9 @@ def apply(tree: Tree, X: Matrix, handle_unknown: str = "other", n_jobs: int | No
     elif X.n_rows < 2 * _ROWS_A_THREAD or (jobs := effective_jobs(n_jobs)) == 1:
         _walk_rows(tree, X, reached, 0, X.n_rows)
     else:
-        parts = min(jobs, X.n_rows // _ROWS_A_THREAD + 1)
+        parts = min(4 * jobs, X.n_rows // _ROWS_A_THREAD + 1)  # some threads are faster than others
         ends = np.linspace(0, X.n_rows, parts + 1).astype(int).tolist()
-        with ThreadPoolExecutor(parts) as threads:
-            list(threads.map(partial(_walk_rows, tree, X, reached), ends[:-1], ends[1:]))
+        each(lambda span: _walk_rows(tree, X, reached, *span), pairwise(ends), jobs)
     return reached
 
 

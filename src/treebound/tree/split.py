@@ -135,7 +135,7 @@ def splits_of(tree: Tree, *, handle_unknown: Unknown = "other") -> list[Split | 
 
 def named_splits(column: Column) -> int:
     """Number of different splits of a column, given the row that names a threshold."""
-    size = len(column.categories or ())
+    size = column.n_categories
     if column.kind == "nominal":
         # with two categories, the second is the first with the children swapped
         return 1 if size + column.missing == 2 else size + column.missing
@@ -152,7 +152,7 @@ def offered_splits(tree: Tree) -> NDArray[np.float64]:
         if column.kind == "real":
             offered[here] = tree.mass[here] - 1.0  # a row of weight two counts twice
         else:
-            size = len(column.categories or ()) + column.missing
+            size = column.n_categories + column.missing
             offered[here] = size - (column.kind == "ordinal")
     return np.maximum(offered, 1.0)
 

@@ -55,7 +55,7 @@ OPTIONS = [
     {},
     {"thresholds": "observed", "max_leaves": 6},
     {"class_weight": "balanced", "pruning": "mdl"},
-    {"criterion": "gini", "pruning": None, "max_leaves": 9, "growth_order": "impurity"},
+    {"criterion": "gini", "pruning": None, "max_leaves": 9},
     {"monotonic_cst": {"a": -1, "size": 1}, "forced_splits": ["flag = False"], "pruning": None},
 ]
 
@@ -85,8 +85,8 @@ def test_frames_give_the_model_of_memory(client, monkeypatch, options, with_clie
 
 
 def test_probabilities_learned_on_dask_keep_their_order(client):
-    table = frame()
-    rules = {"monotonic_cst": {"a": -1}, "forbidden": ["weight"], "pruning": None}
+    table = frame().drop(columns="weight")
+    rules = {"monotonic_cst": {"a": -1}, "pruning": None}
     lazy = dd.from_pandas(table, npartitions=5, sort=False)
     model = BoundTreeClassifier(**rules).fit(lazy, "label")
     rows, steps = table.drop(columns="label"), np.linspace(-3.0, 3.0, 25)
@@ -182,7 +182,7 @@ def test_uneven_weights_and_unused_categories_are_the_same_everywhere(client, mo
     )
     table["label"] = (table.x + (table.name == "a") + rng.normal(size=n) > 0).astype(int)
     table["weight"] = np.where(used, np.exp(8 * rng.normal(size=n)), 0.0)
-    options = {"max_grown_leaves": 30, "class_weight": [None, "balanced"][seed % 2]}
+    options = {"max_depth": 5, "class_weight": [None, "balanced"][seed % 2]}
     rows = table.drop(columns=["label", "weight"])
     expected = BoundTreeClassifier(**options).fit(rows, table["label"], table["weight"])
     assert expected.columns_[2].categories == ("a", "b", "c")

@@ -94,3 +94,33 @@ def test_partitions_that_become_one_shard_keep_their_row_numbers():
         assert len(engine._groups) == 8
         np.testing.assert_array_equal(engine.name(tree), naming_rows(tree, sample))
         engine.close()
+
+
+def test_a_late_request_divides_no_rows_again(monkeypatch):
+    """Rows are here the names of the divisions that they have behind them."""
+    pytest.importorskip("distributed")
+    from treebound.data.spill import ValuesLost
+    from treebound.engines.dask import worker
+    from treebound.growing.shard import Bundle
+
+    def divide(bundle, splits):
+        return bundle._replace(rows=[*bundle.rows, splits])
+
+    monkeypatch.setattr(worker, "divide_rows", divide)
+    state, bundle = worker.FitState(), Bundle([], [], None, None, None, [])
+    state._rows = {}
+
+    def call(n_before, *divisions):
+        request = worker.Request(lambda bundle: bundle.rows, (), list, n_before, divisions)
+        return state._call("key", bundle, request)
+
+    assert call(0, "a") == ["a"]
+    assert call(0, "a") == ["a"]  # sent again
+    assert call(1, "b") == ["a", "b"]
+    assert call(0, "a", "b") == ["a", "b"]
+    for late in ((0, "a"), (0,), (1,)):
+        with pytest.raises(RuntimeError, match=r"came late: it expects \d divisions .* 2 are done"):
+            call(*late)
+    assert call(2, "c") == ["a", "b", "c"]
+    with pytest.raises(ValuesLost):
+        call(4, "e")

@@ -16,7 +16,7 @@ from treebound import BoundTreeClassifier, certify
 from treebound.engines.sql import Relation, relation
 
 pytestmark = pytest.mark.heavy
-PARAMETERS = {"max_grown_leaves": 12}
+PARAMETERS = {"max_depth": 4}
 
 
 class Postgres:

@@ -65,6 +65,7 @@ const tellFigures = () => {
   });
   const certified = data.steps[0].certified;
   at("reason").textContent = certified.length ? data.lines[certified[0]] : data.reason ?? "";
+  at("notice").textContent = data.notice;
 };
 const tellChanged = () => {
   if (!data.changed.length) { at("changed").replaceChildren(paragraph("No training row gets another answer than before.", "note")); return; }

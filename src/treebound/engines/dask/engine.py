@@ -27,13 +27,15 @@ from treebound.engines.dask import waiting
 from treebound.engines.dask.partitions import Partitions, in_words, same
 from treebound.engines.dask.waiting import PartitionError, gathered, waited
 from treebound.engines.dask.worker import FitState, Plan, Request, ask, finish, folder_of
-from treebound.growing._kernels import Bins
+from treebound.growing._bins import Bins
 from treebound.growing.engine import Engine
+from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.questions import ShardSplit, Subtree
 from treebound.growing.shard import (
     Bundle,
     Coded,
     Facts,
+    check_classes,
     code_parts,
     divide_rows,
     gather_rows,
@@ -87,6 +89,7 @@ class DaskEngine(Engine):
         first: Sequence[int] | None = None,
         gather_rows: int = Engine.gather_rows,
     ) -> None:
+        check_classes(n_classes)
         super().__init__(bins, n_classes)
         self.gather_rows = gather_rows
         self._client, self._partitions = partitions.client, partitions
@@ -198,7 +201,7 @@ class DaskEngine(Engine):
                 start = time.monotonic()
         return asked.result()[plan.address]
 
-    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+    def finish(self, subtrees: Sequence[Subtree]) -> list[TreeArrays]:
         """What is below small nodes: every worker gets the rows of some of them, and no others."""
         n_groups = min(len(subtrees), 2 * self.places)
         groups = [subtrees[k::n_groups] for k in range(n_groups)]

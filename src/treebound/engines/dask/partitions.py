@@ -14,10 +14,17 @@ import numpy as np
 
 from treebound._utils.extras import require
 from treebound._utils.validation import invalid
-from treebound.data.learned import PartFacts, nothing_but_rows, some_numbers
+from treebound.data.frames import read_columns
+from treebound.data.learned import (
+    PartFacts,
+    nothing_but_rows,
+    number_summaries,
+    some_numbers,
+)
 from treebound.data.parts import PartRows, learn_part
 from treebound.data.raw import check_names
 from treebound.data.streams import is_on_dask
+from treebound.data.summaries import ColumnSummary
 from treebound.engines.dask.waiting import PartitionError, gathered, waited
 
 # Tasks for each thread of the cluster, about.
@@ -92,6 +99,11 @@ def learn(X: Any, y: Any, weight: Any, **options: Any) -> PartFacts:
 def numbers(X: Any, _: Any, weight: Any, names: list[str]) -> dict[str, Any]:
     """Values of some rows."""
     return some_numbers(X[names], weight, names)
+
+
+def summaries(X: Any, _: Any, weight: Any, names: list[str]) -> tuple[ColumnSummary, ...]:
+    """The summaries of columns of numbers."""
+    return number_summaries(read_columns(X[names]) if len(X) else None, weight, names)
 
 
 # -- by the client -------------------------------------------------------------------------------

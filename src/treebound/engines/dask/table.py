@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.extras import require
-from treebound.data.folds import LeftOut
+from treebound.data.draws import Tenth
 from treebound.data.learned import LearnedSchema, put_together, with_numbers
 from treebound.data.parts import PartReader, PartRows, count_rows
 from treebound.data.raw import chosen_columns, spread
+from treebound.data.summaries import ColumnSummary, TableSummary, merged
+from treebound.data.weights import check_rows
 from treebound.engines.dask.partitions import (
     Partitions,
     is_array,
@@ -25,10 +27,11 @@ from treebound.engines.dask.partitions import (
     numbers,
     partitions,
     plain_numbers,
+    summaries,
     with_labels,
 )
 from treebound.engines.dask.waiting import PartitionError
-from treebound.growing._kernels import Bins
+from treebound.growing._bins import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.model import Model
 
@@ -71,25 +74,37 @@ class DaskTable:
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
-    def learn(self, *, held_out: LeftOut | None, **options: Any) -> LearnedSchema:
-        """What columns and classes are, without the rows held out.
+    def learn(self, *, calibration: Tenth | None = None, **options: Any) -> LearnedSchema:
+        """Learn columns and classes, without calibration rows.
 
         Columns of plain numbers are looked at in a few partitions only, which are kept until they
         are coded. Where that fails, all are read for an error with the number of the partition.
         """
         rows, X = self._partitions, self._X
-        plain = [name for name in plain_numbers(X) if name in self._names]
+        chosen = set(self._names)
+        plain = [name for name in plain_numbers(X) if name in chosen]
         by_type = isinstance(options["categorical_features"], str)
         if plain and by_type and options["ordinal_features"] is None:
             some = spread(len(rows), _SAMPLED).tolist()
             with suppress(ValueError, TypeError, PartitionError):
-                others = X[[name for name in X.columns if name not in plain]]  # read without these
+                unread = set(plain)
+                others = X[[name for name in X.columns if name not in unread]]
                 parts = partitions(rows.client, others, *self._own)
-                schema = _put_together(parts, held_out, **options)
+                schema = _put_together(parts, calibration, **options)
                 rows.keep(some)
                 samples = rows.each(partial(numbers, names=plain), some)
                 return with_numbers(schema, self._names, samples)
-        return _put_together(rows, held_out, **options)
+        return _put_together(rows, calibration, **options)
+
+    def summary(self, schema: LearnedSchema) -> TableSummary:
+        """The summary of all rows; columns that learning left unread are read for it."""
+        names, parts = schema.unread, list[tuple[ColumnSummary, ...]]()
+        if names:
+            labels = [name for name in self._own if isinstance(name, str)]
+            read = self._X[[*names, *labels]]  # without the others
+            own = partitions(self._partitions.client, read, *self._own)
+            parts = own.each(partial(summaries, names=names))
+        return schema.summary(dict(zip(names, merged(parts), strict=True)))
 
     def rows(self, reader: PartReader) -> Iterable[PartRows]:
         """The rows, partition by partition, here."""
@@ -99,7 +114,7 @@ class DaskTable:
         """An engine on the workers, once they have coded their partitions; or here."""
         rows, schema = self._partitions, reader.schema
         read = replace(reader, schema=replace(schema, sample=())).read
-        n_rows = schema.n_rows + schema.held_out
+        n_rows = schema.n_rows + schema.calibration
         if rows.client is None:
             return stream_engine(rows.here(read), bins, n_rows, n_threads=n_threads)
         from treebound.engines.dask.engine import DaskEngine
@@ -110,7 +125,7 @@ class DaskTable:
             bins,
             len(schema.classes),
             n_rows=n_rows,
-            first=None if reader.rows is None else _first_rows(rows, schema),
+            first=None if reader.selection is None else _first_rows(rows, schema),
             gather_rows=gather_rows,
         )
         self._stack.callback(engine.close)
@@ -119,20 +134,22 @@ class DaskTable:
 
 
 def _put_together(
-    rows: Partitions, held_out: LeftOut | None, class_weight: Any, **kinds: Any
+    rows: Partitions, calibration: Tenth | None, class_weight: Any, **kinds: Any
 ) -> LearnedSchema:
-    """What all partitions tell, without the rows held out."""
+    """What all partitions tell, without calibration rows."""
     sample_rows = max(256, _SAMPLE_ROWS // len(rows))
     facts = rows.each(
-        partial(learn, sample_rows=sample_rows, held_out=held_out, **kinds),
-        first=None if held_out is None else _first_rows(rows),
+        partial(learn, sample_rows=sample_rows, calibration=calibration, **kinds),
+        first=None if calibration is None else _first_rows(rows),
     )
-    return put_together(facts, class_weight=class_weight)
+    return put_together(
+        facts, class_weight=class_weight, categorical_features=kinds["categorical_features"]
+    )
 
 
 def _first_rows(rows: Partitions, schema: LearnedSchema | None = None) -> list[int]:
     """The number of the first row of every partition, where columns were not learned in these."""
-    learned = schema is not None and not schema.held_out and len(schema.part_rows) == len(rows)
+    learned = schema is not None and not schema.calibration and len(schema.part_rows) == len(rows)
     sizes = schema.part_rows if schema and learned else rows.each(count_rows)
     return [0, *accumulate(sizes)][:-1]
 
@@ -175,6 +192,7 @@ def accuracy_of(model: Model, X: Any, y: Any, weight: Any) -> float:
     """The share of rows, by weight, whose class is predicted."""
     rows = partitions(current_client(), *with_labels(X, y, weight))
     right, total = np.sum(rows.each(partial(_right, model)), axis=0)
+    check_rows(total)
     return float(right / total)
 
 

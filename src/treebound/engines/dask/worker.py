@@ -19,6 +19,7 @@ from distributed import WorkerPlugin, get_worker
 from distributed.utils import sync
 
 from treebound.data.spill import ValuesLost
+from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.questions import ShardSplit, Subtree
 from treebound.growing.shard import Bundle, Rows, divide_rows, grow_subtree
 
@@ -137,13 +138,24 @@ class FitState(WorkerPlugin):
             raise ValuesLost(key) from None
 
     def _call(self, key: str, bundle: Bundle, request: Request) -> Any:
-        """Call the function, after divisions that this bundle has not behind it."""
+        """Call the function, after divisions that this bundle has not behind it.
+
+        A request that arrives late, after a later one, is an error: the rows that it is about are
+        divided already.
+        """
         done, rows = self._rows.get(key, (0, bundle.rows))
+        expected = request.n_before + len(request.divisions)
         if done < request.n_before:
             raise ValuesLost
+        if done > expected:
+            raise RuntimeError(
+                f"A request came late: it expects {expected} divisions of the rows, and {done} "
+                "are done."
+            )
         for splits in request.divisions[done - request.n_before :]:
             rows = divide_rows(bundle._replace(rows=rows), splits).rows
-        self._rows[key] = (request.n_before + len(request.divisions), rows)
+        if self._rows.get(key, (0, rows))[0] <= expected:  # a later request may have overtaken it
+            self._rows[key] = (expected, rows)
         return request.function(bundle._replace(rows=rows), *request.args)
 
 
@@ -157,7 +169,7 @@ async def ask(request: bytes, plan: Plan, dask_worker: Any = None) -> Any:
 
 def finish(
     request: bytes, holders: Sequence[Plan], subtrees: Sequence[Subtree]
-) -> list[dict[str, Any]]:
+) -> list[TreeArrays]:
     """The trees below some nodes, from the rows of them that all workers have."""
     worker = get_worker()
     state: Any = worker.plugins[FitState.name]

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
-from treebound.certificate.row_record import RowsSeen
+from treebound.certificate.row_record import RowComparison
 from treebound.data.targets import read_classes
+from treebound.data.weights import check_rows
 from treebound.engines.sql.relation import Relation, fetch_table
 from treebound.engines.sql.stores import ROWS, Store, store_of
 from treebound.exchange.code import answers, columns_used
@@ -92,6 +93,7 @@ def accuracy(model: Model, X: Any, y: Any, sample_weight: Any = None) -> float:
     counts = rows_at_nodes(
         store_of(relation.frame), relation.frame, model.tree, y, model.handle_unknown, sample_weight
     )
+    check_rows(counts.sum())
     return float(counts[np.arange(len(counts)), model.tree.label].sum() / counts.sum())
 
 
@@ -102,7 +104,11 @@ def tested(model: Model, X: Any, y: Any) -> Tested:
     counts = rows_at_nodes(
         store_of(relation.frame), relation.frame, model.tree, y, model.handle_unknown
     )
+    check_rows(counts.sum())
     if model.rows is not None and counts.sum() <= relation.max_fetched_rows:
         table = fetch_table(relation.frame, types)
         return model.tested(table.drop_columns([y]), table.column(y))
-    return Tested(counts, RowsSeen(why="the rows were counted in a database"))
+    reason = f"more than {relation.max_fetched_rows:,} rows are counted in the database"
+    if model.rows is None:
+        reason = "the model has no record of its rows"
+    return Tested(counts, RowComparison(int(counts.sum()), not_compared=reason))

@@ -18,8 +18,9 @@ from treebound.data.columns import KINDS
 from treebound.engines.sql.relation import Coding
 from treebound.engines.sql.rows import CodedRows, RelationRows
 from treebound.engines.sql.stores import one_of, pick
-from treebound.growing._kernels import Bins, keys_of
+from treebound.growing._bins import Bins, keys_of
 from treebound.growing.engine import Engine
+from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, Subtree
 from treebound.growing.shard import Facts, Piece, grow_subtree
 from treebound.tree.model import Tree
@@ -51,7 +52,7 @@ class SqlEngine(Engine):
         self._reals = [f"v{j}" for j, coding in enumerate(rows.codings) if coding.codes is None]
         self.gather_rows, self._source = max_fetched_rows, source
         self.left_out, self.class_rows = source.left_out, source.class_rows  # type: ignore[method-assign]
-        self.left_out_rows = source.count_aside  # type: ignore[method-assign]
+        self.left_out_rows = source.count_selected  # type: ignore[method-assign]
         # the number that the rows of each slot have in the table, and how many there are
         self._numbers, self._n_numbers = np.zeros(1, dtype=np.int64), 1
         self._at_root = True
@@ -249,7 +250,7 @@ class SqlEngine(Engine):
 
     # -- small nodes ---------------------------------------------------------------------------
 
-    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+    def finish(self, subtrees: Sequence[Subtree]) -> list[TreeArrays]:
         """Grow all of the tree below some small nodes; the arrays of each subtree."""
         numbers = self._numbers[[subtree.slot for subtree in subtrees]]
         values = [

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from treebound._utils.validation import Whole, check, invalid
 from treebound.data import Column, learn_matrix
+from treebound.data.columns import is_identifier
 from treebound.data.raw import check_names
 from treebound.data.streams import in_database
 from treebound.engines.sql.stores import ROWS, Store
@@ -119,6 +120,8 @@ class Coding(NamedTuple):
 
     def stored(self, j: int, store: Store) -> str:
         """SQL of the code in its place, as a float; rounding keeps the order of values."""
+        if self.column.identifier:  # nothing is stored: every value counts as missing
+            return store.number(0.0)
         code = f"CAST(t{j}.code AS {store.double})"
         if self.codes is None:
             low, rate = store.number(self.low), store.number(self.rate)
@@ -178,12 +181,27 @@ def _cells(name: str, low: float | None, high: float | None) -> Coding:
 
 
 def categories_of(
-    store: Store, native: Any, at: str, name: str, dtype: Any, options: dict[str, Any]
+    store: Store,
+    native: Any,
+    at: str,
+    name: str,
+    dtype: Any,
+    options: dict[str, Any],
+    n_rows: int,
 ) -> tuple[str, Coding]:
-    """The distinct values of a column with numbers: a table there, and a coding here."""
-    table, values, rows = distinct(store, native, at, name)
+    """The distinct values of a column with numbers: a table there, and a coding here.
+
+    Of an identifier, unless ``options`` choose its kind, only the number of values is fetched.
+    """
+    table = _numbered_values(store, native, at)
     if isinstance(dtype, nw.Enum) and not options:
         options = {"ordinal_features": {name: list(dtype.categories)}}
+    if not options:
+        n = int(store.fetch(f"SELECT COUNT(value) AS n FROM {table} AS t")["n"][0])
+        if is_identifier("nominal", False, n, n_rows):
+            column = Column(name, "nominal", missing=True, unlisted=n, identifier=True)
+            return table, Coding(column, codes=np.array([-1]), rows=np.array([n_rows]))
+    values, rows = _fetched_values(store, table, name)
     matrix = learn_matrix(pyarrow.table({name: _arrow(values.tolist(), dtype)}), **options)
     codes = matrix.values[0].astype(np.int64)
     return table, Coding(matrix.columns[0], codes=codes, rows=rows)
@@ -193,11 +211,21 @@ def distinct(
     store: Store, native: Any, at: str, name: str
 ) -> tuple[str, NDArray[Any], NDArray[np.int64]]:
     """A table of the values of a column with their numbers; the values, and the rows of each."""
-    table = store.keep(
+    table = _numbered_values(store, native, at)
+    return table, *_fetched_values(store, table, name)
+
+
+def _numbered_values(store: Store, native: Any, at: str) -> str:
+    """A table of the distinct values of a column, numbered in order, with the rows of each."""
+    return store.keep(
         f"SELECT value, n, ROW_NUMBER() OVER (ORDER BY value) - 1 AS code FROM (SELECT {at} AS "
         f"value, COUNT(*) AS n FROM {ROWS} GROUP BY {at}) AS d",
         native,
     )
+
+
+def _fetched_values(store: Store, table: str, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The values of such a table in order, and the rows of each; an error if they are too many."""
     # one more than there may be, and missing values
     most = f"code <= {_MOST_CATEGORIES + 1}"
     fetched = store.fetch(f"SELECT value, n, code FROM {table} AS t WHERE {most}")
@@ -208,7 +236,7 @@ def distinct(
             "together."
         )
     order = np.argsort(fetched["code"])
-    return table, fetched["value"][order], fetched["n"][order].astype(np.int64)
+    return fetched["value"][order], fetched["n"][order].astype(np.int64)
 
 
 def _arrow(values: list[Any], dtype: Any) -> Any:

@@ -7,6 +7,7 @@ temporary table of values and codes, or, where nothing may be written, as a quer
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import narwhals as nw
@@ -14,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
-from treebound.certificate.held_out import draw_apart
+from treebound.data.draws import Draw, Slice, derived
 from treebound.data.encoding import chosen_columns
 from treebound.data.learned import LearnedSchema
 from treebound.data.raw import columns_to_learn
+from treebound.data.summaries import ColumnSummary, TableSummary
 from treebound.data.targets import learn_classes
 from treebound.data.weights import WeightTotal
 from treebound.engines.sql.answers import rows_at_nodes
@@ -36,8 +38,8 @@ from treebound.engines.sql.weights import Labels, Weights
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, summed_up
 
-# Rows are set aside by number, and the numbers are sent to the database.
-MOST_SET_ASIDE = 20_000
+# Rows are selected by number, and the numbers are sent to the database.
+MAX_SELECTED = 20_000
 _ROW = "treebound_row"
 
 
@@ -57,6 +59,24 @@ class CodedRows(NamedTuple):
     total: WeightTotal
 
 
+class ColumnKinds(NamedTuple):
+    """Which columns of a relation are numbers, and the others by the names that they are given."""
+
+    numbers: list[int]
+    values: dict[str, Any]  # the expressions of numbers
+    names: dict[str, str]  # the others
+    nominal: set[int]  # chosen by the user
+    ordinal: Mapping[int, Any]
+
+    def options(self, at: str) -> dict[str, Any]:
+        """How the categories of a column are learned."""
+        j, name = int(at[1:]), self.names[at]
+        if j in self.ordinal:
+            order = self.ordinal[j]
+            return {"ordinal_features": [name] if order is None else {name: list(order)}}
+        return {"categorical_features": [name]} if j in self.nominal else {}
+
+
 class RelationRows:
     """The rows of a relation with a weight above zero; columns are given by name."""
 
@@ -70,10 +90,11 @@ class RelationRows:
         )
         self._store = store_of(relation.frame)
         self._frame = relation.frame
+        self._type_empty_columns()
         self._most_weight: float | None = None
         if weight is not None:
             self._leave_out_weightless()
-        self._aside: dict[str, Any] = {}
+        self._selected: dict[str, Any] = {}  # calibration and validation rows
 
     def __enter__(self) -> Self:
         try:
@@ -86,6 +107,19 @@ class RelationRows:
     def __exit__(self, *error: object) -> None:
         """Remove temporary tables."""
         self._store.close()
+
+    def _type_empty_columns(self) -> None:
+        """Read columns without a type in which every value is NULL as text, as in memory."""
+        untyped = [name for name in self.names if self.types[name] == nw.Unknown]
+        if not untyped:
+            return
+        counts = {f"n{j}": nw.col(name).count() for j, name in enumerate(untyped)}
+        present = self._frame.select(**counts).collect("pyarrow").to_native().to_pylist()[0]
+        empty = [name for j, name in enumerate(untyped) if not present[f"n{j}"]]
+        self.types = nw.Schema({**self.types, **dict.fromkeys(empty, nw.String())})
+        self._frame = (
+            self._frame.with_columns(nw.col(*empty).cast(nw.String)) if empty else self._frame
+        )
 
     def _leave_out_weightless(self) -> None:
         """Keep the rows of a weight above zero, if every weight is a number."""
@@ -126,7 +160,7 @@ class RelationRows:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are, those apart that are set aside."""
+        """Number of rows, without those that are selected."""
         return int(self._labels.rows.sum())
 
     def fetched(self) -> tuple[Any, Any, Any]:
@@ -137,31 +171,41 @@ class RelationRows:
         labels = table.column(self.target)
         return table.select(self.names), labels, None if weight is None else weight.to_numpy()
 
-    # -- rows that are set aside -----------------------------------------------------------------
+    # -- rows that are drawn ---------------------------------------------------------------------
 
-    def set_aside(self, seed: int | None, *, certify: bool, choose: bool) -> None:
-        """Draw rows by number, to certify the tree and to choose a weight of pruning.
+    def select(
+        self, draw: Draw, of_columns: Mapping[str, Any], certify: bool, validate: bool
+    ) -> Draw:
+        """Draw rows by number: to certify the tree, and to validate the pruner.
 
-        Nothing else is learned from them. Without numbers no weight is chosen.
+        Nothing else is learned from them. Without numbers there are no validation rows.
         """
         if certify and not self._store.keeps:
             raise ValueError(
                 "Held-out rows are kept in a temporary table, and none can be written here. Hint: "
                 "use certificate='training', and certify the fitted classifier with other rows."
             )
-        if not certify and not (choose and self._store.keeps):
-            return
-        table, m, native = self._numbered(), self.n_rows, self._frame.to_native()
-        order = np.random.default_rng(seed).permutation(m)
-        sizes = {"held-out": len(draw_apart(m, seed, in_folds=False)[0]) if certify else 0}
-        sizes["left-out"] = (m - sizes["held-out"]) // 10 if choose else 0
-        start = 0
-        for kind, size in sizes.items():
-            chosen = order[start : start + min(size, MOST_SET_ASIDE)]
-            start += len(chosen)
-            if len(chosen):
-                self._aside[kind] = self._part(table, native, "IN", chosen)
-        self._frame = self._part(table, native, "NOT IN", order[:start])
+        if not self._store.keeps:
+            return draw
+        key = draw.key_of(self._summary(of_columns))
+        draw = replace(draw, key=key)
+        table, native = self._numbered(), self._frame.to_native()
+        rest, chosen = np.arange(self.n_rows), list[NDArray[np.intp]]()
+        if certify:
+            part = draw.calibration_rows(len(rest))
+            part = replace(part, stop=min(part.stop, MAX_SELECTED))
+            draw = replace(draw, calibration=part)
+            inside = part.mask(len(rest))
+            chosen.append(rest[inside])
+            self._selected["calibration"] = self._part(table, native, "IN", chosen[-1])
+            rest = rest[~inside]
+        size = min(len(rest) // 10, MAX_SELECTED)
+        if validate and size:
+            other = Slice(derived(key, "validation"), 0, size)
+            draw = replace(draw, validation=other)
+            chosen.append(rest[other.mask(len(rest))])
+            self._selected["validation"] = self._part(table, native, "IN", chosen[-1])
+        self._frame = self._part(table, native, "NOT IN", np.concatenate(chosen))
         fetched = self._store.fetch(
             f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} {self._labels.join} "
             "GROUP BY ty.code",
@@ -170,6 +214,40 @@ class RelationRows:
         left = np.zeros_like(self._labels.rows)
         left[fetched["code"].astype(np.intp)] = fetched["n"].astype(np.int64)
         self._labels = self._labels._replace(rows=left)
+        return draw
+
+    def _summary(self, of_columns: Mapping[str, Any]) -> TableSummary:
+        """The summary of all rows, as it is of the same rows in memory."""
+        store, kinds = self._store, self._kinds(**of_columns)
+        native, labels = self._read(kinds.names, **kinds.values), self._labels
+        columns: dict[int, ColumnSummary] = {}
+        if kinds.numbers:
+            wanted = ", ".join(
+                f"MIN(x{j}) AS low{j}, MAX(x{j}) AS high{j}, COUNT(x{j}) AS n{j}"
+                for j in kinds.numbers
+            )
+            fetched = store.fetch(f"SELECT {wanted} FROM {ROWS}", native)
+            for j in kinds.numbers:
+                known = int(fetched[f"n{j}"][0])
+                ends = (float(fetched[f"{end}{j}"][0]) for end in ("low", "high")) if known else ()
+                columns[j] = replace(ColumnSummary(*ends), missing=self.n_rows - known)
+        for at, name in kinds.names.items():
+            options = kinds.options(at)
+            table, coding = categories_of(
+                store, native, at, name, self.types[name], options, self.n_rows
+            )
+            if table:
+                store.drop(table)
+            columns[int(at[1:])] = (
+                ColumnSummary()  # of an identifier
+                if coding.column.identifier or coding.codes is None
+                else ColumnSummary.of_codes(coding.column, coding.codes, coding.rows)
+            )
+        class_rows = np.bincount(labels.class_of, labels.rows, len(labels.classes))
+        return TableSummary(
+            tuple(class_rows.astype(np.int64).tolist()),
+            tuple(columns[j] for j in range(len(self.names))),
+        )
 
     def _part(self, table: str, like: Any, which: str, numbers: NDArray[np.int64]) -> Any:
         """Some rows of a table that has numbers of rows beside the columns of a relation."""
@@ -195,10 +273,10 @@ class RelationRows:
         return self._store.keep(f"SELECT * FROM {ROWS}", numbered.to_native())
 
     def left_out(self, tree: Tree) -> NodeSums | None:
-        """The rows that the weight of pruning is chosen on, at the nodes of a tree."""
-        if "left-out" not in self._aside:
+        """The validation rows, at the nodes of a tree."""
+        if "validation" not in self._selected:
             return None
-        resting = self.count_aside(tree, kind="left-out")
+        resting = self.count_selected(tree, role="validation")
         counts = summed_up(tree, resting.astype(np.float64))
         return NodeSums(counts, counts)
 
@@ -207,11 +285,11 @@ class RelationRows:
         counts = rows_at_nodes(self._store, self._frame, tree, self.target, "other")
         return summed_up(tree, counts.astype(np.float64)).astype(np.int64)
 
-    def count_aside(
-        self, tree: Tree, *, handle_unknown: Unknown = "other", kind: str = "held-out"
+    def count_selected(
+        self, tree: Tree, *, handle_unknown: Unknown = "other", role: str = "calibration"
     ) -> NDArray[np.int64]:
         """Rows of each class that come to rest at each node of a tree."""
-        return rows_at_nodes(self._store, self._aside[kind], tree, self.target, handle_unknown)
+        return rows_at_nodes(self._store, self._selected[role], tree, self.target, handle_unknown)
 
     # -- coding --------------------------------------------------------------------------------
 
@@ -220,25 +298,20 @@ class RelationRows:
     ) -> CodedRows:
         """Learn the columns, and keep the rows as values and codes."""
         store = self._store
-        nominal, ordinal = chosen_columns(tuple(self.names), categorical_features, ordinal_features)
-        chosen = nominal | ordinal.keys()
-        numbers = [
-            j for j, n in enumerate(self.names) if is_number(self.types[n], n) and j not in chosen
-        ]
-        names = {f"x{j}": n for j, n in enumerate(self.names) if j not in numbers}
-        values = {f"x{j}": self._number(self.names[j]) for j in numbers}
+        kinds = self._kinds(categorical_features, ordinal_features)
+        values = dict(kinds.values)
         if self.weight is not None:
             values["w"] = nw.col(self.weight).cast(nw.Float64)
-        native = self._read({**names, "y": self.target}, **values)
-        codings = number_codings(store, native, self.names, numbers)
+        native = self._read({**kinds.names, "y": self.target}, **values)
+        codings = number_codings(store, native, self.names, kinds.numbers)
         joins = [self._labels.join]
-        for at, name in names.items():
-            j = int(at[1:])
-            options: dict[str, Any] = {"categorical_features": [name]} if j in nominal else {}
-            if j in ordinal:
-                order = ordinal[j]
-                options = {"ordinal_features": [name] if order is None else {name: list(order)}}
-            table, codings[j] = categories_of(store, native, at, name, self.types[name], options)
+        for at, name in kinds.names.items():
+            j, options = int(at[1:]), kinds.options(at)
+            table, codings[j] = categories_of(
+                store, native, at, name, self.types[name], options, self.n_rows
+            )
+            if codings[j].column.identifier:
+                continue
             joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
         weights = Weights(store, native, self._labels, self._most_weight, class_weight)
         stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
@@ -257,8 +330,22 @@ class RelationRows:
             weights.scale,
             (),
             (self.n_rows,),
+            identifiers=tuple(c.column for c in ordered if c.column.identifier),
         )
         return CodedRows(store, table, words, ordered, self._labels.class_of, schema, weights.total)
+
+    def _kinds(
+        self, categorical_features: Any, ordinal_features: Any, class_weight: Any = None
+    ) -> ColumnKinds:
+        """The kinds of the columns."""
+        nominal, ordinal = chosen_columns(tuple(self.names), categorical_features, ordinal_features)
+        chosen = nominal | ordinal.keys()
+        numbers = [
+            j for j, n in enumerate(self.names) if is_number(self.types[n], n) and j not in chosen
+        ]
+        names = {f"x{j}": n for j, n in enumerate(self.names) if j not in numbers}
+        values = {f"x{j}": self._number(self.names[j]) for j in numbers}
+        return ColumnKinds(numbers, values, names, nominal, ordinal)
 
     def _number(self, name: str) -> Any:
         """A column as float64, with NULL for NaN."""

@@ -124,7 +124,7 @@ const wayOf = (root, cells) => {
 
 const wholeRegion = (column) => ({
   column, low: -Infinity, high: Infinity, lowText: "", highText: "", missing: true,
-  codes: new Set(data.columns[column].categories.keys()), unknown: data.columns[column].categories.length > 0,
+  codes: new Set(data.columns[column].categories.keys()), unknown: data.columns[column].size > 0,
 });
 // The part of a region that goes to one side of a split.
 const after = (region, split, left) => {
@@ -170,6 +170,7 @@ const movedInto = (region, cell) => {
     return inside(value) ? to(value, relative(cell, value)) : region.missing ? to(NaN, 1) : null;
   }
   if (cell === UNKNOWN ? region.unknown : cell === MISSING ? region.missing : region.codes.has(cell)) return stay;
+  if (!region.codes.size && region.unknown && data.columns[region.column].open) return to(UNKNOWN, 1);
   if (!region.codes.size) return region.missing ? to(MISSING, 1) : null;
   const codes = [...region.codes].sort((a, b) => a - b);
   if (kind !== "ordinal" || cell < 0) return to(codes[0], 1);
@@ -214,12 +215,13 @@ const cellWords = (column, cell) => {
   if (kind === "real") return Number.isNaN(cell) ? "missing" : String(cell);
   return cell === MISSING ? "missing" : cell === UNKNOWN ? "another category" : categories[cell];
 };
-const unmet = (column, cell) => cell === UNKNOWN
+const unmet = (column, cell) => (cell === UNKNOWN && !data.columns[column].open)
   || ((cell === MISSING || Number.isNaN(cell)) && !data.columns[column].missing);
 
 // What a value must be to lie in a region.
 const regionWords = (region, { withMissing = false } = {}) => {
-  const { name, kind, categories, missing } = data.columns[region.column];
+  const { name, kind, categories, missing, open } = data.columns[region.column];
+  const others = region.unknown && open; // categories that no split names
   const also = withMissing && region.missing && missing ? " or missing" : "";
   if (kind === "real") {
     const low = Number.isFinite(region.low), high = Number.isFinite(region.high);
@@ -230,15 +232,15 @@ const regionWords = (region, { withMissing = false } = {}) => {
   }
   const inside = [], outside = [];
   categories.forEach((category, code) => (region.codes.has(code) ? inside : outside).push(category));
-  if (!inside.length) return region.unknown && !region.missing ? `${name} none of the known` : `${name} missing`;
+  if (!inside.length && !others) return region.unknown && !region.missing ? `${name} none of the known` : `${name} missing`;
   if (kind === "ordinal" && inside.length > 1) {
     const codes = [...region.codes].sort((a, b) => a - b), low = codes[0], high = codes.at(-1);
     const ends = [low > 0 ? `> ${categories[low - 1]}` : "", high < categories.length - 1 ? `≤ ${categories[high]}` : ""].filter(Boolean);
     return `${name} ${ends.join(" and ") || "present"}${also}`;
   }
   const closed = region.unknown || ["error", "missing"].includes(data.handle_unknown); // nothing else is not one of them
-  if (closed && outside.length && outside.length < inside.length) return `${name} ≠ ${outside.join(" and ≠ ")}${also}`;
-  return `${name} = ${inside.join(" or ")}${also}`;
+  if (closed && outside.length && (others || outside.length < inside.length)) return `${name} ≠ ${outside.join(" and ≠ ")}${also}`;
+  return others ? `${name} present${also}` : `${name} = ${inside.join(" or ")}${also}`;
 };
 
 // One rule for each leaf, from left to right: conditions, merged for each column.
@@ -262,10 +264,11 @@ const rulesOf = (root, most = Infinity) => {
 // The texts that tables have for a missing value, and the numbers that they hold.
 const NOTHING = new Set(["", "NA", "N/A", "NaN", "nan", "null", "NULL"]);
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const TRUTHS = { true: "true", True: "true", TRUE: "true", false: "false", False: "false", FALSE: "false" };
 // The code of a category; a number is looked up by its value where the categories are numbers.
-const codeOf = ({ categories, written, numeric }, text) => {
-  const known = written ?? categories, trimmed = text.trim();
-  const same = known.indexOf(text) >= 0 ? known.indexOf(text) : known.indexOf(trimmed);
+const codeOf = ({ categories, written, numeric, boolean }, text) => {
+  const known = written ?? categories, trimmed = text.trim(), truth = boolean ? TRUTHS[trimmed] ?? trimmed : trimmed;
+  const same = known.indexOf(text) >= 0 ? known.indexOf(text) : known.indexOf(truth);
   if (same >= 0) return same;
   if (NOTHING.has(trimmed)) return MISSING;
   if (!numeric || !NUMBER.test(trimmed)) return UNKNOWN;
@@ -274,11 +277,11 @@ const codeOf = ({ categories, written, numeric }, text) => {
 };
 // A cell from text, as predict reads a table; throws an Error that says what is wrong.
 const cellFrom = (column, text) => {
-  const { name, kind, categories } = data.columns[column], trimmed = text.trim();
+  const { name, kind, categories, numeric } = data.columns[column], trimmed = text.trim();
   if (kind !== "real") {
-    const code = codeOf(data.columns[column], text);
-    if (code !== UNKNOWN || !["error", "missing"].includes(data.handle_unknown)) return code;
-    if (data.handle_unknown === "missing") return MISSING;
+    const code = codeOf(data.columns[column], text), another = !numeric || NUMBER.test(trimmed); // another category
+    if (code !== UNKNOWN || (another && !["error", "missing"].includes(data.handle_unknown))) return code;
+    if (another && data.handle_unknown === "missing") return MISSING;
     throw new Error(`${name} must be one of ${categories.slice(0, 8).join(", ")}${categories.length > 8 ? ", …" : ""}. Got ${trimmed} instead.`);
   }
   if (NOTHING.has(trimmed)) return NaN;
@@ -304,15 +307,40 @@ const recordsOf = (text, signs) => {
   end();
   return { records: records.filter((record) => record.length > 1 || record[0].trim() !== ""), seen };
 };
-// Texts by column from what was pasted: a row in the order of the columns, or names and a row below.
-const pastedRow = (text) => {
-  const { seen } = recordsOf(text, "\t;,"), sign = ["\t", ";"].find((one) => seen.has(one)) ?? ",";
-  const { records } = recordsOf(text, sign), [first, second] = records;
+// Whether a text can be a value of a column, as far as the report knows its values.
+const plausible = (column, text) => {
+  const { kind, open, categories } = data.columns[column];
+  if (kind === "real") return NOTHING.has(text.trim()) || NUMBER.test(text.trim());
+  return open || !categories.length || codeOf(data.columns[column], text) !== UNKNOWN;
+};
+// A row with one value more than there are columns: without the target, if only one place can hold it.
+const withoutTarget = (values) => {
+  const labels = new Set(data.classes), rows = [];
+  values.forEach((value, at) => {
+    const rest = values.filter((_, k) => k !== at);
+    if (labels.has(value.trim()) && rest.every((text, column) => plausible(column, text))) rows.push(rest);
+  });
+  const texts = new Set(rows.map((row) => JSON.stringify(row)));
+  return texts.size === 1 ? rows[0] : null;
+};
+// Texts by column of a row, perhaps below a line of names; null where the records are neither.
+const rowIn = ([first, second]) => {
   const keys = data.columns.map((column) => column.key), names = first.map((name) => name.trim());
   if (second && names.some((name) => keys.includes(name))) {
     const places = keys.map((key) => (names.indexOf(key) < 0 ? first.indexOf(key) : names.indexOf(key)));
     return places.map((place) => (place < 0 ? null : second[place] ?? ""));
   }
   if (first.length === keys.length) return first;
+  if (first.length === data.file.length) return keys.map((key) => (data.file.indexOf(key) < 0 ? null : first[data.file.indexOf(key)]));
+  return first.length === keys.length + 1 ? withoutTarget(first) : null;
+};
+// Texts by column from what was pasted: a row in the order of the columns, or of the file, or names and a row below.
+const pastedRow = (text) => {
+  const { seen } = recordsOf(text, "\t;,"), signs = ["\t", ";", ","].filter((one) => seen.has(one));
+  for (const sign of signs.length ? signs : [","]) {
+    const own = rowIn(recordsOf(text, sign).records);
+    if (own) return own;
+  }
+  const keys = data.columns.map((column) => column.key), [first] = recordsOf(text, signs[0] ?? ",").records;
   throw new Error(`The row has ${many(first.length, "value")}, but there are ${many(keys.length, "column")}: ${keys.slice(0, 8).join(", ")}${keys.length > 8 ? ", …" : ""}. Or give the names in a first line.`);
 };

@@ -14,17 +14,20 @@ const tellHead = () => {
   const frequent = counts.indexOf(Math.max(...counts)), right = share(frequent), always = `always '${data.classes[frequent]}'`;
   at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always answers '${data.classes[label]}' (${percent(share(label))} of the ${weightWords}). ` : "",
     `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
-    `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}${data.referral ? "" : `; ${always}: ${percent(1 - right)}`}).`,
-    step.certified.length ? ` ${data.lines[step.certified[0]]}` : data.referral ? ` ${data.referral}` : ""].join("");
+    `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}${data.abstention ? "" : `; ${always}: ${percent(1 - right)}`}).`,
+    step.certified.length ? ` ${data.lines[step.certified[0]]}` : data.abstention ? ` ${data.abstention}` : ""].join("");
   const used = importances(step.root).filter((share) => share > 0).length;
   const facts = [["Target", data.target ?? "not named"], ["Classes", number(data.classes.length)], ["Training rows", number(tree.rows)],
     ["Columns", `${number(data.columns.length)}, ${number(used)} used`], ["Leaves", number(tree.leaves)], ["Depth", number(tree.depth)],
     ["Training errors", percent(tree.wrong / (tree.total || 1))]];
-  if (!data.referral) facts.push([`Errors of ${always}`, percent(1 - right)]);
+  if (!data.abstention) facts.push([`Errors of ${always}`, percent(1 - right)]);
   if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", percent(wrong / (total || 1))]); }
   // a limit that a constant answer has too is no headline
   if (step.certificate !== null && step.certificate < 1 - right) facts.push(["Certified risk", `≤ ${percent(step.certificate)}`]);
   facts.push(...data.facts);
+  // these were computed for the fitted tree only
+  const fitted = state.step === data.start ? "" : `, the tree of ${many(data.steps[data.start].leaves, "leaf", "leaves")}`;
+  facts.push(...data.tree_facts.map(([name, words]) => [name, `${words}${fitted}`]));
   at("facts").replaceChildren(...facts.map(([name, text]) => made("div", {}, made("dt", {}, name), made("dd", {}, text))));
 };
 
@@ -104,7 +107,7 @@ const tellRules = (all = false) => {
 
 const tellCertificate = () => {
   const lines = data.steps[state.step].certified.map((line) => data.lines[line]), parts = [];
-  if (data.referral) parts.push(paragraph(data.referral));
+  if (data.abstention) parts.push(paragraph(data.abstention));
   else if (!lines.length) parts.push(paragraph(data.reason ? `There is no certificate. ${data.reason}` : "There is no certificate for this tree."));
   for (const line of lines) {
     if (!line.startsWith("- ")) { parts.push(paragraph(line)); continue; }
@@ -117,8 +120,9 @@ const tellCertificate = () => {
 const tellColumns = () => {
   const shares = importances(rootNow());
   const rows = data.columns.map((column, k) => {
-    const names = column.categories, few = names.length ? `: ${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}` : "";
+    const names = column.categories, few = names.length ? `: ${names.slice(0, 12).join(", ")}${names.length > 12 || column.open ? ", …" : ""}` : "";
     const words = column.kind === "real" ? "numbers" : `${number(column.size)}${column.declared ? ", declared" : ""}${few}`;
+    if (column.identifier) return [column.name, "identifier", words, "", "not learned from"];
     return [column.name, column.kind, words, column.missing ? "some" : "none", shares[k] > 0 ? percent(shares[k]) : "not asked"];
   });
   at("columns").replaceChildren(scrolling(tableOf(["Column", "kind", "values", "missing", "importance"], rows, ["words", "", "words", "", "count"])));
@@ -141,8 +145,7 @@ const tellWhy = () => {
   }
   const chosen = data.steps[data.chosen], scores = data.steps.filter((step) => step.score !== null).map((step) => step.score);
   const least = chosen.score !== null && chosen.score <= Math.min(...scores);
-  const grown = Math.max(...data.steps.map((step) => step.leaves));
-  const parts = [`The tree was grown to ${many(grown, "leaf", "leaves")}, and the pruner weighed ${many(data.last + 1, "size")}.`];
+  const parts = [`The tree was grown to ${many(data.grown, "leaf", "leaves")}, and the pruner weighed ${many(data.last + 1, "size")}.`];
   if (least) parts.push(`The tree with ${many(chosen.leaves, "leaf", "leaves")} has the least score, ${number(chosen.score)}: fewer leaves make more ${data.unit}, more leaves cost more than they save.`);
   else if (data.limit !== null) parts.push(`At most ${many(data.limit, "leaf", "leaves")} were allowed; of those trees, the one with ${many(chosen.leaves, "leaf", "leaves")} was chosen.`);
   else parts.push(`It chose the tree with ${many(chosen.leaves, "leaf", "leaves")}.`);

@@ -1,0 +1,466 @@
+"""Threads for parallel loops.
+
+A process has one crew of threads, which sleep while there is nothing to do. A loop is a function
+and a number of items; each thread that is free takes the next item. The caller takes items too and
+never waits for a thread to wake up, only for items in progress. So a busy machine costs little,
+and if it waits long for threads that do not run they are not used for some loops.
+
+Loops may be nested: those inside the items of a loop are done by threads of the same team, as far
+as these are free. So several trees with subtrees that have columns keep all threads busy, and no
+more than were asked for. After a fork the child begins with no threads. Locks are Python's own,
+used without the interpreter.
+"""
+
+import os
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdlib cimport calloc, free
+
+cdef extern from "pythread.h" nogil:
+    ctypedef void* PyThread_type_lock
+    ctypedef enum PyLockStatus:
+        PY_LOCK_FAILURE
+        PY_LOCK_ACQUIRED
+    int PyThread_init_thread()
+    unsigned long PyThread_start_new_thread(void (*function)(void*), void* argument)
+    PyThread_type_lock PyThread_allocate_lock()
+    void PyThread_free_lock(PyThread_type_lock lock)
+    int PyThread_acquire_lock(PyThread_type_lock lock, int wait)
+    PyLockStatus PyThread_acquire_lock_timed(
+        PyThread_type_lock lock, long long microseconds, int interruptible
+    )
+    void PyThread_release_lock(PyThread_type_lock lock)
+
+
+cdef extern from "time.h" nogil:
+    cdef struct timespec:
+        long long tv_sec
+        long tv_nsec
+    int TIME_UTC
+    int timespec_get(timespec* time, int base)
+
+
+cdef extern from *:
+    """
+    #define load(p) __atomic_load_n(p, __ATOMIC_SEQ_CST)
+    #define store(p, v) __atomic_store_n(p, v, __ATOMIC_SEQ_CST)
+    #define add(p, v) __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST)
+    #define swap(p, v) __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
+    #if defined(__x86_64__) || defined(__i386__)
+    #define rest() __builtin_ia32_pause()
+    #else
+    #define rest()
+    #endif
+
+    #include <time.h>
+    /* Nanoseconds that this thread has run; 0 where that is not known. */
+    static long long run_time(void)
+    {
+    #ifdef CLOCK_THREAD_CPUTIME_ID
+        struct timespec time;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return time.tv_sec * 1000000000LL + time.tv_nsec;
+    #else
+        return 0;
+    #endif
+    }
+
+    /* The team that this thread works for; NULL outside of loops. */
+    static _Thread_local void *own_team_;
+    #define own_team() own_team_
+    #define join_team(team) (own_team_ = (team))
+    """
+    int64_t load(int64_t* place) noexcept nogil
+    void store(int64_t* place, int64_t value) noexcept nogil
+    int64_t add(int64_t* place, int64_t value) noexcept nogil
+    int64_t swap(int64_t* place, int64_t value) noexcept nogil
+    void rest() noexcept nogil
+    long long run_time() noexcept nogil
+    void* own_team() noexcept nogil
+    void join_team(void* team) noexcept nogil
+
+
+cdef enum:
+    MOST_WORKERS = 255
+    PATIENCE = 2000      # polls for a new loop before a thread sleeps: some 50 microseconds
+    LATE = 200_000       # nanoseconds of waiting that are too long
+    MOST_REST = 1024     # loops
+    WAIT = 20_000        # microseconds between looks for signals
+
+
+cdef struct Loop:
+    Work task
+    void* context
+    int64_t n_items
+    int64_t next         # item
+    int64_t active       # helpers at work
+    int64_t run          # nanoseconds that they ran
+    int n_threads        # at most
+    int joined           # helpers so far, which have numbers from 1 on
+    bint waiting         # the caller sleeps on ``done``
+    PyThread_type_lock done
+    Team* team
+    Loop* following      # the next open loop
+
+
+cdef struct Worker:
+    int64_t asleep
+    PyThread_type_lock wake
+
+
+cdef struct Crew:
+    # The threads of this process, and the loops they may join, oldest first.
+    PyThread_type_lock lock
+    Loop* first
+    int64_t opened       # loops so far
+    int n_workers
+    Worker* workers[MOST_WORKERS]
+
+
+cdef Crew crew
+crew.lock = PyThread_allocate_lock()
+
+
+def _forget_threads():
+    """After a fork there are none."""
+    crew.lock = PyThread_allocate_lock()
+    crew.first = NULL
+    crew.n_workers = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+cdef class Pool:
+    """``n_threads`` threads, the caller among them; in an item of a loop, those of its team."""
+
+    def __cinit__(self, int n_threads):
+        cdef Team* team = <Team*>own_team()
+        if team != NULL:
+            n_threads = min(n_threads, team.n_threads)
+        self.n_threads = max(n_threads, 1)
+        if self.n_threads == 1:
+            return
+        self.loop = <Loop*>calloc(1, sizeof(Loop))
+        if team == NULL:
+            team = <Team*>calloc(1, sizeof(Team))
+            self.owns_team = True
+        self.team = team
+        if self.loop == NULL or team == NULL:
+            raise MemoryError
+        team.n_threads = max(team.n_threads, self.n_threads)
+        self.loop.team = team
+        self.loop.done = locked()
+        add_workers(self.n_threads - 1)
+
+    def __dealloc__(self):
+        if self.loop != NULL and self.loop.done != NULL:
+            PyThread_free_lock(self.loop.done)
+        free(self.loop)
+        if self.owns_team:
+            free(self.team)
+
+    cdef void run(self, Work task, void* context, Py_ssize_t n_items) noexcept nogil:
+        """Call ``task(context, item, thread)`` for every item, in any order."""
+        if not self.alone(task, context, n_items):
+            self.share(task, context, n_items, False)
+
+    cdef int run_long(self, Work task, void* context, Py_ssize_t n_items) except -1 nogil:
+        """The same for items that take long: Ctrl-C cancels those of the team."""
+        if not self.alone(task, context, n_items):
+            self.share(task, context, n_items, True)
+        return 0
+
+    cdef bint alone(self, Work task, void* context, Py_ssize_t n_items) noexcept nogil:
+        """Do all items without helpers, if that is better."""
+        cdef Py_ssize_t item
+        if self.loop != NULL and n_items > 1 and not self.pause:
+            return False
+        for item in range(n_items):
+            task(context, item, 0)
+        self.pause = max(self.pause - 1, 0)
+        return True
+
+    cdef int share(
+        self, Work task, void* context, Py_ssize_t n_items, bint signals
+    ) except -1 nogil:
+        cdef Loop* loop = self.loop
+        cdef void* outer = own_team()
+        cdef bint outermost = outer != <void*>self.team
+        cdef long long started = now(), worked, waited
+        loop.task = task
+        loop.context = context
+        loop.n_items = n_items
+        loop.next = loop.run = loop.active = 0
+        loop.joined = 0
+        loop.waiting = False
+        loop.n_threads = <int>min(<Py_ssize_t>self.n_threads, n_items)
+        join_team(self.team)
+        open_loop(loop, outermost)
+        work(loop, 0)
+        worked = now()
+        self.wait_for_helpers(signals)
+        waited = now() - worked
+        close_loop(loop, outermost)
+        join_team(outer)
+        if waited > worked - started + LATE and waited > 2 * load(&loop.run):
+            self.last_pause = min(2 * self.last_pause + 8, MOST_REST)
+            self.pause = self.last_pause
+        elif self.last_pause:
+            self.last_pause -= 1
+        if signals:
+            with gil:
+                self.raise_interrupt()
+        return 0
+
+    cdef void wait_for_helpers(self, bint signals) noexcept nogil:
+        """Wait until no helper is in the loop; Ctrl-C cancels what the team has under way."""
+        cdef Loop* loop = self.loop
+        cdef int i
+        for i in range(PATIENCE):
+            if not load(&loop.active):
+                return
+            rest()
+        while True:
+            PyThread_acquire_lock(crew.lock, 1)
+            if not loop.active:
+                PyThread_release_lock(crew.lock)
+                return
+            loop.waiting = True
+            PyThread_release_lock(crew.lock)
+            if not signals:
+                PyThread_acquire_lock(loop.done, 1)
+            elif PyThread_acquire_lock_timed(loop.done, WAIT, 0) != PY_LOCK_ACQUIRED:
+                PyThread_acquire_lock(crew.lock, 1)
+                if not loop.waiting:
+                    PyThread_acquire_lock(loop.done, 1)  # it was released in between
+                loop.waiting = False
+                PyThread_release_lock(crew.lock)
+                with gil:
+                    self.note_signals()
+
+    cdef void note_signals(self):
+        try:
+            PyErr_CheckSignals()
+        except BaseException as interrupt:
+            self.interrupt = interrupt
+            store(&self.team.cancelled, 1)
+
+    cdef int raise_interrupt(self) except -1:
+        interrupt, self.interrupt = self.interrupt, None
+        if interrupt is not None:
+            raise interrupt
+        return 0
+
+
+cdef PyThread_type_lock locked() except NULL:
+    cdef PyThread_type_lock lock = PyThread_allocate_lock()
+    if lock == NULL:
+        raise MemoryError
+    PyThread_acquire_lock(lock, 1)
+    return lock
+
+
+cdef long long now() noexcept nogil:
+    cdef timespec time
+    timespec_get(&time, TIME_UTC)
+    return time.tv_sec * 1_000_000_000 + time.tv_nsec
+
+
+cdef int64_t add_whole(int64_t* place, int64_t value) noexcept nogil:
+    """Add to a number that several threads change; what it was before."""
+    return add(place, value)
+
+
+# -- the crew --------------------------------------------------------------------------------
+
+
+cdef int add_workers(int n_workers) except -1:
+    """Start threads until there are so many."""
+    cdef Worker* worker
+    PyThread_init_thread()
+    with nogil:
+        PyThread_acquire_lock(crew.lock, 1)
+    try:
+        while crew.n_workers < min(n_workers, MOST_WORKERS):
+            worker = <Worker*>calloc(1, sizeof(Worker))
+            if worker == NULL:
+                raise MemoryError
+            worker.wake = locked()
+            crew.workers[crew.n_workers] = worker
+            if <long>PyThread_start_new_thread(&live, worker) == -1:
+                PyThread_free_lock(worker.wake)
+                free(worker)
+                break  # fewer threads do the same
+            crew.n_workers += 1
+    finally:
+        PyThread_release_lock(crew.lock)
+    return 0
+
+
+cdef void open_loop(Loop* loop, bint outermost) noexcept nogil:
+    """Let helpers join a loop, and wake as many as it may have."""
+    cdef Loop** place = &crew.first
+    cdef int i, wanted
+    PyThread_acquire_lock(crew.lock, 1)
+    loop.team.active += outermost
+    wanted = min(loop.n_threads - 1, loop.team.n_threads - loop.team.active)
+    while place[0] != NULL:
+        place = &place[0].following
+    place[0] = loop
+    loop.following = NULL
+    add(&crew.opened, 1)
+    PyThread_release_lock(crew.lock)
+    for i in range(crew.n_workers):
+        if wanted <= 0:
+            return
+        if swap(&crew.workers[i].asleep, 0):
+            PyThread_release_lock(crew.workers[i].wake)
+            wanted -= 1
+
+
+cdef void close_loop(Loop* loop, bint outermost) noexcept nogil:
+    """Take a loop without helpers out of those that are open."""
+    cdef Loop** place = &crew.first
+    PyThread_acquire_lock(crew.lock, 1)
+    while place[0] != loop:
+        place = &place[0].following
+    place[0] = loop.following
+    loop.team.active -= outermost
+    if outermost:
+        loop.team.cancelled = 0
+    PyThread_release_lock(crew.lock)
+
+
+cdef void work(Loop* loop, int thread) noexcept nogil:
+    cdef int64_t item = add(&loop.next, 1)
+    while item < loop.n_items:
+        loop.task(loop.context, item, thread)
+        item = add(&loop.next, 1)
+
+
+cdef Loop* join_loop(int* number) noexcept nogil:
+    """The oldest loop that has items and room for a helper, or NULL."""
+    cdef Loop* loop
+    PyThread_acquire_lock(crew.lock, 1)
+    loop = crew.first
+    while loop != NULL and (
+        loop.joined + 1 >= loop.n_threads
+        or loop.team.active >= loop.team.n_threads
+        or load(&loop.next) >= loop.n_items
+    ):
+        loop = loop.following
+    if loop != NULL:
+        loop.joined += 1
+        number[0] = loop.joined
+        loop.team.active += 1
+        add(&loop.active, 1)
+    PyThread_release_lock(crew.lock)
+    return loop
+
+
+cdef void leave_loop(Loop* loop) noexcept nogil:
+    """After this its caller may free the loop."""
+    PyThread_acquire_lock(crew.lock, 1)
+    loop.team.active -= 1
+    if add(&loop.active, -1) == 1 and loop.waiting:
+        loop.waiting = False
+        PyThread_release_lock(loop.done)
+    PyThread_release_lock(crew.lock)
+
+
+cdef void live(void* argument) noexcept nogil:
+    """Main loop of a worker: join a loop, work, sleep if there is none."""
+    cdef Worker* worker = <Worker*>argument
+    cdef Loop* loop
+    cdef int64_t seen
+    cdef long long began
+    cdef int i, number = 0
+    while True:
+        seen = load(&crew.opened)
+        loop = join_loop(&number)
+        if loop != NULL:
+            began = run_time()
+            join_team(loop.team)
+            work(loop, number)
+            join_team(NULL)
+            add(&loop.run, run_time() - began)
+            leave_loop(loop)
+            continue
+        for i in range(PATIENCE):
+            if load(&crew.opened) != seen:
+                break
+            rest()
+        else:
+            store(&worker.asleep, 1)
+            if load(&crew.opened) == seen:
+                PyThread_acquire_lock(worker.wake, 1)
+            elif not swap(&worker.asleep, 0):
+                PyThread_acquire_lock(worker.wake, 1)  # already released
+
+
+# -- functions of Python -----------------------------------------------------------------------
+
+
+cdef class Calls:
+    """A function, what it is called with, and what came of it."""
+
+    cdef object function, error
+    cdef list items, results
+
+
+cdef void call(void* context, Py_ssize_t item, int thread) noexcept with gil:
+    cdef Calls calls = <Calls>context
+    if calls.error is not None:
+        return
+    try:
+        calls.results[item] = calls.function(calls.items[item])
+    except BaseException as error:
+        if calls.error is None:
+            calls.error = error
+        stop_others()
+
+
+def each(function, items, int n_threads):
+    """The results of a function for each item, in order, by several threads."""
+    cdef Calls calls = Calls()
+    cdef Pool pool = Pool(n_threads)
+    cdef Py_ssize_t n
+    calls.function, calls.items = function, list(items)
+    n = len(calls.items)
+    if pool.n_threads == 1 or n < 2:
+        return [function(item) for item in calls.items]
+    calls.results = [None] * n
+    with nogil:
+        pool.run_long(<Work>&call, <void*>calls, n)
+    if calls.error is not None:
+        raise calls.error
+    return calls.results
+
+
+# -- Ctrl-C during long computations without the interpreter --------------------------------
+
+cdef enum:
+    PAUSE = 20_000_000  # nanoseconds: acquiring the interpreter's lock may take milliseconds
+
+
+cdef bint look_for_signals(long long* looked) except -1 nogil:
+    """Raise KeyboardInterrupt if it is pending; whether it looked, as it does after every pause."""
+    cdef long long time = now()
+    cdef Team* team = <Team*>own_team()
+    if 0 <= time - looked[0] < PAUSE:
+        return False
+    looked[0] = time
+    with gil:
+        PyErr_CheckSignals()
+        if team != NULL and load(&team.cancelled):
+            raise KeyboardInterrupt
+    return True
+
+
+cdef void stop_others() noexcept nogil:
+    """Make the other threads of this one's team end with a KeyboardInterrupt."""
+    cdef Team* team = <Team*>own_team()
+    if team != NULL:
+        store(&team.cancelled, 1)

@@ -1,0 +1,129 @@
+"""Summaries of a table: rows of each class, and the range and counts of each column.
+
+Every engine knows them after its first pass over the rows, and all engines find the same: numbers
+are compared as float64, categories by type and text, so that ``1`` is ``1.0`` and ``-0.0`` is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data.columns import Column
+from treebound.data.matrix import Matrix
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """Range, missing values and category counts of a column; those of parts can be added."""
+
+    low: float = inf  # the least value of a column of numbers
+    high: float = -inf
+    missing: int = 0
+    counts: Mapping[Any, int] = field(default_factory=dict)  # rows of each category that occurs
+
+    @classmethod
+    def of_numbers(cls, values: NDArray[Any]) -> ColumnSummary:
+        """The summary of numbers; NaN is missing."""
+        missing = int(np.isnan(values).sum())
+        if missing == len(values):
+            return cls(missing=missing)
+        return cls(float(np.fmin.reduce(values)), float(np.fmax.reduce(values)), missing)
+
+    @classmethod
+    def of_codes(
+        cls, column: Column, codes: NDArray[Any], rows: NDArray[np.int64] | None = None
+    ) -> ColumnSummary:
+        """The summary of categories, of one row or several each; None counts unknown ones."""
+        names = (None, None, *(column.categories or ()))
+        sums = np.bincount(codes.astype(np.int64) + 2, rows, minlength=2).astype(np.int64).tolist()
+        counts = {names[at]: n for at, n in enumerate(sums) if n and at != 1}
+        return cls(missing=sums[1], counts=counts)
+
+    def __add__(self, other: ColumnSummary) -> ColumnSummary:
+        counts = dict(self.counts)
+        for category, rows in other.counts.items():
+            counts[category] = counts.get(category, 0) + rows
+        return ColumnSummary(
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.missing + other.missing,
+            counts,
+        )
+
+    @property
+    def words(self) -> str:
+        """The summary as a text that is the same in every engine."""
+        ends = (float(value + 0.0).hex() for value in (self.low, self.high))  # -0.0 is 0.0
+        counts = sorted((_text(category), rows) for category, rows in self.counts.items())
+        return repr((*ends, self.missing, counts))
+
+
+def _text(category: Any) -> str:
+    """The type and the text of a category."""
+    if category is None:
+        return "unknown"
+    if isinstance(category, bool | np.bool_):
+        return f"bool {bool(category)}"
+    if isinstance(category, int | float | np.number):
+        return f"number {float(category + 0.0).hex()}"
+    return f"text {category}"
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """Rows of each class, in the order of the classes, and the summary of each column."""
+
+    class_rows: tuple[int, ...]
+    columns: tuple[ColumnSummary, ...]
+
+    @classmethod
+    def of(cls, matrix: Matrix, codes: NDArray[np.integer[Any]], n_classes: int) -> TableSummary:
+        """The summary of rows in memory, of weight zero none."""
+        rows = np.bincount(codes, minlength=n_classes).tolist()
+        return cls(tuple(rows), column_summaries(matrix))
+
+    def hashed(self, salt: int) -> int:
+        """A hash of a salt and the summary, of 53 bits: a whole number that JSON can hold."""
+        state = blake2b(digest_size=8)
+        state.update(repr((salt, sum(self.class_rows), self.class_rows)).encode())
+        for column in self.columns:
+            state.update(b"\n" + column.words.encode("utf-8", "surrogatepass"))
+        return int.from_bytes(state.digest(), "little") >> 11
+
+
+def column_summaries(matrix: Matrix) -> tuple[ColumnSummary, ...]:
+    """The summary of each column."""
+    if matrix.dense is not None and matrix.n_rows:  # all at once, in the order of memory
+        low, high = (extreme.reduce(matrix.dense, axis=0) for extreme in (np.fmin, np.fmax))
+        missing = np.zeros(len(low), dtype=np.int64)
+        if not matrix.complete:
+            missing = np.isnan(matrix.dense).sum(axis=0)
+        return tuple(
+            ColumnSummary(missing=n) if n == matrix.n_rows else ColumnSummary(float(a), float(b), n)
+            for a, b, n in zip(low, high, missing.tolist(), strict=True)
+        )
+    return tuple(
+        _column_summary(column, values)
+        for column, values in zip(matrix.columns, matrix.values, strict=True)
+    )
+
+
+def _column_summary(column: Column, values: NDArray[Any]) -> ColumnSummary:
+    """The summary of a column; an identifier, which no tree splits on, has an empty one."""
+    if column.identifier:
+        return ColumnSummary()
+    if column.kind == "real":
+        return ColumnSummary.of_numbers(values)
+    return ColumnSummary.of_codes(column, values)
+
+
+def merged(parts: Sequence[tuple[ColumnSummary, ...]]) -> tuple[ColumnSummary, ...]:
+    """The summaries of the columns of all parts."""
+    return tuple(sum(same, ColumnSummary()) for same in zip(*parts, strict=True))

@@ -1,0 +1,1012 @@
+"""Growing in memory: the engine of `Driver` whose rows are arrays of this process.
+
+Large nodes are searched by histograms (`search`), smaller ones by sorting (`sorted`). The tree
+does not depend on the crossing. Histograms are kept while useful, in up to eight bytes per row, or
+32 MB; a node without memory for its histogram is counted when it is searched.
+
+Threads share the rows or the columns of a large node. Where the number of leaves is not limited the
+order in which nodes are expanded does not matter: as soon as there are a few open nodes for each
+thread, every thread grows whole subtrees, the largest first, with memory of its own. In the end
+the nodes are put in pre-order, so the tree does not depend on who grew what.
+"""
+
+import numpy as np
+from heapq import heappop, heappush
+from treebound.growing._histogram import code_shard
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+from treebound.growing._layout cimport (
+    ENTROPY, N_CHANNELS, NOMINAL, SQUARED, NodeView, Problem, Scratch, Source, Split, add_row,
+    allocate, count_classes, may_ask, row_of, source_of, takes, value_at, zeros,
+)
+from treebound._utils._pool cimport Pool, Work, stop_others
+from treebound.growing._scan cimport no_split, try_category
+from treebound.growing._sorted cimport (
+    Part, Search, Sorted, Task, enlarge_scratch, find_neighbours, free_scratch, id_of, mark,
+    new_sorted, search_sorted,
+)
+from treebound.growing._bins cimport Bins, bin_of
+from treebound.growing._histogram cimport (
+    AHEAD, Binned, CodedBins, add_counts, count_node, find_bounds, part_binned, set_ranges,
+    size_of,
+)
+from treebound.growing._search cimport (
+    ColumnBounds, Finder, all_bounds, best_of_column, bounds_of_column, free_finder, init_finder,
+)
+from treebound.growing._driver cimport BOUNDED, Driver, Node, WAITING, leave
+
+
+cdef enum:
+    FINE_ROWS = 400_000   # larger samples get finer bins if the first ones are not informative
+    FINE_BINS = 4095
+    BYTES_A_ROW = 8       # of histograms
+    LEAST_BYTES = 1 << 25
+    THREAD_CELLS = 4096   # fewer counts are searched by one thread
+    THREAD_VALUES = 65536 # for each thread
+    TOLD = 50             # pauses of 20 milliseconds
+    BRANCHES = 4          # subtrees for each thread
+    BRANCH_ROWS = 2048    # fewer rows are not worth a search by several threads
+    LABELS = 32768        # rows whose classes a thread counts at a time
+    MOST_THREADS = 256
+    CHAIN = 128           # rows of a node that may be a chain; splits a column that make it pay
+
+
+cdef class SharedCodes:
+    """The codes of a sample, made by the first tree that needs them, for trees on parts of it."""
+
+    pass
+
+
+cdef class Grower(Driver):
+    def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, Pool pool):
+        cdef int t
+        self.pool = pool
+        self.options = options
+        self.scratch = <Scratch*>zeros(pool.n_threads, sizeof(Scratch))
+        for t in range(pool.n_threads):
+            self.scratch[t].left = <int64_t*>allocate(n_classes, sizeof(int64_t))
+            self.scratch[t].right = <int64_t*>allocate(n_classes, sizeof(int64_t))
+            self.scratch[t].missing = <int64_t*>allocate(n_classes + 1, sizeof(int64_t))
+        self.sorted.tasks[0].splits = <Split*>allocate(n_columns, sizeof(Split))
+        self.sorted.tasks[1].splits = <Split*>allocate(n_columns, sizeof(Split))
+        self.sorted.scratch = self.scratch
+
+    def __dealloc__(self):
+        cdef int t
+        if self.pool is None:
+            return  # the options were refused
+        self.forget_codes()
+        free(self.view.sides)
+        if self.scratch != NULL:
+            for t in range(self.pool.n_threads):
+                free_scratch(&self.scratch[t])
+        free(self.scratch)
+        free(self.sorted.tasks[0].splits)
+        free(self.sorted.tasks[1].splits)
+
+    cdef int set_sample(
+        self, columns, y, weights, kinds, n_categories, may_miss, part, shared
+    ) except -1:
+        """Take the columns and labels of the rows to grow on; see `grow_arrays`."""
+        cdef Py_ssize_t j
+        cdef const int32_t[::1] labels = y
+        cdef const int64_t[::1] units
+        self.arrays = (columns, y, weights)
+        for j, values in enumerate(columns):
+            self.sources[j] = source_of(values, kinds[j])
+            self.sources[j].n_categories = n_categories[j]
+            self.sources[j].may_miss = may_miss[j]
+        self.problem.n_rows = len(y if part is None else part)
+        if part is not None:
+            self.part = part
+            self.ids = &self.part[0]
+        self.shared = shared or SharedCodes()
+        self.shared.sorts &= part is not None
+        self.problem.labels = <const uint32_t*>&labels[0]
+        if weights is not None:
+            units = weights
+            self.problem.weights = &units[0]
+            self.problem.max_weight = weights.max()
+        return 0
+
+    cdef int pause(self) except -1 nogil:
+        """Tell how far it is, about once a second."""
+        cdef Py_ssize_t i, rows = 0
+        self.pauses += 1
+        if self.pauses % TOLD:
+            return 0
+        with gil:
+            if self.progress is not None:
+                for i in range(self.tree.n_frontier):
+                    rows += self.tree.rows_in(self.tree.frontier[i])
+                self.progress(self.n_leaves, rows)
+        return 0
+
+    # -- the root ----------------------------------------------------------------------------
+
+    cdef int start(self) except -1 nogil:
+        """The root, and the sample as codes if it is large."""
+        cdef Py_ssize_t n = self.problem.n_rows
+        self.add_root(n)
+        self.count_labels(self.ids, n, self.tree.counts_of(0))
+        self.set_criterion()
+        self.n_leaves = 1
+        if not self.settle(0) or self.max_leaves == 1 or self.n_columns == 0:
+            return 0
+        if self.in_chains():
+            with gil:
+                self.start_chains()
+        elif n >= self.root_crossing and not self.shared.sorts:
+            self.code(self.most_bins)
+        self.wait(0)
+        return 0
+
+    cdef int set_spans(self) except -1 nogil:
+        """The spans of a larger sample, where this one is a node of it."""
+        with gil:
+            if self.spans is not None:
+                for j in range(self.n_columns):
+                    self.sources[j].span = self.spans[j]
+        return 0
+
+    cdef int code(self, Py_ssize_t most_bins) except -1 nogil:
+        """Code the sample and count the root."""
+        cdef Py_ssize_t n = self.problem.n_rows
+        cdef size_t size
+        cdef int t
+        self.forget_codes()
+        with gil:
+            self.attach_codes(most_bins)
+        size = size_of(&self.binned.counted)
+        self.columns.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
+        self.counters = <void**>zeros(self.pool.n_threads, sizeof(void*))
+        for t in range(self.pool.n_threads):
+            init_finder(&self.columns.finders[t], self.binned, &self.scratch[t])
+            if t:
+                self.counters[t] = allocate(size, 1)
+        self.most_histograms = 2 + max(
+            BYTES_A_ROW * n, <Py_ssize_t>LEAST_BYTES
+        ) // <Py_ssize_t>size
+        self.tree.nodes[0].histogram = self.take_histogram(True)
+        self.count(0, n, self.tree.nodes[0].histogram)
+        if self.ids != NULL:
+            set_ranges(self.binned, self.tree.nodes[0].histogram, self.pool)
+        return self.set_spans()
+
+    cdef int attach_codes(self, Py_ssize_t most_bins) except -1:
+        """Take the codes that there are for a part of a sample, else code all of its rows."""
+        cdef Py_ssize_t n = self.problem.n_rows, j
+        cdef uint32_t[:, ::1] rows
+        cdef const uint16_t[::1] labels
+        cdef tuple coded = self.shared.coded
+        columns, y, weights = self.arrays
+        if self.ids == NULL or coded is None or most_bins == FINE_BINS:
+            kinds = [self.sources[j].kind for j in range(self.n_columns)]
+            sizes = [self.sources[j].n_categories for j in range(self.n_columns)]
+            bins = Bins(columns, kinds, sizes, most_bins)
+            coded = self.shared.coded = (bins, *code_shard(bins, columns, len(y), self.pool))
+        bins, codes, ends, missing, single = coded
+        weighted = weights is not None or self.numbers is not None
+        self.coded = CodedBins(bins, self.problem.n_classes, weighted)
+        self.binned = self.coded.of(codes, single)
+        self.binned.problem = &self.problem
+        self.binned.sources = self.sources
+        for j in range(self.n_columns if self.ids == NULL else 0):
+            self.sources[j].may_miss |= missing[j]
+            self.sources[j].span = max(ends[j][1] - ends[j][0], 0.0)
+        rows = np.empty((2, n + AHEAD), dtype=np.uint32)
+        for j in range(n + AHEAD):
+            rows[0, j] = 0 if j >= n else j if self.ids == NULL else self.ids[j]
+        labels = y.astype(np.uint16)
+        self.order = (rows, labels)
+        self.binned.rows = &rows[0, 0]
+        self.binned.other = &rows[1, 0]
+        self.binned.counted.labels = &labels[0]
+        self.binned.counted.weights = self.problem.weights
+        self.binned.counted.numbers = self.problem.numbers
+        if self.problem.numbers != NULL:
+            self.binned.counted.weights = self.problem.numbers  # that is, counts of 64 bits
+        return 0
+
+    cdef void forget_codes(self) noexcept nogil:
+        cdef Py_ssize_t i
+        if self.tree.n_nodes and self.tree.nodes[0].histogram != NULL:
+            self.give_histogram(self.tree.nodes[0].histogram)
+            self.tree.nodes[0].histogram = NULL
+        for i in range(self.pool.n_threads):
+            if self.columns.finders != NULL:
+                free_finder(&self.columns.finders[i])
+            if self.counters != NULL and i:
+                free(self.counters[i])
+        free(self.columns.finders)
+        free(self.counters)
+        self.columns.finders = NULL
+        self.counters = NULL
+        self.binned = NULL
+
+    # -- classes -----------------------------------------------------------------------------
+
+    cdef void count_labels(
+        self, const uint32_t* rows, Py_ssize_t n_rows, int64_t* counts
+    ) noexcept nogil:
+        """Add the weights of rows, NULL are all, to those of their classes."""
+        cdef Labelled labelled
+        cdef Py_ssize_t k
+        cdef int t
+        labelled.problem = &self.problem
+        labelled.short_labels = NULL if self.binned == NULL else self.binned.counted.labels
+        labelled.rows = rows
+        labelled.n_rows = n_rows
+        labelled.scratch = self.scratch
+        if n_rows < 2 * LABELS or self.pool.n_threads == 1:
+            count_some(&labelled, 0, n_rows, counts)
+            return
+        for t in range(self.pool.n_threads):
+            memset(self.scratch[t].left, 0, self.problem.n_classes * sizeof(int64_t))
+        self.pool.run(&count_label_block, &labelled, (n_rows + LABELS - 1) // LABELS)
+        for t in range(self.pool.n_threads):
+            for k in range(self.problem.n_classes):
+                counts[k] += self.scratch[t].left[k]
+
+    # -- histograms --------------------------------------------------------------------------
+
+    cdef void* take_histogram(self, bint at_once) except? NULL nogil:
+        """Uninitialised memory for counts; NULL if the limit is reached, unless needed at once."""
+        if self.n_histograms >= self.most_histograms and not at_once:
+            return NULL
+        self.n_histograms += 1
+        return allocate(
+            size_of(&self.binned.counted) + self.n_columns * sizeof(ColumnBounds), 1
+        )
+
+    cdef void give_histogram(self, void* histogram) noexcept nogil:
+        """Return a histogram that a node no longer needs."""
+        self.n_histograms -= histogram != NULL
+        free(histogram)
+
+    cdef void drop_histogram(self, int32_t index) noexcept nogil:
+        self.give_histogram(self.tree.nodes[index].histogram)
+        self.tree.nodes[index].histogram = NULL
+
+    cdef void count(self, Py_ssize_t start, Py_ssize_t stop, void* histogram) noexcept nogil:
+        self.counters[0] = histogram
+        count_node(self.binned, start, stop, self.counters, self.pool)
+
+    # -- search ------------------------------------------------------------------------------
+
+    cdef int search(self, int32_t index) except -1 nogil:
+        """Find the split of a leaf, or a tighter bound on its gain."""
+        cdef const Node* node = &self.tree.nodes[index]
+        if self.chains is not None and node.home == NULL:
+            with gil:
+                return self.search_chain(index)
+        if self.binned == NULL:
+            return self.sort_and_search(index, self.ids)
+        if self.tree.rows_in(index) >= self.crossing:
+            return self.search_histogram(index)
+        self.drop_histogram(index)
+        return self.sort_and_search(index, self.binned.rows + node.start)
+
+    cdef int sort_and_search(self, int32_t index, const uint32_t* ids) except -1 nogil:
+        """Sort the rows of a node, NULL are all, and search it."""
+        cdef Node* node = &self.tree.nodes[index]
+        node.home = new_sorted(
+            &self.problem, self.sources, self.n_columns, ids, self.tree.rows_in(index),
+            self.scratch, self.pool,
+        )
+        node.stop -= node.start
+        node.start = 0
+        node.home.users = 1
+        if index == 0:
+            self.set_spans()
+        self.sorted.home = node.home
+        self.sorted.part = NULL
+        self.set_task(&self.sorted.tasks[0], index, True)
+        self.sorted.tasks[1].wanted = False
+        search_sorted(&self.sorted, self.pool)
+        self.conclude(&self.sorted.tasks[0])
+        leave(node.home)
+        return 0
+
+    cdef bint conclude(self, const Task* task) except -1 nogil:
+        """Push a leaf on the frontier if a split gains enough."""
+        cdef Node* node = &self.tree.nodes[task.index]
+        if task.wanted and (self.takes_first(task.index) or self.choose(node, task)):
+            self.tree.push(task.index)
+            return True
+        return False
+
+    cdef int search_histogram(self, int32_t index) except -1 nogil:
+        """Search the histogram of a leaf; its bins are searched only when it is popped again."""
+        cdef Node* node = &self.tree.nodes[index]
+        cdef Task* task = &self.sorted.tasks[0]
+        cdef ColumnBounds bounds
+        if self.takes_first(index):
+            self.tree.push(index)
+            return 0
+        if node.histogram == NULL:
+            node.histogram = self.take_histogram(True)
+            self.count(node.start, node.stop, node.histogram)
+        self.set_task(task, index, True)
+        bounds = self.bound_columns(task, node)
+        if index == 0 and node.state == WAITING and self.tells_little(bounds.live_rows):
+            if self.problem.n_rows < FINE_ROWS:
+                self.forget_codes()
+                with gil:
+                    self.shared.sorts = True
+                    self.shared.coded = self.coded = self.order = None
+                return self.sort_and_search(0, self.ids)
+            self.code(FINE_BINS)
+            bounds = self.bound_columns(task, node)
+        if max(bounds.best, bounds.bound) <= task.least:
+            self.drop_histogram(index)
+            return 0
+        if self.tree.in_order and node.state == WAITING and bounds.live_rows and index:
+            node.state = BOUNDED
+            node.priority = self.priority_with(node, max(bounds.best, bounds.bound))
+            self.tree.push(index)
+            return 0
+        self.search_columns()
+        if not self.conclude(task):
+            self.drop_histogram(index)
+        return 0
+
+    cdef ColumnBounds bound_columns(self, const Task* task, const Node* node) noexcept nogil:
+        """The best boundary of all columns, and bounds on their bins; sets the floor."""
+        # A node that is searched again has them behind its histogram.
+        cdef Columns* columns = &self.columns
+        cdef double floor = task.least
+        cdef Py_ssize_t j
+        columns.splits = task.splits
+        columns.bounds = <ColumnBounds*>(<char*>node.histogram + size_of(&self.binned.counted))
+        for j in range(self.pool.n_threads):
+            columns.finders[j].node = &task.view
+            columns.finders[j].histogram = node.histogram
+            columns.finders[j].floor = floor
+        if node.state == WAITING:
+            self.each_column(&bound_column)
+        for j in range(self.n_columns):
+            columns.splits[j].place = -1
+            floor = max(floor, columns.bounds[j].best - 4.0 * task.view.tolerance)
+        for j in range(self.pool.n_threads):
+            columns.finders[j].floor = floor
+        return all_bounds(columns.bounds, self.n_columns, floor)
+
+    cdef int search_columns(self) except -1 nogil:
+        """The best split of every column, after `bound_columns`."""
+        cdef int t
+        self.each_column(&search_column)
+        for t in range(self.pool.n_threads):
+            if self.columns.finders[t].failed:
+                with gil:
+                    raise MemoryError
+        return 0
+
+    cdef void each_column(self, Work work) noexcept nogil:
+        """Work on the columns of a large node, in threads."""
+        cdef Py_ssize_t j
+        if self.binned.counted.n_cells >= THREAD_CELLS:
+            self.pool.run(work, &self.columns, self.n_columns)
+            return
+        for j in range(self.n_columns):
+            work(&self.columns, j, 0)
+
+    cdef bint tells_little(self, Py_ssize_t live_rows) noexcept nogil:
+        """Whether many rows of the root are in bins that may hold its split, as with noise."""
+        return (
+            self.sorts_when_needed
+            and self.binned.most_codes <= self.most_bins + 1
+            and live_rows > self.problem.n_rows * self.n_columns // 4
+        )
+
+    cdef void find_ends(self, const Node* node, Split* split) noexcept nogil:
+        """The neighbours of a threshold, if they are not known."""
+        if split.has_ends:
+            return
+        if node.home != NULL:
+            find_neighbours(node.home, node.start, split)
+        else:
+            find_bounds(self.binned, node.start, node.stop, split, self.pool)
+        split.has_ends = True
+
+    cdef int part_first(self, int32_t index, Split* split, int64_t* left) except -1 nogil:
+        cdef const Node* node = &self.tree.nodes[index]
+        cdef const Source* source = &self.sources[split.column]
+        cdef const Sorted* home = node.home
+        cdef Py_ssize_t i, row, place = 0
+        cdef double value
+        cdef bint to_left
+        for i in range(node.start, node.stop):
+            if home == NULL:
+                row = self.binned.rows[i]
+            else:
+                row = id_of(home, row_of(home.columns[0].entries[i], &home.problem.packing))
+            value = value_at(source, row)
+            if source.kind == NOMINAL:
+                to_left = takes(split, source.n_categories if value != value else <Py_ssize_t>value)
+            else:
+                place += value <= split.low
+                split.misses |= value != value
+                to_left = split.missing_left if value != value else value <= split.low
+            left[self.problem.n_classes] += to_left
+            if to_left:
+                add_row(row, self.problem.labels[row], &self.problem, left)
+        if source.kind != NOMINAL:
+            split.place = place
+            split.inside = True
+            if home == NULL:
+                split.bin = bin_of(&self.binned.columns[split.column].coder, split.low)
+        return 0
+
+    # -- expansion ---------------------------------------------------------------------------
+
+    cdef int expand(self, int32_t index) except -1 nogil:
+        """Partition the rows of a node."""
+        self.add_children(index)
+        self.tree.nodes[index].expanded = True
+        self.n_leaves += 1
+        if self.tree.nodes[index].home != NULL:
+            return self.expand_sorted(index)
+        if self.chains is None:
+            return self.expand_large(index)
+        with gil:
+            return self.expand_chain(index)
+
+    cdef bint set_children(self, int32_t index, Py_ssize_t middle, bint* may_split) except -1 nogil:
+        """Set what follows from the left child's counts; whether a child may be split."""
+        cdef Node* node = &self.tree.nodes[index]
+        self.tree.nodes[node.left].stop = self.tree.nodes[node.right].start = middle
+        self.tree.nodes[node.left].home = self.tree.nodes[node.right].home = node.home
+        self.count_right(index)
+        may_split[0] = self.settle(node.left)
+        may_split[1] = self.settle(node.right)
+        self.set_test(node)
+        return self.n_leaves != self.max_leaves and (may_split[0] or may_split[1])
+
+    cdef int expand_large(self, int32_t index) except -1 nogil:
+        """Count the smaller child and subtract it for the larger one."""
+        cdef Node* node = &self.tree.nodes[index]
+        cdef Py_ssize_t middle, n_left, k
+        cdef int64_t* left = self.tree.counts_of(node.left)
+        cdef const uint32_t* rows = self.binned.rows + node.start
+        cdef bint left_is_small
+        cdef bint[2] keep
+        if self.sources[node.split.column].kind != NOMINAL:
+            self.find_ends(node, &node.split)
+        n_left = part_binned(self.binned, node.start, node.stop, &node.split, self.pool)
+        middle = node.start + n_left
+        left_is_small = n_left <= node.stop - middle
+        if left_is_small:
+            self.count_labels(rows, n_left, left)
+        else:
+            self.count_labels(rows + n_left, node.stop - middle, left)
+        for k in range(0 if left_is_small else self.tree.n_classes):
+            left[k] = self.tree.counts_of(index)[k] - left[k]
+        if not self.set_children(index, middle, keep):
+            keep[0] = keep[1] = False
+        if left_is_small:
+            self.part_histogram(index, node.left, node.right, keep[0], keep[1])
+        else:
+            self.part_histogram(index, node.right, node.left, keep[1], keep[0])
+        # without order the last one pushed is popped first
+        if keep[1]:
+            self.wait(node.right)
+        if keep[0]:
+            self.wait(node.left)
+        return 0
+
+    cdef int part_histogram(
+        self, int32_t index, int32_t small, int32_t large, bint keep_small, bint keep_large
+    ) except -1 nogil:
+        """Make histograms of the large children that may be split; release the node's own."""
+        cdef void* whole = self.tree.nodes[index].histogram
+        cdef void* part = NULL
+        cdef Py_ssize_t start = self.tree.nodes[small].start, stop = self.tree.nodes[small].stop
+        self.tree.nodes[index].histogram = NULL
+        keep_small = keep_small and self.tree.rows_in(small) >= self.crossing
+        keep_large = keep_large and self.tree.rows_in(large) >= self.crossing and whole != NULL
+        if keep_small or keep_large:
+            part = self.take_histogram(False)
+        if part != NULL:
+            self.count(start, stop, part)
+        if part != NULL and keep_large:
+            add_counts(&self.binned.counted, whole, part, True)
+            self.tree.nodes[large].histogram = whole
+        else:
+            self.give_histogram(whole)
+        if keep_small:
+            self.tree.nodes[small].histogram = part
+        else:
+            self.give_histogram(part)
+        return 0
+
+    cdef int expand_sorted(self, int32_t index) except -1 nogil:
+        """Partition the rows of a sorted node and search its children if more may follow."""
+        cdef Node* node = &self.tree.nodes[index]
+        cdef int small
+        cdef bint[2] wanted
+        cdef Part part
+        cdef Py_ssize_t middle = node.start + mark(
+            node.home, node.start, node.stop, &node.split, self.tree.counts_of(node.left)
+        )
+        if not self.set_children(index, middle, wanted):
+            return 0
+        part.start = node.start
+        part.stop = node.stop
+        part.goes_left = node.home.goes_left
+        part.keep_left = wanted[0]
+        part.keep_right = wanted[1]
+        small = middle - node.start > node.stop - middle
+        self.sorted.home = node.home
+        self.sorted.part = &part
+        self.set_task(
+            &self.sorted.tasks[0], node.right if small else node.left, wanted[small]
+        )
+        self.set_task(
+            &self.sorted.tasks[1], node.left if small else node.right, wanted[1 - small]
+        )
+        search_sorted(&self.sorted, self.pool)
+        self.conclude(&self.sorted.tasks[0])
+        self.conclude(&self.sorted.tasks[1])
+        return 0
+
+    # -- subtrees ----------------------------------------------------------------------------
+
+    cdef bint hands_over(self) noexcept nogil:
+        """Whether subtrees are grown by threads; until then the largest leaf is expanded."""
+        cdef Py_ssize_t n = self.tree.n_frontier, rows = 0, i, largest = 0
+        if self.pool.n_threads == 1 or self.tree.in_order or self.chains is not None:
+            return False
+        for i in range(n):
+            rows += self.tree.rows_in(self.tree.frontier[i])
+            if self.tree.rows_in(self.tree.frontier[i]) > (
+                self.tree.rows_in(self.tree.frontier[largest])
+            ):
+                largest = i
+        if rows * self.n_columns < self.thread_values:
+            return False
+        if n >= BRANCHES * self.pool.n_threads or (
+            n > 1 and self.tree.rows_in(self.tree.frontier[largest]) < BRANCH_ROWS
+        ):
+            return True
+        self.tree.swap(largest, n - 1)
+        return False
+
+    cdef int grow_branches(self) except -1:
+        """Grow what is below the leaves on the frontier, in threads."""
+        cdef Py_ssize_t n = self.tree.n_frontier, i
+        cdef int32_t index
+        cdef Grower hand
+        leaves = np.array([self.tree.frontier[i] for i in range(n)], dtype=np.int32)
+        rows = np.array([self.tree.rows_in(index) for index in leaves])
+        self.branches = leaves[np.argsort(-rows, kind="stable")]
+        self.hand_of = np.full(n, -1, dtype=np.int32)
+        self.root_of = np.zeros(n, dtype=np.int32)
+        self.hands = [self.hand() for i in range(min(n, self.pool.n_threads))]
+        (<Grower>self.hands[0]).progress = self.tell_all
+        with nogil:
+            self.pool.run_long(<Work>&grow_branch, <void*>self, n)
+        if self.failure is not None:
+            raise self.failure
+        offsets = [self.add_nodes(hand) for hand in self.hands]
+        for i in range(n):
+            self.put_branch(self.branches[i], offsets[self.hand_of[i]] + self.root_of[i])
+        self.tree.n_frontier = 0
+        return 0
+
+    cdef Grower hand(self):
+        """A grower of one thread for subtrees of this one's tree."""
+        cdef Grower hand = Grower(self.n_columns, self.problem.n_classes, self.options, Pool(1))
+        hand.problem = self.problem
+        memcpy(hand.sources, self.sources, self.n_columns * sizeof(Source))
+        hand.arrays, hand.part, hand.ids = self.arrays, self.part, self.ids
+        hand.numbers, hand.whole_spread = self.numbers, self.whole_spread
+        hand.shared, hand.coded, hand.order = self.shared, self.coded, self.order
+        hand.whole, hand.min_gain = self.whole, self.min_gain
+        hand.tree.tolerance = self.tree.tolerance
+        hand.crossing, hand.most_bins = self.crossing, self.most_bins
+        hand.tree.add(0, self.problem.n_rows, 0)  # in the place of the root
+        if self.binned != NULL:
+            hand.view = self.binned[0]
+            hand.view.sides = NULL
+            hand.view.sides = <uint8_t*>allocate(hand.view.most_codes, 1)
+            hand.binned = &hand.view
+            hand.columns.finders = <Finder*>zeros(1, sizeof(Finder))
+            hand.counters = <void**>zeros(1, sizeof(void*))
+            init_finder(&hand.columns.finders[0], hand.binned, &hand.scratch[0])
+            hand.most_histograms = 2 + self.most_histograms // self.pool.n_threads
+        return hand
+
+    cdef int grow_below(self, Grower boss, Py_ssize_t branch) except -1 nogil:
+        """Grow what is below a leaf of another grower."""
+        cdef int32_t index = boss.branches[branch], root = self.tree.add(0, 0, 0)
+        self.tree.nodes[root] = boss.tree.nodes[index]
+        self.n_histograms += boss.tree.nodes[index].histogram != NULL
+        boss.tree.nodes[index].histogram = NULL
+        memcpy(
+            self.tree.counts_of(root), boss.tree.counts_of(index),
+            self.tree.n_classes * sizeof(int64_t),
+        )
+        memcpy(
+            self.tree.limits_of(root), boss.tree.limits_of(index),
+            self.tree.n_limits * sizeof(double),
+        )
+        boss.root_of[branch] = root
+        if self.tree.nodes[root].home != NULL:
+            enlarge_scratch(&self.scratch[0], self.tree.rows_in(root))
+        self.tree.push(root)
+        return self.run()
+
+    cdef Py_ssize_t add_nodes(self, Grower hand) except -1:
+        """Add all nodes of a hand; how much higher their numbers are here."""
+        cdef Py_ssize_t offset = self.tree.n_nodes, i
+        cdef int32_t index
+        cdef Node* node
+        for i in range(hand.tree.n_nodes):
+            index = self.tree.add(0, 0, 0)
+            node = &self.tree.nodes[index]
+            node[0] = hand.tree.nodes[i]
+            node.histogram = NULL
+            node.left += <int32_t>offset if node.left >= 0 else 0
+            node.right += <int32_t>offset if node.right >= 0 else 0
+            memcpy(
+                self.tree.counts_of(index), hand.tree.counts_of(<int32_t>i),
+                self.tree.n_classes * sizeof(int64_t),
+            )
+        self.n_leaves += hand.n_leaves
+        return offset
+
+    cdef void put_branch(self, int32_t index, int32_t root) noexcept:
+        """Put a grown subtree in the place of a leaf."""
+        leave(self.tree.nodes[index].home)
+        self.tree.nodes[index] = self.tree.nodes[root]
+
+    def tell_all(self, leaves, rows):
+        """Tell how far all hands are."""
+        cdef Grower hand
+        cdef Py_ssize_t i
+        leaves = self.n_leaves + sum([hand.n_leaves for hand in self.hands])
+        for i in range(self.branches.shape[0]):
+            if self.hand_of[i] < 0:
+                rows += self.tree.rows_in(self.branches[i])
+        if self.progress is not None:
+            self.progress(leaves, rows)
+
+    # -- nominal columns only ----------------------------------------------------------------
+    # Every split takes one category away, so the tree is a chain, often as long as there are
+    # categories. Its time is linear: a split moves only the rows of its category.
+
+    cdef bint in_chains(self) noexcept nogil:
+        """Whether to grow so: all columns are nominal, and many splits make up for the start."""
+        cdef Py_ssize_t splits = 0, j
+        for j in range(self.n_columns):
+            if self.sources[j].kind != NOMINAL:
+                return False
+            splits += self.sources[j].n_categories
+        if self.max_leaves >= 0:
+            splits = min(splits, self.max_leaves)
+        return self.n_firsts == 0 and (self.n_columns == 1 or splits > CHAIN * self.n_columns)
+
+    cdef int start_chains(self) except -1:
+        self.chains = {}
+        self.rows = np.arange(len(self.arrays[1]), dtype=np.uint32)
+        self.place = np.arange(len(self.rows), dtype=np.int64)
+        if self.ids != NULL:
+            self.rows = np.array(self.part)
+            np.asarray(self.place)[self.rows] = np.arange(len(self.rows))
+        self.codes = []
+        for j, values in enumerate(self.arrays[0]):
+            present = values >= 0
+            self.sources[j].may_miss |= not present[self.rows].all()
+            codes = np.where(present, values, self.sources[j].n_categories)
+            self.codes.append(codes.astype(np.int64))
+        return 0
+
+    cdef int search_chain(self, int32_t index) except -1:
+        cdef Node* node = &self.tree.nodes[index]
+        cdef Task* task = &self.sorted.tasks[0]
+        cdef Categories categories
+        cdef Py_ssize_t j
+        if index not in self.chains and self.n_columns > 1 and self.tree.rows_in(index) < CHAIN:
+            return self.sort_and_search(index, &self.rows[node.start])
+        if index not in self.chains:
+            rows = np.array(self.rows[node.start : node.stop])
+            weights = self.class_weights(rows)
+            self.chains[index] = rows, [Categories(codes[rows], weights) for codes in self.codes]
+        self.set_task(task, index, True)
+        for j, categories in enumerate(self.chains[index][1]):
+            task.splits[j] = no_split(j)
+            if may_ask(j, &task.view):
+                categories.search(&task.view, self.sources[j].n_categories, &task.splits[j])
+        if not self.conclude(task):
+            del self.chains[index]
+        return 0
+
+    cdef object class_weights(self, rows):
+        """For some rows the weight of each class, or their other channels, then 1."""
+        if self.numbers is not None:
+            return self.numbers[rows]
+        _, labels, weights = self.arrays
+        table = np.zeros((len(rows), self.tree.n_classes + 1), dtype=np.int64)
+        table[np.arange(len(rows)), labels[rows]] = 1 if weights is None else weights[rows]
+        table[:, self.tree.n_classes] = 1
+        return table
+
+    cdef int expand_chain(self, int32_t index) except -1:
+        """Move the rows of a category to the front, where they are the left child's."""
+        cdef const Node* node = &self.tree.nodes[index]
+        cdef int64_t* left = self.tree.counts_of(node.left)
+        cdef Py_ssize_t middle = node.start, at, i, k, row
+        cdef bint[2] wanted
+        cdef Categories categories
+        cdef const uint32_t[::1] rows
+        cdef list taken = []
+        rows, columns = self.chains.pop(index)
+        categories = columns[node.split.column]
+        at = node.split.bin
+        for at in range(categories.starts[at], categories.starts[at + 1]):
+            i = categories.by_category[at]
+            row = rows[i]
+            k = self.place[row]
+            if k < node.start:
+                continue  # another split has taken it away
+            taken.append(i)
+            add_row(row, self.problem.labels[row], &self.problem, left)
+            self.rows[k], self.rows[middle] = self.rows[middle], self.rows[k]
+            self.place[self.rows[k]] = k
+            self.place[row] = middle
+            middle += 1
+        if self.set_children(index, middle, wanted):
+            if wanted[1]:
+                for categories in columns:
+                    categories.take(taken)
+                self.chains[node.right] = rows, columns
+                self.wait(node.right)
+            if wanted[0] and self.n_columns > 1:
+                self.wait(node.left)
+        return 0
+
+
+cdef class Categories:
+    """The categories of a column in a chain of nodes, by equal class counts."""
+    # A score depends on the counts alone: of categories with equal ones the lowest is tried. A
+    # group is a heap of them, in which those remain that have left it.
+
+    cdef int64_t[::1] codes       # of the categories
+    cdef int64_t[::1] category_of # by row of the chain
+    cdef int64_t[::1] by_category # its rows
+    cdef int64_t[::1] starts
+    cdef int64_t[:, ::1] counts   # of a category: class weights, then rows
+    cdef int64_t[:, ::1] weights  # the same of a row
+    cdef dict groups
+    cdef list group_of
+
+    def __init__(self, codes, weights):
+        values, category_of = np.unique(codes, return_inverse=True)
+        self.codes, self.category_of = values, category_of
+        self.by_category = np.argsort(category_of, kind="stable")
+        self.starts = np.append(0, np.cumsum(np.bincount(category_of)))
+        self.weights = weights
+        counts = np.zeros((len(values), weights.shape[1]), dtype=np.int64)
+        np.add.at(counts, category_of, weights)
+        self.counts = counts
+        self.groups = {}
+        self.group_of = [None] * len(values)
+        for i in range(len(values)):
+            self.put(i)
+
+    cdef int put(self, Py_ssize_t category) except -1:
+        """Put a category into the group of its counts."""
+        key = (<const char*>&self.counts[category, 0])[: self.counts.shape[1] * sizeof(int64_t)]
+        group = self.groups.setdefault(key, [])
+        heappush(group, category)
+        self.group_of[category] = group
+        return 0
+
+    cdef int take(self, list taken) except -1:
+        """Take rows of the chain away."""
+        cdef Py_ssize_t i, k, category
+        for i in taken:
+            for k in range(self.counts.shape[1]):
+                self.counts[self.category_of[i], k] -= self.weights[i, k]
+            self.group_of[self.category_of[i]] = None
+        for i in taken:
+            category = self.category_of[i]
+            if self.group_of[category] is None and self.counts[category, self.counts.shape[1] - 1]:
+                self.put(category)
+        return 0
+
+    cdef int search(self, const NodeView* node, Py_ssize_t missing, Split* best) except -1:
+        """The best split of a node."""
+        cdef Py_ssize_t category
+        cdef list group
+        for key, group in list(self.groups.items()):
+            while group and self.group_of[group[0]] is not group:
+                heappop(group)
+            if not group:
+                del self.groups[key]
+                continue
+            category = group[0]
+            try_category(
+                &self.counts[category, 0], self.codes[category], missing, node, best
+            )
+            if best.place == self.codes[category]:
+                best.bin = category
+        return 0
+
+
+# -- subtrees, and blocks of rows ----------------------------------------------------------------
+
+
+cdef void grow_branch(void* context, Py_ssize_t branch, int thread) noexcept with gil:
+    cdef Grower boss = <Grower>context
+    cdef Grower hand = boss.hands[thread]
+    if boss.failure is not None:
+        return
+    boss.hand_of[branch] = thread
+    try:
+        with nogil:
+            hand.grow_below(boss, branch)
+    except BaseException as error:
+        if boss.failure is None:
+            boss.failure = error
+        stop_others()
+
+
+cdef struct Labelled:
+    # Rows whose classes are counted.
+    const Problem* problem
+    const uint16_t* short_labels    # NULL: those of the problem are read
+    const uint32_t* rows
+    Py_ssize_t n_rows
+    Scratch* scratch                # one per thread
+
+
+cdef void count_some(
+    const Labelled* labelled, Py_ssize_t start, Py_ssize_t n, int64_t* counts
+) noexcept nogil:
+    cdef const Problem* problem = labelled.problem
+    cdef const uint32_t* rows = labelled.rows
+    if rows == NULL:  # all rows: those from ``start`` on are the first of an array that begins there
+        count_classes(problem.labels + start, problem, NULL, n, counts, start)
+    elif labelled.short_labels != NULL:
+        count_classes(labelled.short_labels, problem, rows + start, n, counts, 0)
+    else:
+        count_classes(problem.labels, problem, rows + start, n, counts, 0)
+
+
+cdef void count_label_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    cdef const Labelled* labelled = <const Labelled*>context
+    cdef Py_ssize_t start = block * LABELS
+    count_some(
+        labelled, start, min(<Py_ssize_t>LABELS, labelled.n_rows - start),
+        labelled.scratch[thread].left,
+    )
+
+
+# -- columns of a large node, one per thread -----------------------------------------------------
+
+
+cdef void bound_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
+    cdef Columns* columns = <Columns*>context
+    columns.bounds[j] = bounds_of_column(&columns.finders[thread], j)
+
+
+cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
+    cdef Columns* columns = <Columns*>context
+    cdef Finder* finder = &columns.finders[thread]
+    if max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor:
+        columns.splits[j] = best_of_column(finder, j)
+
+
+# -- from Python ---------------------------------------------------------------------------------
+
+
+def grow_arrays(
+    columns, y, weights, n_classes, kinds, n_categories, may_miss, *, options, n_threads=1,
+    crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY, progress=None,
+    part=None, shared=None, thread_values=THREAD_VALUES,
+):
+    """The arrays of the tree that is grown on classes."""
+    # columns are one-dimensional arrays of float64, float32, int8, int16 or int32; y is int32 and
+    # weights int64 or None; options come from for_kernels. crossing is the least number of rows
+    # of a node that is searched by histograms, most_bins the number of bins; a thread is used for
+    # every thread_values values. Where the rows are those of a node of a larger sample, whole is
+    # its weight and spans are the spans of its columns: then the tree is what that sample has below
+    # the node. If the number of leaves is limited, none is expanded whose priority is below
+    # least_priority. part are the rows to grow on, in ascending order, or None; trees on parts of
+    # the same columns take the same shared.
+    cdef Grower grower = new_grower(
+        columns, y, weights, n_classes, kinds, n_categories, may_miss, options, n_threads, part,
+        shared, thread_values,
+    )
+    grower.whole = whole
+    grower.spans = spans
+    grower.progress = progress
+    grower.least_priority = least_priority
+    set_crossing(grower, crossing, most_bins, n_categories)
+    return grown_by(grower)
+
+
+def grow_numbers(
+    columns, numbers, kinds, n_categories, may_miss, *, options, square_shift, weight_error=0.0,
+    row_error=0.0, n_threads=1, crossing=None, most_bins=None, whole=0, whole_spread=0.0, spans=None,
+    least_priority=-INFINITY, progress=None, part=None, shared=None, thread_values=THREAD_VALUES,
+):
+    """The same for a target of numbers; the counts of a node are its channels."""
+    # numbers is int64, C-ordered, and has a row of weight, sum, squares and 1 for each row, see
+    # ``_layout.pxd``; square_shift tells the unit of squares, weight_error and row_error what rounding
+    # does. whole_spread is, with whole, that of a larger sample. The others are as above.
+    cdef const int64_t[:, ::1] channels = numbers
+    cdef Grower grower = new_grower(
+        columns, np.zeros(len(numbers), dtype=np.int32), None, N_CHANNELS, kinds, n_categories,
+        may_miss, options, n_threads, part, shared, thread_values,
+    )
+    if grower.problem.criterion != SQUARED:
+        raise ValueError("numbers need the criterion of squared errors")
+    grower.numbers = numbers
+    grower.problem.numbers = &channels[0, 0]
+    grower.problem.square_shift = square_shift
+    grower.problem.weight_error = weight_error
+    grower.problem.row_error = row_error
+    grower.whole = whole
+    grower.whole_spread = whole_spread
+    grower.spans = spans
+    grower.progress = progress
+    grower.least_priority = least_priority
+    set_crossing(grower, crossing, most_bins, n_categories)
+    return grown_by(grower)
+
+
+cdef Grower new_grower(
+    columns, y, weights, n_classes, kinds, n_categories, may_miss, options, n_threads, part, shared,
+    thread_values,
+):
+    """A grower for some columns and labels."""
+    cdef Py_ssize_t n = len(y if part is None else part)
+    cdef Grower grower
+    # fewer values are grown in less time than it takes to share them
+    n_threads = max(1, min(n_threads, MOST_THREADS, n * len(columns) // thread_values))
+    grower = Grower(len(columns), n_classes, options, Pool(n_threads))
+    grower.set_sample(columns, y, weights, kinds, n_categories, may_miss, part, shared)
+    grower.thread_values = thread_values
+    return grower
+
+
+cdef object grown_by(Grower grower):
+    """The arrays of the tree of a grower."""
+    with nogil:
+        grower.start()
+        grower.run()
+    if grower.tree.n_frontier and grower.hands_over():
+        grower.grow_branches()
+    return grower.tree.arrays()
+
+
+cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
+    """Set the number of bins and the crossing, as measured; see ``benchmarks/growth.py``."""
+    # A bin costs time at every node but narrows the search: a few hundred rows make up for one.
+    # Bins take longer to bound with more classes, and with logarithms than with squares. Every
+    # category of a nominal column has a bin, and splits on one leave most rows together.
+    cdef Py_ssize_t n_classes = grower.problem.n_classes, n_rows = grower.problem.n_rows
+    cdef Py_ssize_t rows_a_bin = 240, bins = 31, categories = 0, j
+    if grower.problem.criterion == ENTROPY:
+        rows_a_bin = 400 * n_classes
+    if grower.problem.criterion == SQUARED:
+        n_classes = 2  # a bin of numbers is bounded in about the same time
+    while bins < (255 if n_classes == 2 else 127) and bins * rows_a_bin < n_rows:
+        bins = 2 * bins + 1
+    grower.most_bins = most_bins or bins
+    grower.crossing = bins // 2 + 1 if n_classes == 2 else 32 * n_classes
+    for j in range(grower.n_columns):
+        if grower.sources[j].kind == NOMINAL:
+            categories += grower.sources[j].n_categories
+    grower.root_crossing = max(4096 * (n_classes - 1), 50 * categories)
+    grower.sorts_when_needed = crossing is None
+    if crossing is not None:
+        grower.crossing = grower.root_crossing = crossing
+    if max(n_categories, default=0) > 65534 or n_classes > 65535 or n_rows >= 2**32:
+        grower.root_crossing = 2**62

@@ -1,0 +1,95 @@
+# The best split of one column at a node that has a histogram.
+#
+# Used by both engines. Bounds are never below the score of a split inside the bin, so the split that
+# is found is that of a search of all rows, ties included. A `Finder` belongs to one thread.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from treebound.growing._layout cimport NodeView, Scratch, Split
+from treebound.growing._histogram cimport Binned, Counted, Gathered
+
+cdef struct Family:
+    # The splits of a column with missing rows on one side.
+    const int64_t* base     # counts on the left besides the bins: class counts, then rows
+    double* scores          # after each bin
+    double* bounds          # inside it, if known
+    Py_ssize_t first        # the boundaries from here
+    Py_ssize_t last         # to here have enough on both sides
+
+
+cdef struct Profile:
+    # A threshold column at a node: counts left of each bin that holds rows.
+    const NodeView* node
+    Py_ssize_t n_bins
+    int32_t* bins           # their codes
+    int64_t* left           # (n_bins + 1) times class counts, then rows
+    int64_t* missing        # class counts, then rows, of the rows without a value
+    int64_t* none           # the same of no rows
+    bint ordered            # whether the column has a sign
+    int n_families          # 2 where rows are missing: on the right, on the left
+    Family families[2]
+    double* a               # two classes: the counts left of each bin as floats, base included
+    double* b
+    int64_t* scratch        # n_classes
+
+
+cdef struct ColumnBounds:
+    # Scores and bounds of the bins of a column.
+    double best             # the best score between two bins
+    double bound            # on the splits inside bins; -inf if none can win
+    Py_ssize_t live_rows    # in bins that may hold the best split
+
+
+cdef struct Finder:
+    # The state of one thread, and what it searches: a node and its histogram.
+    const Binned* data
+    const NodeView* node
+    const void* histogram
+    Profile profile
+    Scratch* scratch
+    uint8_t* wanted        # by code
+    Gathered gathered      # rows of the bins being searched
+    Py_ssize_t n_gathered  # capacity
+    double floor
+    bint failed            # memory ran out
+
+
+cdef int init_profile(
+    Profile* profile, Py_ssize_t most_bins, Py_ssize_t n_classes
+) except -1 nogil
+
+cdef void free_profile(Profile* profile) noexcept nogil
+
+cdef void read_profile(
+    Profile* profile, Py_ssize_t column, const void* histogram, Py_ssize_t offset,
+    Py_ssize_t n_bins, const Counted* counted, const NodeView* node,
+) noexcept nogil
+
+cdef ColumnBounds bounds_of(
+    const Profile* profile, const uint8_t* single, double bar
+) noexcept nogil
+
+cdef ColumnBounds all_bounds(
+    const ColumnBounds* columns, Py_ssize_t n_columns, double floor
+) noexcept nogil
+
+cdef bint is_live(
+    const Profile* profile, Py_ssize_t t, const uint8_t* single, double bar
+) noexcept nogil
+
+cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) except -1 nogil
+
+cdef void free_finder(Finder* finder) noexcept nogil
+
+cdef void read_column(Finder* finder, Py_ssize_t j) noexcept nogil
+
+cdef ColumnBounds bounds_of_column(Finder* finder, Py_ssize_t j) noexcept nogil
+
+cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil
+
+cdef Split best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil
+
+cdef Split better_side(const Split* sides, const NodeView* node) noexcept nogil
+
+cdef void try_boundary(
+    const Profile* profile, Py_ssize_t t, int side, double floor, Split* best
+) noexcept nogil

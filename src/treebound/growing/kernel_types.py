@@ -1,0 +1,67 @@
+"""What Python and the compiled part of growing hand to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NotRequired, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.tree.split import SplitTest
+
+# The number that the kernels have for squared errors.
+SQUARED = 3
+
+
+class KernelRules(TypedDict):
+    """Which splits are allowed; see ``rules.kernel_rules``."""
+
+    signs: NDArray[np.int32]  # by column; empty if none is monotone
+    order: NDArray[np.int32]  # the classes from high to low; empty if no column is monotone
+    groups: NDArray[np.uint64]  # by column: a bit for each group that it is in
+    first: Sequence[SplitTest]
+    names: Sequence[str]  # of the columns, for messages
+    root: tuple[int, int, Sequence[float]]  # splits taken, groups allowed and limits of the root
+
+
+class KernelOptions(TypedDict):
+    """How to grow; see ``GrowOptions.for_kernels``."""
+
+    criterion: int
+    by_impurity: bool
+    max_leaves: int  # -1: no limit
+    max_depth: int
+    min_samples_leaf: int
+    min_weight: int
+    min_samples_split: int
+    min_gain: float
+    thresholds: int
+    rules: NotRequired[KernelRules | None]
+
+
+class TreeArrays(TypedDict):
+    """The nodes of a tree in pre-order; -1 and NaN where a leaf has nothing."""
+
+    feature: NDArray[np.int32]
+    category: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    missing_left: NDArray[np.bool_]
+    counts: NDArray[np.int64]  # channels: weight of each class, or weight, sum and squares
+    rows: NDArray[np.int64]
+
+
+class GraphArrays(TypedDict):
+    """A graph of candidate trees: nodes after their children, and their candidate splits."""
+
+    first: NDArray[np.int32]  # where the candidates of each node begin
+    counts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    feature: NDArray[np.int32]
+    category: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    missing_left: NDArray[np.bool_]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]

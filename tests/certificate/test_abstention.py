@@ -1,0 +1,196 @@
+"""Abstention: against a direct search, and simulated with levels that are chosen by looking."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import treebound as tb
+from treebound.bounds.risk import binomial_upper
+from treebound.certificate.abstention import (
+    ABSTAIN,
+    Abstention,
+    _merged,
+    _ranked,
+    abstain_by_prior,
+    abstain_by_rows,
+)
+from treebound.certificate.prior import Prior, limit, log_labels, search_trees
+from treebound.data import Column, Matrix, Sample
+from treebound.data.draws import Draw
+from treebound.growing import GrowOptions, grow
+
+RISKS = np.array([0.01, 0.04, 0.12, 0.3, 0.02, 0.5])
+SHARES = np.array([0.3, 0.2, 0.1, 0.1, 0.2, 0.1])
+
+
+def draw(rng, m):
+    """One column of six values, each with its own risk; the label is the value's parity."""
+    x = rng.choice(6, size=m, p=SHARES)
+    y = ((x % 2) ^ (rng.random(m) < RISKS[x])).astype(np.int32)
+    return Sample(Matrix((Column("x"),), dense=x[:, None].astype(float)), y, None, np.arange(2))
+
+
+def true_risk(tree, predicts):
+    """Risk of a predicted case, exactly; 0 if none is."""
+    cells = Matrix(tree.columns, dense=np.arange(6.0)[:, None])
+    reached = tree.apply(cells)
+    wrong = np.where(tree.label[reached] == np.arange(6) % 2, RISKS, 1 - RISKS)
+    kept = predicts[reached]
+    return float((SHARES * wrong)[kept].sum() / SHARES[kept].sum()) if kept.any() else 0.0
+
+
+def prefixes(tree, counts, delta):
+    """Leaves, rows, errors and bound of every prefix, one leaf at a time."""
+    risk = (tree.node_errors + 1) / (tree.weight + tree.n_classes)
+    order = sorted(tree.leaves.tolist(), key=lambda leaf: (risk[leaf], -tree.weight[leaf], leaf))
+    for j in range(1, len(order) + 1):
+        rows = sum(int(counts[leaf].sum()) for leaf in order[:j])
+        wrong = rows - sum(int(counts[leaf, tree.label[leaf]]) for leaf in order[:j])
+        bound = binomial_upper(rows, wrong, delta / len(order)) if rows else 1.0
+        yield set(order[:j]), rows, wrong, bound
+
+
+@pytest.mark.parametrize("shares", [1, 4])
+def test_the_largest_prefix_with_a_small_bound_predicts(shares):
+    rng = np.random.default_rng(0)
+    tree = grow(draw(rng, 400), GrowOptions(max_leaves=6))
+    counts, _ = tree.counts_on(draw(rng, 1000))
+    every = list(prefixes(tree, counts, 0.05 / shares))
+    sizes = set()
+    for max_risk in np.linspace(0.01, 0.4, 40):
+        found = abstain_by_rows(tree, counts, 1000, max_risk, 0.05, shares)
+        fitting = [own for own in every if own[3] <= max_risk]
+        leaves, rows, wrong, bound = fitting[-1] if fitting else (set(), 0, 0, None)
+        assert set(np.flatnonzero(found.predicts).tolist()) == leaves
+        assert (found.predicted, found.errors, found.m) == (rows, wrong, 1000)
+        least = min(own[3] for own in every)
+        assert found.risk == pytest.approx(least if bound is None else bound, rel=1e-12)
+        assert (found.max_risk, found.delta) == (max_risk, 0.05)
+        sizes.add(len(leaves))
+    assert len(sizes) > 3
+
+
+def test_without_enough_rows_the_tree_always_abstains():
+    rng = np.random.default_rng(0)
+    tree = grow(draw(rng, 400), GrowOptions(max_leaves=6))
+    held = draw(rng, 20)
+    found = abstain_by_rows(tree, tree.counts_on(held)[0], 20, 0.05)
+    assert not found.predicts.any()
+    assert found.coverage == 0.0
+    assert "the tree always abstains" in str(found)
+    assert "The smallest bound of any set of leaves is" in str(found)
+    nobody = abstain_by_rows(tree, np.zeros((tree.n_nodes, 2), dtype=int), 0, 0.05)
+    assert nobody.risk == 1.0
+
+
+def test_abstaining_is_a_label_of_the_prior():
+    rng = np.random.default_rng(1)
+    sample = draw(rng, 600)
+    prior = Prior(sample, Draw(0))
+    trees = search_trees(prior)
+    found = abstain_by_prior(trees, 0.12)
+    assert found.predicts.any()
+    own = next(one for one in trees if one.tree is found.tree)
+    predicting = found.predicts[found.tree.leaves]
+    on_a = found.tree.counts_on(prior.a)[0]
+    labels = [log_labels(on_a[leaf])[found.tree.label[leaf]] for leaf in found.tree.leaves]
+    price = own.proof.log_prior - sum(labels)
+    price += sum(np.log(1 - ABSTAIN) + label for label, kept in zip(labels, predicting, strict=True)
+                 if kept) + np.log(ABSTAIN) * (~predicting).sum()  # fmt: skip
+    assert price <= slow_price(prior, found) + 1e-9
+    assert limit(found.predicted, found.errors, np.log(0.05) + slow_price(prior, found)) <= 0.12
+
+
+def slow_price(prior, found):
+    """Log probability of the tree whose subtrees that abstain are one leaf, node by node."""
+    tree, predicts = found.tree, found.predicts
+    abstains = [~predicts[k : k + tree.size[k]] | ~tree.is_leaf[k : k + tree.size[k]]
+              for k in range(tree.n_nodes)]  # fmt: skip
+    whole = np.array([part.all() for part in abstains])
+    pruned = tree.collapsed(np.flatnonzero(whole & ~tree.is_leaf))
+    total = prior.log_probability(pruned)
+    on_a, reached = pruned.counts_on(prior.a)[0], pruned.apply(prior.sample.X)
+    old = tree.apply(prior.sample.X)
+    for leaf in pruned.leaves:
+        label = log_labels(on_a[leaf])[pruned.label[leaf]]
+        predicted = predicts[old[reached == leaf]].any()
+        total += np.log(1 - ABSTAIN) if predicted else np.log(ABSTAIN) - label
+    return total
+
+
+def test_every_prefix_of_leaves_has_the_price_of_its_tree():
+    prior = Prior(draw(np.random.default_rng(3), 900), Draw(0))
+    certified = max(search_trees(prior), key=lambda one: one.leaves)
+    tree, proof = certified.tree, certified.proof
+    order = _ranked(tree)
+    assert len(order) > 4
+    labels = log_labels(proof.counts_a[order])[np.arange(len(order)), tree.label[order]]
+    saved = _merged(tree, proof, order)
+    for j in range(len(order)):
+        predicts = np.zeros(tree.n_nodes, dtype=bool)
+        predicts[order[: j + 1]] = True
+        price = proof.log_prior - labels[j + 1 :].sum() + (j + 1) * np.log(1 - ABSTAIN)
+        price += (len(order) - j - 1) * np.log(ABSTAIN) + saved[j]
+        found = Abstention(tree, predicts, 0.1, 0.1, 0.05, 0, 0, 0)
+        assert price == pytest.approx(slow_price(prior, found), abs=1e-8)
+
+
+@pytest.mark.parametrize("draws", [300, pytest.param(5000, marks=pytest.mark.heavy)])
+def test_bounds_are_wrong_at_most_delta_if_the_level_is_chosen_after_looking(draws):
+    # The adversary looks at every prefix and takes the level that is violated, if there is one.
+    rng, delta = np.random.default_rng(2), 0.1
+    wrong = {"all prefixes": 0, "each prefix at delta": 0}
+    wrong |= {"prior": 0, "prior, sorted rows": 0}
+    for seed in range(draws):
+        tree = grow(draw(rng, 100), GrowOptions(max_leaves=6))
+        counts = tree.counts_on(draw(rng, 150))[0]
+        found = [
+            abstain_by_rows(tree, counts, 150, bound, delta)
+            for *_, bound in prefixes(tree, counts, delta)
+            if bound < 1.0
+        ]
+        wrong["all prefixes"] += any(true_risk(tree, own.predicts) > own.risk for own in found)
+        naive = list(prefixes(tree, counts, delta * tree.n_leaves))
+        masks = [np.isin(np.arange(tree.n_nodes), [*leaves]) for leaves, *_ in naive]
+        wrong["each prefix at delta"] += any(
+            true_risk(tree, mask) > own[3] for mask, own in zip(masks, naive, strict=True)
+        )
+        if seed < draws // 3:
+            rows = draw(rng, 250)
+            ordered = rows.part(np.argsort(rows.y, kind="stable"))
+            priors = {"prior": Prior(rows, Draw(seed)), "prior, sorted rows": Prior(ordered)}
+            for name, prior in priors.items():
+                trees = search_trees(prior, delta, restarts=0)
+                levels = [abstain_by_prior(trees, risk, delta) for risk in (0.03, 0.05, 0.1, 0.2)]
+                wrong[name] += any(true_risk(own.tree, own.predicts) > own.risk for own in levels)
+    assert 0 < wrong["all prefixes"] <= binom.ppf(0.999, draws, delta)
+    assert wrong["each prefix at delta"] > 1.2 * delta * draws
+    assert max(wrong["prior"], wrong["prior, sorted rows"]) <= delta * (draws // 3)
+
+
+@pytest.mark.parametrize("draws", [60, pytest.param(2000, marks=pytest.mark.heavy)])
+def test_the_bounds_of_calibration_rows_hold_for_the_level_that_looks_worst(draws):
+    rng, delta, wrong = np.random.default_rng(5), 0.1, 0
+    cells = np.arange(6.0)[:, None]
+    for _ in range(draws):
+        sample = draw(rng, 500)
+        clf = tb.BoundTreeClassifier(certificate="held-out", delta=delta, random_state=0)
+        clf.fit(sample.X.dense, sample.y)
+        violated = False
+        for some in clf.abstain(max_risk=np.linspace(0.02, 0.4, 20)):
+            labels = some.predict(cells)
+            kept = labels >= 0
+            risks = np.where(labels == np.arange(6) % 2, RISKS, 1 - RISKS)
+            if kept.any():
+                risk = (SHARES * risks)[kept].sum() / SHARES[kept].sum()
+                violated |= risk > some.abstention_.risk
+        wrong += violated
+    assert wrong <= binom.ppf(0.999, draws, delta)
+
+
+def test_the_classifier_can_be_asked_for_any_level_any_number_of_times():
+    sample = draw(np.random.default_rng(7), 900)
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(sample.X.dense, sample.y)
+    first = [str(clf.abstain(max_risk=risk).abstention_) for risk in (0.3, 0.05, 0.1)]
+    again = [str(own.abstention_) for own in clf.abstain(max_risk=[0.3, 0.05, 0.1])]
+    assert first == again

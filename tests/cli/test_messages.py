@@ -1,0 +1,83 @@
+"""Every option and command that a message names exists, and errors are worded by the interface."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import treebound
+from treebound._utils.validation import Setting, WordedError, invalid, said_of
+from treebound.cli.app import OPTIONS, app, in_options, load_all, option_names
+
+SOURCE = Path(treebound.__file__).parent
+# Options of other programs, and of this one that every command has.
+# Texts that begin as a command does.
+FORMATS = ("treebound edits 1", "treebound model, version ", "treebound study: ")
+ELSEWHERE = {"--debug", "--help", "--version"}
+
+
+def texts():
+    """The file and the text of every string in the package."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield path.relative_to(SOURCE), node.value
+
+
+def test_every_option_that_is_named_exists():
+    load_all()
+    known = option_names(app) | ELSEWHERE
+    named = {
+        (str(path), option)
+        for path, text in texts()
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", text)
+    }
+    assert {pair for pair in named if pair[1] not in known} == set()
+
+
+def test_every_command_that_is_named_exists():
+    load_all()
+    commands = {name for name in app if not name.startswith("-")}
+    groups = {name: set(app[name]) for name in ("study", "theory")}
+    for path, text in texts():
+        if text in FORMATS:
+            continue
+        for command, word in re.findall(r"(?:^|')treebound ([a-z]+)\b(?: ([a-z]+)\b)?", text):
+            assert command in commands, (path, text)
+            assert word in groups.get(command, {word}), (path, text)
+
+
+def test_options_of_other_names_exist():
+    load_all()
+    assert {f"--{option.replace('_', '-')}" for option in OPTIONS.values()} <= option_names(app)
+
+
+def test_an_error_is_worded_by_the_interface():
+    load_all()
+    word = partial(in_options, names=option_names(app["fit"]))
+    hint = ("use another ", Setting("certificate"), ", or ", Setting("n_jobs", 2), ".")
+    error = invalid("monotonic_cst", "Owner", "None", 3, hint)
+    assert str(error) == (
+        "The 'monotonic_cst' parameter of Owner must be None. Got 3 instead. "
+        "Hint: use another 'certificate', or n_jobs=2."
+    )
+    assert error.worded(word) == (
+        "The option --monotone must be None. Got 3 instead. "
+        "Hint: use another --certificate, or --jobs 2."
+    )
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.parts) == (str(error), error.parts)
+    with pytest.raises(WordedError, match="a file: The 'mono") as raised, said_of("a file"):
+        raise error
+    assert raised.value.worded(word).startswith("a file: The option --monotone")
+
+
+def test_a_parameter_without_an_option_keeps_its_name():
+    load_all()
+    error = invalid("smoothing", "", "a number", "x")
+    assert error.worded(partial(in_options, names=option_names(app))) == str(error)

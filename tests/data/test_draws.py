@@ -1,0 +1,260 @@
+"""Folds depend on the rows alone: not on their order, their weights or the names of classes."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import GroupKFold
+from support import coded_sample
+
+import treebound as tb
+from treebound.data import Column, Matrix, Sample
+from treebound.data.draws import Stratified, Tenth, folds, row_keys
+
+COLUMNS = (Column("a"), Column("b", "nominal", tuple("uvwxyz")))
+
+
+def table(seed, rows=60):
+    """Rows of three classes; several are alike."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=rows).round(1), rng.integers(0, 6, rows)])
+    X[rng.random(rows) < 0.1, 0] = np.nan
+    return X, rng.integers(0, 3, rows), rng
+
+
+def copies_of(sample):
+    """How often each row occurs, with its class."""
+    columns = ((values + 0).tolist() for values in sample.X.values)  # the two zeros are one
+    rows = zip(*columns, sample.y.tolist(), strict=True)
+    found = Counter()
+    for row, weight in zip(rows, sample.weights.tolist(), strict=True):
+        found[repr(row)] += weight
+    return found
+
+
+def parts_of(X, y, weight=None, k=5):
+    sample = coded_sample(X, y, COLUMNS, range(3), weight)
+    parts = [*folds(sample, k, 0), Stratified(0, 0.2).split(sample)]
+    return [(copies_of(outside), copies_of(inside)) for outside, inside in parts]
+
+
+@given(st.integers(0, 1000))
+def test_the_names_of_the_classes_do_not_matter(seed):
+    X, y, rng = table(seed)
+    X = np.column_stack([rng.normal(size=60), X[:, 1]])
+    names = rng.permutation(3)
+    for (out, inside), (other_out, other_inside) in zip(
+        parts_of(X, y), parts_of(X, names[y]), strict=True
+    ):
+        assert {row[: row.rindex(",")] for row in out} == {r[: r.rindex(",")] for r in other_out}
+        assert len(inside) == len(other_inside)
+
+
+@given(st.integers(0, 1000))
+def test_the_order_of_the_rows_does_not_matter(seed):
+    X, y, rng = table(seed)
+    order = rng.permutation(len(y))
+    assert parts_of(X, y) == parts_of(X[order], y[order])
+
+
+@given(st.integers(0, 1000))
+def test_a_row_of_weight_two_is_dealt_like_the_row_twice(seed):
+    X, y, rng = table(seed)
+    weight = rng.integers(1, 12, len(y))
+    assert parts_of(X, y, weight) == parts_of(X.repeat(weight, axis=0), y.repeat(weight))
+
+
+@given(st.integers(0, 1000))
+def test_weights_that_are_not_whole_stay_with_their_row(seed):
+    X, y, rng = table(seed)
+    weight = rng.random(len(y)) + 0.1
+    for outside, inside in folds(coded_sample(X, y, COLUMNS, range(3), weight), 5, 0):
+        assert not copies_of(outside).keys() & copies_of(inside).keys()
+        assert outside.total + inside.total == pytest.approx(weight.sum())
+
+
+def test_every_class_and_every_repeated_row_is_dealt_out_evenly():
+    X = np.array([[0.0, 0], [1.0, 1], [2.0, 2]]).repeat([70, 30, 3], axis=0)
+    y = np.array([0, 1, 2]).repeat([70, 30, 3])
+    counts = np.array([
+        inside.counts for _, inside in folds(coded_sample(X, y, COLUMNS, range(3)), 5, 0)
+    ])  # fmt: skip
+    assert (np.ptp(counts, axis=0) <= 1).all()
+    assert np.ptp(counts.sum(axis=1)) <= 1
+    np.testing.assert_array_equal(counts.sum(axis=0), [70, 30, 3])
+    _, aside = Stratified(0, 0.2).split(coded_sample(X, y, COLUMNS, range(3)))
+    np.testing.assert_allclose(aside.counts, [14, 6, 0.6], atol=1)
+
+
+def test_few_distinct_rows_can_be_cross_validated():
+    X = np.repeat([[5.0], [7.0], [11.0]], 40, axis=0)
+    y = np.repeat([0, 1, 2], 40)
+    for pruning in ("cost-complexity", "kearns-mansour", "reduced-error"):
+        clf = tb.BoundTreeClassifier(pruning=pruning, categorical_features=[0]).fit(X, y)
+        assert clf.n_leaves_ == 3
+
+
+def test_seeds_give_other_folds():
+    X, y, _ = table(0)
+    sample = coded_sample(X, y, COLUMNS, range(3))
+    one, other = ([copies_of(inside) for _, inside in folds(sample, 5, s)] for s in (0, 1))
+    assert one != other
+
+
+def test_parts_cover_the_rows_once():
+    X, y, rng = table(1)
+    for weight in (None, rng.integers(1, 5, 60), rng.random(60)):
+        sample = coded_sample(X, y, COLUMNS, range(3), weight)
+        whole = copies_of(sample)
+        inside_all = Counter()
+        for outside, inside in folds(sample, 5, 0):
+            inside_all += copies_of(inside)
+            both = copies_of(outside) + copies_of(inside)
+            assert both == pytest.approx(whole)
+        assert inside_all == pytest.approx(whole)
+
+
+def test_one_row_is_not_taken_apart():
+    one = coded_sample(np.zeros((1, 2)), np.array([1]), COLUMNS, [0, 1])
+    assert list(folds(one, 5, 0)) == []
+    kept, aside = Stratified(0, 0.15).split(one)
+    assert (kept.n_rows, aside.n_rows) == (1, 0)
+    clf = tb.BoundTreeClassifier(pruning="reduced-error").fit(np.zeros((4, 2)), [1, 1, 1, 0])
+    assert clf.predict([[0.0, 0.0]]) == [1]
+
+
+@pytest.mark.parametrize("factor", [2, 3])
+@given(seed=st.integers(0, 1000))
+def test_a_class_that_is_there_twice_is_dealt_like_the_class_once(factor, seed):
+    """Else every row to judge by would have been learned from."""
+    X, y, _ = table(seed, rows=200)
+    weight = np.where(y == 1, factor, 1.0)
+    for (out, inside), (heavy_out, heavy_inside) in zip(
+        parts_of(X, y), parts_of(X, y, weight), strict=True
+    ):
+        assert out.keys() == heavy_out.keys()
+        assert inside.keys() == heavy_inside.keys()
+    repeats = weight.astype(int)
+    assert parts_of(X, y, weight) == parts_of(X.repeat(repeats, axis=0), y.repeat(repeats))
+
+
+@pytest.mark.parametrize("fraction", [0.01, 0.15, 0.5, 0.99])
+@pytest.mark.parametrize("heaviest", [1, 3, 2**40])
+def test_rows_held_out_are_of_the_size_asked_for(fraction, heaviest):
+    X, y, rng = table(2, rows=200)
+    weight = rng.integers(0, heaviest, 200) + 1
+    weight[:10] = 1
+    sample = coded_sample(X, y, COLUMNS, range(3), weight)
+    kept, aside = Stratified(0, fraction).split(sample)
+    assert aside.total == max(1, round(weight.sum() * fraction))
+    assert kept.total + aside.total == weight.sum()
+
+
+def test_duplicates_stay_together_where_every_row_of_a_class_is_there_twice():
+    """Else every row to validate on would have been grown on."""
+    X, y, rng = table(3, rows=150)
+    X = np.column_stack([rng.normal(size=150), X[:, 1]])
+    sample = coded_sample(X.repeat(2, axis=0), y.repeat(2), COLUMNS, range(3))
+    for outside, inside in [*folds(sample, 5, 0), Stratified(0, 0.2).split(sample)]:
+        assert inside.n_rows
+        assert not copies_of(outside).keys() & copies_of(inside).keys()
+
+
+def test_class_weights_do_not_change_the_folds():
+    X, y, _ = table(4)
+    plain = coded_sample(X, y, COLUMNS, range(3))
+    heavy = replace(plain, factors=np.array([0.2, 1.0, 3.0]))
+    for (_, one), (_, other) in zip(folds(plain, 5, 0), folds(heavy, 5, 0), strict=True):
+        assert copies_of(one) == copies_of(other)
+        np.testing.assert_array_equal(other.factors, [0.2, 1.0, 3.0])
+
+
+def test_groups_stay_together_and_their_names_and_order_do_not_matter():
+    X, y, rng = table(5, rows=400)
+    group = rng.integers(0, 60, 400)
+    sample = replace(coded_sample(X, y, COLUMNS, range(3)), groups=group)
+    parts = [*folds(sample, 5, 0), Stratified(0, 0.2).split(sample), Tenth(12345).split(sample)]
+    for outside, inside in parts:
+        assert not set(outside.groups.tolist()) & set(inside.groups.tolist())
+        assert outside.n_rows + inside.n_rows == 400
+    sizes = [inside.n_rows for _, inside in parts[:5]]
+    assert sum(sizes) == 400
+    assert max(sizes) - min(sizes) < 20
+    assert abs(parts[5][1].n_rows - 80) < 25
+    order, names = rng.permutation(400), rng.permutation(60)
+    other = replace(sample.part(order), groups=names[group[order]])
+    for (_, one), (_, same) in zip(parts[:5], folds(other, 5, 0), strict=True):
+        assert copies_of(one) == copies_of(same)
+
+
+def test_a_splitter_gets_the_groups():
+    X, y, rng = table(6, rows=100)
+    sample = replace(coded_sample(X, y, COLUMNS, range(3)), groups=rng.integers(0, 20, 100))
+    for outside, inside in folds(sample, GroupKFold(4), None):
+        assert not set(outside.groups.tolist()) & set(inside.groups.tolist())
+
+
+def test_rows_left_out_depend_on_their_number_alone():
+    X, y, _ = table(7, rows=2000)
+    kept, aside = Tenth(12345).split(coded_sample(X, y, COLUMNS, range(3)))
+    assert kept.n_rows + aside.n_rows == 2000
+    assert 150 < aside.n_rows < 250
+    longer, _, _ = table(8, rows=2000)
+    both = coded_sample(np.vstack([X, longer]), np.r_[y, y], COLUMNS, range(3))
+    first = Tenth(12345).split(both)[1]
+    np.testing.assert_array_equal(first.X.values[0][: aside.n_rows], aside.X.values[0])
+    assert Tenth(54321).split(both)[1].n_rows != first.n_rows
+    parts = [Tenth(12345).split(both.part(slice(a, b)), a)[1] for a, b in ((0, 777), (777, 4000))]
+    found = np.concatenate([part.X.values[0] for part in parts])
+    np.testing.assert_array_equal(found, first.X.values[0])
+
+
+def test_copies_stay_together_where_equal_rows_are_no_coincidence():
+    rng = np.random.default_rng(0)
+    fine, coarse = rng.normal(size=(400, 2)), rng.integers(0, 3, (400, 2)).astype(float)
+    weight, y = rng.integers(1, 4, 400).astype(float), rng.integers(0, 2, 400)
+    for X, together in ((fine, True), (coarse, False)):
+        weighted = Sample.learn(X, y, weight)
+        times = weight.astype(int)
+        repeated = Sample.learn(np.repeat(X, times, axis=0), np.repeat(y, times))
+        for sample in (weighted, repeated):
+            for outside, inside in [*folds(sample, 5, 0), Stratified(0, 0.2).split(sample)]:
+                parts = [set(zip(*part.X.values, strict=True)) for part in (outside, inside)]
+                assert (not parts[0] & parts[1]) == together
+        for (_, one), (_, other) in zip(folds(weighted, 5, 0), folds(repeated, 5, 0), strict=True):
+            assert copies_of(one) == copies_of(other)
+
+
+def slow_keys(columns, seed):
+    start, last = int(np.random.default_rng(seed).integers(2**63, dtype=np.uint64)), 2**64 - 1
+
+    def mixed(z):
+        z = (z + 0x9E3779B97F4A7C15) & last
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & last
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & last
+        return z ^ (z >> 31)
+
+    def bits(value):
+        value = np.float64(np.nan if np.isnan(value) else value + 0.0)
+        return int(value.view(np.uint64))
+
+    def key(row):
+        keyed = start
+        for value in row:
+            keyed = mixed(keyed ^ mixed(bits(value)))
+        return keyed
+
+    return [key(row) for row in zip(*columns, strict=True)]
+
+
+def test_keys_are_splitmix_of_the_values_one_after_the_other():
+    rng = np.random.default_rng(0)
+    numbers = np.r_[rng.normal(size=20), np.nan, -np.nan, 0.0, -0.0]
+    codes = rng.integers(-2, 3, len(numbers)).astype(np.int8)
+    columns = [Column("a", "real"), Column("b", "nominal", ("x", "y", "z")), Column("c", "real")]
+    single = numbers.astype(np.float32)
+    keys = row_keys(Matrix(tuple(columns), (numbers, codes, single)), 3)
+    assert keys.tolist() == slow_keys((numbers, codes, single), 3)

@@ -79,6 +79,21 @@ def test_steps_survive_a_kill_and_are_gone_when_saved(files, capsys) -> None:
     assert model.with_name("model.edited.html").read_text().startswith("<!doctype html>")
 
 
+@pytest.mark.parametrize("unseen", [False, True])
+def test_calibration_rows_certify_the_edited_tree_if_the_user_states_it(unseen, tmp_path) -> None:
+    clf, X, y = passengers(certificate="held-out", random_state=0)
+    model, rows = tmp_path / "model.json", tmp_path / "rows.csv"
+    clf.save(model)
+    X.assign(fate=y).to_csv(rows, index=False)
+    shell = Shell(model, rows, *(["--calibration-unseen"] if unseen else []))
+    shell.ask(do="collapse", node="R")
+    assert "saved" in shell.ask(do="save")["message"]
+    _, err = shell.end()
+    assert ("Hint: --calibration-unseen states that none was seen." in err) is not unseen
+    kind = "held-out" if unseen else "training"
+    assert load(model.with_name("model.edited.json")).certificate.kind == kind
+
+
 def test_weights_are_those_of_fit(tmp_path, capsys) -> None:
     _, X, y = passengers()
     weight = np.random.default_rng(1).integers(0, 4, len(y))
@@ -97,6 +112,8 @@ def test_weights_are_those_of_fit(tmp_path, capsys) -> None:
 def test_bad_input_is_one_line(files, capsys, tmp_path, monkeypatch) -> None:
     model, rows = files
     assert "needs files" in refused(capsys, "edit", model, "-")
+    line = refused(capsys, "edit", model, rows, "--calibration-unseen")
+    assert "There are no calibration rows: fit held none out." in line
     assert "--port must be" in refused(capsys, "edit", model, rows, "--port", "99999")
     assert "does not exist" in refused(capsys, "edit", model, rows, "--recover")
     other = tmp_path / "other.csv"

@@ -63,12 +63,15 @@ def test_kinds_are_said_by_options(table, capsys):
     assert columns["code"].kind == "nominal"
     assert columns["n"].kind == "ordinal"
     assert not columns["n"].declared
+    assert columns["n"].categories == (0, 1, 2, 3, 4, 5, 6)
     given = ["--ordinal", "taste=sauer,süß", "--nominal", "code=0,1,2,3,4", "--ignore", "n"]
     columns, err = columns_of(capsys, table, *given)
     assert list(columns) == ["taste", "code"]
     assert columns["taste"].kind == "ordinal"
     assert columns["taste"].declared
-    assert columns["code"].declared
+    assert columns["taste"].categories == ("sauer", "süß")
+    assert set(columns["code"].categories) <= {"0", "1", "2", "3", "4"}  # those that splits name
+    assert columns["code"].n_categories == 5
     model = table.parent / "m.json"
     assert run(capsys, "predict", model, table, *LAYOUT)[0] == 0
 

@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 import treebound as tb
 from treebound.data import Sample
 from treebound.data.findings import few_whole_values, findings, warn_of_findings
+from treebound.data.row_hashes import RowSketch, row_hashes
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -113,6 +114,16 @@ def test_repeated_rows_are_told_by_their_share(n):
     (said,) = share(n)
     assert "repeats rows: 5" in said or "repeats rows: 4" in said
     assert "drop the copies" in said
+
+
+def test_rows_that_differ_after_six_digits_are_not_copies():
+    rng = np.random.default_rng(2)
+    X = (1_600_000_000 + rng.permutation(3000)[:, None]).astype(float)
+    sample = Sample.learn(X, rng.integers(0, 2, 3000))
+    sketch = RowSketch.of(row_hashes(sample.X, sample.classes, sample.y, names=None))
+    assert len(sketch.hashes) < 10
+    for given in (None, sketch):
+        assert not any("copies of others" in str(one) for one in findings(sample, given))
 
 
 def test_the_same_rows_with_other_labels_are_no_copies():

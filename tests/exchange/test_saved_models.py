@@ -106,10 +106,12 @@ def _models(seed: int) -> tuple[Any, pd.DataFrame, np.ndarray, np.ndarray | None
     frame, y = _rows(rng)
     weight = rng.integers(1, 4, N) * rng.choice([1.0, 0.7]) if rng.random() < 0.25 else None
     clf = tb.BoundTreeClassifier(**_parameters(rng))
+    order = [None, ["ill", "well"], ["well", "ill"]][rng.integers(3)]
+    target = y if order is None else pd.Categorical(y, order, ordered=True)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            clf.fit(frame, y, sample_weight=weight)
+            clf.fit(frame, target, sample_weight=weight)
     except ValueError:
         return None, frame, y, weight
     return clf, frame, y, weight
@@ -162,7 +164,15 @@ def test_what_is_read_back_is_what_was_saved(block: int) -> None:
     assert fitted >= 8
 
 
+def _options(clf: Any) -> dict[str, Any]:
+    """The options of growing; the order of the classes is part of a monotone tree."""
+    options = {name: _plain(value) for name, value in vars(clf.model_.options).items()}
+    del options["class_order"]
+    return options
+
+
 def _check_equal(clf: Any, again: Any, new: pd.DataFrame, seed: int) -> None:
+    assert _options(again) == _options(clf), seed
     assert (again.predict(new) == clf.predict(new)).all(), seed
     assert (again.predict_proba(new) == clf.predict_proba(new)).all(), seed
     assert str(again.certificate_) == str(clf.certificate_), seed

@@ -37,7 +37,7 @@ More = Annotated[Path, Parameter(help="Further files with rows of the same table
 Json = Annotated[bool, Parameter(negative="", help="Print all of it as JSON.")]
 Delta = Annotated[
     float | None,
-    Parameter(help="The promise holds with probability 1 - delta; by default as fitted."),
+    Parameter(help="The bound holds with probability 1 - delta; by default as fitted."),
 ]
 Threshold = Annotated[
     str | None,

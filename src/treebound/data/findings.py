@@ -388,16 +388,21 @@ def _text_finding(
 def _repeated_rows(sample: Sample, sketch: RowSketch | None) -> Iterator[Finding]:
     if sample.n_rows < _FEW_ROWS:
         return
-    if sketch is None:
-        hashes = row_hashes(sample.X, sample.classes, sample.y, names=None)
-        sketch = RowSketch.of(hashes)
-    share = 1.0 - len(sketch.hashes) / max(int(sketch.counts.sum()), 1)
+    share = 1.0 if sketch is None else _share_of_copies(sketch)
+    if share > _REPEATED:  # a sketch has six digits of each number: rows may differ in others
+        hashes = row_hashes(sample.X, sample.classes, sample.y, names=None, exact=True)
+        share = _share_of_copies(RowSketch.of(hashes))
     if share > _REPEATED and any(
         _distinct(values[:_LOOKED_THROUGH]) > _MANY_VALUES for values in sample.X.values
     ):
         remedy = "drop the copies, or give fit the same group for all copies of a row"
         what = f"repeats rows: {share:.0%} of them are copies of others"
         yield Finding(None, f"{what}, while pruning and certificate count each as new", remedy)
+
+
+def _share_of_copies(sketch: RowSketch) -> float:
+    """Return the share of rows that are copies of others."""
+    return 1.0 - len(sketch.hashes) / max(int(sketch.counts.sum()), 1)
 
 
 def _distinct(values: NDArray[Any]) -> int:

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
-    FLOAT32, FLOAT64, NOMINAL, allocate, source_of, takes, value_at, zeros,
+    FLOAT32, FLOAT64, NOMINAL, STRIDE, allocate, source_of, takes, value_at, zeros,
 )
 from treebound.growing._sorted cimport key_of
 from treebound.growing._bins cimport (
@@ -569,6 +569,10 @@ cdef void gather(
         to.labels[i] = data.counted.labels[row]
         if problem.weights != NULL:
             to.weights[i] = problem.weights[row]
+        if problem.numbers != NULL:
+            memcpy(
+                to.numbers + STRIDE * i, problem.numbers + STRIDE * row, STRIDE * sizeof(int64_t)
+            )
 
 
 # -- counts ----------------------------------------------------------------------------------
@@ -613,7 +617,9 @@ cdef inline void count_codes(
 ) noexcept nogil:
     cdef uint32_t* counts = <uint32_t*>histogram
     cdef int lane
-    if counted.weights != NULL:
+    if counted.numbers != NULL:
+        count_numbers(panel, counted.numbers, rows, n_rows, <int64_t*>histogram, codes)
+    elif counted.weights != NULL:
         for lane in range(panel.n_columns):
             count_weights(
                 codes + lane, counted, rows, labels, n_rows,
@@ -678,6 +684,25 @@ cdef inline void count_weights(
         cell = table + codes[LANES * <size_t>rows[i]] * (n_classes + 1)
         cell[labels[i]] += counted.weights[rows[i]]
         cell[n_classes] += 1
+
+
+cdef inline void count_numbers(
+    const Panel* panel, const int64_t* numbers, const uint32_t* rows, Py_ssize_t n_rows,
+    int64_t* histogram, const code_t* codes,
+) noexcept nogil:
+    """Add the channels of rows, and the rows themselves: as many as a bin has counts."""
+    cdef const int64_t* row
+    cdef int64_t* cell
+    cdef Py_ssize_t i
+    cdef int lane, k
+    for i in range(n_rows):
+        row = numbers + STRIDE * <size_t>rows[i]
+        for lane in range(panel.n_columns):
+            cell = histogram + panel.offsets[lane] + STRIDE * <size_t>codes[
+                LANES * <size_t>rows[i] + lane
+            ]
+            for k in range(STRIDE):
+                cell[k] += row[k]
 
 
 cdef void add_counts(

@@ -21,6 +21,7 @@ cdef struct Sorted:
     uint8_t* goes_left      # by row, for the node that is being split
     uint32_t* labels
     int64_t* weights
+    int64_t* numbers
     uint64_t* entries       # of all columns
     int64_t users           # nodes that may still be expanded, by any thread
 

@@ -229,12 +229,17 @@ cdef inline int64_t weight_of(Py_ssize_t row, const Problem* problem) noexcept n
     return 1 if problem.numbers == NULL else problem.numbers[STRIDE * row + WEIGHT]
 
 
+cdef inline int64_t class_weight_of(Py_ssize_t row, const Problem* problem) noexcept nogil:
+    """The same where the target is of classes."""
+    return 1 if problem.weights == NULL else problem.weights[row]
+
+
 cdef inline void add_row(
     Py_ssize_t row, Py_ssize_t label, const Problem* problem, int64_t* counts
 ) noexcept nogil:
     """Add the channels of a row."""
     if problem.numbers == NULL:
-        counts[label] += weight_of(row, problem)
+        counts[label] += class_weight_of(row, problem)
         return
     counts[WEIGHT] += problem.numbers[STRIDE * row + WEIGHT]
     counts[SUM] += problem.numbers[STRIDE * row + SUM]

@@ -51,6 +51,7 @@ cdef enum:
     BRANCH_ROWS = 2048    # fewer rows are not worth a search by several threads
     LABELS = 32768        # rows whose classes a thread counts at a time
     MOST_THREADS = 256
+    NUMBER_CROSSING = 200 # least rows of a node of numbers with a histogram
     CHAIN = 128           # rows of a node that may be a chain; splits a column that make it pay
 
 
@@ -996,11 +997,14 @@ cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
     if grower.problem.criterion == ENTROPY:
         rows_a_bin = 400 * n_classes
     if grower.problem.criterion == SQUARED:
-        n_classes = 2  # a bin of numbers is bounded in about the same time
+        rows_a_bin = 800  # it has four counts of 64 bits
+        n_classes = 2
     while bins < (255 if n_classes == 2 else 127) and bins * rows_a_bin < n_rows:
         bins = 2 * bins + 1
     grower.most_bins = most_bins or bins
     grower.crossing = bins // 2 + 1 if n_classes == 2 else 32 * n_classes
+    if grower.problem.criterion == SQUARED:
+        grower.crossing = NUMBER_CROSSING
     for j in range(grower.n_columns):
         if grower.sources[j].kind == NOMINAL:
             categories += grower.sources[j].n_categories

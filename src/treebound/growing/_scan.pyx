@@ -15,9 +15,9 @@ this reduces the scans from a half of the growing time to a seventh. How many ro
 """
 
 from treebound.growing._layout cimport (
-    GINI, MISCLASSIFICATION, NOMINAL, SQUARED, STRIDE, SUM, WEIGHT, Packing, add_row, difference_of,
-    gain_of, gini_of_pair, int128_t, keeps_order, label_of, may_ask, rank_of, row_of, scale_of,
-    score_of_sides, square_t, term_of, weight_of, xlogx,
+    GINI, MISCLASSIFICATION, NOMINAL, SQUARED, STRIDE, SUM, WEIGHT, Packing, add_row,
+    class_weight_of, difference_of, gain_of, gini_of_pair, int128_t, keeps_order, label_of, may_ask,
+    rank_of, row_of, scale_of, score_of_sides, square_t, term_of, weight_of, xlogx,
 )
 
 
@@ -385,7 +385,7 @@ cdef inline int64_t move_rows(
     cdef int64_t weight, total = 0
     for i in range(start, stop):
         k = label_of(segment.entries[i], &packing)
-        weight = weight_of(row_of(segment.entries[i], &packing), problem)
+        weight = class_weight_of(row_of(segment.entries[i], &packing), problem)
         left[k] += weight
         right[k] -= weight
         total += weight
@@ -422,7 +422,7 @@ cdef void scan_sums(
         # invariant: entries[:i] are on the left, entries[i:] on the right
         while i < segment.last:
             k = label_of(entries[i], &packing)
-            weight = weight_of(row_of(entries[i], &packing), problem)
+            weight = class_weight_of(row_of(entries[i], &packing), problem)
             left_sum -= term_of(<square_t>left[k], problem)
             right_sum -= term_of(<square_t>right[k], problem)
             left[k] += weight
@@ -490,7 +490,7 @@ cdef void scan_errors(
     cdef double bar = scratch.floor, score
     cdef Py_ssize_t i
     for i in range(1, segment.last + 1):
-        whole = weight_of(row_of(entries[i - 1], &packing), problem)
+        whole = class_weight_of(row_of(entries[i - 1], &packing), problem)
         left[label_of(entries[i - 1], &packing)] += whole
         weight += whole
         if i < segment.first or rank_of(entries[i], &packing) == rank_of(entries[i - 1], &packing):

@@ -25,7 +25,7 @@ Bounds are compared with a bar that lies a few tolerances below the best score, 
 do not matter. A skipped bin holds no split that could win, or tie with one that could.
 """
 
-from libc.math cimport INFINITY, fabs, log2, sqrt
+from libc.math cimport INFINITY, fabs, ldexp, log2, sqrt
 from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -285,17 +285,32 @@ cdef void score_numbers(const Profile* profile, Family* family) noexcept nogil:
     cdef const int64_t* left = profile.left
     cdef int64_t first = left[WEIGHT] + family.base[WEIGHT], last
     cdef double previous = score_of(left, family.base, node), score, spread, least, whole
+    cdef double all_sum = fabs(<double>node.counts[SUM]), sum_left, product, all_squares
+    cdef double unit = ldexp(1.0, problem.square_shift)
+    cdef int64_t own_sum, own_squares
     cdef double m, root
     cdef Py_ssize_t t
     whole = <double>node.weight
     for t in range(profile.n_bins):
         left += N_CHANNELS + 1
         last = left[WEIGHT] + family.base[WEIGHT]
-        score = score_of(left, family.base, node)
-        spread = spread_of(
-            last - first, left[SUM] - left[SUM - N_CHANNELS - 1],
-            left[SQUARES] - left[SQUARES - N_CHANNELS - 1], problem,
+        # in floats first, with more than their error: most scores are far below the floor
+        sum_left = <double>(left[SUM] + family.base[SUM])
+        score = fabs(sum_left * whole - <double>node.counts[SUM] * <double>last)
+        score += 1e-15 * (fabs(sum_left) * whole + all_sum * <double>last)
+        product = whole * (<double>last * <double>(node.weight - last))
+        if score * score <= profile.floor * product:
+            score = score * score / product
+        else:
+            score = score_of(left, family.base, node)
+        own_sum = left[SUM] - left[SUM - N_CHANNELS - 1]
+        own_squares = left[SQUARES] - left[SQUARES - N_CHANNELS - 1]
+        all_squares = <double>own_squares * unit
+        spread = all_squares * (1.0 + 1e-15) - (
+            <double>own_sum * <double>own_sum / <double>(last - first) * (1.0 - 1e-15)
         )
+        if spread <= 4e-15 * all_squares:  # perhaps there is none
+            spread = spread_of(last - first, own_sum, own_squares, problem)
         family.scores[t] = score
         family.bounds[t] = -INFINITY
         if spread > 0.0 and last - first > 1:
@@ -599,6 +614,7 @@ cdef void free_finder(Finder* finder) noexcept nogil:
 
 cdef void read_column(Finder* finder, Py_ssize_t j) noexcept nogil:
     cdef const CodedColumn* column = &finder.data.columns[j]
+    finder.profile.floor = finder.floor
     read_profile(
         &finder.profile, j, finder.histogram, column.offset, column.coder.n_bins,
         &finder.data.counted, finder.node,
@@ -854,6 +870,7 @@ def number_bounds(
     family.scores = &score
     family.bounds = &bound
     profile.node = &view
+    profile.floor = -INFINITY
     profile.n_bins = 1
     profile.left = sums
     score_numbers(&profile, &family)

@@ -95,8 +95,7 @@ def test_best_trees_are_those_of_an_exhaustive_search(seed, widths):
     twin = SlowGraph(
         as_floats(sample), sample.y, sample.columns, sample.n_classes, widths=widths,
         sample_weight=sample.weight, criterion="entropy", max_depth=options.max_depth,
-        min_samples_leaf=options.min_samples_leaf, min_samples_split=options.min_samples_split,
-        min_weight_fraction_leaf=options.min_weight_fraction_leaf, min_gain=options.min_gain,
+        min_samples_leaf=options.min_samples_leaf,
     )  # fmt: skip
     curve = twin.curve(twin.root)
     sizes = best_of(sample, options, widths)

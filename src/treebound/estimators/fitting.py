@@ -270,6 +270,8 @@ def pruned(
         assert isinstance(pruner, BoundPruner)
         if sample is None or validation is not None:
             raise invalid("search", "", _IN_MEMORY, parameters.search)
+        if sample.masses is not None:
+            raise invalid("search", "", "'greedy' with weights of rows or classes", "wide")
         wide = partial(search, options=options)
         result = pruner.prune(grown, sample, grow=again, search=wide)
     else:

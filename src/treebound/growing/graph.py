@@ -84,9 +84,11 @@ class CandidateGraph:
             The class of each node of the graph; by default the one of largest weight.
         """
         at, split, left, right = nodes
+        labels: Any = None if label is None else label[at]
 
         def splits(values: NDArray[Any], of_leaf: Any) -> NDArray[Any]:
-            return np.append(values, of_leaf).astype(values.dtype)[split]  # a leaf has split -1
+            padded = np.append(values, of_leaf).astype(values.dtype)  # a leaf has split -1
+            return np.asarray(padded[split])
 
         return Tree(
             feature=splits(self.feature, -1),
@@ -99,7 +101,7 @@ class CandidateGraph:
             rows=self.rows[at],
             columns=self.columns,
             classes=self.classes,
-            label=None if label is None else label[at],
+            label=labels,
             weighted=self.weighted,
             factors=self.factors,
         )

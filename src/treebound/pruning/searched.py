@@ -87,7 +87,8 @@ def _nats(masses: Floats) -> Floats:
     from scipy.special import xlogy
 
     total = masses.sum(axis=1)
-    return np.maximum(xlogy(total, total) - xlogy(masses, masses).sum(axis=1), 0.0)
+    nats = xlogy(total, total) - xlogy(masses, masses).sum(axis=1)
+    return np.asarray(np.maximum(nats, 0.0), dtype=np.float64)
 
 
 def best_on_curve(errors: Floats, objective: Objective, weights: Floats) -> NDArray[np.int64]:

@@ -144,3 +144,24 @@ def test_categories_are_declared_only_if_every_part_declares_them():
         (column,) = put_together(parts).columns
         assert column.categories == ("a", "b")
         assert column.declared == (frames[0] is frames[1])
+
+
+def test_a_parquet_file_without_rows_is_skipped(tmp_path):
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
+    import treebound as tb
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    rows = pa.table({"x": x, "z": rng.normal(size=400), "label": (x > 0.3).astype(int)})
+    memory = tb.BoundTreeClassifier().fit(rows.select(["x", "z"]), rows["label"].to_numpy())
+    for name in ("0", "5", "9"):
+        folder = tmp_path / name
+        folder.mkdir()
+        pq.write_table(rows.slice(0, 200), folder / "3.parquet")
+        pq.write_table(rows.slice(200), folder / "7.parquet")
+        pq.write_table(rows.slice(0, 0), folder / f"{name}.parquet")
+        clf = tb.BoundTreeClassifier().fit(ds.dataset(folder, format="parquet"), "label")
+        assert clf.to_text() == memory.to_text()

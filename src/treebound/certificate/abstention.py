@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from math import ceil, log
+from math import log
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from treebound._utils.validation import Number, check
 from treebound.bounds.risk import risk_upper
-from treebound.certificate.certificate import DELTA, ROW_OF_GROUP
+from treebound.certificate.certificate import DELTA, ROW_OF_GROUP, bound_percent
 from treebound.certificate.monitor import Monitor, error_monitor
 from treebound.certificate.prior import CertifiedTree, PriorProof, limit, log_labels
 from treebound.tree._structure import add_up
@@ -83,12 +83,12 @@ class Abstention:
         if not self.predicts.any():
             sentence = (
                 f"No leaf has a bound of at most {requested} with {self.m:,} rows: the tree always "
-                f"abstains. The smallest bound of any set of leaves is {_up(self.risk)}."
+                f"abstains. The smallest bound of any set of leaves is {bound_percent(self.risk)}."
             )
         else:
             sentence = (
-                f"With probability {sure}, at most {_up(self.risk)} of the predicted new cases"
-                f"{ROW_OF_GROUP if self.grouped else ''} are misclassified. "
+                f"With probability {sure}, at most {bound_percent(self.risk)} of the predicted "
+                f"new cases{ROW_OF_GROUP if self.grouped else ''} are misclassified. "
                 f"{100 * self.coverage:.1f} % of {self.m:,} rows get a prediction, "
                 f"{self.errors:,} of them a wrong one; the tree abstains on the rest."
             )
@@ -249,8 +249,3 @@ def _of_prefix(
         predicts[order[: last + 1]] = True
         counts, risk = (int(wrong[last]), int(predicted[last])), float(bounds[last])
     return Abstention(tree, predicts, float(max_risk), risk, float(delta), *counts, m)
-
-
-def _up(share: float) -> str:
-    """Return a share in percent, rounded up to one decimal."""
-    return f"{ceil(1000.0 * share - 1e-6) / 10.0:.1f} %"

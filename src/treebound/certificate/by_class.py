@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from treebound.bounds import log_growth_leaves, tail_inversion
 from treebound.bounds.risk import log_leaves_prior
+from treebound.certificate.certificate import bound_percent
 from treebound.certificate.prior import limit
 from treebound.landscape import Landscape
 from treebound.pruning import merge_equal_leaves
@@ -51,7 +52,7 @@ class ClassBound:
         wrong = f"{self.errors:,} of {self.m:,} were"
         if self.risk >= 0.9995:
             return f"{self.label}: too few rows for a guarantee ({wrong})"
-        share = f"{100 * self.risk:.1f} %"
+        share = bound_percent(self.risk)
         return f"{self.label}: at most {share} of its new cases are misclassified ({wrong})"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -45,6 +46,8 @@ class Assumption:
 
 # What a new example is if rows depend on each other within groups.
 ROW_OF_GROUP = ", each a row drawn at random from a random group,"
+# Why the rows of groups give no certificate of the kinds that count every row.
+DEPENDENT_ROWS = "Rows of one group are not independent, and certificates count independent rows."
 _GROUPED = Assumption(
     "groups are independent draws, as the new ones will be; an example is a row drawn at random "
     "from a group drawn at random, so that rows of large groups may be misclassified more often",
@@ -215,7 +218,7 @@ class Certificate:
             return f"Too few examples for a guarantee about new ones ({seen})."
         bound = (
             f"With probability {_percent(self.confidence, short=True)}, at most "
-            f"{_percent(self.risk)} of new examples{ROW_OF_GROUP if self.grouped else ''} are "
+            f"{bound_percent(self.risk)} of new examples{ROW_OF_GROUP if self.grouped else ''} are "
             "misclassified"
         )
         if self.constant_error is None:
@@ -265,7 +268,7 @@ class Certificate:
         if self.declared_risk is not None:
             lines.append(
                 "Declaring the categories beforehand would have given "
-                f"{_percent(self.declared_risk)}."
+                f"{bound_percent(self.declared_risk)}."
             )
         if self.assumptions:
             lines.append("It holds only if all of this is true:")
@@ -377,6 +380,11 @@ def certify_counts(
         constant_error=constant_error,
         note="" if comparison is None else comparison.note,
     )
+
+
+def bound_percent(bound: float) -> str:
+    """Return an upper bound on a share in percent, rounded up: what is printed holds too."""
+    return f"{ceil(1000.0 * bound - 1e-6) / 10.0:.1f} %"
 
 
 def _percent(share: float, *, short: bool = False) -> str:

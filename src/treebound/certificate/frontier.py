@@ -10,7 +10,7 @@ from typing import Any
 
 from treebound._utils.validation import Number, Whole, check, invalid
 from treebound.certificate.by_class import by_class_on_rows
-from treebound.certificate.certificate import DRAWN_APART, Assumption, Certificate
+from treebound.certificate.certificate import DRAWN_APART, Assumption, Certificate, bound_percent
 from treebound.certificate.prior import CertifiedTree, PriorProof
 from treebound.certificate.training import new_categories
 from treebound.tree.model import Tree
@@ -66,9 +66,9 @@ class Frontier(Sequence[CertifiedTree]):
     >>> clf = tb.BoundTreeClassifier(certificate="prior").fit(X, y)
     >>> print(clf.frontier_)
     leaves  training error  certified error
-         1          37.3 %           43.5 %
+         1          37.3 %           43.6 %
          2           8.4 %           14.4 %
-         4           4.2 %           12.0 %
+         4           4.2 %           12.1 %
          6           3.3 %           14.2 % <
     """
 
@@ -99,7 +99,7 @@ class Frontier(Sequence[CertifiedTree]):
         lines = ["leaves  training error  certified error"]
         for at, tree in enumerate(self.trees):
             mark = " <" if at == self.chosen else ""
-            error, risk = f"{100 * tree.training_error:.1f} %", f"{100 * tree.risk:.1f} %"
+            error, risk = f"{100 * tree.training_error:.1f} %", bound_percent(tree.risk)
             lines.append(f"{tree.leaves:>6}  {error:>14}  {risk:>15}{mark}")
         return "\n".join(lines)
 
@@ -136,10 +136,10 @@ class Frontier(Sequence[CertifiedTree]):
         check("step_certified_at", {"risk": risk}, {"risk": Number(0.0, 1.0, open=True)})
         within = [at for at, tree in enumerate(self.trees) if tree.risk <= risk]
         if not within:
-            smallest = 100 * min(tree.risk for tree in self.trees)
+            smallest = bound_percent(min(tree.risk for tree in self.trees))
             raise ValueError(
                 f"No tree of the frontier is certified at {100 * risk:.6g} % or below; the "
-                f"smallest certified error is {smallest:.1f} %. Hint: fit on more rows."
+                f"smallest certified error is {smallest}. Hint: fit on more rows."
             )
         return _most_accurate(self.trees, within)
 

@@ -257,7 +257,7 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
 
         Parameters
         ----------
-        clf : BoundTreeClassifier, ReferringClassifier or Model
+        clf : BoundTreeClassifier, AbstainingClassifier or Model
             The fitted classifier whose certificate is monitored.
         X : table
             The rows.

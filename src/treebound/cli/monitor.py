@@ -84,13 +84,13 @@ def _fresh(model: FittedModel, alpha: float) -> Monitor:
 
 
 def _no_alarm(watched: Monitor) -> str:
-    from treebound.cli.models import percent
+    from treebound.certificate.certificate import bound_percent
 
     first = watched.streams[0]
     rows = "rows" if watched.abstains is None else "predicted rows"
     return (
         f"No alarm: {first.events:,} of {first.seen:,} {rows} are misclassified; certified: at "
-        f"most {percent(first.bound)}."
+        f"most {bound_percent(first.bound)}."
     )
 
 

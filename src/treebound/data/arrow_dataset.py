@@ -57,8 +57,9 @@ class Fragments:
             # a scanner would decode the row group to its end
             with piece.open() as stream, ParquetFile(stream, pre_buffer=False) as file:
                 own = [group.id for group in piece.row_groups]
-                rows = next(file.iter_batches(_PIECE_ROWS, row_groups=own, columns=columns))
-            yield pa.Table.from_batches([rows]).select(columns).cast(target, safe=False)
+                rows = next(file.iter_batches(_PIECE_ROWS, row_groups=own, columns=columns), None)
+            if rows is not None:  # a file without rows has no row group
+                yield pa.Table.from_batches([rows]).select(columns).cast(target, safe=False)
 
 
 def _scanned(source: Any, rows: int | None, **options: Any) -> Iterator[pa.Table]:

@@ -18,6 +18,8 @@ from treebound.data.columns import Column, Kind
 SEPARATOR = Setting("separator", python="[read] separator in the schema")
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 _KINDS = ("real", "ordinal", "nominal", "ignore")
+# A larger file is no description of columns; parsing it could exhaust the memory.
+MAX_BYTES = 1 << 16
 
 
 class SchemaError(ValueError):
@@ -243,6 +245,11 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
         If the file cannot be read.
     """
     try:
+        size = Path(path).stat().st_size
+        if size > MAX_BYTES:
+            raise SchemaError(
+                f"The schema {path} has {size:,} bytes; at most {MAX_BYTES:,} are read."
+            )
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise OSError(f"Cannot read the schema {path}: {error.strerror or error}.") from None

@@ -120,6 +120,11 @@ class Editor(ShownTree):
             "of them was seen before the edits end, the certificate of the fitted tree included."
         )
 
+    @property
+    def calibration_can_certify(self) -> bool:
+        """True if calibration rows can certify an edited tree, if no figure of them was seen."""
+        return not self._certifier.calibration_reason
+
     def check_calibration(self) -> None:
         """Raise a ValueError if calibration rows cannot certify an edited tree."""
         self._certifier.check_calibration()

@@ -438,11 +438,9 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             finish=self._with_model,
         )
         if editor.notice:
-            warnings.warn(
-                f"{editor.notice} Hint: done(calibration_unseen=True) states that none was seen.",
-                UserWarning,
-                stacklevel=2,
-            )
+            hint = " Hint: done(calibration_unseen=True) states that none was seen."
+            words = editor.notice + hint * editor.calibration_can_certify
+            warnings.warn(words, UserWarning, stacklevel=2)
         return editor
 
 

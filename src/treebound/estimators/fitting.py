@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.certificate import Frontier
+from treebound.certificate.certificate import DEPENDENT_ROWS
 from treebound.certificate.held_out import HeldOut, best_of_folds
 from treebound.certificate.prior import Prior, PriorOptions, search_trees
 from treebound.certificate.row_record import RowRecord
@@ -43,8 +44,7 @@ from treebound.tree.node_sums import NodeSums
 UNWATCHED = Watch()
 _IN_MEMORY = "'greedy' for more than 10^7 values, or rows that are not in memory"
 _GROUPED = (
-    "Rows of one group are not independent, and certificates count independent rows. Hint: "
-    "certificate='held-out' holds out groups and counts one row of each."
+    f"{DEPENDENT_ROWS} Hint: certificate='held-out' holds out groups and counts one row of each."
 )
 
 

@@ -17,6 +17,7 @@ from treebound._utils.versions import checked_state, state_with_version
 from treebound.certificate.abstention import Abstention
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import (
+    DEPENDENT_ROWS,
     Assumption,
     Certificate,
     certify_counts,
@@ -362,6 +363,8 @@ class Model(RowReader):
         if is_stream(X):
             raise invalid("kind", "certify", "None or 'held-out' for rows in batches", kind)
         level = self.delta if delta is None else delta
+        if kind in ("prior", "training") and self.no_certificate.startswith(DEPENDENT_ROWS):
+            raise ValueError(f"There is no certificate of this kind. {self.no_certificate}")
         if kind == "prior":
             return self._from_prior(X, y, level)
         if kind != "training":

@@ -23,7 +23,7 @@ const tellHead = () => {
   if (!data.abstention) facts.push([`Errors of ${always}`, percent(1 - right)]);
   if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", percent(wrong / (total || 1))]); }
   // a limit that a constant answer has too is no headline
-  if (step.certificate !== null && step.certificate < 1 - right) facts.push(["Certified risk", `≤ ${percent(step.certificate)}`]);
+  if (step.certificate !== null && step.certificate < 1 - right) facts.push(["Certified risk", `≤ ${boundPercent(step.certificate)}`]);
   facts.push(...data.facts);
   // these were computed for the fitted tree only
   const fitted = state.step === data.start ? "" : `, the tree of ${many(data.steps[data.start].leaves, "leaf", "leaves")}`;
@@ -219,7 +219,7 @@ const tellStep = () => {
   const parts = [many(step.leaves, "leaf", "leaves"), `step ${number(step.step)} of ${number(data.last)}`,
     many(step.errors, data.unit.replace(/errors$/, "error"), data.unit)];
   if (step.score !== null) parts.push(`score ${number(step.score)}`);
-  if (step.certificate !== null) parts.push(`certified risk at most ${percent(step.certificate)}`);
+  if (step.certificate !== null) parts.push(`certified risk at most ${boundPercent(step.certificate)}`);
   if (state.step === data.chosen) parts.push("chosen");
   if (data.choice !== null && state.step === data.choice.small) parts.push("the smallest within one standard error");
   at("status").textContent = parts.join(" · ");

@@ -1,0 +1,152 @@
+"""Probabilities, defaults and checks that proofs rest on have the values that are stated."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from math import comb, exp, log
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import treebound as tb
+from treebound.certificate.abstention import abstain_by_prior, abstain_by_rows
+from treebound.certificate.certificate import bound_percent, certify_counts
+from treebound.certificate.monitor import error_monitor
+from treebound.certificate.prior import (
+    Prior,
+    _edited,
+    _log_columns,
+    limit,
+    log_decimal,
+    search_trees,
+)
+from treebound.certificate.training import certify_tree
+from treebound.data import Column, Sample
+from treebound.data.draws import Draw
+from treebound.tree.split import split_of
+
+MODULES = (
+    "abstention", "by_class", "certificate", "frontier", "held_out", "mean_cost", "prior",
+    "row_record",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_what_a_guarantee_rests_on_is_frozen(name):
+    module = importlib.import_module(f"treebound.certificate.{name}")
+    declared = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and dataclasses.is_dataclass(value)
+    ]
+    assert declared
+    assert all(value.__dataclass_params__.frozen for value in declared)
+
+
+def nominal(n, identifiers):
+    return [Column(f"c{at}", "nominal", ("a",), identifier=at < identifiers) for at in range(n)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_sets_of_identifiers_have_the_stated_mass(n):
+    for j in range(1, n + 1):
+        share = 1.0 / 32.0 / (j * (j + 1)) / comb(n, j)
+        assert exp(_log_columns(nominal(n, j), 50)) == pytest.approx(share, rel=1e-12)
+    assert exp(_log_columns(nominal(n, 0), 50)) == pytest.approx(31.0 / 32.0, rel=1e-12)
+    assert _log_columns(nominal(n, 0), 49) == 0.0
+    assert _log_columns([Column("x")], 50) == 0.0
+
+
+def test_decimals_have_the_stated_mass():
+    assert log_decimal(np.inf) == log(0.5)
+    # 2.5: a sign, two digits, exponent -1
+    stated = 0.25 / (2 * 3) / 10**2 / (2 * 2 * 3)
+    assert exp(log_decimal(2.5)) == pytest.approx(stated, rel=1e-12)
+    assert exp(log_decimal(-2.5)) == pytest.approx(stated, rel=1e-12)
+    assert exp(log_decimal(7.0)) == pytest.approx(0.25 / 2 / 10 / (2 * 1 * 2), rel=1e-12)
+
+
+def stump(rows, y):
+    sample = Sample.learn(rows, y)
+    tree = tb.growing.grow(sample)
+    assert tree.n_leaves == 2
+    return sample, tree, split_of(tree, 0)
+
+
+def test_edited_splits_have_the_stated_probability():
+    sample, tree, split = stump([[1.0, 0.0], [2.0, 0.0]], [0, 1])
+    stated = log_decimal(1.5) - log(2 * 3)
+    assert _edited(tree, split, sample) == pytest.approx(stated, rel=1e-12)
+    sample, tree, split = stump([["a"], ["b"], ["b"]], [0, 1, 1])
+    assert _edited(tree, split, sample) == pytest.approx(log(0.5) - log(3.0) - log(3), rel=1e-12)
+    others = sample.part(np.array([1, 2]))  # rows of A that have not met the category "a"
+    text = len(repr("a").encode())
+    stated = log(0.5) - log(text * (text + 1)) - text * log(256.0) - log(3)
+    assert _edited(tree, split, others) == pytest.approx(stated, rel=1e-12)
+
+
+def test_a_limit_is_rounded_up_by_little():
+    exact = tb.bounds.binomial_upper(100, 10, delta=0.05)
+    assert exact <= limit(100, 10, log(0.05)) <= exact * (1 + 1e-9)
+    assert limit(0, 0, log(0.05)) == 1.0
+
+
+def test_the_search_is_pinned():
+    X, y = load_iris(return_X_y=True)
+    sample = Sample.learn(X, y)
+    prior = Prior(sample, Draw.start(0).keyed(sample))
+    trees = search_trees(prior, 0.05, restarts=3, seed=0)
+    found = [(tree.leaves, round(tree.risk, 6)) for tree in trees]
+    assert found == PINNED
+    assert sum(tree.leaves == 1 for tree in trees) == 1
+
+
+PINNED = [(1, 0.81217), (3, 0.153582), (3, 0.153582), (3, 0.153582), (3, 0.154643)]
+
+
+def test_levels_outside_of_their_range_are_refused():
+    X, y = load_iris(return_X_y=True)
+    clf = tb.BoundTreeClassifier(certificate="prior").fit(X, y)
+    trees, tree = list(clf.model_.frontier), clf.tree_
+    counts = np.zeros_like(tree.counts, dtype=np.int64)
+    for delta in (0.0, 1.0, -0.1, 2.0):
+        with pytest.raises(ValueError, match="delta"):
+            certify_tree(tree, delta=delta)
+        with pytest.raises(ValueError, match="delta"):
+            abstain_by_prior(trees, 0.1, delta)
+        with pytest.raises(ValueError, match="delta"):
+            abstain_by_rows(tree, counts, 10, 0.1, delta)
+    with pytest.raises(ValueError, match="max_risk"):
+        abstain_by_prior(trees, 1.5, 0.05)
+
+
+def test_a_monitor_names_what_it_watches_and_continues_before_the_first_row_of_a_class():
+    monitor = error_monitor(0.2, [("a", 0.3), ("b", 0.4)])
+    assert monitor.streams[0].name == "the error rate"
+    assert error_monitor(0.2, abstains="abstain").streams[0].name.endswith("of predicted cases")
+    monitor.update(["a"] * 5, ["a"] * 5)  # no row of class b yet
+    again = type(monitor).from_json(monitor.to_json())
+    assert again == monitor
+
+
+@pytest.mark.parametrize(
+    ("bound", "shown"),
+    [(0.0002995, "0.1 %"), (0.2391, "24.0 %"), (0.24, "24.0 %"), (0.0, "0.0 %"), (1.0, "100.0 %")],
+)
+def test_a_bound_is_printed_rounded_up(bound, shown):
+    assert bound_percent(bound) == shown
+    certificate = certify_counts(0, 10_000, 0.05)
+    assert 0.0 < certificate.risk < 0.0005
+    assert "at most 0.1 % of new examples" in str(certificate)
+
+
+@pytest.mark.parametrize("kind", ["training", "prior"])
+def test_rows_of_groups_give_no_certificate_that_counts_every_row(kind):
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(60), 20)
+    X, y = rng.normal(size=(60, 3))[groups], rng.integers(0, 2, 60)[groups]
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="Rows of one group are not independent"):
+        clf.certify(X, y, kind=kind)

@@ -63,6 +63,7 @@ def _parameters(rng: np.random.Generator) -> dict[str, Any]:
         return values[rng.integers(len(values))]
 
     parameters: dict[str, Any] = {
+        "search": "wide",  # refused with most of the others
         "criterion": one_of("entropy", "gini", "misclassification"),
         "max_leaves": one_of(None, np.int64(6)),
         "max_depth": one_of(None, 5),

@@ -37,6 +37,7 @@ from treebound.exchange.stored import (
     path_document,
     same_size,
     stored_path,
+    stored_trees,
     table_of,
     tree_of,
 )
@@ -222,6 +223,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
 def listing_of(model: Model) -> Listing:
     """The columns of a file that has all trees of a model."""
     trees = [model.tree, model.grown, *(certified.tree for certified in model.frontier or ())]
+    trees += stored_trees(model.path, model.step)
     if model.abstention is not None:
         trees.append(model.abstention.tree)
     return Listing(model.columns, trees, model.handle_unknown)

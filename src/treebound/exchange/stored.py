@@ -241,10 +241,21 @@ def _check_listed(columns: tuple[Column, ...], asked: NDArray[np.int64]) -> None
 # -- the grown tree, and the cuts of each step ----------------------------------------------------
 
 
+def _kept_steps(path: PruningPath, step: int | None) -> NDArray[np.intp]:
+    """The steps of a path that a file has."""
+    kept = np.flatnonzero(path.leaves <= MOST_LEAVES)
+    return np.union1d(kept, [path.chosen, path.chosen if step is None else step])
+
+
+def stored_trees(path: PruningPath | None, step: int | None) -> list[Tree]:
+    """The trees of a path that a file has as they are: no prunings of its first tree."""
+    kept = [] if path is None else _kept_steps(path, step).tolist()
+    return [path.tree(at) for at in kept if path is not None and path.cuts(at) is None]
+
+
 def path_document(path: PruningPath, step: int | None, listing: Listing) -> PathDocument:
     """The document of a path, and the step selected by ``prune_to``, if any."""
-    kept = np.flatnonzero(path.leaves <= MOST_LEAVES)
-    kept = np.union1d(kept, [path.chosen, path.chosen if step is None else step])
+    kept = _kept_steps(path, step)
     errors, scores = path.measured(kept)
     cuts = [path.cuts(at) for at in kept.tolist()]
     return PathDocument(

@@ -513,8 +513,10 @@ cdef class Driver:
 
     cdef void wait(self, int32_t index) noexcept nogil:
         """Push a leaf on the frontier with its gain if both children were pure."""
-        self.tree.nodes[index].state = WAITING
-        self.tree.nodes[index].priority = self.most_priority(index)
+        # one that may take a split that comes first is looked at before all others
+        cdef Node* node = &self.tree.nodes[index]
+        node.state = WAITING
+        node.priority = INFINITY if node.n_first < self.n_firsts else self.most_priority(index)
         self.tree.push(index)
 
     cdef double spread(self, int32_t index) noexcept nogil:

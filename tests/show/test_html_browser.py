@@ -10,6 +10,7 @@ from show.test_html import HOSTILE, FakePath, hostile_tree, on_path
 from sklearn.datasets import load_breast_cancer
 
 import treebound as tb
+from treebound.certificate.certificate import bound_percent
 from treebound.show import to_html
 
 pytestmark = pytest.mark.browser
@@ -62,7 +63,7 @@ def test_the_slider_shows_the_tree_of_every_step(page, classifier) -> None:
         leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
         assert words(page).startswith(f"{leaves} · step {step} of {len(path) - 1} · ")
         risk = tb.certify(tree, delta=classifier.delta).risk
-        assert f"certified risk at most {100 * risk:.1f} %" in words(page)
+        assert f"certified risk at most {bound_percent(risk)}" in words(page)
         head = page.find_element("id", "summary").text
         if tree.n_leaves == 1:
             first, _, head = head.partition(". ")

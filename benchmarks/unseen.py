@@ -93,6 +93,7 @@ class Data(NamedTuple):
 OURS: dict[str, dict[str, Any]] = {
     "default": {},
     "accurate": {"size": "accurate"},
+    "wide search": {"search": "wide"},
     "cost-complexity": {"pruning": "cost-complexity"},
     "cost-complexity, Gini": {"pruning": "cost-complexity", "criterion": "gini"},
     "unpruned": {"pruning": None},

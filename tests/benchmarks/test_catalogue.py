@@ -113,7 +113,7 @@ PAPER = (
 
 def test_no_table_is_one_of_the_paper() -> None:
     names = {spec.name.split("/")[-1].lower() for spec in CLASSIFICATION}
-    assert not names & {name.lower() for name in tb.datasets.list()}
+    assert not names & {name.lower() for name in tb.study.datasets.list()}
     assert [name for name in names if any(text in name for text in PAPER)] == []
     assert not names & {"wine", "heart", "hearts", "digits"}
 

@@ -8,6 +8,7 @@ import pytest
 from shell import refused, run
 
 N = 400
+OWN = "as almost every row has its own value, it is not learned from"
 
 
 @pytest.fixture
@@ -34,8 +35,8 @@ def test_every_finding_is_named_with_its_remedy(odd, capsys):
     for said in (
         "odd.csv: 400 rows",
         "Column 'row id' numbers the rows.\n    Leave it out with --ignore \"row id\".",
-        "Column 'when' holds dates as text, such as '2020-01-01'.\n    Make numbers of it",
-        "Column 'price' holds numbers written as text, such as '1,000'.\n    Convert it",
+        f"Column 'when' holds dates as text, such as '2020-01-01'; {OWN}.\n    Make numbers of it",
+        f"Column 'price' holds numbers written as text, such as '1,000'; {OWN}.\n    Convert it",
         "Column 'age' holds numbers written as text, such as '18', and besides '?'.",
         "--missing TEXT",
         "Column 'always' has the same value in every row.\n    Leave it out with --ignore always.",

@@ -70,7 +70,8 @@ def test_kinds_are_said_by_options(table, capsys):
     assert columns["taste"].kind == "ordinal"
     assert columns["taste"].declared
     assert columns["taste"].categories == ("sauer", "süß")
-    assert columns["code"].categories == ("0", "1", "2", "3", "4")
+    assert set(columns["code"].categories) <= {"0", "1", "2", "3", "4"}  # those that splits name
+    assert columns["code"].n_categories == 5
     model = table.parent / "m.json"
     assert run(capsys, "predict", model, table, *LAYOUT)[0] == 0
 

@@ -36,7 +36,9 @@ def test_fit_follows_a_schema_and_writes_a_page(table, tmp_path, capsys):
     assert code == 0, err
     columns = {column.name: column for column in tb.BoundTreeClassifier.load(path).columns_}
     assert columns["n"].kind == "ordinal"
-    assert columns["colour"].categories == ("red", "green", 'a,"b"', "blue")
+    colour = columns["colour"]  # a file lists the categories that splits name
+    assert set(colour.categories) < {"red", "green", 'a,"b"', "blue"}
+    assert colour.n_categories == 4
     assert columns["colour"].declared
     assert page.read_text(encoding="utf-8").lstrip().startswith("<!")
 

@@ -50,7 +50,7 @@ def table(n=2000, seed=0):
     return rows.sort_by("label")
 
 
-OPTIONS = {"categorical_features": ["code"], "max_grown_leaves": 8}
+OPTIONS = {"categorical_features": ["code"], "max_depth": 4}
 
 
 def sources(rows, tmp_path):
@@ -261,7 +261,7 @@ def test_checkpoints_are_written_with_every_certificate(certify, streamed, tmp_p
     monkeypatch.setattr("treebound.growing.engine.LocalEngine.gather_values", 150)
     monkeypatch.setattr("treebound.growing.engine.QUICK_VALUES", 150)
     rows, path = table(600).drop_columns("weight"), tmp_path / "tree"
-    options = {"certificate": certify, "pruning": "reduced-error", "max_grown_leaves": 9}
+    options = {"certificate": certify, "pruning": "reduced-error", "max_depth": 5}
     last = 2 if certify == "folds" else 0
 
     def stop(state):

@@ -181,7 +181,7 @@ def test_a_file_keeps_the_certificate_of_weighted_rows(tmp_path):
     ("change", "place"),
     [
         (lambda d: d["parameters"].update(nose=1), "parameters.nose"),
-        (lambda d: d["parameters"].update(handle_unknown="stop"), "parameters.handle_unknown"),
+        (lambda d: d["parameters"].update(handle_unknown="guess"), "parameters"),
         (lambda d: d["parameters"].update(max_leaves=-3), "parameters"),
         (lambda d: d["pruning"].update(chosen=99), "pruning.chosen"),
         (lambda d: d["parameters"].update(pruning=7), "parameters"),

@@ -73,7 +73,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 @pytest.fixture(scope="module", params=["training", "held-out", "prior"])
 def fitted(request: pytest.FixtureRequest) -> tuple[Any, pd.DataFrame, np.ndarray]:
     frame, y = _rows()
-    clf = tb.BoundTreeClassifier(certificate=request.param, max_grown_leaves=3)
+    clf = tb.BoundTreeClassifier(certificate=request.param)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clf.fit(frame, y)
@@ -154,7 +154,7 @@ def test_declared_categories_are_parameters_of_the_call() -> None:
     frame, y = _rows()
     order = [f"zqorder{at}" for at in range(4)]
     texts = frame[["used", "colour"]].assign(level=frame["unused_order"].astype(str))
-    clf = tb.BoundTreeClassifier(ordinal_features={"level": order}, max_grown_leaves=4)
+    clf = tb.BoundTreeClassifier(ordinal_features={"level": order})
     clf.fit(texts, y)
     assert "zqorder" not in to_html(clf)
     assert "zqorder" in dumps(clf.model_)  # as the user gave them

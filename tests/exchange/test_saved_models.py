@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold
 import treebound as tb
 from treebound.estimators.abstaining import AbstainingClassifier
 from treebound.exchange import dumps, loads
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import FitParameters, parameter_values
 from treebound.pruning import PRUNERS, BasePruner, BoundPruner
 from treebound.show import to_text
 
@@ -64,21 +64,14 @@ def _parameters(rng: np.random.Generator) -> dict[str, Any]:
 
     parameters: dict[str, Any] = {
         "criterion": one_of("entropy", "gini", "misclassification"),
-        "growth_order": one_of("gain", "gain", "impurity"),
         "max_leaves": one_of(None, np.int64(6)),
         "max_depth": one_of(None, 5),
         "min_samples_leaf": one_of(1, 4),
-        "min_samples_split": one_of(2, 8),
-        "min_weight_fraction_leaf": one_of(0.0, 0.01),
-        "min_gain": one_of(0.0, 1e-4),
         "thresholds": one_of("decimal", "midpoint", "observed"),
         "n_jobs": one_of(None, 1),
         "monotonic_cst": one_of(None, None, {"age": 1}, [1] + [0] * 5, np.array([1] + [0] * 5)),
-        "class_order": one_of(None, ["well", "ill"], ("ill", "well")),
         "forced_splits": one_of(None, None, ["smokes = True"], ("age <= 30", "colour = blue")),
-        "forbidden": one_of(None, None, ["group"], np.array([5])),
         "interaction_cst": one_of(None, None, [["age", "colour"], [2]], "pairwise"),
-        "max_grown_leaves": one_of(None, 50),
         "pruning": _pruner(rng),
         "size": one_of(None, None, "small"),
         "categorical_features": one_of("from_dtype", "from_dtype", ["dose"], (1,), {1},
@@ -90,10 +83,9 @@ def _parameters(rng: np.random.Generator) -> dict[str, Any]:
         "class_weight": one_of(None, None, "balanced", {"ill": 5}, {"ill": 2.5, "well": 1}),
         "certificate": one_of("training", "training", "held-out", "folds", "prior"),
         "delta": one_of(0.05, 0.2),
-        "target_risk": None,
         "random_state": one_of(0, 3),
     }  # fmt: skip
-    assert parameters.keys() == FitParameters().values().keys()
+    assert parameters.keys() == parameter_values(FitParameters()).keys()
     # most combinations of many choices are refused: some of them at a time
     kept = rng.random(len(parameters)) < 0.4
     return {name: own for keep, (name, own) in zip(kept, parameters.items(), strict=True) if keep}
@@ -114,10 +106,12 @@ def _models(seed: int) -> tuple[Any, pd.DataFrame, np.ndarray, np.ndarray | None
     frame, y = _rows(rng)
     weight = rng.integers(1, 4, N) * rng.choice([1.0, 0.7]) if rng.random() < 0.25 else None
     clf = tb.BoundTreeClassifier(**_parameters(rng))
+    order = [None, ["ill", "well"], ["well", "ill"]][rng.integers(3)]
+    target = y if order is None else pd.Categorical(y, order, ordered=True)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            clf.fit(frame, y, sample_weight=weight)
+            clf.fit(frame, target, sample_weight=weight)
     except ValueError:
         return None, frame, y, weight
     return clf, frame, y, weight
@@ -170,7 +164,15 @@ def test_what_is_read_back_is_what_was_saved(block: int) -> None:
     assert fitted >= 8
 
 
+def _options(clf: Any) -> dict[str, Any]:
+    """The options of growing; the order of the classes is part of a monotone tree."""
+    options = {name: _plain(value) for name, value in vars(clf.model_.options).items()}
+    del options["class_order"]
+    return options
+
+
 def _check_equal(clf: Any, again: Any, new: pd.DataFrame, seed: int) -> None:
+    assert _options(again) == _options(clf), seed
     assert (again.predict(new) == clf.predict(new)).all(), seed
     assert (again.predict_proba(new) == clf.predict_proba(new)).all(), seed
     assert str(again.certificate_) == str(clf.certificate_), seed

@@ -94,7 +94,7 @@ def test_categories(text: str, category: int) -> None:
         ("sex <= male", "column 'sex' is nominal"),
         ("sex = other", "has the categories female, male"),
         ("age group <= top", "has the categories low, mid, high"),
-        ("zip = 1", "categories of column 'zip' are not known"),
+        ("zip = 1", "Not all categories of column 'zip' are known"),
     ],
 )
 def test_what_is_no_split_is_refused_with_the_reason(text: str, reason: str) -> None:

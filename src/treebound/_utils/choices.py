@@ -14,5 +14,7 @@ PrunerName = Literal[
 ]
 # Which tree of those that were cross-validated is chosen.
 Size = Literal["accurate", "balanced", "small", "detailed"]
+# How the top of a tree is found.
+TreeSearch = Literal["greedy", "wide"]
 # What a certificate is computed from.
 CertificateKind = Literal["training", "held-out", "folds", "prior"]

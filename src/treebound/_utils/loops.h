@@ -104,6 +104,42 @@ static int rows_above(
     return above != 0;
 }
 
+/* Four counts of a bin, added at once. */
+typedef int64_t Four __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* Add four numbers of each row to a bin of each of up to four columns, whose codes stand side by
+   side. Of rows that lie apart in memory those `ahead` are prefetched, as far as there are `n_more`. */
+#define COUNT_NUMBERS(name, code_t) \
+FOR_THIS_PROCESSOR \
+static void name( \
+    const code_t *restrict codes, const uint32_t *restrict rows, ptrdiff_t n, ptrdiff_t n_more, \
+    ptrdiff_t ahead, const int64_t *restrict numbers, int n_columns, int64_t *const *tables) \
+{ \
+    Four *a = (Four *)tables[0], *b = (Four *)tables[1], *c = (Four *)tables[2]; \
+    Four *d = (Four *)tables[3]; \
+    for (ptrdiff_t i = 0; i < n; i++) { \
+        const code_t *code = codes + 4 * (size_t)rows[i]; \
+        Four row = *(const Four *)(numbers + 4 * (size_t)rows[i]); \
+        if (ahead) { \
+            size_t next = rows[i + ahead < n_more ? i + ahead : n_more - 1]; \
+            prefetch(codes + 4 * next); \
+            prefetch(numbers + 4 * next); \
+        } \
+        a[code[0]] += row; \
+        if (n_columns == 4) { \
+            b[code[1]] += row; \
+            c[code[2]] += row; \
+            d[code[3]] += row; \
+            continue; \
+        } \
+        if (n_columns > 1) b[code[1]] += row; \
+        if (n_columns > 2) c[code[2]] += row; \
+    } \
+}
+
+COUNT_NUMBERS(count_numbers_by_bytes, uint8_t)
+COUNT_NUMBERS(count_numbers_by_words, uint16_t)
+
 FOR_THIS_PROCESSOR
 static double greatest(const double *values, ptrdiff_t n)
 {

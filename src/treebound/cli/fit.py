@@ -14,6 +14,7 @@ from treebound._utils.choices import (
     CertificateKind,
     PrunerName,
     Size,
+    TreeSearch,
     Unknown,
 )
 from treebound._utils.validation import invalid
@@ -56,6 +57,9 @@ class TreeOptions:
         The tree of the least cross-validated error (accurate), or the smallest within half a
         standard error of it (balanced; the default from 1,000 rows on), or within one (small), or
         the largest within half (detailed).
+    search
+        How the top of the tree is found: by the best split alone (greedy), or by trying several
+        columns at the root and at its children (wide; about twelve times as long).
     max_leaves
         Most leaves of the tree.
     min_samples_leaf
@@ -75,6 +79,7 @@ class TreeOptions:
 
     pruning: Pruning = "bound"
     size: Size | None = None
+    search: TreeSearch = "greedy"
     max_leaves: int | None = None
     min_samples_leaf: int = 1
     monotone: Many = ()

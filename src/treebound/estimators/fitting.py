@@ -25,6 +25,7 @@ from treebound.data.weights import is_whole, warn_of_common_factor
 from treebound.estimators.progress import Watch
 from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
+from treebound.growing.graph import search
 from treebound.model import Model
 from treebound.model.model import row_counts, with_probable_answers, with_smoothing
 from treebound.model.parameters import (
@@ -40,6 +41,7 @@ from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
 UNWATCHED = Watch()
+_IN_MEMORY = "'greedy' for more than 10^7 values, or rows that are not in memory"
 _GROUPED = (
     "Rows of one group are not independent, and certificates count independent rows. Hint: "
     "certificate='held-out' holds out groups and counts one row of each."
@@ -264,7 +266,16 @@ def pruned(
     # trees on folds share the threads of the folds: no more run than there are jobs
     options = replace(options, n_jobs=effective_jobs(options.n_jobs))
     again = None if sample is None else partial(grow, options=options)
-    result = pruner.prune(grown, sample, validation=validation, grow=again)
+    if parameters.search == "wide":
+        assert isinstance(pruner, BoundPruner)
+        if sample is None or validation is not None:
+            raise invalid("search", "", _IN_MEMORY, parameters.search)
+        if sample.masses is not None:
+            raise invalid("search", "", "'greedy' with weights of rows or classes", "wide")
+        wide = partial(search, options=options)
+        result = pruner.prune(grown, sample, grow=again, search=wide)
+    else:
+        result = pruner.prune(grown, sample, validation=validation, grow=again)
     if parameters.max_leaves is not None:
         result = result.within(parameters.max_leaves)
     result, strength = with_probable_answers(result, pruner)

@@ -184,8 +184,8 @@ class ModelMethods:
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
         >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
-        With probability 95 %, a new example costs at most 0.6325 on average
-        (0.2933 on the 150 counted here).
+        With probability 95 %, a new example costs at most 0.4666 on average
+        (0.2 on the 150 counted here).
         """
         return certify_cost(self, X, y, costs=costs, delta=delta)
 
@@ -273,6 +273,7 @@ class ModelMethods:
         test: tuple[Any, Any] | None = None,
         title: str | None = None,
         facts: Mapping[str, str] | None = None,
+        tree_facts: Mapping[str, str] | None = None,
     ) -> str:
         """Write a report on one HTML page: the tree, its size, and its certificate.
 
@@ -286,6 +287,8 @@ class ModelMethods:
             The heading; by default it names the target.
         facts : mapping of str to str, optional
             More facts for the head of the report, such as the file that the rows came from.
+        tree_facts : mapping of str to str, optional
+            Facts of this tree, such as its cross-validated error; hidden at other sizes.
 
         Returns
         -------
@@ -296,7 +299,7 @@ class ModelMethods:
         --------
         treebound.show.to_html : The same as a function, also for a tree.
         """
-        return to_html(self, path, test=test, title=title, facts=facts)
+        return to_html(self, path, test=test, title=title, facts=facts, tree_facts=tree_facts)
 
     def plot(
         self,

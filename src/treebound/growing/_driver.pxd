@@ -69,7 +69,8 @@ cdef class Driver:
     cdef Py_ssize_t max_leaves, n_leaves, max_depth, min_split
     cdef double min_gain
     cdef double least_priority  # with a limit of leaves: leaves below it are not expanded
-    cdef int64_t whole          # weight of the whole sample, if this is a part of it
+    cdef int64_t whole          # weight of the whole sample, if this is a part of it,
+    cdef double whole_spread    # and its sum of squares, of numbers
     cdef Rule thresholds
     cdef bint by_impurity
     cdef long long looked       # for signals, when
@@ -100,6 +101,7 @@ cdef class Driver:
     cdef int add_children(self, int32_t index) except -1 nogil
     cdef void count_right(self, int32_t index) noexcept nogil
     cdef void wait(self, int32_t index) noexcept nogil
+    cdef double spread(self, int32_t index) noexcept nogil
     cdef double most_priority(self, int32_t index) noexcept nogil
     cdef double priority_with(self, const Node* node, double score) noexcept nogil
     cdef int set_test(self, Node* node) except -1 nogil

@@ -8,14 +8,15 @@ settled here.
 
 import numpy as np
 
-from libc.math cimport INFINITY, NAN, ceil, floor, isinf, log2
+from libc.math cimport INFINITY, NAN, ceil, floor, isinf, log2, sqrt
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 from treebound.tree._thresholds cimport OBSERVED, pick
 from treebound.growing._layout cimport (
-    ENTROPY, MISCLASSIFICATION, NOMINAL, REAL, TOLERANCE, allocate, c_log_c, enlarged,
-    keeps_order, pure_score, purity_of, rise_of, score_of, xlogx, zeros,
+    ENTROPY, MISCLASSIFICATION, NOMINAL, REAL, SQUARED, SQUARES, SUM, TOLERANCE, WEIGHT, allocate,
+    c_log_c, enlarged, keeps_order, pure_score, purity_of, rise_of, score_of, spread_of, weight_in,
+    xlogx, zeros,
 )
 from treebound._utils._pool cimport look_for_signals
 from treebound.growing._scan cimport no_split
@@ -247,14 +248,15 @@ cdef class Driver:
 
     cdef int set_criterion(self) except -1 nogil:
         """From the counts of the root: tolerances, the width of sums, the table of c log c."""
-        cdef int64_t total = 0, count
-        cdef Py_ssize_t k
+        cdef int64_t total, count
         cdef double largest
-        for k in range(self.problem.n_classes):
-            total += self.tree.counts_of(0)[k]
+        total = weight_in(self.tree.counts_of(0), NULL, &self.problem)
         self.whole = max(self.whole, total)
         # the paper's priorities are impurities, at most a few units; gains are weights
         self.tree.tolerance = TOLERANCE * (1.0 if self.by_impurity else <double>self.whole)
+        if self.problem.criterion == SQUARED:  # gains are squares
+            self.whole_spread = max(self.whole_spread, self.spread(0))
+            self.tree.tolerance = TOLERANCE * self.whole_spread
         self.problem.wide = self.whole >= <int64_t>1 << 31
         if self.problem.criterion != ENTROPY:
             return 0
@@ -479,9 +481,10 @@ cdef class Driver:
         cdef Node* node = &self.tree.nodes[index]
         cdef const int64_t* counts = self.tree.counts_of(index)
         cdef Py_ssize_t k, classes = 0
-        node.weight = 0
-        for k in range(self.tree.n_classes):
-            node.weight += counts[k]
+        node.weight = weight_in(counts, NULL, &self.problem)
+        if self.problem.criterion == SQUARED:
+            classes = 2 if self.spread(index) > 0.0 else 1
+        for k in range(self.tree.n_classes if self.problem.criterion != SQUARED else 0):
             classes += counts[k] > 0
         node.purity = purity_of(counts, node.weight, &self.problem)
         return (
@@ -514,9 +517,16 @@ cdef class Driver:
         self.tree.nodes[index].priority = self.most_priority(index)
         self.tree.push(index)
 
+    cdef double spread(self, int32_t index) noexcept nogil:
+        """At least the sum of squares of a node of numbers."""
+        cdef const int64_t* counts = self.tree.counts_of(index)
+        return spread_of(counts[WEIGHT], counts[SUM], counts[SQUARES], &self.problem)
+
     cdef double most_priority(self, int32_t index) noexcept nogil:
         """The priority of a node whose children would both be pure."""
         cdef const Node* node = &self.tree.nodes[index]
+        if self.problem.criterion == SQUARED:
+            return self.spread(index)
         return self.priority_with(node, pure_score(<double>node.weight, &self.problem))
 
     cdef double priority_with(self, const Node* node, double score) noexcept nogil:
@@ -556,16 +566,24 @@ cdef class Driver:
     cdef void set_task(self, Task* task, int32_t index, bint wanted) noexcept nogil:
         """Prepare the search of a node."""
         cdef const Node* node = &self.tree.nodes[index]
-        cdef double tolerance = TOLERANCE * <double>node.weight, least
+        cdef double tolerance = TOLERANCE * <double>node.weight, least, error
         if self.problem.criterion == ENTROPY:  # c log c is rounded to integers
             tolerance += (2 * self.problem.n_classes + 2) / self.problem.xlogx_unit
+        if self.problem.criterion == SQUARED:
+            # rounding moves the square root of a gain by at most that of a quarter of the error
+            error = self.problem.weight_error * <double>node.weight
+            error += self.problem.row_error * <double>(node.stop - node.start)
+            tolerance = self.spread(index)
+            tolerance = TOLERANCE * tolerance + 2.0 * sqrt(tolerance * error) + error
         # A split without gain may lead to splits that gain (exclusive or); if impurities are not
-        # strictly concave, or leaves are ordered by impurity, it would only delay them.
+        # strictly concave, or leaves are ordered by impurity, it would only delay them. Of numbers
+        # that are all equal, sums do not tell that they are: their splits must gain as well.
         least = self.min_gain * <double>self.whole - tolerance
-        if self.by_impurity or self.problem.criterion == MISCLASSIFICATION:
+        if self.by_impurity or self.problem.criterion >= MISCLASSIFICATION:
             least = max(least, tolerance)
         task.index = index
         task.wanted = wanted
+        task.every = False
         task.view.problem = &self.problem if node.home == NULL else &node.home.problem
         task.view.start = node.start
         task.view.stop = node.stop

@@ -22,6 +22,7 @@ cdef struct Counted:
     # Weight by bin and class, followed by the rows of a bin if weights differ.
     const uint16_t* labels
     const int64_t* weights  # NULL: 32 bits per count, else 64
+    const int64_t* numbers  # the channels of each row and 1; NULL: the target is of classes
     Py_ssize_t n_classes
     Py_ssize_t stride       # counts of a bin
     Py_ssize_t n_cells      # counts of a histogram
@@ -60,6 +61,7 @@ cdef struct Gathered:
     uint64_t* keys          # of their values
     uint32_t* labels
     int64_t* weights
+    int64_t* numbers
 
 
 cdef enum:

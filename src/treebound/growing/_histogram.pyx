@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
-    FLOAT32, FLOAT64, NOMINAL, allocate, source_of, takes, value_at, zeros,
+    FLOAT32, FLOAT64, NOMINAL, STRIDE, allocate, source_of, takes, value_at, zeros,
 )
 from treebound.growing._sorted cimport key_of
 from treebound.growing._bins cimport (
@@ -31,6 +31,14 @@ cdef extern from "loops.h":
         const double* rate, const double* top, int32_t* cells,
     ) noexcept nogil
     void prefetch(const void* place) noexcept nogil
+    void count_numbers_by_bytes(
+        const uint8_t* codes, const uint32_t* rows, Py_ssize_t n, Py_ssize_t n_more,
+        Py_ssize_t ahead, const int64_t* numbers, int n_columns, int64_t** tables,
+    ) noexcept nogil
+    void count_numbers_by_words(
+        const uint16_t* codes, const uint32_t* rows, Py_ssize_t n, Py_ssize_t n_more,
+        Py_ssize_t ahead, const int64_t* numbers, int n_columns, int64_t** tables,
+    ) noexcept nogil
 
 cdef enum:
     BLOCK = 512          # rows coded at a time, and
@@ -569,6 +577,10 @@ cdef void gather(
         to.labels[i] = data.counted.labels[row]
         if problem.weights != NULL:
             to.weights[i] = problem.weights[row]
+        if problem.numbers != NULL:
+            memcpy(
+                to.numbers + STRIDE * i, problem.numbers + STRIDE * row, STRIDE * sizeof(int64_t)
+            )
 
 
 # -- counts ----------------------------------------------------------------------------------
@@ -590,11 +602,16 @@ cdef void count_rows(
     cdef Py_ssize_t start = 0, n, i, p
     while start < n_rows:
         n = min(<Py_ssize_t>TOGETHER, n_rows - start)
-        for i in range(n):
+        for i in range(n if data.counted.numbers == NULL else 0):
             labels[i] = data.counted.labels[rows[start + i]]
         for p in range(data.n_panels):
             panel = &data.panels[p]
-            if panel.width == 1:
+            if data.counted.numbers != NULL:
+                count_numbers(
+                    panel, data.counted.numbers, rows + start, n, n_rows - start,
+                    <int64_t*>histogram,
+                )
+            elif panel.width == 1:
                 count_codes(
                     panel, &data.counted, rows + start, labels, n, n_rows - start, histogram,
                     <const uint8_t*>panel.codes,
@@ -678,6 +695,28 @@ cdef inline void count_weights(
         cell = table + codes[LANES * <size_t>rows[i]] * (n_classes + 1)
         cell[labels[i]] += counted.weights[rows[i]]
         cell[n_classes] += 1
+
+
+cdef void count_numbers(
+    const Panel* panel, const int64_t* numbers, const uint32_t* rows, Py_ssize_t n_rows,
+    Py_ssize_t n_more, int64_t* histogram,
+) noexcept nogil:
+    """Add the channels of rows, and the rows themselves: as many as a bin has counts."""
+    cdef int64_t* tables[LANES]
+    cdef Py_ssize_t ahead = AHEAD if rows[n_rows - 1] - rows[0] > SPARSE * n_rows else 0
+    cdef int lane
+    for lane in range(LANES):
+        tables[lane] = histogram + panel.offsets[lane]
+    if panel.width == 1:
+        count_numbers_by_bytes(
+            <const uint8_t*>panel.codes, rows, n_rows, n_more, ahead, numbers, panel.n_columns,
+            tables,
+        )
+    else:
+        count_numbers_by_words(
+            <const uint16_t*>panel.codes, rows, n_rows, n_more, ahead, numbers, panel.n_columns,
+            tables,
+        )
 
 
 cdef void add_counts(

@@ -1,5 +1,10 @@
 # What all parts of growing share: columns, splits, the rows of a node, the criterion and its rules.
 #
+# A row has channels, integers that are only ever added: for a target of classes the weight of each
+# class, for one of numbers `WEIGHT`, `SUM`
+# and `SQUARES`. Whatever counts, adds, subtracts or hands on channels does not
+# know which they are; scores, bounds and limits do.
+#
 # Used by every other module of this package; it knows none of them. It guarantees that class counts
 # and the sums of a criterion are exact integers: scores do not depend on the order of the rows, on
 # blocks or on threads.
@@ -27,6 +32,7 @@ cdef enum Criterion:
     GINI = 0
     ENTROPY = 1
     MISCLASSIFICATION = 2
+    SQUARED = 3  # of a target of numbers
 
 
 cdef enum Kind:
@@ -101,10 +107,20 @@ cdef struct Rules:
     const uint64_t* groups  # by column: a bit for each group of columns that may be asked together
 
 
+cdef enum:
+    # The channels of a row of weight w and sum s, both integers: s is w times the target, in units.
+    WEIGHT = 0
+    SUM = 1
+    SQUARES = 2         # s^2 / w in larger units, rounded up: for bounds only
+    ONE = 3             # always 1
+    N_CHANNELS = 3      # before the last
+    STRIDE = 4
+
+
 cdef struct Problem:
     # Constant while growing.
     Py_ssize_t n_rows
-    Py_ssize_t n_classes
+    Py_ssize_t n_classes    # channels: classes, or N_CHANNELS
     Py_ssize_t min_leaf     # minimum rows
     int64_t min_weight      # and weight of a leaf; 0 if weights are 1
     Criterion criterion
@@ -112,6 +128,10 @@ cdef struct Problem:
     Packing packing
     const uint32_t* labels
     const int64_t* weights  # NULL: every weight is 1
+    const int64_t* numbers  # the channels of each row and 1; NULL: the target is of classes
+    int square_shift        # the unit of squares is two to this power
+    double weight_error     # what weight and
+    double row_error        # rows add to four times the squares of rounding; 0 without rounding
     int64_t max_weight      # of one row
     const int64_t* xlogx    # table of c log2 c in fixed point; NULL: computed
     double xlogx_unit       # the fixed point's one
@@ -204,7 +224,39 @@ cdef inline Py_ssize_t rank_of(uint64_t entry, const Packing* packing) noexcept 
 
 
 cdef inline int64_t weight_of(Py_ssize_t row, const Problem* problem) noexcept nogil:
+    if problem.weights != NULL:
+        return problem.weights[row]
+    return 1 if problem.numbers == NULL else problem.numbers[STRIDE * row + WEIGHT]
+
+
+cdef inline int64_t class_weight_of(Py_ssize_t row, const Problem* problem) noexcept nogil:
+    """The same where the target is of classes."""
     return 1 if problem.weights == NULL else problem.weights[row]
+
+
+cdef inline void add_row(
+    Py_ssize_t row, Py_ssize_t label, const Problem* problem, int64_t* counts
+) noexcept nogil:
+    """Add the channels of a row."""
+    if problem.numbers == NULL:
+        counts[label] += class_weight_of(row, problem)
+        return
+    counts[WEIGHT] += problem.numbers[STRIDE * row + WEIGHT]
+    counts[SUM] += problem.numbers[STRIDE * row + SUM]
+    counts[SQUARES] += problem.numbers[STRIDE * row + SQUARES]
+
+
+cdef inline int64_t weight_in(
+    const int64_t* left, const int64_t* base, const Problem* problem
+) noexcept nogil:
+    """The weight of channels, and of others if there are any."""
+    cdef int64_t weight = 0
+    cdef Py_ssize_t k
+    if problem.numbers != NULL:
+        return left[WEIGHT] + (0 if base == NULL else base[WEIGHT])
+    for k in range(problem.n_classes):
+        weight += left[k] + (0 if base == NULL else base[k])
+    return weight
 
 
 cdef void count_classes(
@@ -231,13 +283,12 @@ cdef inline bint keeps_order(
     # Other splits may lead out of the limits of a node: its probabilities are then clipped.
     cdef const Problem* problem = node.problem
     cdef const Rules* rules = problem.rules
-    cdef double weight = 0.0, left_sum = 0.0, right_sum = 0.0, low, high
+    cdef double weight, left_sum = 0.0, right_sum = 0.0, low, high
     cdef Py_ssize_t i, k
     if not by_value or not has_order(column, problem):
         return True
-    for k in range(problem.n_classes):
-        weight += <double>left[k]
-    for i in range(problem.n_classes - 1):
+    weight = <double>weight_in(left, NULL, problem)
+    for i in range(problem.n_classes - 1 if problem.numbers == NULL else 1):
         k = rules.order[i]
         left_sum += <double>left[k]
         right_sum += <double>(node.counts[k] - left[k])
@@ -288,10 +339,49 @@ cdef inline double scale_of(int64_t left, int64_t right, const Problem* problem)
     return <double>left * <double>right if problem.criterion == GINI else problem.xlogx_unit
 
 
+cdef inline double difference_of(
+    int64_t weight, int64_t total, const NodeView* node
+) noexcept nogil:
+    """How much a sum on the left is above its share of the node's, times the node's weight."""
+    # exact: a sum is below 2^62 and so is that of absolute values, a weight below 2^53
+    return <double>(
+        <int128_t>total * node.weight - <int128_t>node.counts[SUM] * weight
+    )
+
+
+cdef inline double gain_of_difference(
+    double difference, double left, double right
+) noexcept nogil:
+    """By how much a split lowers the sum of squares."""
+    return difference * difference / ((left + right) * (left * right))
+
+
+cdef inline double gain_of(int64_t weight, int64_t total, const NodeView* node) noexcept nogil:
+    """The same, with this weight and sum on the left; 0 if a side is empty."""
+    if weight <= 0 or weight >= node.weight:
+        return 0.0
+    return gain_of_difference(
+        difference_of(weight, total, node), <double>weight, <double>(node.weight - weight)
+    )
+
+
+cdef inline double spread_of(
+    int64_t weight, int64_t total, int64_t squares, const Problem* problem
+) noexcept nogil:
+    """At least the sum of squares around the mean; 0 only if there are none."""
+    cdef int128_t whole = (<int128_t>squares << problem.square_shift) * weight
+    whole -= <int128_t>total * total
+    return <double>whole / <double>weight * (1.0 + 1e-14) if whole > 0 else 0.0
+
+
 cdef inline double score_of(
     const int64_t* left, const int64_t* base, const NodeView* node
 ) noexcept nogil:
     """The score that splits maximise, with these counts on the left and others if there are any."""
+    if node.problem.criterion == SQUARED:
+        if base == NULL:
+            return gain_of(left[WEIGHT], left[SUM], node)
+        return gain_of(left[WEIGHT] + base[WEIGHT], left[SUM] + base[SUM], node)
     if node.problem.criterion == GINI and node.problem.wide:
         return score_in(left, base, node, <int128_t>0)
     return score_in(left, base, node, <int64_t>0)
@@ -328,7 +418,7 @@ cdef double purity_of(
 
 
 cdef inline double pure_score(double weight, const Problem* problem) noexcept nogil:
-    """The score where each side has one class."""
+    """The score of classes where each side has one."""
     return 0.0 if problem.criterion == ENTROPY else weight
 
 
@@ -339,7 +429,8 @@ cdef extern from *:
     """
     #define TOLERANCE 0x1p-45
     """
-    # Scores closer than this share of a node's weight are tied; a gain below it is a rounding error.
+    # Scores closer than this share of a node's weight, or of its squares, are tied; a gain below it
+    # is a rounding error.
     const double TOLERANCE
 
 

@@ -28,7 +28,7 @@ cdef void count_classes(
         return
     for i in range(n_rows):
         row = i if rows == NULL else <Py_ssize_t>rows[i]
-        counts[labels[row]] += weight_of(first + row, problem)
+        add_row(first + row, labels[row], problem, counts)
 
 
 cdef double purity_of(
@@ -36,6 +36,8 @@ cdef double purity_of(
 ) noexcept nogil:
     """The score of one side alone."""
     cdef NodeView side
+    if problem.criterion == SQUARED:
+        return 0.0  # the score of numbers is the gain itself
     side.problem = problem
     side.counts = counts
     side.weight = weight

@@ -19,8 +19,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
-    ENTROPY, NOMINAL, NodeView, Problem, Scratch, Source, Split, allocate, count_classes, may_ask,
-    row_of, source_of, takes, value_at, weight_of, zeros,
+    ENTROPY, N_CHANNELS, NOMINAL, SQUARED, NodeView, Problem, Scratch, Source, Split, add_row,
+    allocate, count_classes, may_ask, row_of, source_of, takes, value_at, zeros,
 )
 from treebound._utils._pool cimport Pool, Work, stop_others
 from treebound.growing._scan cimport no_split, try_category
@@ -51,58 +51,17 @@ cdef enum:
     BRANCH_ROWS = 2048    # fewer rows are not worth a search by several threads
     LABELS = 32768        # rows whose classes a thread counts at a time
     MOST_THREADS = 256
+    NUMBER_CROSSING = 200 # least rows of a node of numbers with a histogram
     CHAIN = 128           # rows of a node that may be a chain; splits a column that make it pay
-
-
-cdef struct Columns:
-    # The columns of a large node that threads search.
-    Finder* finders         # one per thread
-    ColumnBounds* bounds    # one per column, in the memory of the histogram
-    Split* splits
 
 
 cdef class SharedCodes:
     """The codes of a sample, made by the first tree that needs them, for trees on parts of it."""
 
-    cdef tuple coded            # its bins, and what `code_shard` gives; None: not coded yet
-    cdef bint sorts             # whether its codes told little, so that rows are sorted
+    pass
 
 
 cdef class Grower(Driver):
-    cdef Pool pool
-    cdef Scratch* scratch       # one per thread
-    cdef Search sorted
-    cdef object arrays          # keeps the memory of the sources alive
-    cdef const uint32_t[::1] part   # the rows to grow on
-    cdef const uint32_t* ids    # the same; NULL: all of them
-    cdef object spans           # of the columns of a larger sample; None: of these rows
-    cdef object progress        # called with leaves and open rows; or None
-    cdef Py_ssize_t pauses
-    cdef Py_ssize_t root_crossing, crossing, most_bins
-    cdef bint sorts_when_needed # False: always use histograms above the crossing
-    # large nodes
-    cdef Binned* binned         # the coded sample; NULL: all nodes are sorted
-    cdef SharedCodes shared
-    cdef CodedBins coded        # its memory
-    cdef object order           # the memory of its rows and labels
-    cdef Columns columns
-    cdef void** counters        # one per thread; the first is that of the node
-    cdef Py_ssize_t n_histograms, most_histograms
-    # nominal columns only
-    cdef dict chains            # by leaf: the rows at the beginning, and `Categories`; or None
-    cdef uint32_t[::1] rows     # by leaf
-    cdef int64_t[::1] place     # of every row in them
-    cdef list codes             # by column and row
-    # subtrees
-    cdef dict options           # as they were given
-    cdef Py_ssize_t thread_values   # fewer open values are not shared by threads
-    cdef list hands             # a grower for each thread
-    cdef Binned view            # of a hand: the coded sample
-    cdef int32_t[::1] branches  # leaves, the largest first,
-    cdef int32_t[::1] hand_of   # the number of the hand that grows each, -1 before it begins,
-    cdef int32_t[::1] root_of   # and its node there
-    cdef object failure         # what was raised in a thread
-
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, Pool pool):
         cdef int t
         self.pool = pool
@@ -128,6 +87,31 @@ cdef class Grower(Driver):
         free(self.scratch)
         free(self.sorted.tasks[0].splits)
         free(self.sorted.tasks[1].splits)
+
+    cdef int set_sample(
+        self, columns, y, weights, kinds, n_categories, may_miss, part, shared
+    ) except -1:
+        """Take the columns and labels of the rows to grow on; see `grow_arrays`."""
+        cdef Py_ssize_t j
+        cdef const int32_t[::1] labels = y
+        cdef const int64_t[::1] units
+        self.arrays = (columns, y, weights)
+        for j, values in enumerate(columns):
+            self.sources[j] = source_of(values, kinds[j])
+            self.sources[j].n_categories = n_categories[j]
+            self.sources[j].may_miss = may_miss[j]
+        self.problem.n_rows = len(y if part is None else part)
+        if part is not None:
+            self.part = part
+            self.ids = &self.part[0]
+        self.shared = shared or SharedCodes()
+        self.shared.sorts &= part is not None
+        self.problem.labels = <const uint32_t*>&labels[0]
+        if weights is not None:
+            units = weights
+            self.problem.weights = &units[0]
+            self.problem.max_weight = weights.max()
+        return 0
 
     cdef int pause(self) except -1 nogil:
         """Tell how far it is, about once a second."""
@@ -206,7 +190,8 @@ cdef class Grower(Driver):
             bins = Bins(columns, kinds, sizes, most_bins)
             coded = self.shared.coded = (bins, *code_shard(bins, columns, len(y), self.pool))
         bins, codes, ends, missing, single = coded
-        self.coded = CodedBins(bins, self.problem.n_classes, weights is not None)
+        weighted = weights is not None or self.numbers is not None
+        self.coded = CodedBins(bins, self.problem.n_classes, weighted)
         self.binned = self.coded.of(codes, single)
         self.binned.problem = &self.problem
         self.binned.sources = self.sources
@@ -222,6 +207,9 @@ cdef class Grower(Driver):
         self.binned.other = &rows[1, 0]
         self.binned.counted.labels = &labels[0]
         self.binned.counted.weights = self.problem.weights
+        self.binned.counted.numbers = self.problem.numbers
+        if self.problem.numbers != NULL:
+            self.binned.counted.weights = self.problem.numbers  # that is, counts of 64 bits
         return 0
 
     cdef void forget_codes(self) noexcept nogil:
@@ -445,7 +433,8 @@ cdef class Grower(Driver):
                 split.misses |= value != value
                 to_left = split.missing_left if value != value else value <= split.low
             left[self.problem.n_classes] += to_left
-            left[self.problem.labels[row]] += to_left * weight_of(row, &self.problem)
+            if to_left:
+                add_row(row, self.problem.labels[row], &self.problem, left)
         if source.kind != NOMINAL:
             split.place = place
             split.inside = True
@@ -615,6 +604,7 @@ cdef class Grower(Driver):
         hand.problem = self.problem
         memcpy(hand.sources, self.sources, self.n_columns * sizeof(Source))
         hand.arrays, hand.part, hand.ids = self.arrays, self.part, self.ids
+        hand.numbers, hand.whole_spread = self.numbers, self.whole_spread
         hand.shared, hand.coded, hand.order = self.shared, self.coded, self.order
         hand.whole, hand.min_gain = self.whole, self.min_gain
         hand.tree.tolerance = self.tree.tolerance
@@ -737,7 +727,9 @@ cdef class Grower(Driver):
         return 0
 
     cdef object class_weights(self, rows):
-        """For some rows the weight of each class, then 1."""
+        """For some rows the weight of each class, or their other channels, then 1."""
+        if self.numbers is not None:
+            return self.numbers[rows]
         _, labels, weights = self.arrays
         table = np.zeros((len(rows), self.tree.n_classes + 1), dtype=np.int64)
         table[np.arange(len(rows)), labels[rows]] = 1 if weights is None else weights[rows]
@@ -763,7 +755,7 @@ cdef class Grower(Driver):
             if k < node.start:
                 continue  # another split has taken it away
             taken.append(i)
-            left[self.problem.labels[row]] += weight_of(row, &self.problem)
+            add_row(row, self.problem.labels[row], &self.problem, left)
             self.rows[k], self.rows[middle] = self.rows[middle], self.rows[k]
             self.place[self.rows[k]] = k
             self.place[row] = middle
@@ -919,7 +911,7 @@ def grow_arrays(
     crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY, progress=None,
     part=None, shared=None, thread_values=THREAD_VALUES,
 ):
-    """The arrays of the grown tree."""
+    """The arrays of the tree that is grown on classes."""
     # columns are one-dimensional arrays of float64, float32, int8, int16 or int32; y is int32 and
     # weights int64 or None; options come from for_kernels. crossing is the least number of rows
     # of a node that is searched by histograms, most_bins the number of bins; a thread is used for
@@ -928,35 +920,65 @@ def grow_arrays(
     # the node. If the number of leaves is limited, none is expanded whose priority is below
     # least_priority. part are the rows to grow on, in ascending order, or None; trees on parts of
     # the same columns take the same shared.
-    cdef Py_ssize_t n = len(y if part is None else part), j
-    cdef const int32_t[::1] labels = y
-    cdef const int64_t[::1] units
-    cdef Grower grower
-    # fewer values are grown in less time than it takes to share them
-    n_threads = max(1, min(n_threads, MOST_THREADS, n * len(columns) // thread_values))
-    grower = Grower(len(columns), n_classes, options, Pool(n_threads))
-    grower.arrays = (columns, y, weights)
-    for j, values in enumerate(columns):
-        grower.sources[j] = source_of(values, kinds[j])
-        grower.sources[j].n_categories = n_categories[j]
-        grower.sources[j].may_miss = may_miss[j]
-    grower.problem.n_rows = n
-    if part is not None:
-        grower.part = part
-        grower.ids = &grower.part[0]
-    grower.shared = shared or SharedCodes()
-    grower.shared.sorts &= part is not None
-    grower.problem.labels = <const uint32_t*>&labels[0]
-    if weights is not None:
-        units = weights
-        grower.problem.weights = &units[0]
-        grower.problem.max_weight = weights.max()
+    cdef Grower grower = new_grower(
+        columns, y, weights, n_classes, kinds, n_categories, may_miss, options, n_threads, part,
+        shared, thread_values,
+    )
     grower.whole = whole
-    grower.thread_values = thread_values
     grower.spans = spans
     grower.progress = progress
     grower.least_priority = least_priority
     set_crossing(grower, crossing, most_bins, n_categories)
+    return grown_by(grower)
+
+
+def grow_numbers(
+    columns, numbers, kinds, n_categories, may_miss, *, options, square_shift, weight_error=0.0,
+    row_error=0.0, n_threads=1, crossing=None, most_bins=None, whole=0, whole_spread=0.0, spans=None,
+    least_priority=-INFINITY, progress=None, part=None, shared=None, thread_values=THREAD_VALUES,
+):
+    """The same for a target of numbers; the counts of a node are its channels."""
+    # numbers is int64, C-ordered, and has a row of weight, sum, squares and 1 for each row, see
+    # ``_layout.pxd``; square_shift tells the unit of squares, weight_error and row_error what rounding
+    # does. whole_spread is, with whole, that of a larger sample. The others are as above.
+    cdef const int64_t[:, ::1] channels = numbers
+    cdef Grower grower = new_grower(
+        columns, np.zeros(len(numbers), dtype=np.int32), None, N_CHANNELS, kinds, n_categories,
+        may_miss, options, n_threads, part, shared, thread_values,
+    )
+    if grower.problem.criterion != SQUARED:
+        raise ValueError("numbers need the criterion of squared errors")
+    grower.numbers = numbers
+    grower.problem.numbers = &channels[0, 0]
+    grower.problem.square_shift = square_shift
+    grower.problem.weight_error = weight_error
+    grower.problem.row_error = row_error
+    grower.whole = whole
+    grower.whole_spread = whole_spread
+    grower.spans = spans
+    grower.progress = progress
+    grower.least_priority = least_priority
+    set_crossing(grower, crossing, most_bins, n_categories)
+    return grown_by(grower)
+
+
+cdef Grower new_grower(
+    columns, y, weights, n_classes, kinds, n_categories, may_miss, options, n_threads, part, shared,
+    thread_values,
+):
+    """A grower for some columns and labels."""
+    cdef Py_ssize_t n = len(y if part is None else part)
+    cdef Grower grower
+    # fewer values are grown in less time than it takes to share them
+    n_threads = max(1, min(n_threads, MOST_THREADS, n * len(columns) // thread_values))
+    grower = Grower(len(columns), n_classes, options, Pool(n_threads))
+    grower.set_sample(columns, y, weights, kinds, n_categories, may_miss, part, shared)
+    grower.thread_values = thread_values
+    return grower
+
+
+cdef object grown_by(Grower grower):
+    """The arrays of the tree of a grower."""
     with nogil:
         grower.start()
         grower.run()
@@ -974,10 +996,15 @@ cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
     cdef Py_ssize_t rows_a_bin = 240, bins = 31, categories = 0, j
     if grower.problem.criterion == ENTROPY:
         rows_a_bin = 400 * n_classes
+    if grower.problem.criterion == SQUARED:
+        rows_a_bin = 800  # it has four counts of 64 bits
+        n_classes = 2
     while bins < (255 if n_classes == 2 else 127) and bins * rows_a_bin < n_rows:
         bins = 2 * bins + 1
     grower.most_bins = most_bins or bins
     grower.crossing = bins // 2 + 1 if n_classes == 2 else 32 * n_classes
+    if grower.problem.criterion == SQUARED:
+        grower.crossing = NUMBER_CROSSING
     for j in range(grower.n_columns):
         if grower.sources[j].kind == NOMINAL:
             categories += grower.sources[j].n_categories

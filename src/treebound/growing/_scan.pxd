@@ -8,7 +8,9 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
-from treebound.growing._layout cimport Column, NodeView, Problem, Scratch, Split, score_of
+from treebound.growing._layout cimport (
+    Column, NodeView, Problem, Scratch, Split, score_of, weight_in,
+)
 
 
 cdef struct Segment:
@@ -60,19 +62,8 @@ cdef inline void try_category(
     if is_better(score, code, best, node.tolerance):
         best.score = score
         best.place = code
-        best.left_weight = weight_in(counts, NULL, n_classes)
+        best.left_weight = weight_in(counts, NULL, node.problem)
         best.missing_left = code == missing
-
-
-cdef inline int64_t weight_in(
-    const int64_t* left, const int64_t* base, Py_ssize_t n_classes
-) noexcept nogil:
-    """The weight of class counts, and of others if there are any."""
-    cdef int64_t weight = 0
-    cdef Py_ssize_t k
-    for k in range(n_classes):
-        weight += left[k] + (0 if base == NULL else base[k])
-    return weight
 
 
 cdef inline bint may_stand(
@@ -86,7 +77,7 @@ cdef inline bint may_stand(
         return False
     if problem.min_weight == 0:
         return True
-    weight = weight_in(left, base, n_classes)
+    weight = weight_in(left, base, problem)
     return problem.min_weight <= weight <= node.weight - problem.min_weight
 
 

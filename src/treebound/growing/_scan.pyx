@@ -15,9 +15,9 @@ this reduces the scans from a half of the growing time to a seventh. How many ro
 """
 
 from treebound.growing._layout cimport (
-    GINI, MISCLASSIFICATION, NOMINAL, Packing, gini_of_pair, int128_t, keeps_order,
-    label_of, may_ask, rank_of, row_of, scale_of, score_of_sides, square_t, term_of, weight_of,
-    xlogx,
+    GINI, MISCLASSIFICATION, NOMINAL, SQUARED, STRIDE, SUM, WEIGHT, Packing, add_row,
+    class_weight_of, difference_of, gain_of, gini_of_pair, int128_t, keeps_order, label_of, may_ask,
+    rank_of, row_of, scale_of, score_of_sides, square_t, term_of, weight_of, xlogx,
 )
 
 
@@ -112,7 +112,7 @@ cdef void search_thresholds(
     cdef Packing packing = problem.packing
     cdef Py_ssize_t n_rows = node.stop - node.start
     cdef Py_ssize_t i, missing
-    cdef int64_t weight, missing_weight = 0
+    cdef int64_t missing_weight
     cdef Segment segment
     cdef Split other = best[0]
     segment.entries = column.entries + node.start
@@ -133,9 +133,11 @@ cdef void search_thresholds(
         return
     memset(scratch.missing, 0, problem.n_classes * sizeof(int64_t))
     for i in range(segment.present, n_rows):
-        weight = weight_of(row_of(segment.entries[i], &packing), problem)
-        scratch.missing[label_of(segment.entries[i], &packing)] += weight
-        missing_weight += weight
+        add_row(
+            row_of(segment.entries[i], &packing), label_of(segment.entries[i], &packing), problem,
+            scratch.missing,
+        )
+    missing_weight = weight_in(scratch.missing, NULL, problem)
     segment.first = max(1, problem.min_leaf - missing)
     segment.last = min(n_rows - problem.min_leaf - missing, segment.present - 1)
     keep_heavy(&segment, node, missing_weight)
@@ -207,8 +209,8 @@ cdef void search_categories(
             counts[1] = ones
         else:
             while i < node.stop and entries[i] ^ first <= below_rank:
-                counts[label_of(entries[i], &packing)] += weight_of(
-                    row_of(entries[i], &packing), problem
+                add_row(
+                    row_of(entries[i], &packing), label_of(entries[i], &packing), problem, counts
                 )
                 i += 1
         counts[n_classes] = i - start
@@ -238,7 +240,9 @@ cdef void scan(
     cdef const Problem* problem = node.problem
     if segment.first > segment.last:
         return
-    if problem.criterion == MISCLASSIFICATION:
+    if problem.criterion == SQUARED:
+        scan_numbers(segment, node, scratch, best)
+    elif problem.criterion == MISCLASSIFICATION:
         scan_errors(segment, node, scratch, best)
     elif problem.n_classes == 2 and problem.weights == NULL:
         scan_pair(segment, node, scratch, best, False)
@@ -381,7 +385,7 @@ cdef inline int64_t move_rows(
     cdef int64_t weight, total = 0
     for i in range(start, stop):
         k = label_of(segment.entries[i], &packing)
-        weight = weight_of(row_of(segment.entries[i], &packing), problem)
+        weight = class_weight_of(row_of(segment.entries[i], &packing), problem)
         left[k] += weight
         right[k] -= weight
         total += weight
@@ -399,7 +403,7 @@ cdef void scan_sums(
     cdef int64_t* left = scratch.left
     cdef int64_t* right = scratch.right
     cdef square_t left_sum, right_sum
-    cdef int64_t before = weight_in(left, NULL, problem.n_classes)
+    cdef int64_t before = weight_in(left, NULL, problem)
     cdef int64_t left_weight = before, right_weight, weight
     cdef double bar = scratch.floor, score = node.purity, total, product
     cdef double slack = (SHORT_LEAP + problem.n_classes) * node.rise
@@ -418,7 +422,7 @@ cdef void scan_sums(
         # invariant: entries[:i] are on the left, entries[i:] on the right
         while i < segment.last:
             k = label_of(entries[i], &packing)
-            weight = weight_of(row_of(entries[i], &packing), problem)
+            weight = class_weight_of(row_of(entries[i], &packing), problem)
             left_sum -= term_of(<square_t>left[k], problem)
             right_sum -= term_of(<square_t>right[k], problem)
             left[k] += weight
@@ -443,6 +447,37 @@ cdef void scan_sums(
                 break
 
 
+cdef void scan_numbers(
+    const Segment* segment, const NodeView* node, Scratch* scratch, Split* best
+) noexcept nogil:
+    """Numbers: the difference from the node's mean is kept as an exact integer."""
+    cdef const Problem* problem = node.problem
+    cdef const uint64_t* entries = segment.entries
+    cdef const int64_t* numbers = problem.numbers
+    cdef Packing packing = problem.packing
+    cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
+    cdef int64_t* left = scratch.left
+    cdef int64_t before = left[WEIGHT], weight = before, total = left[SUM]
+    cdef double bar = scratch.floor, whole = <double>node.weight, difference, product
+    cdef Py_ssize_t i, row
+    for i in range(1, segment.last + 1):
+        row = row_of(entries[i - 1], &packing)
+        weight += numbers[STRIDE * row + WEIGHT]
+        total += numbers[STRIDE * row + SUM]
+        if i < segment.first or entries[i] ^ entries[i - 1] <= below_rank:
+            continue
+        difference = difference_of(weight, total, node)
+        product = whole * (<double>weight * <double>(node.weight - weight))
+        if difference * difference > bar * product:
+            left[WEIGHT] = weight
+            left[SUM] = total
+            if keeps_order(left, best.column, i < segment.present, node):
+                best.score = gain_of(weight, total, node)
+                best.place = i
+                best.left_weight = weight - before
+                bar = best.score + node.tolerance
+
+
 cdef void scan_errors(
     const Segment* segment, const NodeView* node, Scratch* scratch, Split* best
 ) noexcept nogil:
@@ -455,7 +490,7 @@ cdef void scan_errors(
     cdef double bar = scratch.floor, score
     cdef Py_ssize_t i
     for i in range(1, segment.last + 1):
-        whole = weight_of(row_of(entries[i - 1], &packing), problem)
+        whole = class_weight_of(row_of(entries[i - 1], &packing), problem)
         left[label_of(entries[i - 1], &packing)] += whole
         weight += whole
         if i < segment.first or rank_of(entries[i], &packing) == rank_of(entries[i - 1], &packing):

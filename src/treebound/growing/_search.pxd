@@ -25,6 +25,7 @@ cdef struct Profile:
     int64_t* missing        # class counts, then rows, of the rows without a value
     int64_t* none           # the same of no rows
     bint ordered            # whether the column has a sign
+    double floor            # scores of numbers below it need not be exact, only not too small
     int n_families          # 2 where rows are missing: on the right, on the left
     Family families[2]
     double* a               # two classes: the counts left of each bin as floats, base included

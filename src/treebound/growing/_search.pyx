@@ -17,22 +17,26 @@ bins, which are scored anyway. With more classes:
 - entropy: f = sum of g_k(x_k) - h(sum of x) with g and h convex. A line of any slope may be
   subtracted from both; with the slope of h in the middle of the bin, h minus the line is smallest
   there, and g_k minus the line is largest at an end;
-- misclassification: the largest count of each side, each in its best corner.
+- misclassification: the largest count of each side, each in its best corner;
+- numbers: weight and sum of the left side lie in an ellipse that the squares of the bin give; the
+  gain is at most that at a corner of a polygon around it.
 
 Bounds are compared with a bar that lies a few tolerances below the best score, so rounding errors
 do not matter. A skipped bin holds no split that could win, or tie with one that could.
 """
 
-from libc.math cimport INFINITY, log2
+from libc.math cimport INFINITY, fabs, ldexp, log2, sqrt
 from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
-    ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, Problem, Source, allocate, c_log_c,
-    gini_of_sides, has_order, keeps_order, may_ask, renew, row_of, score_of, score_of_sides,
-    square, value_at, xlogx, zeros,
+    ENTROPY, GINI, MISCLASSIFICATION, N_CHANNELS, NOMINAL, SQUARED, SQUARES, STRIDE, SUM, WEIGHT,
+    Problem, Source, allocate, c_log_c, difference_of, gain_of_difference, gini_of_sides, has_order,
+    keeps_order, may_ask, renew, row_of, score_of, score_of_sides, spread_of, square, value_at,
+    weight_in, xlogx, zeros,
 )
 from treebound.growing._scan cimport (
-    Segment, is_better, keep_heavy, may_stand, no_split, scan, try_categories, weight_in,
+    Segment, is_better, keep_heavy, may_stand, no_split, scan, try_categories,
 )
 from treebound.growing._sorted cimport has_entries, packing_of, presort
 from treebound.growing._histogram cimport CodedColumn, count_t, gather, rows_in
@@ -199,6 +203,8 @@ cdef void score_boundaries(Profile* profile, Family* family, Py_ssize_t column) 
         )
     elif problem.n_classes == 2 and problem.criterion == ENTROPY:
         entropy_of_pairs(profile, family)
+    elif problem.criterion == SQUARED:
+        score_numbers(profile, family)
     else:
         score_classes(profile, family)
     if profile.ordered:
@@ -260,13 +266,64 @@ cdef void score_classes(const Profile* profile, Family* family) noexcept nogil:
     for t in range(profile.n_bins):
         left += n_classes + 1
         score = score_of(left, family.base, node)
-        weight = weight_in(left, NULL, n_classes)
+        weight = weight_in(left, NULL, node.problem)
         family.scores[t] = score
         family.bounds[t] = INFINITY
         if node.problem.criterion == GINI:
             family.bounds[t] = 0.5 * (previous + score) + <double>(weight - before)
         previous = score
         before = weight
+
+
+cdef void score_numbers(const Profile* profile, Family* family) noexcept nogil:
+    """Numbers: square roots of gains are norms, so gain and spread bound what is inside a bin."""
+    # With m rows of a bin, j of them on the left, their sum is off j times their mean by at most
+    # sqrt(spread j (m - j) / m), which changes sqrt(gain) by at most that times sqrt(n / (l r)), l
+    # and r the weights of the sides.
+    cdef const NodeView* node = profile.node
+    cdef const Problem* problem = node.problem
+    cdef const int64_t* left = profile.left
+    cdef int64_t first = left[WEIGHT] + family.base[WEIGHT], last
+    cdef double previous = score_of(left, family.base, node), score, spread, least, whole
+    cdef double all_sum = fabs(<double>node.counts[SUM]), sum_left, product, all_squares
+    cdef double unit = ldexp(1.0, problem.square_shift)
+    cdef int64_t own_sum, own_squares
+    cdef double m, root
+    cdef Py_ssize_t t
+    whole = <double>node.weight
+    for t in range(profile.n_bins):
+        left += N_CHANNELS + 1
+        last = left[WEIGHT] + family.base[WEIGHT]
+        # in floats first, with more than their error: most scores are far below the floor
+        sum_left = <double>(left[SUM] + family.base[SUM])
+        score = fabs(sum_left * whole - <double>node.counts[SUM] * <double>last)
+        score += 1e-15 * (fabs(sum_left) * whole + all_sum * <double>last)
+        product = whole * (<double>last * <double>(node.weight - last))
+        if score * score <= profile.floor * product:
+            score = score * score / product
+        else:
+            score = score_of(left, family.base, node)
+        own_sum = left[SUM] - left[SUM - N_CHANNELS - 1]
+        own_squares = left[SQUARES] - left[SQUARES - N_CHANNELS - 1]
+        all_squares = <double>own_squares * unit
+        spread = all_squares * (1.0 + 1e-15) - (
+            <double>own_sum * <double>own_sum / <double>(last - first) * (1.0 - 1e-15)
+        )
+        if spread <= 4e-15 * all_squares:  # perhaps there is none
+            spread = spread_of(last - first, own_sum, own_squares, problem)
+        family.scores[t] = score
+        family.bounds[t] = -INFINITY
+        if spread > 0.0 and last - first > 1:
+            m = <double>(last - first)
+            least = min(
+                <double>(first + 1) * <double>(node.weight - first - 1),
+                <double>(last - 1) * <double>(node.weight - last + 1),
+            )
+            spread *= min(1.0, 0.25 * m * whole / max(least, 1.0))
+            root = sqrt(max(previous, score)) + sqrt(spread)
+            family.bounds[t] = root * root * (1.0 + 1e-12)
+        previous = score
+        first = last
 
 
 # -- bounds inside bins -----------------------------------------------------------------------
@@ -289,8 +346,8 @@ cdef inline int straddles(
     if problem.min_weight == 0:
         return 0
     return (
-        weight_in(left, base, n_classes) < problem.min_weight
-        or node.weight - weight_in(right, base, n_classes) < problem.min_weight
+        weight_in(left, base, problem) < problem.min_weight
+        or node.weight - weight_in(right, base, problem) < problem.min_weight
     )
 
 
@@ -320,11 +377,14 @@ cdef double bound_bin(
             return -INFINITY
         if n_classes == 2 and problem.criterion != MISCLASSIFICATION:
             return family.bounds[t]
-        for k in range(n_classes):
-            classes += right[k] > left[k]
-        if classes == 1:
-            return -INFINITY
-    if problem.criterion == GINI:
+        if problem.criterion != SQUARED:
+            for k in range(n_classes):
+                classes += right[k] > left[k]
+            if classes == 1:
+                return -INFINITY
+    if problem.criterion == SQUARED:
+        bound = bound_numbers(left, right, family.base, node)
+    elif problem.criterion == GINI:
         bound = bound_gini(left, right, family.base, node)
     elif problem.criterion == ENTROPY:
         bound = bound_entropy(left, right, family.base, node)
@@ -337,8 +397,8 @@ cdef double bound_gini(
     const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node
 ) noexcept nogil:
     cdef Py_ssize_t n_classes = node.problem.n_classes, k
-    cdef double before = <double>weight_in(left, base, n_classes)
-    cdef double after = <double>weight_in(right, base, n_classes)
+    cdef double before = <double>weight_in(left, base, node.problem)
+    cdef double after = <double>weight_in(right, base, node.problem)
     cdef double total = 0.0, low, own, whole, part
     for k in range(n_classes):
         low = <double>(left[k] + base[k])
@@ -370,7 +430,7 @@ cdef double bound_entropy(
     cdef Py_ssize_t k, n_classes = problem.n_classes
     cdef double weight = <double>node.weight
     cdef double middle = 0.5 * (
-        <double>weight_in(left, base, n_classes) + <double>weight_in(right, base, n_classes)
+        <double>weight_in(left, base, problem) + <double>weight_in(right, base, problem)
     )
     cdef double slope = log2(middle) - log2(weight - middle)
     cdef double total = slope * middle - c_log_c(middle) - c_log_c(weight - middle)
@@ -386,6 +446,61 @@ cdef double bound_entropy(
             - slope * <double>last,
         )
     return total + node.tolerance
+
+
+cdef double bound_numbers(
+    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node
+) noexcept nogil:
+    """The greatest gain at the corners of a polygon around all that a split inside may have left."""
+    # In weight j and sum j times the mean of the bin plus d, d^2 <= spread j (m - j) / m is an
+    # ellipse. The polygon consists of its tangents at j = 1, 2, 4, ..., m - 2, m - 1; gains are
+    # convex, so they are greatest at corners. Sums are differences from the node's mean, times its
+    # weight, which are exact at both ends of the bin and linear between them.
+    cdef const Problem* problem = node.problem
+    cdef int64_t first = left[WEIGHT] + base[WEIGHT], last = right[WEIGHT] + base[WEIGHT]
+    cdef double m = <double>(last - first), whole = <double>node.weight
+    cdef double spread = spread_of(
+        last - first, right[SUM] - left[SUM], right[SQUARES] - left[SQUARES], problem
+    )
+    cdef double start = difference_of(first, left[SUM] + base[SUM], node)
+    cdef double slope = (difference_of(last, right[SUM] + base[SUM], node) - start) / m
+    cdef double bound, j = 1.0, next, height, rise, next_height, next_rise, x
+    if m < 2.0:
+        return -INFINITY
+    height = sqrt(spread * (m - 1.0) / m)
+    bound = corner_gain(<double>first, 1.0, height, start, slope, whole)
+    bound = max(bound, corner_gain(<double>first, m - 1.0, height, start, slope, whole))
+    rise = 0.5 * spread * (m - 2.0) / (m * height) if height > 0.0 else 0.0
+    # invariant: the tangent at j has this height and rise
+    while j < m - 1.0:
+        if 2.0 * j < 0.5 * m:
+            next = 2.0 * j
+        elif j < 0.5 * m:
+            next = 0.5 * m
+        else:
+            next = m - 0.5 * (m - j)
+        next = min(next, m - 1.0)
+        next_height = sqrt(spread * next * (m - next) / m)
+        next_rise = 0.5 * spread * (m - 2.0 * next) / (m * next_height) if next_height > 0.0 else 0.0
+        x = 0.5 * (j + next)
+        if rise > next_rise:
+            x = (next_height - next_rise * next - height + rise * j) / (rise - next_rise)
+        x = min(max(x, j), next)
+        # of the two tangents the higher one there, as the corner is not met exactly
+        height = max(height + rise * (x - j), next_height + next_rise * (x - next))
+        bound = max(bound, corner_gain(<double>first, x, height, start, slope, whole))
+        j = next
+        height = next_height
+        rise = next_rise
+    return bound * (1.0 + 1e-12)
+
+
+cdef inline double corner_gain(
+    double first, double j, double height, double start, double slope, double whole
+) noexcept nogil:
+    """The greater gain of the two corners above and below a place of the bin."""
+    cdef double difference = fabs(start + slope * j) + height * whole
+    return gain_of_difference(difference, first + j, whole - first - j)
 
 
 cdef double bound_errors(
@@ -494,10 +609,12 @@ cdef void free_finder(Finder* finder) noexcept nogil:
     free(finder.gathered.rows)
     free(finder.gathered.labels)
     free(finder.gathered.weights)
+    free(finder.gathered.numbers)
 
 
 cdef void read_column(Finder* finder, Py_ssize_t j) noexcept nogil:
     cdef const CodedColumn* column = &finder.data.columns[j]
+    finder.profile.floor = finder.floor
     read_profile(
         &finder.profile, j, finder.histogram, column.offset, column.coder.n_bins,
         &finder.data.counted, finder.node,
@@ -634,7 +751,7 @@ cdef void try_boundary(
     best.has_ends = not best.bounded
     best.missing_left = side
     best.misses = profile.n_families == 2
-    best.left_weight = weight_in(left, NULL, n_classes)
+    best.left_weight = weight_in(left, NULL, profile.node.problem)
 
 
 cdef void scan_inside(
@@ -659,7 +776,7 @@ cdef void scan_inside(
     segment.present = rows_of(profile, t)
     segment.first = max(1, local.min_leaf - rows)
     segment.last = min(n_node - local.min_leaf - rows, segment.present - 1)
-    keep_heavy(&segment, node, weight_in(left, base, n_classes))
+    keep_heavy(&segment, node, weight_in(left, base, local))
     scratch.floor = max(finder.floor, best.score + node.tolerance)
     scan(&segment, node, scratch, &split)
     if split.place < 0:
@@ -674,7 +791,7 @@ cdef void scan_inside(
     best.low = value_at(source, finder.gathered.rows[k])
     k = row_of(entries[split.place], &local.packing)
     best.high = value_at(source, finder.gathered.rows[k])
-    best.left_weight = weight_in(left, NULL, n_classes) + split.left_weight
+    best.left_weight = weight_in(left, NULL, local) + split.left_weight
 
 
 cdef const uint64_t* gather_entries(
@@ -690,6 +807,8 @@ cdef const uint64_t* gather_entries(
     local.labels = finder.gathered.labels
     if local.weights != NULL:
         local.weights = finder.gathered.weights
+    if local.numbers != NULL:
+        local.numbers = finder.gathered.numbers
     local.packing = packing_of(n_rows, local.n_classes)
     return presort(
         scratch.keys, n_rows, local.labels, &local.packing, scratch.entries, scratch.other
@@ -711,7 +830,48 @@ cdef bint enlarge_finder(
                 problem.weights == NULL
                 or renew(<void**>&gathered.weights, n_rows * sizeof(int64_t))
             )
+            and (
+                problem.numbers == NULL
+                or renew(<void**>&gathered.numbers, STRIDE * n_rows * sizeof(int64_t))
+            )
         ):
             return False
         finder.n_gathered = n_rows
     return has_entries(finder.scratch, n_rows)
+
+
+# -- for tests ---------------------------------------------------------------------------------
+
+
+def number_bounds(
+    const int64_t[::1] node, const int64_t[::1] left, const int64_t[::1] right, int square_shift
+):
+    """Both bounds on the gains inside a bin, from sums left of it and to its end, then rows."""
+    cdef Problem problem
+    cdef NodeView view
+    cdef Profile profile
+    cdef Family family
+    cdef double score, bound
+    cdef int64_t[STRIDE] none
+    cdef int64_t[2 * STRIDE] sums
+    memset(&problem, 0, sizeof(Problem))
+    memset(none, 0, sizeof(none))
+    problem.criterion = SQUARED
+    problem.n_classes = N_CHANNELS
+    problem.numbers = none
+    problem.square_shift = square_shift
+    view.problem = &problem
+    view.counts = &node[0]
+    view.weight = node[WEIGHT]
+    memcpy(sums, &left[0], STRIDE * sizeof(int64_t))
+    memcpy(sums + STRIDE, &right[0], STRIDE * sizeof(int64_t))
+    # the profile of this bin alone: what is on its left is the base
+    family.base = none
+    family.scores = &score
+    family.bounds = &bound
+    profile.node = &view
+    profile.floor = -INFINITY
+    profile.n_bins = 1
+    profile.left = sums
+    score_numbers(&profile, &family)
+    return bound, bound_numbers(sums, sums + STRIDE, none, &view)

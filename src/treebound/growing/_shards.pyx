@@ -550,6 +550,7 @@ cdef class ShardDriver(Driver):
             memset(&self.finder.profile, 0, sizeof(Profile))
             self.room = 2 * (n_bins + 1)
             init_profile(&self.finder.profile, self.room, self.problem.n_classes)
+        self.finder.profile.floor = -INFINITY
         read_profile(
             &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.by_value, &self.task.view,
         )

@@ -21,6 +21,7 @@ cdef struct Sorted:
     uint8_t* goes_left      # by row, for the node that is being split
     uint32_t* labels
     int64_t* weights
+    int64_t* numbers
     uint64_t* entries       # of all columns
     int64_t users           # nodes that may still be expanded, by any thread
 
@@ -29,6 +30,7 @@ cdef struct Task:
     # A node to search for its best split.
     int32_t index
     bint wanted         # whether it may be split at all
+    bint every          # whether the best split of every column is wanted, not of the best alone
     NodeView view
     double least        # the score that a split must beat
     Split* splits       # the best of each column

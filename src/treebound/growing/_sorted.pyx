@@ -13,7 +13,7 @@ very many different values agree in these bits.
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from treebound.growing._layout cimport (
-    NOMINAL, allocate, label_of, rank_of, read_values, renew, takes, value_at, weight_of, zeros,
+    NOMINAL, STRIDE, add_row, allocate, label_of, rank_of, read_values, renew, takes, value_at, zeros,
 )
 from treebound.growing._scan cimport best_split
 
@@ -99,6 +99,7 @@ cdef void free_sorted(Sorted* data) noexcept nogil:
     free(data.goes_left)
     free(data.labels)
     free(data.weights)
+    free(data.numbers)
     free(data.entries)
     free(data)
 
@@ -144,6 +145,14 @@ cdef int copy_rows(Sorted* data, const Problem* problem) except -1 nogil:
         for i in range(data.problem.n_rows):
             data.weights[i] = problem.weights[data.ids[i]]
         data.problem.weights = data.weights
+    if problem.numbers != NULL:
+        data.numbers = <int64_t*>allocate(STRIDE * data.problem.n_rows, sizeof(int64_t))
+        for i in range(data.problem.n_rows):
+            memcpy(
+                data.numbers + STRIDE * i, problem.numbers + STRIDE * <size_t>data.ids[i],
+                STRIDE * sizeof(int64_t),
+            )
+        data.problem.numbers = data.numbers
     return 0
 
 
@@ -286,7 +295,7 @@ cdef Py_ssize_t mark(
         data.goes_left[row] = to_left
         n_left += to_left
         if to_left:
-            left_counts[label_of(entries[i], &packing)] += weight_of(row, &data.problem)
+            add_row(row, label_of(entries[i], &packing), &data.problem, left_counts)
     return n_left
 
 
@@ -354,7 +363,7 @@ cdef void search_sorted_column(void* context, Py_ssize_t j, int thread) noexcept
         partition(column.entries, search.part, &search.home.problem.packing, scratch.entries)
     for q in range(2):
         if search.tasks[q].wanted:
-            scratch.floor = scratch.floors[q]
+            scratch.floor = search.tasks[q].least if search.tasks[q].every else scratch.floors[q]
             search.tasks[q].splits[j] = best_split(column, j, &search.tasks[q].view, scratch)
             scratch.floors[q] = scratch.floor
 

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from treebound.tree.split import SplitTest
 
+# The number that the kernels have for squared errors.
+SQUARED = 3
+
 
 class KernelRules(TypedDict):
     """Which splits are allowed; see ``rules.kernel_rules``."""
@@ -46,5 +49,19 @@ class TreeArrays(TypedDict):
     right: NDArray[np.int32]
     threshold: NDArray[np.float64]
     missing_left: NDArray[np.bool_]
-    counts: NDArray[np.int64]  # weight of each class, in integers
+    counts: NDArray[np.int64]  # channels: weight of each class, or weight, sum and squares
     rows: NDArray[np.int64]
+
+
+class GraphArrays(TypedDict):
+    """A graph of candidate trees: nodes after their children, and their candidate splits."""
+
+    first: NDArray[np.int32]  # where the candidates of each node begin
+    counts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    feature: NDArray[np.int32]
+    category: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    missing_left: NDArray[np.bool_]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import fields
 from typing import Any, ClassVar, get_args
 
-from treebound._utils.choices import CertificateKind, Criterion, Size, Unknown
+from treebound._utils.choices import CertificateKind, Criterion, Size, TreeSearch, Unknown
 from treebound._utils.validation import (
     Number,
     OneOf,
@@ -57,6 +57,12 @@ class FitParameters(Parameters, GrowParameters):
         smallest within half a standard error of it, or within one, or the largest within half.
         None: ``"balanced"`` from 1,000 rows on, or where class weights or costs leave less than
         half of the rows effective; else a fixed weight without cross-validation.
+    search : {"greedy", "wide"}
+        How the top of the tree is found: by the best split alone, or by trying the best splits of
+        eight columns at the root and of four at its children, with greedy growth below, and pruning
+        all of these trees together; see :ref:`search`. ``"wide"`` takes about twelve times as long.
+        It needs the bound pruner, unweighted rows in memory and the training certificate, and takes
+        no rules on splits.
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
         Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
         categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,
@@ -94,6 +100,7 @@ class FitParameters(Parameters, GrowParameters):
     criterion: Criterion = parameter(OneOf(get_args(Criterion)), default="entropy")
     pruning: str | Pruner | None = "bound"
     size: Size | None = parameter(OneOf((*get_args(Size), None)), default=None)
+    search: TreeSearch = parameter(OneOf(get_args(TreeSearch)), default="greedy")
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
     handle_unknown: Unknown = parameter(OneOf(get_args(Unknown)), default="other")
@@ -158,6 +165,8 @@ def checked_parameters(parameters: FitParameters) -> tuple[Pruner | None, GrowOp
         must = f"'auto' in this classifier, or its own 'smoothing', {parameters.smoothing!r}"
         raise invalid("smoothing", "BoundPruner", must, pruner.smoothing)
     _check_rules(parameters, pruner)
+    if parameters.search == "wide":
+        _check_search(parameters, pruner, owner)
     # with pruning, 'max_leaves' limits the tree that is chosen, not the one that is grown
     max_leaves = parameters.max_leaves if pruner is None else None
     order = parameters.class_order if isinstance(parameters, OrderedParameters) else None
@@ -179,6 +188,22 @@ def _check_rules(parameters: FitParameters, pruner: Pruner | None) -> None:
             f"The pruner {pruner!r} puts subtrees in other places, where 'monotonic_cst' and "
             "'forced_splits' would not hold. Hint: use a pruner that only cuts, such as 'bound'."
         )
+
+
+def _check_search(parameters: FitParameters, pruner: Pruner | None, owner: str) -> None:
+    """Raise a ValueError if the options do not go with a wide search."""
+    values, why = vars(parameters), ""
+    given = [name for name in GROWING_RULES if values[name] is not None]
+    if not isinstance(pruner, BoundPruner) or not pruner.searches:
+        why = "unless the pruner is the bound pruner with its code length"
+    elif given:
+        why = f"with {given[0]!r}"
+    elif parameters.certificate != "training":
+        why = f"with a certificate of the kind {parameters.certificate!r}"
+    elif parameters.thresholds == "observed":
+        why = "with observed thresholds"
+    if why:
+        raise invalid("search", owner, f"'greedy' {why}", parameters.search)
 
 
 def _pruner(parameters: FitParameters, owner: str) -> Pruner | None:

@@ -22,6 +22,14 @@ class Plan:
 def best_prunings(
     left: Links, right: Links, leaves: NDArray[np.int32], cost: NDArray[np.int64], cap: int
 ) -> Plan: ...
+
+class GraphPlan:
+    best: NDArray[np.int64]
+    def tree(self, leaves: int) -> NDArray[np.int32]: ...
+
+def best_of_graph(
+    first: Links, left: Links, right: Links, cost: NDArray[np.int64], cap: int
+) -> GraphPlan: ...
 def weakest_links(
     left: Links, right: Links, risk: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]: ...

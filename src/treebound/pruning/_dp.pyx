@@ -278,3 +278,125 @@ cdef int32_t _meld(int32_t first, int32_t second, int32_t[::1] heap_left, int32_
         heap_right[first] = spare
     rank[first] = 1 if heap_right[first] < 0 else rank[heap_right[first]] + 1
     return first
+
+
+# -- the best tree of every size in a graph of candidates ------------------------------------------
+
+
+cdef enum:
+    LEAVES_BITS = 24  # of a choice; the candidate is above them
+
+
+class GraphPlan:
+    """Least cost ``best[j]`` of a tree with j leaves, up to a cap, and how to reconstruct it."""
+
+    def __init__(self, first, left, right, best, held, offset, choice):
+        self.best = best
+        self._graph, self._held, self._offset, self._choice = (first, left, right), held, offset, choice
+
+    def tree(self, leaves):
+        """The best tree with that many leaves, in pre-order.
+
+        For each of its nodes the node of the graph, the candidate that splits it (-1 for a leaf),
+        and its children in this tree (-1).
+        """
+        return _read_graph_plan(*self._graph, self._held, self._offset, self._choice, leaves)
+
+
+def best_of_graph(const int32_t[::1] first, const int32_t[::1] left, const int32_t[::1] right,
+                  const int64_t[::1] cost, int32_t cap):
+    """Least total cost of the leaves of a tree in a graph, for each number of leaves up to ``cap``.
+
+    Node i may be split by the candidates ``first[i]`` to ``first[i + 1]``, into the nodes ``left``
+    and ``right``, which come before it; the last node is the root. The curve of a node is its own
+    cost as a leaf, then the pointwise minimum over its candidates of the min-plus convolution of
+    both sides. On ties the first candidate and the fewest leaves on its smaller side win. The costs
+    of all nodes of a tree must add up to less than 2^62.
+    """
+    cdef Py_ssize_t node, n = first.shape[0] - 1
+    cdef int32_t c
+    cdef int64_t end = 0, size
+    held_array = np.ones(n, dtype=np.int32)
+    offset_array = np.empty(n, dtype=np.int64)
+    cdef int32_t[::1] held = held_array
+    cdef int64_t[::1] offset = offset_array
+    cap = min(cap, (1 << LEAVES_BITS) - 1)
+    for node in range(n):
+        for c in range(first[node], first[node + 1]):
+            size = min(<int64_t>held[left[c]] + held[right[c]], cap)
+            held[node] = max(held[node], <int32_t>size)
+        offset[node] = end
+        end += held[node]
+    choice_array = np.zeros(end + 1, dtype=np.uint32)
+    curve_array = np.full(end + 1, FAR, dtype=np.int64)
+    cdef uint32_t[::1] choice = choice_array
+    cdef int64_t[::1] curve = curve_array
+    cdef int64_t* out
+    cdef uint32_t* picked
+    cdef int32_t small, large
+    with nogil:
+        for node in range(n):
+            out = &curve[offset[node]]
+            picked = &choice[offset[node]]
+            out[0] = cost[node]
+            for c in range(first[node], first[node + 1]):
+                small, large = left[c], right[c]
+                if held[small] > held[large]:
+                    small, large = large, small
+                _join_candidate(
+                    &curve[offset[small]], held[small], &curve[offset[large]], held[large],
+                    out, held[node], picked, <uint32_t>(c - first[node]) << LEAVES_BITS,
+                )
+    best = np.empty(held[n - 1] + 1, dtype=np.int64)
+    best[0] = FAR
+    best[1:] = curve_array[offset[n - 1] : end]
+    return GraphPlan(
+        np.asarray(first), np.asarray(left), np.asarray(right), best, held_array, offset_array,
+        choice_array,
+    )
+
+
+cdef inline void _join_candidate(const int64_t* small, Py_ssize_t small_size,
+                                 const int64_t* large, Py_ssize_t large_size, int64_t* out,
+                                 Py_ssize_t out_size, uint32_t* picked,
+                                 uint32_t candidate) noexcept nogil:
+    """Lower a curve to the min-plus convolution of two others; picked are leaves on the small side."""
+    cdef Py_ssize_t i, end
+    for i in range(small_size):
+        end = min(large_size, out_size - i - 1)
+        if end > 0:
+            lower_and_pick(
+                out + i + 1, picked + i + 1, large, end, small[i], candidate | <uint32_t>(i + 1)
+            )
+
+
+def _read_graph_plan(const int32_t[::1] first, const int32_t[::1] left, const int32_t[::1] right,
+                     const int32_t[::1] held, const int64_t[::1] offset,
+                     const uint32_t[::1] choice, int32_t leaves):
+    cdef Py_ssize_t n = 2 * leaves - 1, at = 0, depth = 1
+    cdef int32_t c, node, small, wanted
+    result = np.full((4, n), -1, dtype=np.int32)
+    stack_array = np.empty((n + 1, 3), dtype=np.int32)
+    cdef int32_t[:, ::1] out = result
+    cdef int32_t[:, ::1] stack = stack_array  # a node, its leaves, and the parent of a right child
+    cdef uint32_t picked
+    stack[0, 0], stack[0, 1], stack[0, 2] = <int32_t>(first.shape[0] - 2), leaves, -1
+    while depth:
+        depth -= 1
+        node, wanted = stack[depth, 0], stack[depth, 1]
+        if stack[depth, 2] >= 0:
+            out[3, stack[depth, 2]] = <int32_t>at
+        out[0, at] = node
+        if wanted > 1:
+            picked = choice[offset[node] + wanted - 1]
+            c = first[node] + <int32_t>(picked >> LEAVES_BITS)
+            small = <int32_t>(picked & ((1 << LEAVES_BITS) - 1))
+            out[1, at] = c
+            out[2, at] = <int32_t>at + 1
+            if held[left[c]] > held[right[c]]:
+                small = wanted - small  # the right side is the smaller one
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = right[c], wanted - small, <int32_t>at
+            stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = left[c], small, -1
+            depth += 2
+        at += 1
+    return result

@@ -13,6 +13,7 @@ import numpy as np
 from treebound._utils.validation import Parameters, check, invalid
 from treebound.data import Sample
 from treebound.data.draws import Draw, Selection
+from treebound.growing.graph import CandidateGraph
 from treebound.pruning.path import PruningPath
 from treebound.pruning.weight import WeightChoice
 from treebound.tree.model import Tree
@@ -20,6 +21,8 @@ from treebound.tree.node_sums import NodeSums
 
 # Grows a tree on part of the sample, for pruners that cross-validate.
 Grow = Callable[[Sample], Tree]
+# Searches a graph of candidate trees instead.
+Search = Callable[[Sample], CandidateGraph]
 
 
 @runtime_checkable
@@ -116,6 +119,7 @@ class Rows(NamedTuple):
     sample: Sample | None
     validation: Sample | NodeSums | None
     grow: Grow | None
+    search: Search | None = None
 
 
 class BasePruner(Parameters, Pruner):
@@ -163,12 +167,13 @@ class BasePruner(Parameters, Pruner):
         *,
         validation: Sample | NodeSums | None = None,
         grow: Grow | None = None,
+        search: Search | None = None,
     ) -> PruningResult:
         start = perf_counter()
         self._check()
         if sample is not None:
             _check_counts(tree, sample)
-        result = self._search(tree, Rows(sample, validation, grow))
+        result = self._search(tree, Rows(sample, validation, grow, search))
         return replace(result, score=float(result.score), fit_time=perf_counter() - start)
 
     def _check(self) -> None:

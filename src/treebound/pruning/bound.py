@@ -24,11 +24,13 @@ from treebound._utils.validation import (
 )
 from treebound.data import Sample, landscape_of
 from treebound.data.draws import Splitter, Tenth, derived, folds
+from treebound.growing.graph import CandidateGraph
 from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.costs import Costs
 from treebound.pruning.greedy import greedy
 from treebound.pruning.optimal import BestBySize, best_sizes, optimal
 from treebound.pruning.scores import GROWTHS, SCORES, SIZE_PRIORS, Objective, leaf_code
+from treebound.pruning.searched import BestOfGraph, SearchedPath, best_on_curve, measure_trees
 from treebound.pruning.validation import PrunedSums, losses_on
 from treebound.pruning.weight import (
     LOG_LOSS_WEIGHTS,
@@ -44,6 +46,8 @@ from treebound.tree.node_sums import NodeSums
 from treebound.tree.smoothing import LEAST, SHRINKAGE, SMOOTHINGS, Smoothing, probabilities
 
 Floats = NDArray[np.float64]
+# Sums of losses at each weight, the weight of the rows, and their largest possible loss.
+Measured = tuple[Floats, float, float]
 
 # Fewer rows are not cross-validated: there it gains nothing over the default weight, unless class
 # weights or costs leave so few effective rows that it is often too small.
@@ -221,8 +225,21 @@ class BoundPruner(BasePruner):
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         costs = Costs.of(tree, self.costs)
         tree = costs.relabelled(tree)
+        if rows.search is not None and rows.sample is not None:
+            return self._of_graph(tree, rows.search(rows.sample), costs, rows)
         sizes = self._sizes(tree, costs)
-        choice = self._choice(sizes, costs, rows)
+
+        def measure(outside: Sample | Tree, inside: Sample | NodeSums) -> Measured:
+            if not isinstance(outside, Tree):
+                assert rows.grow is not None
+                outside = costs.relabelled(rows.grow(outside))
+            sums = inside if isinstance(inside, NodeSums) else NodeSums.of(outside, inside)
+            return self._measured(outside, sums, costs, self._objective(tree, costs, self._weight))
+
+        def leaves(objective: Objective) -> NDArray[np.int64]:
+            return best_sizes(sizes, objective, self._weights)
+
+        choice = self._choice(tree, leaves, measure, costs, rows)
         weight = self._weight if choice is None else choice.weight
         objective = self._objective(tree, costs, weight)
         if self.search == "optimal":
@@ -234,6 +251,35 @@ class BoundPruner(BasePruner):
         else:
             result = self._alternate(tree, rows.sample, costs, objective)
         return replace(result, choice=choice)
+
+    @property
+    def searches(self) -> bool:
+        """Return True if a graph of candidate trees can be pruned: by leaves and errors alone."""
+        return self.search == "optimal" and self.score == "code-length"
+
+    def _of_graph(
+        self, tree: Tree, graph: CandidateGraph, costs: Costs, rows: Rows
+    ) -> PruningResult:
+        """Return the tree of a graph with the lowest score; folds search graphs of their own."""
+        sizes = BestOfGraph(graph, costs)
+
+        def measure(outside: Sample, inside: Sample) -> Measured:
+            assert rows.search is not None
+            candidates = BestOfGraph(rows.search(outside), costs)
+            m = max(1, round(float(candidates.graph.counts[-1] @ costs.worst)))
+            objective = replace(self._objective(tree, costs, 0.0), m=m)
+            at_weights = best_on_curve(candidates.errors(), objective, self._weights)
+            return measure_trees(candidates, at_weights, inside, costs)
+
+        def leaves(objective: Objective) -> NDArray[np.int64]:
+            return best_on_curve(sizes.errors(), objective, self._weights)
+
+        choice = self._choice(tree, leaves, measure, costs, rows)
+        objective = self._objective(tree, costs, self._weight if choice is None else choice.weight)
+        size = int(np.argmin(objective.by_leaves(sizes.errors()))) + 1
+        path = SearchedPath.around(sizes, objective, size)
+        score = float(path.scores[path.chosen])
+        return PruningResult(sizes.pruned(size), path, score, 0.0, choice=choice)
 
     def objective(self, tree: Tree) -> Objective:
         """The score that this pruner minimises on the training rows; ``"auto"`` as without rows."""
@@ -281,39 +327,41 @@ class BoundPruner(BasePruner):
 
     # -- the weight ------------------------------------------------------------------------
 
-    def _choice(self, sizes: BestBySize, costs: Costs, rows: Rows) -> WeightChoice | None:
-        """The chosen weight, or why it is the default; None if there is nothing to choose."""
+    def _choice(
+        self,
+        tree: Tree,
+        leaves: Callable[[Objective], NDArray[np.int64]],
+        measure: Callable[[Any, Any], Measured],
+        costs: Costs,
+        rows: Rows,
+    ) -> WeightChoice | None:
+        """The chosen weight, or why it is the default; None if there is nothing to choose.
+
+        ``leaves(objective)`` are those of the best tree at each weight; ``measure(outside,
+        inside)`` are the losses on the rows inside of trees from those outside.
+        """
         if not self.chooses:
             return None
-        sample, validation, grow = rows
+        sample, validation, grow = rows.sample, rows.validation, rows.grow
         parts: Iterable[tuple[Sample | Tree, Sample | NodeSums]]
         if validation is not None:
-            parts = [(sizes.tree, validation)]
+            parts = [(tree, validation)]
         elif sample is None or grow is None:
             reason = "to choose it takes the rows and a way to grow trees on parts of them"
             return WeightChoice(self._weight, None, reason)
-        elif against := self._reason_against(sizes.tree, costs, sample):
+        elif against := self._reason_against(tree, costs, sample):
             return WeightChoice(self._weight, None, against)
         else:
             parts = folds(sample, self.folds, self.random_state)
 
-        def measure(part: tuple[Sample | Tree, Sample | NodeSums]) -> tuple[Floats, float, float]:
-            tree, inside = part
-            if not isinstance(tree, Tree):
-                assert grow is not None
-                tree = costs.relabelled(grow(tree))
-            sums = inside if isinstance(inside, NodeSums) else NodeSums.of(tree, inside)
-            return self._measured(tree, sums, costs, objective)
-
-        objective = self._objective(sizes.tree, costs, self._weight)
         choice = choose_weight(
             parts,
-            measure,
+            lambda part: measure(*part),
             self._weights,
-            best_sizes(sizes, objective, self._weights),
+            leaves(self._objective(tree, costs, self._weight)),
             strengths=STRENGTHS if self.score == "log-loss" and self.smoothing == "auto" else (),
             rule=self.rule or ("detailed" if self.score == "log-loss" else "balanced"),
-            unit=self._unit(sizes.tree),
+            unit=self._unit(tree),
             reason="cross-validated" if validation is None else "left-out",
             n_jobs=effective_jobs(self.n_jobs),
         )
@@ -337,9 +385,7 @@ class BoundPruner(BasePruner):
             return "cost"
         return "error" if tree.factors is None else "weighted error"
 
-    def _measured(
-        self, tree: Tree, rows: NodeSums, costs: Costs, objective: Objective
-    ) -> tuple[Floats, float, float]:
+    def _measured(self, tree: Tree, rows: NodeSums, costs: Costs, objective: Objective) -> Measured:
         """Losses on other rows, as :func:`choose_weight` needs them."""
         losses = [costs.by_class(tree)]
         if self.score == "log-loss":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from math import frexp
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,21 +220,32 @@ def _least_by_halves(sizes: BestBySize, objective: Objective) -> tuple[int, floa
 # -- the path --------------------------------------------------------------------------------------
 
 
-class OptimalPath(PruningPath):
-    """The best pruning of each size, from the whole tree down to a single leaf.
+class Sizes(Protocol):
+    """The tree of least loss for each number of leaves."""
 
-    The trees need not be nested.
-    """
+    def errors(self, cap: int | None = None) -> Floats:
+        """Least loss with 1, 2, ..., ``cap`` leaves."""
+        ...
 
-    def __init__(self, sizes: BestBySize, objective: Objective, *, chosen: int) -> None:
+    def pruned(self, leaves: int) -> Tree:
+        """The best tree with that many leaves."""
+        ...
+
+
+class CurvePath(PruningPath):
+    """The best tree of each size, from the largest down to a single leaf."""
+
+    def __init__(
+        self, sizes: Sizes, objective: Objective, first: Tree, largest: int, *, chosen: int
+    ) -> None:
         unit = "nats" if objective.score == "log-loss" else "errors"
-        super().__init__(sizes.tree, chosen=chosen, unit=unit)
+        super().__init__(first, chosen=chosen, unit=unit)
         self._sizes, self._objective = sizes, objective
-        self.leaves = np.arange(sizes.tree.n_leaves, 0, -1)
+        self.leaves = np.arange(largest, 0, -1)
 
     @cached_property
     def errors(self) -> Floats:  # type: ignore[override]
-        return self._sizes.errors()[::-1].copy()
+        return self._sizes.errors(len(self))[::-1].copy()
 
     @cached_property
     def scores(self) -> Floats:  # type: ignore[override]
@@ -253,9 +264,6 @@ class OptimalPath(PruningPath):
             return np.empty(0), np.empty(0)
         errors = self._sizes.errors(int(leaves.max()))[leaves - 1]
         return errors, self._scores(leaves, errors)
-
-    def cuts(self, step: int) -> NDArray[np.intp]:
-        return self._sizes.cuts(len(self) - step)
 
     def explain(self) -> str:
         """Compare the chosen size with the neighbouring ones."""
@@ -284,6 +292,17 @@ class OptimalPath(PruningPath):
 
     def _loss(self, value: float) -> str:
         return count(value, self.counted.removesuffix("s"))
+
+
+class OptimalPath(CurvePath):
+    """The best pruning of each size of one tree; the prunings need not be nested."""
+
+    def __init__(self, sizes: BestBySize, objective: Objective, *, chosen: int) -> None:
+        super().__init__(sizes, objective, sizes.tree, sizes.tree.n_leaves, chosen=chosen)
+        self._prunings = sizes
+
+    def cuts(self, step: int) -> NDArray[np.intp]:
+        return self._prunings.cuts(len(self) - step)
 
 
 def _pays(change: float) -> str:

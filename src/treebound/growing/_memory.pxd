@@ -1,0 +1,100 @@
+# Growing in memory: the engine of `Driver` whose rows are arrays of this process.
+#
+# Used by `_wide`, which searches several candidates at the top of a tree; everybody else calls
+# `grow_arrays` and `grow_numbers`. A grower owns the memory of its nodes, histograms and sorted
+# rows; the tree does not depend on the number of threads.
+
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from treebound._utils._pool cimport Pool, Work
+from treebound.growing._driver cimport Driver, Node
+from treebound.growing._histogram cimport Binned, CodedBins
+from treebound.growing._layout cimport Scratch, Split
+from treebound.growing._search cimport ColumnBounds, Finder
+from treebound.growing._sorted cimport Search, Task
+
+
+cdef struct Columns:
+    # The columns of a large node that threads search.
+    Finder* finders         # one per thread
+    ColumnBounds* bounds    # one per column, in the memory of the histogram
+    Split* splits
+
+
+cdef class SharedCodes:
+    cdef tuple coded            # its bins, and what `code_shard` gives; None: not coded yet
+    cdef bint sorts             # whether its codes told little, so that rows are sorted
+
+
+cdef class Grower(Driver):
+    cdef Pool pool
+    cdef Scratch* scratch       # one per thread
+    cdef Search sorted
+    cdef object arrays          # keeps the memory of the sources alive
+    cdef object numbers         # the same of the channels of numbers; or None
+    cdef const uint32_t[::1] part   # the rows to grow on
+    cdef const uint32_t* ids    # the same; NULL: all of them
+    cdef object spans           # of the columns of a larger sample; None: of these rows
+    cdef object progress        # called with leaves and open rows; or None
+    cdef Py_ssize_t pauses
+    cdef Py_ssize_t root_crossing, crossing, most_bins
+    cdef bint sorts_when_needed # False: always use histograms above the crossing
+    # large nodes
+    cdef Binned* binned         # the coded sample; NULL: all nodes are sorted
+    cdef SharedCodes shared
+    cdef CodedBins coded        # its memory
+    cdef object order           # the memory of its rows and labels
+    cdef Columns columns
+    cdef void** counters        # one per thread; the first is that of the node
+    cdef Py_ssize_t n_histograms, most_histograms
+    # nominal columns only
+    cdef dict chains            # by leaf: the rows at the beginning, and `Categories`; or None
+    cdef uint32_t[::1] rows     # by leaf
+    cdef int64_t[::1] place     # of every row in them
+    cdef list codes             # by column and row
+    # subtrees
+    cdef dict options           # as they were given
+    cdef Py_ssize_t thread_values   # fewer open values are not shared by threads
+    cdef list hands             # a grower for each thread
+    cdef Binned view            # of a hand: the coded sample
+    cdef int32_t[::1] branches  # leaves, the largest first,
+    cdef int32_t[::1] hand_of   # the number of the hand that grows each, -1 before it begins,
+    cdef int32_t[::1] root_of   # and its node there
+    cdef object failure         # what was raised in a thread
+    cdef int set_sample(
+        self, columns, y, weights, kinds, n_categories, may_miss, part, shared
+    ) except -1
+    cdef int start(self) except -1 nogil
+    cdef int set_spans(self) except -1 nogil
+    cdef int code(self, Py_ssize_t most_bins) except -1 nogil
+    cdef int attach_codes(self, Py_ssize_t most_bins) except -1
+    cdef void forget_codes(self) noexcept nogil
+    cdef void count_labels(
+        self, const uint32_t* rows, Py_ssize_t n_rows, int64_t* counts
+    ) noexcept nogil
+    cdef void* take_histogram(self, bint at_once) except? NULL nogil
+    cdef void give_histogram(self, void* histogram) noexcept nogil
+    cdef void drop_histogram(self, int32_t index) noexcept nogil
+    cdef void count(self, Py_ssize_t start, Py_ssize_t stop, void* histogram) noexcept nogil
+    cdef int sort_and_search(self, int32_t index, const uint32_t* ids) except -1 nogil
+    cdef bint conclude(self, const Task* task) except -1 nogil
+    cdef int search_histogram(self, int32_t index) except -1 nogil
+    cdef ColumnBounds bound_columns(self, const Task* task, const Node* node) noexcept nogil
+    cdef int search_columns(self) except -1 nogil
+    cdef void each_column(self, Work work) noexcept nogil
+    cdef bint tells_little(self, Py_ssize_t live_rows) noexcept nogil
+    cdef bint set_children(self, int32_t index, Py_ssize_t middle, bint* may_split) except -1 nogil
+    cdef int expand_large(self, int32_t index) except -1 nogil
+    cdef int part_histogram(
+        self, int32_t index, int32_t small, int32_t large, bint keep_small, bint keep_large
+    ) except -1 nogil
+    cdef int expand_sorted(self, int32_t index) except -1 nogil
+    cdef int grow_branches(self) except -1
+    cdef Grower hand(self)
+    cdef int grow_below(self, Grower boss, Py_ssize_t branch) except -1 nogil
+    cdef Py_ssize_t add_nodes(self, Grower hand) except -1
+    cdef void put_branch(self, int32_t index, int32_t root) noexcept
+    cdef bint in_chains(self) noexcept nogil
+    cdef int start_chains(self) except -1
+    cdef int search_chain(self, int32_t index) except -1
+    cdef object class_weights(self, rows)
+    cdef int expand_chain(self, int32_t index) except -1

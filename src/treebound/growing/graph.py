@@ -1,0 +1,171 @@
+"""A graph of candidate trees: several splits at the top, greedy growth below each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._utils.jobs import effective_jobs
+from treebound.data import Column, Sample
+from treebound.data.columns import KINDS
+from treebound.data.weights import WeightTotal, is_whole, sample_sums
+from treebound.growing._wide import search_arrays
+from treebound.growing.options import GrowOptions, Progress
+from treebound.growing.rules import kernel_rules
+from treebound.tree.model import Tree
+
+# Candidate splits at the root, and at each of its children: one per column.
+WIDTHS = (8, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateGraph:
+    """Nodes with candidate splits; every tree in it starts at the last node, the root.
+
+    Nodes are listed after their children. The candidates of node i are ``first[i]`` to
+    ``first[i + 1]``, the best first; a node without candidates is a leaf in every tree.
+
+    Attributes
+    ----------
+    first : ndarray of int32, shape (n_nodes + 1,)
+        Where the candidates of each node begin.
+    counts, rows : ndarray
+        Weight of each class, and number of rows, at each node.
+    feature, threshold, category, missing_left, left, right : ndarray
+        The split of each candidate and the nodes that it leads to.
+    columns : tuple of Column
+        The input columns.
+    classes : ndarray
+        The class labels.
+    weighted : bool
+        Whether the rows had weights.
+    factors : ndarray or None
+        The class weights.
+    """
+
+    first: NDArray[np.int32]
+    counts: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    category: NDArray[np.int32]
+    missing_left: NDArray[np.bool_]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    columns: tuple[Column, ...]
+    classes: NDArray[Any]
+    weighted: bool = False
+    factors: NDArray[np.float64] | None = None
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.rows)
+
+    @cached_property
+    def root(self) -> Tree:
+        """The tree of one leaf."""
+        return self.tree(np.array([[self.n_nodes - 1], [-1], [-1], [-1]], dtype=np.int32))
+
+    def tree(self, nodes: NDArray[np.int32], label: NDArray[np.int32] | None = None) -> Tree:
+        """Return a tree of the graph.
+
+        Parameters
+        ----------
+        nodes : ndarray of int32, shape (4, n)
+            For each node of the tree, in pre-order: the node of the graph, its candidate (-1 for a
+            leaf), and its left and right child in the tree.
+        label : ndarray of int32, optional
+            The class of each node of the graph; by default the one of largest weight.
+        """
+        at, split, left, right = nodes
+        labels: Any = None if label is None else label[at]
+
+        def splits(values: NDArray[Any], of_leaf: Any) -> NDArray[Any]:
+            padded = np.append(values, of_leaf).astype(values.dtype)  # a leaf has split -1
+            return np.asarray(padded[split])
+
+        return Tree(
+            feature=splits(self.feature, -1),
+            threshold=splits(self.threshold, np.nan),
+            category=splits(self.category, -1),
+            missing_left=splits(self.missing_left, False),
+            left=left,
+            right=right,
+            counts=self.counts[at],
+            rows=self.rows[at],
+            columns=self.columns,
+            classes=self.classes,
+            label=labels,
+            weighted=self.weighted,
+            factors=self.factors,
+        )
+
+
+def search(
+    sample: Sample,
+    options: GrowOptions,
+    *,
+    widths: Sequence[int] = WIDTHS,
+    progress: Callable[[Progress], None] | None = None,
+) -> CandidateGraph:
+    """Grow every tree that starts with one of the best splits.
+
+    Parameters
+    ----------
+    sample : Sample
+        The training rows.
+    options : GrowOptions
+        How to grow; limits on leaves are ignored.
+    widths : sequence of int
+        Number of columns whose best splits are candidates, at depth 0, 1, ...
+    progress : callable, optional
+        Called about once a second.
+
+    Examples
+    --------
+    >>> from treebound.data import Sample
+    >>> from treebound.growing import GrowOptions
+    >>> rows = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> graph = search(Sample.learn(rows, ["no", "yes", "yes", "no"]), GrowOptions("entropy"))
+    >>> int(graph.first[-1] - graph.first[-2])  # candidates at the root
+    2
+    """
+    sample = sample.without_identifiers()
+    masses, columns = sample.masses, sample.columns
+    total = WeightTotal.of(masses, sample.n_rows)
+
+    def report(leaves: int, open_rows: int) -> None:
+        if progress is not None:
+            progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
+
+    arrays: dict[str, Any] = {
+        **search_arrays(
+            sample.X.values,
+            np.ascontiguousarray(sample.y, dtype=np.int32),
+            total.integers(masses, sample.n_rows),
+            sample.n_classes,
+            [KINDS.index(column.kind) for column in columns],
+            [len(column.categories or ()) for column in columns],
+            [column.missing for column in columns],
+            options=options.for_kernels(kernel_rules(options, columns, None)),
+            widths=[min(width, len(columns)) for width in widths],
+            n_threads=effective_jobs(options.n_jobs),
+            progress=report,
+        )
+    }
+    arrays["counts"] = sample_sums(
+        arrays["counts"] * total.unit, sample.factors, is_whole(sample.weight)
+    )
+    return CandidateGraph(
+        **arrays,
+        columns=columns,
+        classes=sample.classes,
+        weighted=masses is not None,
+        factors=sample.factors,
+    )

@@ -1,0 +1,139 @@
+"""The best tree of each size in a graph of candidate trees, and its path."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import frexp
+
+import numpy as np
+from numpy.typing import NDArray
+
+import treebound.pruning._dp as _dp
+from treebound.data import Sample
+from treebound.data.weights import heaviest
+from treebound.growing.graph import CandidateGraph
+from treebound.pruning.costs import Costs
+from treebound.pruning.optimal import CurvePath
+from treebound.pruning.scores import Objective
+from treebound.pruning.validation import losses_on
+from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums
+
+Floats = NDArray[np.float64]
+
+# Of trees with equal errors the one whose leaves have the least entropy is taken: bits for it.
+_TIE_BITS = 22
+# A path has trees of up to so many leaves, or so many times those of the chosen one.
+FEW_SIZES, TIMES = 64, 4
+# Bits for fractional losses.
+_LOSS_BITS = 38
+
+
+class BestOfGraph:
+    """For each number of leaves, the tree of a graph with the least loss.
+
+    On ties, the one with the least entropy of the classes in its leaves, then the one of the first
+    candidates. Each curve is the pointwise minimum over the candidates of a node, so the result is
+    exact: no tree of the graph with as many leaves has a smaller loss.
+    """
+
+    def __init__(self, graph: CandidateGraph, costs: Costs) -> None:
+        self.graph = graph
+        masses = graph.counts if graph.factors is None else graph.counts * graph.factors
+        if costs.chosen:
+            self.label = costs.labels(graph.counts)
+            losses = costs.of_counts(graph.counts, self.label)
+        else:
+            weighted = graph.weighted or graph.factors is not None
+            label = heaviest(masses) if weighted else graph.counts.argmax(axis=1)
+            self.label = np.asarray(label, dtype=np.int32)
+            losses = masses.sum(axis=1) - masses[np.arange(graph.n_nodes), self.label]
+        self._losses = np.maximum(losses, 0.0)
+        self._plan = _dp.best_of_graph(
+            graph.first, graph.left, graph.right, self._packed(masses), 1 << 20
+        )
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of the largest tree."""
+        return len(self._plan.best) - 1
+
+    @cached_property
+    def _curve(self) -> Floats:
+        return np.asarray((self._plan.best[1:] >> _TIE_BITS) / self._scale)
+
+    def errors(self, cap: int | None = None) -> Floats:
+        """Least loss with 1, 2, ..., ``cap`` leaves (by default, every size)."""
+        return self._curve[:cap]
+
+    def pruned(self, leaves: int) -> Tree:
+        """The best tree with that many leaves."""
+        return self.graph.tree(self._plan.tree(leaves), self.label)
+
+    def _packed(self, masses: Floats) -> NDArray[np.int64]:
+        """Losses in the high bits, the entropy of the classes in the low ones."""
+        losses, top = self._losses, float(self._losses[-1])
+        self._scale = 1.0
+        if not bool((losses == np.floor(losses)).all()) or top >= 2.0**_LOSS_BITS:
+            self._scale = 2.0 ** (_LOSS_BITS - max(frexp(top)[1], -900))
+        nats = _nats(masses)
+        unit = (2.0**_TIE_BITS - 1.0) / max(float(nats[-1]), 1e-300)
+        ties = np.minimum(np.floor(nats * unit), 2.0**_TIE_BITS - 1.0)
+        return (np.rint(losses * self._scale).astype(np.int64) << _TIE_BITS) + ties.astype(np.int64)
+
+
+def _nats(masses: Floats) -> Floats:
+    """Entropy of the classes at each node, times its mass."""
+    from scipy.special import xlogy
+
+    total = masses.sum(axis=1)
+    nats = xlogy(total, total) - xlogy(masses, masses).sum(axis=1)
+    return np.asarray(np.maximum(nats, 0.0), dtype=np.float64)
+
+
+def best_on_curve(errors: Floats, objective: Objective, weights: Floats) -> NDArray[np.int64]:
+    """The leaves of the tree with the lowest score, for each weight of the tree term."""
+    return np.asarray(objective.at_weights(errors, weights).argmin(axis=1), dtype=np.int64) + 1
+
+
+def measure_trees(
+    sizes: BestOfGraph, leaves: NDArray[np.int64], rows: Sample, costs: Costs
+) -> tuple[Floats, float, float]:
+    """Losses of the trees of some sizes on other rows, as :func:`choose_weight` needs them."""
+
+    def moments(tree: Tree) -> Floats:
+        sums, loss = NodeSums.of(tree, rows), costs.by_class(tree)
+        of_nodes, staying = losses_on(tree, sums, loss, loss)
+        total: Floats = of_nodes[tree.is_leaf].sum(axis=0) + staying[~tree.is_leaf].sum(axis=0)
+        return total
+
+    at_size = {size: moments(sizes.pruned(size)) for size in {1, *leaves.tolist()}}
+    tested = [*(at_size[size] for size in leaves.tolist()), at_size[1]]
+    total = float(rows.weights.sum())
+    worst = float(NodeSums.of(sizes.pruned(1), rows).weights[0] @ costs.worst)
+    return np.array([tested]), total, worst
+
+
+class SearchedPath(CurvePath):
+    """The best tree of each size, from the largest down to a single leaf.
+
+    Neighbouring trees may differ at the root: they are not prunings of one tree.
+    """
+
+    def __init__(
+        self, sizes: BestOfGraph, objective: Objective, *, chosen: int, largest: int
+    ) -> None:
+        super().__init__(sizes, objective, sizes.pruned(largest), largest, chosen=chosen)
+
+    @classmethod
+    def around(cls, sizes: BestOfGraph, objective: Objective, size: int) -> SearchedPath:
+        """The path that chooses a size; much larger trees are left out."""
+        largest = min(sizes.n_leaves, max(FEW_SIZES, TIMES * size))
+        return cls(sizes, objective, chosen=largest - size, largest=largest)
+
+    def cuts(self, step: int) -> None:
+        """None: the trees are not prunings of the first one."""
+        return
+
+    def _tree(self, step: int) -> Tree:
+        return self._sizes.pruned(len(self) - step)

@@ -99,7 +99,8 @@ def test_a_constant_target_has_one_alpha():
     assert alpha_grid(np.arange(20.0)[:, None], np.ones(20), 1).tolist() == [0.0]
 
 
-def test_tuned_tree_is_that_of_one_search_over_alphas_and_leaf_sizes(draw):
+@pytest.mark.parametrize("seed", [0, 1])
+def test_tuned_tree_is_that_of_one_search_over_alphas_and_leaf_sizes(draw, seed):
     X, test_X = one_hot(draw.X, draw.test_X)
     grids = [
         {"min_samples_leaf": [size], "ccp_alpha": alpha_grid(X, draw.y, size)}
@@ -107,15 +108,46 @@ def test_tuned_tree_is_that_of_one_search_over_alphas_and_leaf_sizes(draw):
     ]
     search = GridSearchCV(
         DecisionTreeRegressor(random_state=0), grids, scoring="neg_mean_squared_error",
-        cv=KFold(5, shuffle=True, random_state=draw.seed),
+        cv=KFold(5, shuffle=True, random_state=seed),
     ).fit(X, draw.y)  # fmt: skip
     expected = np.mean((search.predict(test_X) - draw.test_y) ** 2)
-    stored = measure(draw, CCP_LEAF_SIZE)
+    stored = measure(draw._replace(seed=seed), CCP_LEAF_SIZE)
     figures = {name: figures_of(name, stored) for name in (CCP, CCP_LEAF_SIZE)}
     assert figures[CCP_LEAF_SIZE]["squared error"] == pytest.approx(expected)
     assert figures[CCP_LEAF_SIZE]["leaves"] == search.best_estimator_.get_n_leaves()
-    assert figures[CCP_LEAF_SIZE]["seconds"] > figures[CCP]["seconds"] > 0.0
+    if seed == 0:
+        assert figures[CCP_LEAF_SIZE]["seconds"] > figures[CCP]["seconds"] > 0.0
+    else:
+        assert figures[CCP_LEAF_SIZE]["seconds"] is figures[CCP]["seconds"] is None
     assert set(figures[CCP]) == set(figures[CCP_LEAF_SIZE]) == set(figures_of(CONSTANT, stored))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("leaf_size", [1, 5, 20])
+def test_the_short_search_is_that_of_scikit_learn(leaf_size, seed):
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((250, 4)) < 0.05, np.nan, rng.normal(size=(250, 4)).round(1))
+    y = 1e3 + np.nan_to_num(X[:, 0]) + (X[:, 1] > 0) + rng.normal(size=250)
+    slow, fast = (
+        search(X, y, leaf_size, seed)
+        for search in (regression_models.grid_search, regression_models.short_search)
+    )
+    assert fast.score == pytest.approx(slow.score, rel=1e-9)
+    assert fast.tree.ccp_alpha == slow.tree.ccp_alpha
+    np.testing.assert_array_equal(fast.tree.predict(X), slow.tree.predict(X))
+
+
+def test_errors_of_a_pruned_tree_without_growing_it_again():
+    rng = np.random.default_rng(5)
+    X, test_X = rng.normal(size=(300, 3)), rng.normal(size=(100, 3))
+    y, test_y = X[:, 0] + rng.normal(size=300), test_X[:, 0]
+    alphas = alpha_grid(X, y, 1)
+    errors = regression_models.pruned_errors(
+        DecisionTreeRegressor(random_state=0).fit(X, y), test_X, test_y, alphas
+    )
+    for alpha, error in zip(alphas, errors, strict=True):
+        pruned = DecisionTreeRegressor(ccp_alpha=alpha, random_state=0).fit(X, y)
+        assert error == pytest.approx(np.mean((pruned.predict(test_X) - test_y) ** 2), rel=1e-9)
 
 
 def test_two_methods_share_a_task():

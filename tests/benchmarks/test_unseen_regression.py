@@ -8,7 +8,7 @@ import pytest
 import unseen_regression
 from catalogue import REGRESSION
 from regression_models import CCP, CCP_LEAF_SIZE, CONSTANT, task_of
-from unseen_regression import difference, draws_of, means_of, summarise
+from unseen_regression import difference, means_of, summarise
 
 
 @pytest.fixture
@@ -105,12 +105,3 @@ def test_tables_where_a_fit_failed_are_left_out():
     means = means_of(results, [spec], [CCP, CONSTANT], 1)
     assert means[CCP] == {}
     assert means[CONSTANT]["sklearn/diabetes"]["squared error"] == 2.0
-
-
-def test_large_tables_have_half_as_many_draws(monkeypatch):
-    spec = REGRESSION[0]
-    monkeypatch.setattr(unseen_regression, "rows_of", lambda spec: 5_000)
-    assert draws_of(spec, 20) == 20
-    monkeypatch.setattr(unseen_regression, "rows_of", lambda spec: 5_001)
-    assert draws_of(spec, 20) == 10
-    assert draws_of(spec, 1) == 1

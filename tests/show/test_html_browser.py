@@ -72,7 +72,7 @@ def test_the_slider_shows_the_tree_of_every_step(page, classifier) -> None:
         assert "; always 'benign': 37.3 %)" in head
         facts = page.find_element("id", "facts").text
         assert ("Certified risk" in facts) == (risk < 1 - 357 / 569)
-        assert f"at most {100 * risk:.1f} % of new examples" in head
+        assert f"at most {bound_percent(risk)} of new examples" in head
         rules = page.find_elements("css selector", "#rules tbody tr")
         assert len(rules) == tree.n_leaves
         assert f"score {path.scores[step]:.4g}".rstrip("0").rstrip(".") in words(page)

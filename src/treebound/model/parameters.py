@@ -60,9 +60,9 @@ class FitParameters(Parameters, GrowParameters):
     search : {"greedy", "wide"}
         How the top of the tree is found: by the best split alone, or by trying the best splits of
         eight columns at the root and of four at its children, with greedy growth below, and pruning
-        all of these trees together; see :ref:`wide-search`. ``"wide"`` takes about twelve times as long.
-        It needs the bound pruner, unweighted rows in memory and the training certificate, and takes
-        no rules on splits.
+        all of these trees together; see :ref:`wide-search`. ``"wide"`` takes about twelve times as
+        long. It needs the bound pruner, unweighted rows in memory and the training certificate, and
+        takes no rules on splits.
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
         Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
         categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,

@@ -68,8 +68,8 @@ class Landscape:
 
 
 def _count(name: str, value: object, least: int) -> int:
-    what = "count of features" if name == "real" else "count of categories"
-    return as_int(name, "Landscape", value, least, f"a {what}, an int")
+    meaning = "count of features" if name == "real" else "count of categories"
+    return as_int(name, "Landscape", value, least, f"a {meaning}, an int")
 
 
 def _sequence(name: str, values: object) -> Iterable[object]:

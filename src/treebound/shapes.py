@@ -216,7 +216,7 @@ class TreeShape:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether this is the shape of a single leaf."""
+        """Return True if this is the shape of a single leaf."""
         return self.left is None
 
     def subshapes(self) -> list[TreeShape]:
@@ -275,7 +275,7 @@ def children(shape: TreeShape) -> tuple[TreeShape, TreeShape]:
 
 
 def _comes_first(first: TreeShape, second: TreeShape) -> bool:
-    """Whether ``first`` is the left child of the canonical form."""
+    """Return True if ``first`` is the left child of the canonical form."""
     if first.leaves != second.leaves:
         return first.leaves > second.leaves
     if first.depth != second.depth:
@@ -294,8 +294,8 @@ def _all_shapes(leaves: int) -> tuple[TreeShape, ...]:
     result = []
     for small in range(leaves // 2, 0, -1):
         for i, left in enumerate(_all_shapes(leaves - small)):
-            others = _all_shapes(small)
+            partners = _all_shapes(small)
             if small == leaves - small:
-                others = others[i:]
-            result += [TreeShape.node(left, right) for right in others]
+                partners = partners[i:]
+            result += [TreeShape.node(left, right) for right in partners]
     return tuple(result)

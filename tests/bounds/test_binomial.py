@@ -36,19 +36,19 @@ def log_whole(number):
 )
 def test_risk_upper_against_exact_sums(n, share, log_level):
     k = int(share * n)
-    found = risk_upper(n, k, log_level)
-    assert 0.0 < found <= 1.0
+    computed = risk_upper(n, k, log_level)
+    assert 0.0 < computed <= 1.0
     # the tail is below the level at U, and above it a little further left
-    if found < 1.0:
-        assert log_tail(n, k, found) <= log_level + 1e-12
-    assert log_tail(n, k, min(found, 1 - 2**-53) * (1 - 1e-7)) >= log_level - 1e-9
+    if computed < 1.0:
+        assert log_tail(n, k, computed) <= log_level + 1e-12
+    assert log_tail(n, k, min(computed, 1 - 2**-53) * (1 - 1e-7)) >= log_level - 1e-9
 
 
 @pytest.mark.parametrize("log_level", [-2.0, -30.0, -299.0, -301.0, -693.0, -3000.0])
 @pytest.mark.parametrize(("n", "k"), [(2000, 40), (2000, 0), (1500, 900), (4000, 1)])
 def test_risk_upper_of_larger_samples(n, k, log_level):
-    found = risk_upper(n, k, log_level)
-    p = Fraction(round(found * 2**30), 2**30)  # a short fraction just below or above
+    computed = risk_upper(n, k, log_level)
+    p = Fraction(round(computed * 2**30), 2**30)  # a short fraction just below or above
     assert log_tail(n, k, p * Fraction(2**20 + 1, 2**20)) < log_level
     assert log_tail(n, k, p * Fraction(2**20 - 1, 2**20)) > log_level
 
@@ -115,7 +115,7 @@ def exact_log_tail(n, k, p):
 @pytest.mark.parametrize("n", [10**7, 10**8 + 1, 381845688, 1224931956, 10**10, 10**12, 10**15])
 def test_bounds_of_many_rows_are_rounded_outward(n, k):
     for log_level in (-0.1, -2.089839751429283, -28.38307852842227, -250.0, -313.6, -900.0):
-        found = risk_upper(n, k, log_level)
-        assert exact_log_tail(n, k, found) <= log_level
-        slack = 2e-9 * (1.0 + n * found) + 2.0**-47 * n
-        assert exact_log_tail(n, k, found) >= log_level - slack
+        computed = risk_upper(n, k, log_level)
+        assert exact_log_tail(n, k, computed) <= log_level
+        slack = 2e-9 * (1.0 + n * computed) + 2.0**-47 * n
+        assert exact_log_tail(n, k, computed) >= log_level - slack

@@ -30,10 +30,10 @@ def log_of(value: Fraction) -> Decimal:
         return Decimal(value.numerator).ln() - Decimal(value.denominator).ln()
 
 
-def never_below(found: float, value: Fraction, *, rel: float = 1e-9) -> bool:
-    """Whether a logarithm is that of a number, rounded up by little."""
+def never_below(computed: float, value: Fraction, *, rel: float = 1e-9) -> bool:
+    """Return True if a logarithm is that of a number, rounded up by little."""
     exact = log_of(value)
-    return exact <= Decimal(found) <= exact + Decimal(rel) * max(exact, 1)
+    return exact <= Decimal(computed) <= exact + Decimal(rel) * max(exact, 1)
 
 
 def categorical_pairs(landscape: Landscape, m: int) -> int:
@@ -96,21 +96,21 @@ def cut(value: Fraction, m: int, n: int) -> Fraction:
 @settings(max_examples=150)
 @given(shapes(8), st.integers(1, 60), st.integers(1, 9), landscapes(undeclared=True))
 def test_chain_form_is_the_formula_and_not_below(shape, m, n, landscape):
-    found = bounds.log_growth(shape, m, n, landscape, form="chain")
+    computed = bounds.log_growth(shape, m, n, landscape, form="chain")
     if not landscape.informative.n_features or m == 1:
-        assert found == math.log(n)
+        assert computed == math.log(n)
     else:
-        assert never_below(found, chain_of_shape(shape, m, n, landscape.informative))
+        assert never_below(computed, chain_of_shape(shape, m, n, landscape.informative))
 
 
 @settings(max_examples=50)
 @given(st.integers(1, 12), st.integers(1, 60), st.integers(1, 6), landscapes(undeclared=True))
 def test_chain_form_of_all_trees_is_the_recurrence_and_not_below(leaves, m, n, landscape):
-    found = bounds.log_growth_leaves(leaves, m, n, landscape, form="chain")
+    computed = bounds.log_growth_leaves(leaves, m, n, landscape, form="chain")
     if not landscape.informative.n_features or m == 1:
-        assert found == math.log(n)
+        assert computed == math.log(n)
     else:
-        assert never_below(found, chain_of_leaves(leaves, m, n, landscape.informative))
+        assert never_below(computed, chain_of_leaves(leaves, m, n, landscape.informative))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_chain_form_of_all_trees_is_the_recurrence_and_not_below(leaves, m, n, l
 )
 def test_table_of_the_notes(leaves, real, n, row):
     landscape = Landscape(real=real)
-    found = [
+    computed = [
         of(form)
         for of in (
             lambda form: bounds.log_growth(chain(leaves), 2000, n, landscape, form=form),
@@ -132,7 +132,7 @@ def test_table_of_the_notes(leaves, real, n, row):
         )
         for form in ("closed", "chain")
     ]
-    assert [round(one, 2) for one in found] == list(row)
+    assert [round(one, 2) for one in computed] == list(row)
 
 
 @settings(max_examples=60)
@@ -152,8 +152,8 @@ def test_closed_forms_of_large_samples_are_not_below(shape, m, n, landscape):
         z = times(z, [n * tests, Fraction(2 * n * known.real)])
     closed = n * read(z, m) / 2**shape.symmetries
     assert never_below(bounds.log_growth(shape, m, n, landscape, form="closed"), closed)
-    found = bounds.log_growth(shape, m, n, landscape, form="chain")
-    assert never_below(found, chain_of_shape(shape, m, n, known))
+    computed = bounds.log_growth(shape, m, n, landscape, form="chain")
+    assert never_below(computed, chain_of_shape(shape, m, n, known))
 
 
 @pytest.mark.parametrize("leaves", [2, 5, 32, 75])
@@ -169,24 +169,24 @@ def test_all_trees_with_many_leaves_are_not_below(leaves, m, landscape):
     for _ in range(nodes):
         y = times(y, half)
     closed = 2 * math.comb(2 * nodes, nodes) // leaves * read(y, m)
-    found = bounds.log_growth_leaves(leaves, m, 2, landscape, form="closed")
-    assert never_below(found, closed)
+    computed = bounds.log_growth_leaves(leaves, m, 2, landscape, form="closed")
+    assert never_below(computed, closed)
     if leaves <= 5:
-        found = bounds.log_growth_leaves(leaves, m, 2, landscape, form="chain")
-        assert never_below(found, chain_of_leaves(leaves, m, 2, landscape))
+        computed = bounds.log_growth_leaves(leaves, m, 2, landscape, form="chain")
+        assert never_below(computed, chain_of_leaves(leaves, m, 2, landscape))
 
 
 def test_polynomial_of_a_shape_leaves_the_range_of_a_double():
     # A caterpillar has P = (1 + Z)^(N-1) (1 + Z/2).
     shape, n, real = chain(1300), 2, 5
-    found = bounds.log_growth(shape, 10**6, n, Landscape(real=real), form="chain")
+    computed = bounds.log_growth(shape, 10**6, n, Landscape(real=real), form="chain")
     nodes, a = shape.nodes, 2 * real
     exact = Fraction(0)
     for j in range(nodes + 1):
         half = Fraction(math.comb(nodes - 1, j - 1), 2) if j else Fraction(0)
         coefficient = math.comb(nodes - 1, j) + half
         exact += coefficient * a**j * math.comb(10**6 - 1, j)
-    assert never_below(found, n * exact)
+    assert never_below(computed, n * exact)
 
 
 def test_ten_thousand_leaves_are_what_each_number_is():
@@ -204,7 +204,7 @@ def test_ten_thousand_leaves_are_what_each_number_is():
 
 def labellings(X: np.ndarray, shape: TreeShape, n: int) -> set[tuple[int, ...]]:
     """``F_T(S)`` on a sample of real features, from the oracle's partitions."""
-    found = set()
+    computed = set()
     for c in range(1, min(n, len(X), shape.leaves) + 1):
         for parts in realizable_partitions(X, ["real"] * X.shape[1], shape, c):
             for names in permutations(range(n), c):
@@ -212,8 +212,8 @@ def labellings(X: np.ndarray, shape: TreeShape, n: int) -> set[tuple[int, ...]]:
                 for part, name in zip(parts, names, strict=True):
                     for row in part:
                         label[row] = name
-                found.add(tuple(label))
-    return found
+                computed.add(tuple(label))
+    return computed
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -265,12 +265,12 @@ def as_growth(numbers: list[int], n: int) -> list[int]:
 
     It never falls and grows at most n-fold; a number of -1 stands for n-fold.
     """
-    found = [1, n]
+    computed = [1, n]
     for number in numbers:
-        value = found[-1] + number % ((n - 1) * found[-1] + 1)
+        value = computed[-1] + number % ((n - 1) * computed[-1] + 1)
         zeros = max(0, value.bit_length() - 50)
-        found.append(value >> zeros << zeros)
-    return found
+        computed.append(value >> zeros << zeros)
+    return computed
 
 
 RISES = st.lists(st.integers(0, 2**600) | st.sampled_from([-1, -2, 0]), min_size=9, max_size=9)
@@ -278,24 +278,24 @@ RISES = st.lists(st.integers(0, 2**600) | st.sampled_from([-1, -2, 0]), min_size
 
 @settings(max_examples=100)
 @given(RISES, RISES, st.integers(1, 40), st.sampled_from([2, 3, 5, 2**150]), st.booleans())
-def test_chain_counts_in_floats_are_those_in_fractions(some, others, features, n, equal):
+def test_chain_counts_in_floats_are_those_in_fractions(some, more, features, n, equal):
     """Cap and star, also for numbers past the range of a double."""
     one = as_growth(some, n)
-    other = one if equal else as_growth(others, n)
+    other = one if equal else as_growth(more, n)
     last = len(one) - 1
     children = [of_integers(growth)[None] for growth in (one, other)]
     tests, ways = np.array([[0.0, math.inf, features]]), np.zeros((1, 3), dtype=np.int32)
-    found = of_integers([n**k for k in range(last + 1)])
+    computed = of_integers([n**k for k in range(last + 1)])
     by_chains = np.zeros(last + 1, dtype=np.bool_)
     arrays = (*children, tests, ways)
-    _sums.node(*arrays, n, equal, 1, 1, _sums.CHAINS, last, found, by_chains, 2, last)
+    _sums.node(*arrays, n, equal, 1, 1, _sums.CHAINS, last, computed, by_chains, 2, last)
     for m in range(2, last + 1):
         unions = []
         for low, high in ((one, other), (other, one)):
             a = [Fraction(low[k], n**k) for k in range(m + 1)] + [Fraction(0)]
             b = [Fraction(high[m - k], n ** (m - k)) for k in range(m + 1)]
             unions.append(n**m * union_of_chains(a, b, n, m, features * (1 if equal else 2)))
-        mantissa, power = found[m]
+        mantissa, power = computed[m]
         value = Fraction(float(mantissa)) * Fraction(2) ** int(power)
         least = min(*unions, n**m)
         assert least <= value <= least * (1 + Fraction(1, 10**9))
@@ -312,22 +312,22 @@ def chain_sums(shape: TreeShape, most: int, n: int, landscape: Landscape) -> lis
     raw = [chain_sums(child, most, n, landscape) for child in (shape.left, shape.right)]
     equal = shape.left is shape.right
     sides = [steady(one, n) for one in raw]
-    found = [Fraction(1)]
+    computed = [Fraction(1)]
     labels = min(n, shape.leaves)
     for m in range(1, most + 1):
         two = n + n * (n - 1) * (2 ** (m - 1) - 1)
         value = Fraction(two if labels <= 2 else n**m)
         if m > (shape.leaves if features_of(landscape).is_real else 1):
             value = min(value, node_sum(*sides, equal, m, n, landscape))
-        found.append(value)
-    return found
+        computed.append(value)
+    return computed
 
 
 def steady(values: list[Fraction], n: int) -> list[Fraction]:
-    found = values[:2]
+    computed = values[:2]
     for value in values[2:]:
-        found.append(max(min(value, n * found[-1]), found[-1]))
-    return found
+        computed.append(max(min(value, n * computed[-1]), computed[-1]))
+    return computed
 
 
 def node_sum(left, right, equal: bool, m: int, n: int, landscape: Landscape) -> Fraction:
@@ -346,11 +346,11 @@ def node_sum(left, right, equal: bool, m: int, n: int, landscape: Landscape) -> 
 @settings(max_examples=80, deadline=None)
 @given(shapes(5, least=2), st.integers(2, 14), st.integers(2, 4), landscapes(real=9))
 def test_chain_sum_is_the_least_of_cap_and_star(shape, m, n, landscape):
-    found = bounds.log_growth(shape, m, n, landscape, form="chain-sum")
+    computed = bounds.log_growth(shape, m, n, landscape, form="chain-sum")
     if not landscape.informative.n_features:
-        assert found == math.log(n)
+        assert computed == math.log(n)
     else:
-        assert never_below(found, chain_sum(shape, m, n, landscape))
+        assert never_below(computed, chain_sum(shape, m, n, landscape))
 
 
 @pytest.mark.parametrize("landscape", [Landscape(real=9), Landscape(real=4, nominal=(3,))], ids=str)
@@ -358,8 +358,8 @@ def test_chain_sum_is_the_least_of_cap_and_star(shape, m, n, landscape):
     "shape", [chain(4), balanced(2), TreeShape.parse("(((..).)(..))")], ids=str
 )
 def test_chain_sum_of_a_larger_sample(shape, landscape):
-    found = bounds.log_growth(shape, 30, 2, landscape, form="chain-sum")
-    assert never_below(found, chain_sum(shape, 30, 2, landscape))
+    computed = bounds.log_growth(shape, 30, 2, landscape, form="chain-sum")
+    assert never_below(computed, chain_sum(shape, 30, 2, landscape))
 
 
 @settings(max_examples=150, deadline=None)
@@ -383,26 +383,26 @@ def test_all_trees_form_holds_for_the_union_of_all_shapes(leaves):
                 for shape in TreeShape.enumerate(size):
                     everything |= labellings(X, shape, n)
             for form in ("closed", "chain"):
-                found = bounds.log_growth_leaves(leaves, m, n, Landscape(real=2), form=form)
-                assert math.log(len(everything)) <= found
+                computed = bounds.log_growth_leaves(leaves, m, n, Landscape(real=2), form=form)
+                assert math.log(len(everything)) <= computed
 
 
 def test_chain_forms_are_at_least_the_exact_growth_function():
     for row in vectors("tau"):
         shape, landscape = case(row)
         for form in ("chain", "chain-sum"):
-            found = bounds.log_growth(shape, row["m"], row["n_classes"], landscape, form=form)
-            assert found >= math.log(row["exact_tau"]), (form, row)
+            computed = bounds.log_growth(shape, row["m"], row["n_classes"], landscape, form=form)
+            assert computed >= math.log(row["exact_tau"]), (form, row)
 
 
 def test_chain_sum_is_below_the_closed_form_made_of_it():
     for shape in (chain(9), balanced(3), TreeShape.parse("(((..).)(..))")):
         for landscape in (Landscape(real=7), Landscape(7, (3,), (4,))):
-            found = bounds.log_growth(shape, 300, 3, landscape, form="chain-sum")
-            assert found <= bounds.log_growth(shape, 300, 3, landscape, form="chain")
+            computed = bounds.log_growth(shape, 300, 3, landscape, form="chain-sum")
+            assert computed <= bounds.log_growth(shape, 300, 3, landscape, form="chain")
 
 
 def test_chain_sum_past_the_range_of_a_double():
     shape, landscape = balanced(6), Landscape(real=100)
-    found = bounds.log_growth(shape, 700, 1000, landscape, form="chain-sum")
-    assert 800 < found <= bounds.log_growth(shape, 700, 1000, landscape, form="chain")
+    computed = bounds.log_growth(shape, 700, 1000, landscape, form="chain-sum")
+    assert 800 < computed <= bounds.log_growth(shape, 700, 1000, landscape, form="chain")

@@ -35,12 +35,12 @@ def numbers(rows: list[list[int]]) -> Numbers:
 
 def node(left, right, tests, ways, kind: int) -> Numbers:
     """The bound of a node that nothing else limits."""
-    found = zeros(LAST + 1)
-    found["power"], found["mantissa"] = 1 << 20, 0.5
+    computed = zeros(LAST + 1)
+    computed["power"], computed["mantissa"] = 1 << 20, 0.5
     by_chains = np.zeros(LAST + 1, dtype=np.bool_)
     tables = numbers(left), numbers(right), tests, ways
-    _sums.node(*tables, float(N), False, 1, 1, kind, LAST, found, by_chains, 2, LAST)
-    return found
+    _sums.node(*tables, float(N), False, 1, 1, kind, LAST, computed, by_chains, 2, LAST)
+    return computed
 
 
 def exact(number: np.void) -> Fraction:
@@ -59,18 +59,18 @@ def heaviest(pairs: list[tuple[int, int]], budget: int) -> int:
 @given(seed=st.integers(0, 10**6))
 def test_sum_over_sizes_is_its_formula(shift, seed):
     (left,), (right,) = functions(seed, 1, shift), functions(seed + 1, 1, shift)
-    found = node([left], [right], REAL, SAME, _sums.SIZES)
+    computed = node([left], [right], REAL, SAME, _sums.SIZES)
     for m in (2, 3, 7, 12, LAST):
         splits = ((k, min(2, comb(m, k))) for k in range(1, m))
         value = N + sum(each * (left[k] * right[m - k] - N) for k, each in splits)
-        assert float(exact(found[m]) / value) == pytest.approx(1.0, abs=1e-12)
+        assert float(exact(computed[m]) / value) == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("shift", [0, 600], ids="shifted by {}".format)
 @given(seed=st.integers(0, 10**6))
 def test_splits_of_a_feature_are_the_heaviest_within_its_budget(shift, seed):
     left, right = functions(seed, 3, shift), functions(seed + 1, 3, shift)
-    found = node(left, right, NOMINAL, WAYS, _sums.BUDGET | _sums.FEATURES)
+    computed = node(left, right, NOMINAL, WAYS, _sums.BUDGET | _sums.FEATURES)
     for m in (3, 7, 12, LAST):
         weights = [
             max(
@@ -86,4 +86,4 @@ def test_splits_of_a_feature_are_the_heaviest_within_its_budget(shift, seed):
         total = max(2 * heaviest(pairs, budget), alone + 2 * heaviest(pairs[1:], budget))
         each = left[0][m - 1] * right[0][m - 1] - N
         total = min(total, 2 * min(2 * budget, 2 ** (m - 1) - 1) * each)
-        assert float(exact(found[m]) / (N + total)) == pytest.approx(1.0, abs=1e-12)
+        assert float(exact(computed[m]) / (N + total)) == pytest.approx(1.0, abs=1e-12)

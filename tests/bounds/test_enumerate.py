@@ -37,7 +37,7 @@ def by_rules(X, kinds, shape, c, *, categories=None):
     may also send all rows to one side.
     """
     table = np.asarray(X)
-    rules = {tuple(rule) for rule in answers(table, kinds, categories or [None] * len(kinds))}
+    rules = {tuple(rule) for rule in rule_values(table, kinds, categories or [None] * len(kinds))}
     if categories is None:
         rules.add((True,) * len(table))
     signed = sorted(rules | {tuple(not yes for yes in rule) for rule in rules})
@@ -45,19 +45,19 @@ def by_rules(X, kinds, shape, c, *, categories=None):
         leaves_reached(shape, chosen, len(table)) for chosen in product(signed, repeat=shape.nodes)
     }
     labellings = list(product(range(c), repeat=shape.leaves))
-    found = set()
+    partitions = set()
     for leaves in reached:
         for labels in labellings:
             parts = {}
             for row, leaf in enumerate(leaves):
                 parts.setdefault(labels[leaf], []).append(row)
             if len(parts) == c:
-                found.add(tuple(sorted(tuple(rows) for rows in parts.values())))
-    return found
+                partitions.add(tuple(sorted(tuple(rows) for rows in parts.values())))
+    return partitions
 
 
-def answers(table, kinds, codes):
-    """What every rule of every column says of each row."""
+def rule_values(table, kinds, codes):
+    """The value of every rule of every column at each row."""
     for values, kind, count in zip(table.T, kinds, codes, strict=True):
         observed = sorted(set(values.tolist()))
         levels = observed if count is None else list(range(count))
@@ -179,8 +179,8 @@ def test_erratum_10_one_sided_root_tests_realize_more_than_proper_splits():
 
 def test_nominal_values_may_be_words():
     X = np.array([["red"], ["green"], ["blue"], ["red"]], dtype=object)
-    found = realizable_partitions(X, ["nominal"], SHAPES[1], 2)
-    assert sorted(found) == [((0, 1, 3), (2,)), ((0, 2, 3), (1,)), ((0, 3), (1, 2))]
+    partitions = realizable_partitions(X, ["nominal"], SHAPES[1], 2)
+    assert sorted(partitions) == [((0, 1, 3), (2,)), ((0, 2, 3), (1,)), ((0, 3), (1, 2))]
 
 
 def test_without_columns_only_the_whole_sample_remains():

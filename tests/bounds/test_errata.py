@@ -30,9 +30,9 @@ def exact(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
         return 0
     if c == 1 or shape.is_leaf:
         return int(c == 1)
-    found = bounds.worst_sample(shape, c, m, landscape)
-    assert found.exact
-    return found.count
+    computed = bounds.worst_sample(shape, c, m, landscape)
+    assert computed.exact
+    return computed.count
 
 
 def merges(a: int, b: int, c: int) -> int:
@@ -166,10 +166,10 @@ def test_10_a_one_sided_root_test_realizes_more_than_proper_splits():
     shape, landscape = TreeShape.parse("(((..)(..)).)"), Landscape(nominal=(2, 2, 2))
     X = np.array([[a, b, 0] for a, b in product((0, 1), repeat=2)], dtype=float)
     kinds = ["nominal"] * 3
-    found = [count_realizable(X, kinds, shape, c) for c in (2, 3, 4)]
-    assert found == [7, 6, 1]
+    computed = [count_realizable(X, kinds, shape, c) for c in (2, 3, 4)]
+    assert computed == [7, 6, 1]
     assert [len(by_proper_splits(X, shape, c)) for c in (2, 3, 4)] == [6, 4, 0]
-    for c, made in zip((2, 3, 4), found, strict=True):
+    for c, made in zip((2, 3, 4), computed, strict=True):
         for name in ("nom1", "nom2", "mix", "full", "budget", "best"):
             assert made <= THEOREMS[name](shape, c, 4, landscape)
         assert made <= bounds.partitions(shape, c, 4, landscape)
@@ -177,19 +177,19 @@ def test_10_a_one_sided_root_test_realizes_more_than_proper_splits():
 
 def by_proper_splits(X: np.ndarray, shape: TreeShape, c: int) -> set[frozenset]:
     """Partitions when the root must send some rows each way; its right child is a leaf."""
-    found = set()
+    computed = set()
     splits = {tuple(np.flatnonzero(X[:, i] == v)) for i in range(X.shape[1]) for v in (0, 1)}
     for part in splits:
         rest = tuple(row for row in range(len(X)) if row not in part)
         if part and rest:
             for a in (c - 1, c):
                 inside = bounds.realizable_partitions(X[list(part)], ["nominal"] * 3, shape.left, a)
-                found |= {one for parts in inside for one in with_leaf(parts, part, rest, a, c)}
-    return found
+                computed |= {one for parts in inside for one in with_leaf(parts, part, rest, a, c)}
+    return computed
 
 
 def with_leaf(parts: tuple, rows: tuple, rest: tuple, a: int, c: int) -> list[frozenset]:
-    """The leaf's rows stand alone, or join one of the parts."""
+    """The leaf's rows are a part of their own, or join one of the parts."""
     named = [frozenset(rows[i] for i in part) for part in parts]
     if a == c - 1:
         return [frozenset([*named, frozenset(rest)])]

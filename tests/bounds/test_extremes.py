@@ -64,9 +64,9 @@ def test_stirling_number_cut_at_a_limit(m, c, limit):
 def test_large_exact_sums_finish():
     shape = TreeShape.parse("((..)(..))")
     for landscape in (MIXED, Landscape(real=20)):
-        found = bounds.partitions(shape, 2, 2000, landscape)
-        assert 10**9 < found < 10**16
-        assert math.log(found) <= bounds.log_growth(shape, 2000, 2, landscape, form="tight")
+        computed = bounds.partitions(shape, 2, 2000, landscape)
+        assert 10**9 < computed < 10**16
+        assert math.log(computed) <= bounds.log_growth(shape, 2000, 2, landscape, form="tight")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_samples_past_the_range_are_refused(call):
         call(10**400)
 
 
-def test_sums_over_part_sizes_say_where_they_end():
+def test_sums_over_part_sizes_report_where_they_end():
     with pytest.raises(ValueError, match=r"at most 1,000,000 for form='tight'.*Hint: form='best'"):
         bounds.log_growth(chain(3), 10**9, 2, MIXED, form="tight")
     with pytest.raises(ValueError, match=r"exact sum over part sizes.*theorem='fast'"):
@@ -106,18 +106,18 @@ def test_the_least_double_is_a_share():
     )
     assert bounds.vapnik(100, 5, 10.0, delta=tiny) > 1
     assert bounds.tail_inversion(100, 5, lambda total: 10.0, delta=tiny) == 1.0
-    found = bounds.binomial_upper(100, 5, tiny)
-    log_tail = math.log(math.comb(100, 5)) + 5 * math.log(found) + 95 * math.log1p(-found)
+    computed = bounds.binomial_upper(100, 5, tiny)
+    log_tail = math.log(math.comb(100, 5)) + 5 * math.log(computed) + 95 * math.log1p(-computed)
     assert log_tail == pytest.approx(math.log(tiny), rel=1e-3)
 
 
 def test_a_thousand_classes_and_two_hundred_leaves():
-    found = bounds.log_growth(chain(200), 300, 1000, MIXED)
-    assert found <= bounds.log_growth(chain(200), 300, 1000, MIXED, form="chain")
+    computed = bounds.log_growth(chain(200), 300, 1000, MIXED)
+    assert computed <= bounds.log_growth(chain(200), 300, 1000, MIXED, form="chain")
 
 
 class TestTablesAreKept:
-    """What a call finds does not depend on the calls before it."""
+    """The result of a call does not depend on the calls before it."""
 
     @pytest.mark.parametrize("form", ["tight", "chain-sum", "best"])
     @pytest.mark.parametrize("landscape", [Landscape(real=4), MIXED], ids=["real", "mixed"])
@@ -131,10 +131,10 @@ class TestTablesAreKept:
 
         def values(order):
             _tables._kept.clear()
-            found = {}
+            computed = {}
             for shape, m, n in order:
-                found[shape, m] = bounds.log_growth(shape, m, n, landscape, form=form)
-            return found
+                computed[shape, m] = bounds.log_growth(shape, m, n, landscape, form=form)
+            return computed
 
         assert values(calls) == values(calls[::-1]) == values(calls + calls)
 

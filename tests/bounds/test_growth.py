@@ -79,23 +79,23 @@ def test_tight_and_fast_are_exact_sums_over_parts(shape, m, n, landscape):
         ("fast", tree_theorems["fast"]),
     ):
         exact = log_sum(theorem, shape, m, n, landscape)
-        found = bounds.log_growth(shape, m, n, landscape, form=form)
-        assert found == pytest.approx(exact, rel=1e-9, abs=1e-12), form
+        computed = bounds.log_growth(shape, m, n, landscape, form=form)
+        assert computed == pytest.approx(exact, rel=1e-9, abs=1e-12), form
     exact = log_sum(tree_theorems["fast-within-budget"], shape, m, n, landscape)
-    found = log_fast_growth(shape, m, n, features_of(landscape), total=True)
-    assert found == pytest.approx(exact, rel=1e-9, abs=1e-12)
+    computed = log_fast_growth(shape, m, n, features_of(landscape), total=True)
+    assert computed == pytest.approx(exact, rel=1e-9, abs=1e-12)
 
 
 @given(shapes(8, least=2), st.integers(2, 60), st.integers(1, 9), landscapes(undeclared=True))
 def test_closed_form_is_the_formula(shape, m, n, landscape):
-    found = bounds.log_growth(shape, m, n, landscape, form="closed")
+    computed = bounds.log_growth(shape, m, n, landscape, form="closed")
     known = landscape.informative
     if known.n_features == 0:
-        assert found == math.log(n)
+        assert computed == math.log(n)
     elif known.real == known.n_features and m < shape.leaves:
-        assert found == pytest.approx(m * math.log(n))
+        assert computed == pytest.approx(m * math.log(n))
     else:
-        assert found == pytest.approx(closed_form(shape, m, n, known), rel=1e-9, abs=1e-12)
+        assert computed == pytest.approx(closed_form(shape, m, n, known), rel=1e-9, abs=1e-12)
 
 
 @settings(max_examples=150)
@@ -103,16 +103,16 @@ def test_closed_form_is_the_formula(shape, m, n, landscape):
 def test_best_is_the_least_of_all_forms(shape, m, n, landscape):
     best = bounds.log_growth(shape, m, n, landscape)
     total = log_fast_growth(shape, m, n, features_of(landscape), total=True)
-    others = [bounds.log_growth(shape, m, n, landscape, form=form) for form in FORMS[1:]]
-    assert math.log(n) - 1e-12 <= best <= min(*others, total, m * math.log(n)) + 1e-12
+    by_form = [bounds.log_growth(shape, m, n, landscape, form=form) for form in FORMS[1:]]
+    assert math.log(n) - 1e-12 <= best <= min(*by_form, total, m * math.log(n)) + 1e-12
 
 
 def test_every_form_is_at_least_the_exact_growth_function():
     for row in vectors("tau"):
         shape, landscape = case(row)
         for form in FORMS:
-            found = bounds.log_growth(shape, row["m"], row["n_classes"], landscape, form=form)
-            assert found >= math.log(row["exact_tau"]) - 1e-12, (form, row)
+            computed = bounds.log_growth(shape, row["m"], row["n_classes"], landscape, form=form)
+            assert computed >= math.log(row["exact_tau"]) - 1e-12, (form, row)
         best = bounds.log_growth(shape, row["m"], row["n_classes"], landscape)
         assert best <= row["m"] * math.log(row["n_classes"]) + 1e-12
 
@@ -143,8 +143,8 @@ def test_cost_does_not_grow_with_a_thousand_classes():
         # Six leaves: at most (1000)^6 times as many functions.
         assert few < many < few + 6 * math.log(1000)
     exact = log_sum(tree_theorems["fast"], shape, 300, 1000, MIXED)
-    found = bounds.log_growth(shape, 300, 1000, MIXED, form="fast")
-    assert found == pytest.approx(exact, rel=1e-9)
+    computed = bounds.log_growth(shape, 300, 1000, MIXED, form="fast")
+    assert computed == pytest.approx(exact, rel=1e-9)
 
 
 @pytest.mark.parametrize("shape", [chain(1000), balanced(10)], ids=["chain", "balanced"])
@@ -155,16 +155,16 @@ def test_cost_does_not_grow_with_a_thousand_classes():
 )
 @pytest.mark.parametrize("form", ["best", "fast", "closed"])
 def test_nothing_overflows(shape, landscape, form):
-    found = bounds.log_growth(shape, 10**6, 1000, landscape, form=form)
-    assert shape.leaves * math.log(1000) < found < 10**6 * math.log(1000)
+    computed = bounds.log_growth(shape, 10**6, 1000, landscape, form=form)
+    assert shape.leaves * math.log(1000) < computed < 10**6 * math.log(1000)
 
 
 def test_tight_sums_past_the_range_of_a_double():
     shape = balanced(6)
-    found = bounds.log_growth(shape, 1500, 1000, Landscape(real=100), form="tight")
+    computed = bounds.log_growth(shape, 1500, 1000, Landscape(real=100), form="tight")
     closed = bounds.log_growth(shape, 1500, 1000, Landscape(real=100), form="closed")
-    assert 800 < found <= closed
-    assert found == pytest.approx(closed, rel=1e-2)
+    assert 800 < computed <= closed
+    assert computed == pytest.approx(closed, rel=1e-2)
 
 
 @pytest.fixture
@@ -186,18 +186,18 @@ def test_two_classes_need_no_separate_parts():
 @pytest.mark.usefixtures("own_tables")
 def test_many_parts_are_capped_together(monkeypatch):
     shape = balanced(3)
-    apart = bounds.log_growth(shape, 80, 8, MIXED, form="tight")
+    separate = bounds.log_growth(shape, 80, 8, MIXED, form="tight")
     monkeypatch.setattr("treebound.bounds._tables._PARTS_WORK", 0)
     _tables._kept.clear()
     together = bounds.log_growth(shape, 80, 8, MIXED, form="tight")
-    assert apart < together < apart + 1e-2
+    assert separate < together < separate + 1e-2
 
 
 class TestAllTreesWithSoManyLeaves:
     @given(st.integers(1, 60), st.integers(2, 90), st.integers(1, 5), landscapes(undeclared=True))
     def test_is_the_formula(self, leaves, m, n, landscape):
         known = landscape.informative
-        found = bounds.log_growth_leaves(leaves, m, n, landscape, form="closed")
+        computed = bounds.log_growth_leaves(leaves, m, n, landscape, form="closed")
         if known.n_features == 0:
             expected = math.log(n)
         elif known.real == known.n_features and m < leaves:
@@ -206,7 +206,7 @@ class TestAllTreesWithSoManyLeaves:
             nodes = leaves - 1
             value = math.comb(2 * nodes, nodes) // leaves * n**leaves * choices(nodes, m, known)
             expected = math.log(value) - nodes * math.log(2)
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        assert computed == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
     @given(st.integers(1, 9), st.integers(1, 80), st.integers(1, 5), landscapes(undeclared=True))
     def test_is_the_sum_over_all_shapes(self, leaves, m, n, landscape):
@@ -215,10 +215,10 @@ class TestAllTreesWithSoManyLeaves:
             bounds.log_growth(shape, m, n, landscape, form="closed")
             for shape in TreeShape.enumerate(leaves)
         ]
-        found = bounds.log_growth_leaves(leaves, m, n, landscape, form="closed")
+        computed = bounds.log_growth_leaves(leaves, m, n, landscape, form="closed")
         if m > 1 and known.n_features and not (known.real == known.n_features and m < leaves):
-            assert found == pytest.approx(np.logaddexp.reduce(logs), rel=1e-9, abs=1e-12)
-        assert found >= max(logs) - 1e-12
+            assert computed == pytest.approx(np.logaddexp.reduce(logs), rel=1e-9, abs=1e-12)
+        assert computed >= max(logs) - 1e-12
 
     @given(
         st.lists(st.integers(1, 300), min_size=1, max_size=20),
@@ -227,16 +227,16 @@ class TestAllTreesWithSoManyLeaves:
         landscapes(real=50, undeclared=True),
     )
     def test_an_array_gives_what_each_number_gives(self, leaves, m, n, landscape):
-        found = bounds.log_growth_leaves(np.array(leaves), m, n, landscape)
+        computed = bounds.log_growth_leaves(np.array(leaves), m, n, landscape)
         single = [bounds.log_growth_leaves(one, m, n, landscape) for one in leaves]
-        np.testing.assert_allclose(found, single, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(computed, single, rtol=1e-12, atol=1e-12)
 
     def test_ten_thousand_leaves_in_one_call(self):
         leaves = np.arange(1, 10_001)
-        found = bounds.log_growth_leaves(leaves, 10**6, 1000, MIXED)
-        assert np.isfinite(found).all()
-        assert (np.diff(found) > 0).all()
-        assert found[-1] == pytest.approx(bounds.log_growth_leaves(10_000, 10**6, 1000, MIXED))
+        computed = bounds.log_growth_leaves(leaves, 10**6, 1000, MIXED)
+        assert np.isfinite(computed).all()
+        assert (np.diff(computed) > 0).all()
+        assert computed[-1] == pytest.approx(bounds.log_growth_leaves(10_000, 10**6, 1000, MIXED))
 
     def test_keeps_the_form_of_the_array(self):
         grid = np.array([[1, 2], [3, 4]])

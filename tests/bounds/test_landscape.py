@@ -25,9 +25,9 @@ def test_counts_are_kept_as_tuples_of_ints(landscape):
 
 
 def test_numpy_counts_and_any_sequence_are_accepted():
-    found = Landscape(np.int64(2), [3, np.int32(4)], iter([2, None]))
-    assert found == Landscape(2, (3, 4), (2, None))
-    assert type(found.real) is int
+    computed = Landscape(np.int64(2), [3, np.int32(4)], iter([2, None]))
+    assert computed == Landscape(2, (3, 4), (2, None))
+    assert type(computed.real) is int
 
 
 @given(landscapes(undeclared=True))

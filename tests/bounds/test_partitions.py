@@ -38,15 +38,15 @@ def test_each_theorem_equals_the_stored_value_of_its_name(key):
     assert rows
     for row in rows:
         shape, landscape = case(row)
-        found = THEOREMS[key](shape, row["c"], row["m"], landscape)
-        assert found == row["ub"][key], row
+        computed = THEOREMS[key](shape, row["c"], row["m"], landscape)
+        assert computed == row["ub"][key], row
 
 
 def test_least_bound_lies_between_exact_value_and_every_stored_bound():
     for row in ROWS:
         shape, landscape = case(row)
-        found = bounds.partitions(shape, row["c"], row["m"], landscape)
-        assert row["exact_pi_trivial"] <= found <= min(row["ub"].values()), row
+        computed = bounds.partitions(shape, row["c"], row["m"], landscape)
+        assert row["exact_pi_trivial"] <= computed <= min(row["ub"].values()), row
 
 
 @settings(max_examples=150)
@@ -142,7 +142,7 @@ def test_shape_and_landscape_must_be_of_their_types(function):
 
 
 @pytest.mark.parametrize("key", ["real", "ord1", "ord2", "nom1", "nom2"])
-def test_a_theorem_for_one_kind_says_so(key):
+def test_a_theorem_for_one_kind_states_it(key):
     with pytest.raises(ValueError, match="features only"):
         THEOREMS[key](balanced(1), 2, 5, MIXED)
 
@@ -195,8 +195,8 @@ def test_work_is_estimated_for_shapes_of_any_depth():
 def test_wide_landscapes_give_a_bound_without_the_sum_over_features():
     landscape = Landscape(3, tuple(range(20, 40)), tuple(range(20, 40)))
     shape = chain(6)
-    found = bounds.partitions(shape, 2, 15, landscape)
-    assert found <= tree_theorems["within-budget"](shape, 2, 15, landscape)
+    computed = bounds.partitions(shape, 2, 15, landscape)
+    assert computed <= tree_theorems["within-budget"](shape, 2, 15, landscape)
 
 
 GRID = [

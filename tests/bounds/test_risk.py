@@ -44,12 +44,12 @@ def test_log_tail_equals_the_exact_fraction(draws, more, data):
     bad = data.draw(st.integers(0, population))
     k = data.draw(st.integers(0, draws))
     exact = exact_tail(k, population, bad, draws)
-    found = risk._log_hypergeometric_cdf(k, population, bad, draws)
+    computed = risk._log_hypergeometric_cdf(k, population, bad, draws)
     if exact == 0:
-        assert found == -math.inf
+        assert computed == -math.inf
     else:
         expected = math.log(exact.numerator) - math.log(exact.denominator)
-        assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        assert computed == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_far_tail_of_a_large_population_is_exact(k, population, bad, draws):
     exact = exact_tail(k, population, bad, draws)
     expected = math.log(exact.numerator) - math.log(exact.denominator)
     assert expected < -100
-    found = risk._log_hypergeometric_cdf(k, population, bad, draws)
-    assert found == pytest.approx(expected, rel=1e-12)
+    computed = risk._log_hypergeometric_cdf(k, population, bad, draws)
+    assert computed == pytest.approx(expected, rel=1e-12)
 
 
 def test_middle_of_the_law_agrees_with_scipy():
@@ -81,20 +81,22 @@ def test_middle_of_the_law_agrees_with_scipy():
 )
 def test_tail_inversion_equals_its_rational_twin(m, ghost, tau, delta, data):
     k = data.draw(st.integers(0, m))
-    found = risk.tail_inversion(m, k, lambda total: math.log(tau), delta=float(delta), ghost=ghost)
-    assert found == pytest.approx(float(exact_tail_inversion(m, k, tau, delta, ghost)))
+    computed = risk.tail_inversion(
+        m, k, lambda total: math.log(tau), delta=float(delta), ghost=ghost
+    )
+    assert computed == pytest.approx(float(exact_tail_inversion(m, k, tau, delta, ghost)))
 
 
-def test_tail_inversion_asks_for_the_growth_of_both_samples():
-    asked = []
+def test_tail_inversion_uses_the_growth_of_both_samples():
+    sizes = []
 
     def log_growth_of(total: int) -> float:
-        asked.append(total)
+        sizes.append(total)
         return 1.0
 
     risk.tail_inversion(10, 1, log_growth_of, ghost=30)
     risk.tail_inversion(10, 1, log_growth_of)
-    assert asked == [40, 50]
+    assert sizes == [40, 50]
 
 
 def test_prior_is_a_share_of_delta():
@@ -106,18 +108,18 @@ def test_prior_is_a_share_of_delta():
 @pytest.mark.parametrize("log_growth", [10.0, 1e3, 1e5, 1e6])
 def test_ten_million_examples_in_log_space(log_growth):
     m, k = 10**7, 10**6
-    found = risk.tail_inversion(m, k, lambda total: log_growth)
-    assert 0.1 < found <= 1.0
+    computed = risk.tail_inversion(m, k, lambda total: log_growth)
+    assert 0.1 < computed <= 1.0
     # The least K: the tail is below the level there, and above it one step earlier.
     ghost = 4 * m
-    least = round(found * ghost) + 1 + k
+    least = round(computed * ghost) + 1 + k
     level = math.log(0.05 / 4) - log_growth
     assert risk._log_hypergeometric_cdf(k, m + ghost, least, m) <= level
     assert risk._log_hypergeometric_cdf(k, m + ghost, least - 1, m) > level
 
 
 @pytest.mark.parametrize(("m", "published"), [(1000, 0.19), (5000, 0.10)])
-def test_six_leaves_with_five_percent_errors_say_something(m, published):
+def test_six_leaves_with_five_percent_errors_have_a_useful_bound(m, published):
     # 20 real features, the paper's growth function and its prior over shapes.
     log_prior = log_shape_prior(6)
     for shape in TreeShape.enumerate(6):
@@ -125,12 +127,12 @@ def test_six_leaves_with_five_percent_errors_say_something(m, published):
         def log_growth_of(total: int, shape: TreeShape = shape) -> float:
             return log_growth(shape, total, 2, Landscape(real=20), form="fast")
 
-        found = risk.tail_inversion(m, m // 20, log_growth_of, log_prior=log_prior)
-        assert round(found, 2) == published
+        computed = risk.tail_inversion(m, m // 20, log_growth_of, log_prior=log_prior)
+        assert round(computed, 2) == published
         assert risk.shawe_taylor(m, m // 20, log_growth_of(2 * m), log_prior=log_prior) > 1
 
 
-def test_no_growth_however_large_says_more_than_risk_one():
+def test_no_growth_however_large_gives_more_than_risk_one():
     assert risk.tail_inversion(100, 3, lambda total: 1e9) == 1.0
     assert risk.tail_inversion(100, 3, lambda total: math.inf) == 1.0
     assert risk.tail_inversion(100, 100, lambda total: 0.0) == 1.0
@@ -147,12 +149,12 @@ def test_more_errors_never_lower_a_bound(m, log_growth, data):
 def test_arrays_give_what_scalars_give():
     errors, growth, prior = np.array([0, 3, 8.5]), np.array([1.0, 20.0, 5.0]), np.array([0, -1, -2])
     for bound in (risk.shawe_taylor, risk.vapnik):
-        found = bound(50, errors, growth, log_prior=prior)
+        computed = bound(50, errors, growth, log_prior=prior)
         one_by_one = [
             bound(50, float(k), float(g), log_prior=float(p))
             for k, g, p in zip(errors, growth, prior, strict=True)
         ]
-        assert found.tolist() == one_by_one
+        assert computed.tolist() == one_by_one
         assert isinstance(one_by_one[0], float)
 
 
@@ -161,8 +163,8 @@ def test_shawe_taylor_equals_the_vectors():
         leaves = row["shape"].count(".")
         arguments = (row["m"], row["k"], row["ln_tau_2m_loose_printed"])
         options = {"delta": row["delta"], "log_prior": log_shape_prior(leaves)}
-        found = risk.shawe_taylor(*arguments, error_prior=row["r"], **options)
-        assert found == pytest.approx(row["epsilon"], rel=1e-12)
+        computed = risk.shawe_taylor(*arguments, error_prior=row["r"], **options)
+        assert computed == pytest.approx(row["epsilon"], rel=1e-12)
         free = risk.shawe_taylor(*arguments, error_prior=None, **options)
         assert free == pytest.approx(row["epsilon_q1"], rel=1e-12)
 
@@ -183,7 +185,7 @@ def test_erratum_13_a_tree_without_errors_has_a_share_of_the_prior():
 
 
 def test_vapnik_solves_its_own_equation():
-    # The relative deviation says (R - k/m) / sqrt(R) <= sqrt(E); the bound is where equality holds.
+    # By the relative deviation (R - k/m) / sqrt(R) <= sqrt(E); the bound is where equality holds.
     m, k, log_growth, delta = 2000, 37, 55.0, 0.1
     price = 4 * (log_growth + math.log(4 / delta)) / m
     bound = risk.vapnik(m, k, log_growth, delta=delta)

@@ -88,12 +88,12 @@ def test_symmetries_count_nodes_with_equal_children():
 
 @pytest.mark.parametrize("leaves", range(1, 11))
 def test_enumeration_has_every_shape_once(leaves):
-    found = list(TreeShape.enumerate(leaves=leaves))
-    assert len(set(found)) == len(found) == wedderburn_etherington(leaves)
-    assert all(shape.leaves == leaves for shape in found)
+    computed = list(TreeShape.enumerate(leaves=leaves))
+    assert len(set(computed)) == len(computed) == wedderburn_etherington(leaves)
+    assert all(shape.leaves == leaves for shape in computed)
     # Each unordered shape stands for 2^(nodes - symmetries) ordered ones.
     assert (
-        sum(2 ** (shape.nodes - shape.symmetries) for shape in found)
+        sum(2 ** (shape.nodes - shape.symmetries) for shape in computed)
         == comb(2 * leaves - 2, leaves - 1) // leaves
     )
 
@@ -183,11 +183,11 @@ def test_a_chain_of_a_hundred_thousand_nodes():
 
 @given(shapes(9))
 def test_subshapes_come_children_first_and_once(shape):
-    found = shape.subshapes()
-    assert found[-1] is shape
-    assert len(set(found)) == len(found)
-    place = {part: i for i, part in enumerate(found)}
-    for part in found:
+    computed = shape.subshapes()
+    assert computed[-1] is shape
+    assert len(set(computed)) == len(computed)
+    place = {part: i for i, part in enumerate(computed)}
+    for part in computed:
         if part.left is not None and part.right is not None:
             assert max(place[part.left], place[part.right]) < place[part]
 

@@ -61,10 +61,10 @@ def test_samples_of_any_landscape_are_shattered(shape, landscape):
 @pytest.mark.parametrize("text", STORED)
 def test_samples_found_by_search_are_shattered_and_have_their_corner(text):
     shape = TreeShape.parse(text)
-    for found in STORED[text]:
-        real = len(found.orders)
-        X = np.argsort(np.array(found.orders), axis=1).T
-        assert (X[0, real - found.corner :] == 0).all()
+    for computed in STORED[text]:
+        real = len(computed.orders)
+        X = np.argsort(np.array(computed.orders), axis=1).T
+        assert (X[0, real - computed.corner :] == 0).all()
         assert is_shattered(X, shape, Landscape(real=real))
 
 

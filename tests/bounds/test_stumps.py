@@ -44,17 +44,17 @@ def recursion_of_the_theorem(m: int, ordinal: list[int]) -> list[int]:
     """``R_k`` by the paper's recurrence on the feature landscape conjugate."""
     widest = max(ordinal)
     bar = [sum(o - 1 >= c for o in ordinal) for c in range(1, widest)] + [0, 0, 0, 0]
-    found = []
+    computed = []
     for k in range(1, m // 2 + 1):
         if 2 * k == m:
-            found.append(min(bar[0], comb(m, k) // 2))
+            computed.append(min(bar[0], comb(m, k) // 2))
             break
         made = min(bar[0] + bar[1], comb(m, k))
-        found.append(made)
+        computed.append(made)
         gamma = max((c for c in range(len(bar) - 2) if bar[c] + bar[c + 1] >= made), default=0)
         middle = bar[gamma] + bar[gamma + 1] + bar[gamma + 2] - made
         bar = [*bar[:gamma], middle, *bar[gamma + 3 :], 0, 0]
-    return found
+    return computed
 
 
 @given(st.integers(1, 40), st.integers(0, 60))
@@ -65,11 +65,11 @@ def test_real_stump_is_half_the_sum_of_minima(m, real):
 
 def test_worked_example_of_the_ordinal_attribution():
     row = vectors("ordinal_stump_worked_example")
-    found = stumps.ordinal_attribution(row["m"], row["O"])
-    assert found.per_size == tuple(row["R"])
-    assert found.total == sum(row["R"])
+    computed = stumps.ordinal_attribution(row["m"], row["O"])
+    assert computed.per_size == tuple(row["R"])
+    assert computed.total == sum(row["R"])
     # The left diagram of the paper's figure, row by row.
-    assert found.cells == (
+    assert computed.cells == (
         *[(0, 3, 2, 2, 1)] * 4,
         (0, 3, 2, 2),
         (3, 2, 2, 1),
@@ -92,19 +92,19 @@ def test_nominal_stump_equals_the_stored_value(row):
 
 @given(st.integers(1, 16), counts)
 def test_attribution_follows_the_recurrence_of_the_theorem(m, ordinal):
-    found = stumps.ordinal_attribution(m, ordinal)
-    assert list(found.per_size) == recursion_of_the_theorem(m, ordinal)
+    computed = stumps.ordinal_attribution(m, ordinal)
+    assert list(computed.per_size) == recursion_of_the_theorem(m, ordinal)
     landscape = Landscape(ordinal=tuple(ordinal))
-    assert found.total == bounds.stump_partitions(m, landscape)
-    assert found.total <= bounds.tree_partitions(STUMP, 2, m, landscape, "ordinal-by-count")
+    assert computed.total == bounds.stump_partitions(m, landscape)
+    assert computed.total <= bounds.tree_partitions(STUMP, 2, m, landscape, "ordinal-by-count")
 
 
 @given(st.integers(1, 16), counts)
 def test_attribution_uses_a_row_no_more_than_it_may(m, ordinal):
-    found = stumps.ordinal_attribution(m, ordinal)
-    assert [len(row) + 1 for row in found.cells] == sorted(ordinal, reverse=True)
-    for k, made in enumerate(found.per_size, start=1):
-        by_row = [row.count(k) for row in found.cells]
+    computed = stumps.ordinal_attribution(m, ordinal)
+    assert [len(row) + 1 for row in computed.cells] == sorted(ordinal, reverse=True)
+    for k, made in enumerate(computed.per_size, start=1):
+        by_row = [row.count(k) for row in computed.cells]
         assert sum(by_row) == made <= counting.splits_of_size(m, k)
         assert max(by_row) <= (1 if 2 * k == m else 2)
 
@@ -167,9 +167,9 @@ def test_undeclared_column_counts_as_many_categories_as_examples():
 @pytest.mark.parametrize("row", [r for r in vectors("pi") if r["shape"] == "(..)"], ids=str)
 def test_stump_bound_lies_between_exact_value_and_every_stored_bound(row):
     _, landscape = case(row)
-    found = bounds.stump_partitions(row["m"], landscape)
-    assert row["exact_pi_trivial"] <= found <= min(row["ub"].values())
-    assert found == row["ub"].get("stump", found)
+    computed = bounds.stump_partitions(row["m"], landscape)
+    assert row["exact_pi_trivial"] <= computed <= min(row["ub"].values())
+    assert computed == row["ub"].get("stump", computed)
 
 
 def test_a_million_examples_are_no_trouble():

@@ -1,4 +1,4 @@
-"""The theory page says what the code does: its examples run and its references exist."""
+"""The theory page describes what the code does: its examples run and its references exist."""
 
 from __future__ import annotations
 

@@ -44,20 +44,20 @@ def by_trying_every_sample(shape: TreeShape, landscape: Landscape) -> int:
 
 def test_stumps_on_real_features_are_exact():
     for real, exact in vectors("vc_stump_real_exact").items():
-        found = bounds.vc_dimension(STUMP, Landscape(real=int(real)))
-        assert found == bounds.VCDimension(exact, exact)
-        assert found.exact
+        computed = bounds.vc_dimension(STUMP, Landscape(real=int(real)))
+        assert computed == bounds.VCDimension(exact, exact)
+        assert computed.exact
 
 
 @pytest.mark.parametrize(
     "row", vectors("vc_real_exact"), ids=lambda row: f"{row['shape']}-{row['l']}"
 )
 def test_bounds_enclose_what_the_exhaustive_search_found(row):
-    found = bounds.vc_dimension(TreeShape.parse(row["shape"]), Landscape(real=row["l"]))
-    assert found.upper <= row["upper_bound"]
-    assert found.upper >= row["lower"]
+    computed = bounds.vc_dimension(TreeShape.parse(row["shape"]), Landscape(real=row["l"]))
+    assert computed.upper <= row["upper_bound"]
+    assert computed.upper >= row["lower"]
     if row["exact_vc"] is not None:
-        assert found.lower <= row["exact_vc"] <= found.upper
+        assert computed.lower <= row["exact_vc"] <= computed.upper
 
 
 @pytest.mark.parametrize(("text", "uppers"), vectors("vc_upper_real").items())
@@ -65,8 +65,8 @@ def test_upper_bound_is_no_more_than_the_papers(text, uppers):
     shape = TreeShape.parse(text)
     lowers = vectors("vc_lower_real_yildiz")[text]
     for real, (lower, upper) in enumerate(zip(lowers, uppers, strict=True), start=1):
-        found = bounds.vc_dimension(shape, Landscape(real=real))
-        assert lower <= found.lower <= found.upper <= upper
+        computed = bounds.vc_dimension(shape, Landscape(real=real))
+        assert lower <= computed.lower <= computed.upper <= upper
 
 
 @pytest.mark.parametrize("row", vectors("vc_upper_best_categorical"), ids=str)
@@ -92,8 +92,8 @@ def test_upper_bound_is_no_more_than_the_stored_one_with_categories(row):
 )
 def test_bounds_enclose_the_exact_value_with_categories(text, landscape):
     shape = TreeShape.parse(text)
-    found = bounds.vc_dimension(shape, landscape)
-    assert found.lower <= by_trying_every_sample(shape, landscape) <= found.upper
+    computed = bounds.vc_dimension(shape, landscape)
+    assert computed.lower <= by_trying_every_sample(shape, landscape) <= computed.upper
 
 
 GAP = json.loads((VECTORS / "vc_gap.json").read_text())["cases"]
@@ -101,11 +101,11 @@ GAP = json.loads((VECTORS / "vc_gap.json").read_text())["cases"]
 
 @pytest.mark.parametrize("row", GAP, ids=lambda row: f"{row['shape']}-{row['real']}")
 def test_bounds_are_as_tight_as_the_stored_ones(row):
-    found = bounds.vc_dimension(TreeShape.parse(row["shape"]), Landscape(real=row["real"]))
-    assert row["lower"] <= found.lower <= found.upper <= row["upper"]
+    computed = bounds.vc_dimension(TreeShape.parse(row["shape"]), Landscape(real=row["real"]))
+    assert row["lower"] <= computed.lower <= computed.upper <= row["upper"]
 
 
-def test_the_gap_is_what_the_docs_say():
+def test_the_gap_is_that_of_the_docs():
     every = [bounds.vc_dimension(TreeShape.parse(r["shape"]), Landscape(r["real"])) for r in GAP]
     total = sum(one.upper - one.lower for one in every)
     page = (VECTORS.parents[1] / "docs" / "theory.rst").read_text()
@@ -201,7 +201,7 @@ def labellings(X: np.ndarray, shape: TreeShape) -> set[tuple[int, ...]]:
     m = len(X)
     if shape.left is None or shape.right is None:
         return {(label,) * m for label in (0, 1)}
-    found = set()
+    computed = set()
     for column in X.T:
         for threshold in [-1, *column]:
             low = [i for i in range(m) if column[i] <= threshold]
@@ -211,8 +211,8 @@ def labellings(X: np.ndarray, shape: TreeShape) -> set[tuple[int, ...]]:
                     labellings(X[some], shape.left), labellings(X[rest], shape.right)
                 ):
                     label = dict(zip(some + rest, f + g, strict=True))
-                    found.add(tuple(label[i] for i in range(m)))
-    return found
+                    computed.add(tuple(label[i] for i in range(m)))
+    return computed
 
 
 def kinds_of(landscape: Landscape, counts: list[int]) -> list[str]:
@@ -235,22 +235,22 @@ def extended(sample: tuple[tuple[int, ...], ...]) -> list[tuple[tuple[int, ...],
 def test_known_vc_dimensions_are_those_of_an_exhaustive_search(text, real):
     """A part of a shattered sample is shattered: extend those that are, until none is."""
     shape = TreeShape.parse(text)
-    found, size = [((0,),) * real], 0
-    while found:
+    computed, size = [((0,),) * real], 0
+    while computed:
         size += 1
-        found = [
+        computed = [
             some
-            for one in found
+            for one in computed
             for some in extended(one)
             if shatters(shape, np.argsort(np.array(some), axis=1).T, ["real"] * real)
         ]
     assert size == EXACT[shape.leaves, real] == bounds.vc_dimension(shape, Landscape(real)).upper
 
 
-def test_bounds_say_what_they_rest_on():
+def test_bounds_name_their_theorem():
     def by(text: str, landscape: Landscape) -> tuple[str, str]:
-        found = bounds.vc_dimension(TreeShape.parse(text), landscape)
-        return found.lower_by, found.upper_by
+        computed = bounds.vc_dimension(TreeShape.parse(text), landscape)
+        return computed.lower_by, computed.upper_by
 
     assert by("(..)", Landscape(real=3)) == ("stump theorem", "stump theorem")
     assert by("((..).)", Landscape(real=1)) == ("sum of children", "intervals")
@@ -264,17 +264,17 @@ def test_bounds_say_what_they_rest_on():
 @settings(max_examples=40)
 @given(shapes(7), landscapes(real=9, columns=1, categories=9, undeclared=True))
 def test_lower_bound_never_exceeds_the_upper(shape, landscape):
-    found = bounds.vc_dimension(shape, landscape)
-    assert 1 <= found.lower <= found.upper
-    assert found.exact == (found.lower == found.upper)
+    computed = bounds.vc_dimension(shape, landscape)
+    assert 1 <= computed.lower <= computed.upper
+    assert computed.exact == (computed.lower == computed.upper)
 
 
 @given(shapes(8), st.integers(1, 40))
 def test_one_real_feature_alone_shatters_as_many_as_leaves(shape, categories):
     leaves = shape.leaves
     assert bounds.vc_dimension(shape, Landscape(real=1)) == bounds.VCDimension(leaves, leaves)
-    found = bounds.vc_dimension(shape, Landscape(ordinal=(categories,)))
-    assert found.upper == min(leaves, categories)
+    computed = bounds.vc_dimension(shape, Landscape(ordinal=(categories,)))
+    assert computed.upper == min(leaves, categories)
 
 
 @settings(max_examples=40)
@@ -291,16 +291,20 @@ def test_without_informative_features_one_example_is_shattered(landscape):
 
 
 def test_large_shapes_have_a_bound_too():
-    found = bounds.vc_dimension(chain(3000), Landscape(real=10))
-    assert 3000 < found.lower < found.upper
+    computed = bounds.vc_dimension(chain(3000), Landscape(real=10))
+    assert 3000 < computed.lower < computed.upper
     # The corollary as a bound: the larger m with (14 m ell)^N = 2^(m-2).
-    assert (found.upper - 2) * math.log(2) < 2999 * math.log(14 * found.upper * 10)
+    assert (computed.upper - 2) * math.log(2) < 2999 * math.log(14 * computed.upper * 10)
 
 
 def test_many_categories_are_not_followed_down_the_tree():
     wide = Landscape(2, tuple(range(2, 30)), tuple(range(2, 30)))
-    found = bounds.vc_dimension(balanced(3), wide)
-    assert found.lower <= found.upper < bounds.vc_dimension(balanced(3), Landscape(60)).upper + 30
+    computed = bounds.vc_dimension(balanced(3), wide)
+    assert (
+        computed.lower
+        <= computed.upper
+        < bounds.vc_dimension(balanced(3), Landscape(60)).upper + 30
+    )
 
 
 @given(st.integers(1, 300))

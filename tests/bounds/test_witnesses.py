@@ -18,14 +18,14 @@ from treebound.bounds import check_witness, witness, witnesses
 
 def stump_partitions_of(X: np.ndarray) -> set[frozenset[frozenset[int]]]:
     """Every 2-partition by a threshold, straight from the definition."""
-    found = set()
+    computed = set()
     for column in X.T.tolist():
         for threshold in column:
             low = frozenset(i for i, value in enumerate(column) if value <= threshold)
             high = frozenset(range(len(column))) - low
             if low and high:
-                found.add(frozenset({low, high}))
-    return found
+                computed.add(frozenset({low, high}))
+    return computed
 
 
 def stump_bound(m: int, features: int) -> int:
@@ -47,10 +47,10 @@ def test_every_number_of_features_attains_the_bound(m):
 def test_every_number_of_features_attains_the_bound_on_larger_samples(m):
     # The samples are nested, so one pass over the columns counts for every number of features.
     X = witness(m, comb(m, m // 2) // 2 + 3)
-    found = set()
+    computed = set()
     for features in range(1, X.shape[1] + 1):
-        found |= stump_partitions_of(X[:, features - 1 : features])
-        assert len(found) == stump_bound(m, features), features
+        computed |= stump_partitions_of(X[:, features - 1 : features])
+        assert len(computed) == stump_bound(m, features), features
 
 
 @pytest.mark.parametrize("m", [4, 7, 9])

@@ -118,7 +118,7 @@ def test_sample_realizes_what_is_claimed():
     assert realizable_growth(grown.X, grown.kinds, shape, 3) == grown.count
 
 
-def test_search_stops_where_it_is_told():
+def test_search_stops_at_its_limit():
     shape, landscape = TreeShape.parse("((..).)"), Landscape(real=3)
     early = worst_sample(shape, 2, 6, landscape, stop_at=5)
     assert early.count >= 5

@@ -199,11 +199,11 @@ def noise(seed, rows=1200, columns=3):
 
 
 def test_rows_that_chose_the_weight_of_a_large_table_certify_it_with_a_part_of_delta(monkeypatch):
-    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 3000)
+    monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 3000)
     X, y = noise(0)
     clf = tb.BoundTreeClassifier(certificate="held-out", delta=0.1).fit(X, y)
     choice, held_out = clf.pruning_result_.choice, clf.model_.held_out
-    assert choice.reason == "left-out"
+    assert choice.reason == "validation"
     assert held_out.m + clf.grown_tree_.rows[0] == len(y)
     assert choice.loss == pytest.approx(held_out.errors / held_out.m)
     certificate = clf.certificate_
@@ -226,7 +226,7 @@ def test_rows_that_chose_the_weight_of_a_large_table_certify_it_with_a_part_of_d
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("draws", [40, pytest.param(3000, marks=pytest.mark.heavy)])
 def test_the_limit_holds_though_the_same_rows_chose_the_tree(draws, ordered, monkeypatch):
-    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 3000)
+    monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 3000)
     broken = 0
     for seed in range(draws):
         X, y = noise(seed)

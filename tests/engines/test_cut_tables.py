@@ -121,7 +121,7 @@ def settings(rounds, large):
         if rounds:
             patch.setattr(not_in_memory, "fit_engine", limited)
         if large:
-            patch.setattr("treebound.pruning.bound.MOST_VALUES", 200)
+            patch.setattr("treebound.pruning.bound.MAX_VALUES", 200)
         yield patch
 
 

@@ -22,7 +22,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 @pytest.fixture
 def few_values(monkeypatch):
     """Tables of more than 400 values are large."""
-    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
+    monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 400)
 
 
 def table(n=2000, seed=0):
@@ -175,7 +175,7 @@ PRUNERS = {
 @pytest.mark.parametrize("certify", ["training", "held-out", "folds"])
 def test_the_editor_takes_the_rows_of_fit(certify, pruner, grouped, large, monkeypatch):
     if large:
-        monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
+        monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 400)
     X, y, rng = sample_table()
     weight = rng.integers(0, 3, len(y)).astype(float)
     groups = rng.integers(0, 300, len(y)) if grouped else None

@@ -188,7 +188,7 @@ def test_monotone_trees_of_many_classes_have_finite_losses():
 
 
 def test_rows_that_choose_the_strength_share_delta_among_all_labellings(monkeypatch):
-    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 3000)
+    monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 3000)
     X, y = table(3000)
     model = tb.BoundTreeClassifier(pruning=PRUNER, certificate="held-out").fit(X, y).model_
     held_out, path = model.held_out, model.path

@@ -136,7 +136,7 @@ def test_what_cannot_be_streamed_is_refused_before_reading(monkeypatch):
 @pytest.fixture
 def few_values(monkeypatch):
     """Tables of more than 400 values are large."""
-    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
+    monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 400)
 
 
 @pytest.mark.usefixtures("few_values")

@@ -30,14 +30,14 @@ def goes_left(columns, test, values):
         side = category == len(column.categories)
     else:
         side = bool(missing_left)
-    held = values == category if column.kind == "nominal" else values <= threshold
-    return np.where(missing, side, held)
+    goes_left = values == category if column.kind == "nominal" else values <= threshold
+    return np.where(missing, side, goes_left)
 
 
 def errors_of(node, rows, X, y, weight, costs, columns, labels=None):
-    """Errors of a subtree on some rows; its leaves take the answer of least cost there.
+    """Errors of a subtree on some rows; its leaves take the label of least cost there.
 
-    With ``labels`` every node has the answer it is given.
+    With ``labels`` every node has the label it is given.
     """
     if node.test is None:
         counts = np.bincount(y[rows], weights=weight[rows], minlength=len(costs))

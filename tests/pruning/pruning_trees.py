@@ -73,7 +73,7 @@ def arrays(tree):
 
 
 def random_examples(rng, rows, *, n_classes=3, noise=0.3, missing=False):
-    """Mixed columns whose classes depend on them, encoded, with a share of random answers."""
+    """Mixed columns whose classes depend on them, encoded, with a share of random labels."""
     columns = (
         Column("size", missing=missing),
         Column("weight"),
@@ -109,6 +109,6 @@ def sample_of(tree, X, y, weights=None):
     return coded_sample(X, y, tree.columns, tree.classes, weights)
 
 
-def answers(tree, X):
+def predictions(tree, X):
     """The class that a tree gives each row of codes."""
     return tree.label[tree.apply(coded_matrix(X, tree.columns))]

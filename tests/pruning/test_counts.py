@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pruning_trees import answers, grown_tree, random_examples, sample_of
+from pruning_trees import grown_tree, predictions, random_examples, sample_of
 from sklearn.datasets import load_digits
 
 import treebound as tb
@@ -12,7 +12,7 @@ from treebound.growing import grow
 from treebound.pruning import BoundPruner, ReducedErrorPruner, make_pruner
 
 seeds = st.integers(0, 10**6)
-# The pruner of the paper: leaves below a raised child keep their answers.
+# The pruner of the paper: leaves below a raised child keep their labels.
 PAPER = BoundPruner(
     score="shawe-taylor", growth="fast", search="greedy", size_prior="shapes",
     error_prior=2**-10.5, relabel=False,
@@ -20,7 +20,7 @@ PAPER = BoundPruner(
 
 
 def assert_counted(tree, sample, *, relabelled=True):
-    """The counts of a tree are those of a sample, and so are its answers unless they are kept."""
+    """The counts of a tree are those of a sample, and so are its labels unless they stay."""
     again = tree.recounted(sample)
     np.testing.assert_allclose(tree.counts, again.counts, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(tree.rows, again.rows)
@@ -62,10 +62,10 @@ def test_every_step_of_every_path_is_counted(pruner, weighted, seed):
     tree, X, y = grown_tree(rng, 80, max_leaves=15, missing=True, weights=weights)
     sample = sample_of(tree, X, y, weights)
     result = pruner.prune(tree, sample, grow=grow)
-    kept = getattr(pruner, "relabel", True)
+    relabelled = getattr(pruner, "relabel", True)
     for step in range(len(result.path)):
-        assert_counted(result.path.tree(step), sample, relabelled=kept)
-    assert_counted(result.tree, sample, relabelled=kept)
+        assert_counted(result.path.tree(step), sample, relabelled=relabelled)
+    assert_counted(result.tree, sample, relabelled=relabelled)
 
 
 @given(seed=seeds)
@@ -82,7 +82,7 @@ def test_validation_rows_never_count(seed):
             one = result.path.tree(step)
             assert one.counted
             assert_counted(one, sample)
-            assert result.path.errors[step] == (answers(one, other_X) != other_y).sum()
+            assert result.path.errors[step] == (predictions(one, other_X) != other_y).sum()
 
 
 @given(seed=seeds)
@@ -98,7 +98,7 @@ def test_a_raise_without_a_sample_is_marked(seed):
         raised |= row["replaced_by"] in ("left", "right")
         one = result.path.tree(row["step"])
         assert one.counted != raised
-        assert row["errors"] == (answers(one, X) != y).sum()
+        assert row["errors"] == (predictions(one, X) != y).sum()
         if raised:
             with pytest.raises(ValueError, match="not counted again"):
                 tb.certify(one)

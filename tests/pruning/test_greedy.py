@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paper_algorithm import prune_tree_with_bound
-from pruning_trees import answers, arrays, grown_tree, sample_of
+from pruning_trees import arrays, grown_tree, predictions, sample_of
 
 from treebound.pruning import BoundPruner
 from treebound.pruning.costs import Costs
@@ -28,9 +28,9 @@ def steps_of(result):
 
 
 def assert_same_steps(result, expected):
-    found = steps_of(result)
-    assert [step[:3] for step in found] == [step[:3] for step in expected]
-    np.testing.assert_allclose([s[3:] for s in found], [s[3:] for s in expected], rtol=1e-9)
+    computed = steps_of(result)
+    assert [step[:3] for step in computed] == [step[:3] for step in expected]
+    np.testing.assert_allclose([s[3:] for s in computed], [s[3:] for s in expected], rtol=1e-9)
 
 
 @pytest.mark.parametrize("growth", FORMS)
@@ -55,7 +55,7 @@ def test_greedy_takes_the_steps_of_the_paper(growth, missing, seed, r):
 @pytest.mark.parametrize("growth", FORMS)
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), r=st.sampled_from([2**-0.5, 2**-3, 2**-10.5]))
-def test_answers_stay_as_they_were_grown_where_that_is_asked(growth, seed, r):
+def test_labels_stay_as_they_were_grown_without_relabelling(growth, seed, r):
     tree, X, y = grown_tree(np.random.default_rng(seed))
     pruner = BoundPruner(**{**OURS, "growth": growth, "error_prior": r}, relabel=False)
     objective = pruner.objective(tree)
@@ -65,7 +65,7 @@ def test_answers_stay_as_they_were_grown_where_that_is_asked(growth, seed, r):
 
     result = pruner.prune(tree, sample_of(tree, X, y))
     assert_same_steps(result, prune_tree_with_bound(tree, X, y, score, labels=tree.label))
-    wrong = np.sum(answers(result.tree, X) != y)
+    wrong = np.sum(predictions(result.tree, X) != y)
     assert result.tree.errors == wrong == result.path.errors[result.path.chosen]
     assert result.tree.counts[0].tolist() == tree.counts[0].tolist()
 
@@ -87,16 +87,16 @@ def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed
         nodes = state.inner()
         leaves, _ = state.candidates(nodes)
         shapes = after_each(state, nodes, lambda depth: leaf, TreeShape.node)
-        found = scorer._growth(nodes, leaves)
+        computed = scorer._growth(nodes, leaves)
         np.testing.assert_array_equal([one.leaves for one in shapes], leaves)
         expected = [objective.log_growth_shape(one) for one in shapes]
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        np.testing.assert_allclose(computed, expected, rtol=1e-12)
         state.replace(int(nodes[len(nodes) // 3]), 1)
 
 
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6))
-def test_counts_and_answers_are_those_of_the_examples(seed):
+def test_counts_and_labels_are_those_of_the_examples(seed):
     tree, X, y = grown_tree(np.random.default_rng(seed), missing=True)
     result = BoundPruner(**{**OURS, "growth": "leaves", "error_prior": 2**-3}).prune(
         tree, sample_of(tree, X, y)
@@ -140,10 +140,10 @@ def greedy_without_raising(tree, objective):
     score = judged(tree)
     while tree.n_leaves > 1:
         inner = np.flatnonzero(~tree.is_leaf)
-        found = min((judged(tree.collapsed([node])), -node) for node in inner)
-        if found[0] > score:
+        computed = min((judged(tree.collapsed([node])), -node) for node in inner)
+        if computed[0] > score:
             break
-        score, tree = found[0], tree.collapsed([-found[1]])
+        score, tree = computed[0], tree.collapsed([-computed[1]])
     return score
 
 

@@ -32,15 +32,15 @@ SCORES = ["code-length", "shawe-taylor", "vapnik", "tail-inversion"]
 
 def exhaustive(tree, objective, errors=None):
     """Score, leaves, errors and total depth of the collapsed nodes of every pruning, in order."""
-    found = []
+    computed = []
     errors = tree.node_errors if errors is None else errors
     for cut in all_prunings(tree):
         pruned = tree.collapsed(list(cut))
         marked = errors_of_pruning(tree, cut, errors)
         log_tau = objective.log_growth_shape(pruned.shape)
         score = objective.of_tree(pruned.n_leaves, marked, log_tau)
-        found.append((score, pruned.n_leaves, marked, int(tree.node_depth[list(cut)].sum())))
-    return sorted(found)
+        computed.append((score, pruned.n_leaves, marked, int(tree.node_depth[list(cut)].sum())))
+    return sorted(computed)
 
 
 def errors_of_pruning(tree, cut, errors):
@@ -137,7 +137,7 @@ def test_result_survives_pickling():
     assert again.explain() == result.explain()
 
 
-def test_costs_decide_the_answers_and_the_errors():
+def test_costs_determine_the_labels_and_the_errors():
     tree = random_tree(np.random.default_rng(3), 6, n_classes=2)
     weighted = BoundPruner(costs=[1.0, 50.0]).prune(tree).tree
     assert (weighted.label[weighted.counts[:, 1] > 0] == 1).all()

@@ -1,4 +1,4 @@
-"""Parameters of pruners that make no sense are named, and what a score cannot tell is NaN."""
+"""Parameters of pruners that make no sense are named, and an undefined score is NaN."""
 
 import numpy as np
 import pytest
@@ -64,15 +64,15 @@ def test_a_number_of_leaves_is_a_whole_number(wrong):
 def test_nothing_is_known_of_a_score_of_ones_own():
     tree = random_tree(np.random.default_rng(4), 9)
 
-    def most_leaves(m, errors, log_growth, log_prior):
+    def minus_leaves(m, errors, log_growth, log_prior):
         return -log_growth
 
-    result = BoundPruner(score=most_leaves).prune(tree)
+    result = BoundPruner(score=minus_leaves).prune(tree)
     assert np.isnan(result.gap)
     assert BoundPruner().prune(tree).gap == 0.0
 
 
-def test_a_score_of_ones_own_gets_what_its_documentation_says():
+def test_a_score_of_ones_own_gets_the_documented_arguments():
     seen = []
 
     def watched(*arguments):

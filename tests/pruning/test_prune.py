@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pruning_trees import answers, arrays, grown_tree, random_tree, sample_of
+from pruning_trees import arrays, grown_tree, predictions, random_tree, sample_of
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.tree import DecisionTreeClassifier
 
@@ -34,14 +34,14 @@ def test_scikit_learn_tree_in_and_out(name):
     assert pruned.score(X, labels) > 0.9
 
 
-def test_answers_are_those_of_the_pruned_tree():
+def test_predictions_are_those_of_the_pruned_tree():
     X, y = make_classification(500, 8, n_informative=4, flip_y=0.2, random_state=0)
     weight = np.random.default_rng(0).integers(1, 4, 500)
     grown = DecisionTreeClassifier(random_state=0).fit(X, y, sample_weight=weight)
     tree = tb.from_sklearn(grown, X, y, weight)
     expected = BoundPruner(search="greedy").prune(tree, sample_of(tree, X, y, weight)).tree
     pruned = tb.prune(grown, X, y, sample_weight=weight, search="greedy")
-    np.testing.assert_array_equal(pruned.predict(X), answers(expected, X))
+    np.testing.assert_array_equal(pruned.predict(X), predictions(expected, X))
     assert pruned.get_n_leaves() == expected.n_leaves
 
 
@@ -107,13 +107,13 @@ def test_what_is_missing_is_named():
 
 
 @given(seed=st.integers(0, 10**6), leaves=st.integers(1, 30))
-def test_merging_equal_leaves_changes_no_answer_and_leaves_no_twins(seed, leaves):
+def test_merging_equal_leaves_changes_no_prediction_and_leaves_no_twins(seed, leaves):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, leaves, n_classes=2)
     before = arrays(tree)
     small = tb.merge_equal_leaves(tree)
     X = rng.random((200, 2))
-    np.testing.assert_array_equal(answers(small, X), answers(tree, X))
+    np.testing.assert_array_equal(predictions(small, X), predictions(tree, X))
     inner = np.flatnonzero(~small.is_leaf)
     one, other = small.left[inner], small.right[inner]
     both = small.is_leaf[one] & small.is_leaf[other]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from paper_algorithm import as_nodes, goes_left, inner_nodes, with_replaced
 from pruning_trees import (
     all_prunings,
-    answers,
     arrays,
     grown_tree,
+    predictions,
     random_examples,
     random_tree,
     sample_of,
@@ -47,14 +47,14 @@ def test_reduced_error_collapse_has_the_least_validation_errors(seed):
     X, y, _ = random_examples(rng, 40)
     result = ReducedErrorPruner().prune(tree, validation=sample_of(tree, X, y))
     every = [tree.collapsed(list(cut)) for cut in all_prunings(tree)]
-    wrong = [((answers(one, X) != y).sum(), one.n_leaves) for one in every]
+    wrong = [((predictions(one, X) != y).sum(), one.n_leaves) for one in every]
     assert (result.score, result.tree.n_leaves) == min(wrong)
     for step in range(len(result.path)):
-        missed = (answers(result.path.tree(step), X) != y).sum()
+        missed = (predictions(result.path.tree(step), X) != y).sum()
         assert result.path.errors[step] == missed
 
 
-def answer(node, labels, columns, row):
+def prediction(node, labels, columns, row):
     while node.test is not None:
         side = goes_left(columns, node.test, row[[node.test[0]]])[0]
         node = node.left if side else node.right
@@ -62,12 +62,13 @@ def answer(node, labels, columns, row):
 
 
 def reduced_error_of_the_paper(tree, X, y):
-    """Algorithm PruneTreeWithBound with validation errors; answers stay as they were learned."""
+    """Algorithm PruneTreeWithBound with validation errors; labels stay as they were learned."""
     from paper_algorithm import Node
 
     def wrong(node):
         return sum(
-            answer(node, tree.label, tree.columns, row) != c for row, c in zip(X, y, strict=True)
+            prediction(node, tree.label, tree.columns, row) != c
+            for row, c in zip(X, y, strict=True)
         )
 
     current, steps = as_nodes(tree), []
@@ -94,9 +95,9 @@ def test_greedy_reduced_error_takes_the_steps_of_the_paper(seed):
     tree, _, _ = grown_tree(rng, 50, max_leaves=6)
     X, y, _ = random_examples(rng, 20)
     result = ReducedErrorPruner(search="greedy").prune(tree, validation=sample_of(tree, X, y))
-    found = [(r["node"], r["replaced_by"], r["errors"]) for r in result.path.table()[1:]]
-    assert found == reduced_error_of_the_paper(tree, X, y)
-    missed = (answers(result.tree, X) != y).sum()
+    computed = [(r["node"], r["replaced_by"], r["errors"]) for r in result.path.table()[1:]]
+    assert computed == reduced_error_of_the_paper(tree, X, y)
+    missed = (predictions(result.tree, X) != y).sum()
     assert result.score == missed
 
 
@@ -115,7 +116,7 @@ def test_validation_part_is_held_out_and_never_grown_on():
         ReducedErrorPruner(validation_fraction=1.5).hold_out(sample)
 
 
-def test_raised_subtrees_get_the_answers_of_what_was_grown_on():
+def test_raised_subtrees_get_the_labels_of_the_training_rows():
     tree, X, y = grown_tree(np.random.default_rng(0), 300, max_leaves=40)
     pruner = ReducedErrorPruner(validation_fraction=0.3, search="greedy")
     rows, validation = pruner.hold_out(sample_of(tree, X, y))
@@ -195,8 +196,8 @@ def test_pessimistic_matches_the_figures_of_quinlan():
     from treebound.pruning.bottom_up import upper_errors
 
     # Quinlan (1993), section 4.2: U_25%(0, 6), U_25%(0, 9) and U_25%(0, 1).
-    found = upper_errors(np.zeros(3), np.array([6.0, 9, 1]), 0.25)
-    np.testing.assert_allclose(found / [6, 9, 1], [0.206, 0.143, 0.750], atol=5e-4)
+    computed = upper_errors(np.zeros(3), np.array([6.0, 9, 1]), 0.25)
+    np.testing.assert_allclose(computed / [6, 9, 1], [0.206, 0.143, 0.750], atol=5e-4)
 
 
 @given(seed=seeds, leaves=st.integers(1, 8))
@@ -262,8 +263,8 @@ def test_unknown_pruners_are_refused():
         make_pruner("best")
     with pytest.raises(ValueError, match="Options go with the name of a pruner"):
         make_pruner(MDLPruner(), weight=1)
-    own = PessimisticPruner()
-    assert make_pruner(own) is own
+    pruner = PessimisticPruner()
+    assert make_pruner(pruner) is pruner
 
 
 @pytest.mark.parametrize("handle_unknown", ["other", "majority", "stop", "missing"])

@@ -67,7 +67,7 @@ def test_losses_are_those_of_every_tree_pruned_by_itself(options):
 @pytest.mark.parametrize(
     "options", [{}, {"class_weight": {1: 3.0}, "sample_weight": weighted(700)}]
 )
-def test_log_loss_chooses_the_shrinkage_of_each_weight_on_any_number_of_rows(options):
+def test_log_loss_selects_the_shrinkage_of_each_weight_on_any_number_of_rows(options):
     sample, pruner = noisy(700, seed=1, **options), BoundPruner(score="log-loss")
     choice = pruner.prune(grow(sample), sample, grow=grow).choice
     tables = [
@@ -188,7 +188,7 @@ def test_one_leaf_is_chosen_only_if_it_has_the_least_loss_itself():
     assert single.at("small") == 2
 
 
-def test_the_choice_and_its_alternatives_are_told():
+def test_the_choice_and_its_alternatives_are_reported():
     choice = replace(
         choice_of([0.139, 0.142, 0.160], [31, 12, 3], 0.004), rule="accurate", weight=0.1
     )
@@ -207,7 +207,7 @@ def test_the_choice_and_its_alternatives_are_told():
     assert detailed.explain().startswith(
         "31 leaves (cross-validated log-loss 0.342); 12 leaves (0.340) have the least."
     )
-    # near one leaf "accurate" leaves out what is hardly pruned, but not from what is told
+    # near one leaf "accurate" leaves out what is hardly pruned, but reports it
     noisy = replace(detailed, losses=(0.339, 0.340, 0.345, 0.360), constant=0.341)
     assert noisy.at("accurate") == 1
     assert "the least" not in noisy.explain()
@@ -225,7 +225,7 @@ def test_the_detailed_rule_takes_one_leaf_where_it_has_the_least_loss():
     assert replace(choice, constant=0.340).at("detailed") == 3
 
 
-def test_few_rows_and_no_rows_have_the_default_weight_and_say_so():
+def test_few_rows_and_no_rows_have_the_default_weight_and_the_reason():
     sample = noisy(900)
     grown = grow(sample)
     for arguments, words in (
@@ -241,8 +241,8 @@ def test_few_rows_and_no_rows_have_the_default_weight_and_say_so():
         assert result.tree.n_leaves == BoundPruner(weight=0.6).prune(grown).tree.n_leaves
     ranked = BoundPruner(score="log-loss").prune(grown).choice
     assert (ranked.weight, ranked.strength) == (0.3, None)
-    asked = BoundPruner(rule="small").prune(grown, sample, grow=grow)
-    assert asked.choice.rule == "small"
+    small = BoundPruner(rule="small").prune(grown, sample, grow=grow)
+    assert small.choice.rule == "small"
     repeated = noisy(600, sample_weight=np.arange(600) % 3 + 1.0)
     assert BoundPruner().prune(grow(repeated), repeated, grow=grow).choice.rule == "balanced"
 
@@ -294,13 +294,13 @@ def test_validation_rows_replace_the_folds():
     wrong = [zero_one(tree, other).mean() for tree in trees]
     np.testing.assert_allclose(result.choice.losses, wrong)
     assert result.choice.loss == min(wrong)
-    assert "left-out error" in result.explain()
+    assert "validation error" in result.explain()
 
 
 def test_a_tenth_of_a_large_table_is_held_out(monkeypatch):
     sample = noisy(2000)
     assert BoundPruner().hold_out(sample) == (sample, None)
-    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 5000)
+    monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 5000)
     rows, validation = BoundPruner().hold_out(sample)
     assert rows.n_rows + validation.n_rows == 2000
     assert 120 < validation.n_rows < 280

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pruning_trees import all_prunings, answers, grown_tree, random_examples, random_tree, sample_of
+from pruning_trees import (
+    all_prunings,
+    grown_tree,
+    predictions,
+    random_examples,
+    random_tree,
+    sample_of,
+)
 from sklearn.datasets import load_wine
 
 import treebound as tb
@@ -63,8 +70,8 @@ def test_reduced_error_goes_on_by_validation_errors(seed, limit):
     X, y, _ = random_examples(rng, 60, noise=0.1)
     result = ReducedErrorPruner().prune(tree, validation=sample_of(tree, X, y)).within(limit)
     small = [tree.collapsed(list(cut)) for cut in all_prunings(tree)]
-    wrong = [(answers(one, X) != y).sum() for one in small if one.n_leaves <= limit]
-    assert (answers(result.tree, X) != y).sum() == min(wrong) == result.score
+    wrong = [(predictions(one, X) != y).sum() for one in small if one.n_leaves <= limit]
+    assert (predictions(result.tree, X) != y).sum() == min(wrong) == result.score
 
 
 @given(seed=seeds, limit=st.integers(1, 4))

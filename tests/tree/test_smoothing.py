@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import treebound as tb
 from treebound.data import Column
-from treebound.pruning.costs import Costs, probable_answers
+from treebound.pruning.costs import Costs, probable_labels
 from treebound.tree import Tree
 from treebound.tree.smoothing import SMOOTHINGS, probabilities
 
@@ -104,16 +104,16 @@ def test_free_shrinkage_may_change_the_most_probable_class(seed, strength):
     np.testing.assert_array_equal(probabilities(other, strength, free=True), shares)
     np.testing.assert_array_equal(probabilities(other, strength), probabilities(tree, strength))
     if strength == 100.0:
-        np.testing.assert_array_equal(probable_answers(tree, strength, None), shares.argmax(axis=1))
+        np.testing.assert_array_equal(probable_labels(tree, strength, None), shares.argmax(axis=1))
         costs = Costs.of(tree, [1.0, 5.0, 2.0])
         cheapest = (shares * [1.0, 5.0, 2.0]).argmax(axis=1)
-        np.testing.assert_array_equal(probable_answers(tree, strength, costs), cheapest)
+        np.testing.assert_array_equal(probable_labels(tree, strength, costs), cheapest)
 
 
 def test_a_rare_class_that_few_rows_have_by_chance_is_not_the_most_probable():
     tree = stump([397, 1], [0, 2])
     assert tree.label[2] == 1
-    assert probable_answers(tree, 10.0, None)[2] == 0
+    assert probable_labels(tree, 10.0, None)[2] == 0
     assert probabilities(tree, 10.0)[2, 1] > 0.5 > probabilities(tree, 10.0, free=True)[2, 1]
 
 

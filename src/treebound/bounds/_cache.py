@@ -49,15 +49,15 @@ class SizedCache(Generic[Value]):
 
 def from_below(
     shape: TreeShape,
-    kept: Callable[[TreeShape], Value | None],
+    lookup: Callable[[TreeShape], Value | None],
     compute: Callable[[TreeShape, dict[TreeShape, Value]], Value],
 ) -> Value:
     """The value of a shape from those of its subtrees; what is kept is not computed again."""
-    value = kept(shape)
+    value = lookup(shape)
     if value is not None:
         return value
     values: dict[TreeShape, Value] = {}
     for part in shape.subshapes():
-        value = kept(part)
+        value = lookup(part)
         values[part] = compute(part, values) if value is None else value
     return values[shape]

@@ -13,7 +13,7 @@ A nominal feature in E divides P by two categories only; if the second child is 
 them, since then it does not matter which side of a test the first child gets.
 
 A stump shatters d examples if some feature makes each of their ``2^(d-1) - 1`` splits. Real
-features, and ordinal ones with d categories, make as many as the stump theorem says (the witness
+features, and ordinal ones with d categories, make as many as in the stump theorem (the witness
 construction); any other feature makes at least the one split it is needed for; and for few examples
 the best use of all categories is found by trying every one.
 """
@@ -39,9 +39,9 @@ _COVERED = 5
 # Deeper shapes are not built.
 _DEEPEST = 60
 # (subtree, landscape) pairs up to which root tests on categorical features are distinguished.
-_MOST_STATES = 3000
+_MAX_STATES = 3000
 # Sets of features tried for the cluster of one node.
-_MOST_SETS = 60
+_MAX_SETS = 60
 
 
 @lru_cache(maxsize=1 << 18)
@@ -68,15 +68,18 @@ def binary_sample(shape: TreeShape, features: int) -> IntArray:
     left, right = children(shape)
     if j == 0:
         return binary_sample(left, features)
-    own = (1 << j) - 1
-    first, second = binary_sample(left, features - own), binary_sample(right, features - own)
+    width = (1 << j) - 1
+    first, second = (
+        binary_sample(left, features - width),
+        binary_sample(right, features - width),
+    )
     second ^= second[0] ^ first[0]
-    bits = np.arange(1, own + 1) >> np.arange(j + 1)[:, None] & 1
+    bits = np.arange(1, width + 1) >> np.arange(j + 1)[:, None] & 1
     sample: IntArray = np.block(
         [
             [bits, np.repeat(first[:1], j + 1, 0)],
-            [np.zeros((len(first) - 1, own), dtype=np.int64), first[1:]],
-            [np.ones((len(second) - 1, own), dtype=np.int64), second[1:]],
+            [np.zeros((len(first) - 1, width), dtype=np.int64), first[1:]],
+            [np.ones((len(second) - 1, width), dtype=np.int64), second[1:]],
         ]
     )
     return sample
@@ -103,7 +106,7 @@ class _Choice(NamedTuple):
     tested: int = 0
     first: tuple[int, int] = (0, 0)
     # Cluster: the features of E.
-    own: tuple[_Column, ...] = ()
+    cluster: tuple[_Column, ...] = ()
 
 
 class CategoryClusters:
@@ -125,7 +128,7 @@ class CategoryClusters:
             return stump_shatters(features), _Choice("stump")
         result = self.plans.get((shape, features))
         if result is None:
-            if len(self.plans) >= _MOST_STATES:
+            if len(self.plans) >= _MAX_STATES:
                 raise TooMany
             result = self.plans[shape, features] = self._best(shape, features)
         return result
@@ -142,7 +145,7 @@ class CategoryClusters:
             ]
             size = sum(sizes)
             if choice.rule == "cluster":
-                size += stump_shatters(_features(choice.own)) - 2
+                size += stump_shatters(_features(choice.cluster)) - 2
             if size > best[0]:
                 best = size, choice
         return best
@@ -181,9 +184,9 @@ def _around_cluster(parts: list[IntArray], choice: _Choice) -> list[IntArray]:
             second[:, column.at] = np.select(
                 [values == here, values == there], [there, here], values
             )
-    P = np.repeat(first[:1], stump_shatters(_features(choice.own)), axis=0)
-    P[:, [column.at for column in choice.own]] = stump_sample(_features(choice.own))
-    for column in choice.own:
+    P = np.repeat(first[:1], stump_shatters(_features(choice.cluster)), axis=0)
+    P[:, [column.at for column in choice.cluster]] = stump_sample(_features(choice.cluster))
+    for column in choice.cluster:
         first[:, column.at] = 0
         second[:, column.at] = column.categories - 1
     return [P, first[1:], second[1:]]
@@ -213,7 +216,7 @@ def _sorted(columns: list[_Column]) -> tuple[_Column, ...]:
 
 
 def _shares(columns: tuple[_Column, ...]) -> list[_Choice]:
-    """What a root test on each feature leaves to the children."""
+    """Features of the children after a root test on each feature."""
     result = []
     kinds: dict[tuple[str, int], _Column] = {}
     for column in columns:
@@ -232,16 +235,16 @@ def _own_features(columns: tuple[_Column, ...], at_leaf: bool) -> list[_Choice]:
     """Sets of features for the cluster: those with fewest categories, and with most."""
     by_size = sorted(columns, key=lambda column: column.categories)
     result = {}
-    step = 1 + len(columns) // _MOST_SETS
+    step = 1 + len(columns) // _MAX_SETS
     for some in (by_size, by_size[::-1]):
         for count in range(1, len(some) + 1, step):
-            own = [
+            cluster = [
                 c if at_leaf or c.kind == "ordinal" else c._replace(categories=2)
                 for c in some[:count]
             ]
             rest = [c if c.kind == "nominal" else c._replace(categories=2) for c in some[count:]]
-            choice = _Choice("cluster", (_sorted(rest), _sorted(rest)), own=_sorted(own))
-            result[_features(choice.own), _features(choice.columns[0])] = choice
+            choice = _Choice("cluster", (_sorted(rest), _sorted(rest)), cluster=_sorted(cluster))
+            result[_features(choice.cluster), _features(choice.columns[0])] = choice
     return list(result.values())
 
 
@@ -276,10 +279,10 @@ def _as_real(features: Features, d: int) -> int:
 
 
 def _enough_splits(features: Features, d: int) -> bool:
-    """Whether real features leave no more splits than there are others to make one each."""
+    """Return True if real features leave at most as many splits as there are other features."""
     real = _as_real(features, d)
-    others = features.width - real
-    return (1 << (d - 1)) - 1 - real_stump_partitions(d, real) <= others
+    categorical = features.width - real
+    return (1 << (d - 1)) - 1 - real_stump_partitions(d, real) <= categorical
 
 
 def _one_split_each(features: Features, d: int) -> IntArray:

@@ -26,12 +26,12 @@ def check_size(name: str, value: object, where: str, most: int = _LARGEST) -> in
 
 
 def check_shape(shape: object, where: str) -> TreeShape:
-    """``shape`` itself, or a TypeError that says how to make one."""
+    """Return ``shape`` itself, or raise a TypeError that explains how to make one."""
     return _of_type("shape", shape, TreeShape, where, "TreeShape.parse('((..).)') reads one.")
 
 
 def check_landscape(landscape: object, where: str) -> Landscape:
-    """``landscape`` itself, or a TypeError that says how to make one."""
+    """Return ``landscape`` itself, or raise a TypeError that explains how to make one."""
     hint = "Landscape(real=10) has ten real features."
     return _of_type("landscape", landscape, Landscape, where, hint)
 

@@ -69,7 +69,7 @@ def _roundings(alpha: float, beta: float) -> float:
 
 
 def _is_constant(m: int, features: Features) -> bool:
-    """Whether every tree gives all examples one label."""
+    """Return True if every tree gives all examples one label."""
     return m == 1 or features.is_empty
 
 

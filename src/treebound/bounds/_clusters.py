@@ -15,9 +15,9 @@ The lemma is proved in the theory notes ("Lower bounds: clusters"). A rule below
 the sample of a shape from those of its children, X_1 and X_2:
 
 - *side*: X_1 and X_2 next to each other, as in the sum of children (Yildiz 2015);
-- *cluster*: one cluster P of d(e) points in the place of one point of each. Some z_j may lie in P;
+- *cluster*: one cluster P of d(e) points in the place of one point of each. Some z_j may be in P;
   on their E_j the order is z_j, P, all others;
-- *cluster at a leaf*: T_2 is a leaf, so that P may lie below X_1 in all features that divide it,
+- *cluster at a leaf*: T_2 is a leaf, so that P may be below X_1 in all features that divide it,
   and keep its z_j;
 - *search*: a stored sample of few features, found by search.
 """
@@ -42,16 +42,16 @@ Sets = tuple[tuple[int, ...], ...]
 IntArray = NDArray[np.int64]
 T = TypeVar("T")
 # Options looked at for one shape, by the most constraints allowed; beyond, fewer are.
-_MOST_OPTIONS = {3: 60_000, 2: 60_000, 1: 400_000}
+_MAX_OPTIONS = {3: 60_000, 2: 60_000, 1: 400_000}
 # Values kept for other shapes.
-_MOST_KEPT = 50_000
+_MAX_PLANS = 50_000
 
 
 class Option(NamedTuple):
     """One way to build the sample of a shape."""
 
     rule: str
-    # For each constraint, who keeps it: 0 the cluster, 1 and 2 the children.
+    # For each constraint, its keeper: 0 is the cluster, 1 and 2 are the children.
     keepers: Counts = ()
     left: Counts = ()
     right: Counts = ()
@@ -74,7 +74,7 @@ class Built(NamedTuple):
     orders: list[list[int]]
     lowest: list[int]
     # Columns of other kinds, a row for each point; constant but in a stump.
-    others: IntArray
+    categorical: IntArray
 
 
 Plans = dict[tuple[TreeShape, Counts], Plan]
@@ -102,7 +102,7 @@ class Clusters:
         """Ranks of the points in every feature; ``stump`` has columns of other kinds after them."""
         built = _Builder(self.real, self._plans(shape), stump)(shape, ())
         ranks = [np.argsort(order) for order in built.orders]
-        return np.column_stack([*ranks, built.others])
+        return np.column_stack([*ranks, built.categorical])
 
     def _plans(self, shape: TreeShape, c: Counts = (), allowed: int = 3) -> Plans:
         """Plans for a shape and all below it, with as many constraints as time allows."""
@@ -113,7 +113,7 @@ class Clusters:
             needed = self._needed(shape, c, most)
             if needed is None:
                 continue
-            if len(plans) > _MOST_KEPT:
+            if len(plans) > _MAX_PLANS:
                 plans.clear()
             for part in shape.subshapes():
                 for c, options in needed.get(part, {}).items():
@@ -132,7 +132,7 @@ class Clusters:
             for c in needed.get(part, ()):
                 options = needed[part][c] = list(self._options(part, c, most))
                 total += len(options)
-                if total > _MOST_OPTIONS.get(most, total):
+                if total > _MAX_OPTIONS.get(most, total):
                     return None
                 if part.leaves <= 2:
                     continue
@@ -194,11 +194,11 @@ def _best(shape: TreeShape, options: list[Option], plans: Plans) -> Plan:
 
 
 def _stored(shape: TreeShape) -> tuple[StoredSample, ...]:
-    return STORED.get(str(shape), ()) if shape.leaves <= _MOST_STORED else ()
+    return STORED.get(str(shape), ()) if shape.leaves <= _MAX_STORED else ()
 
 
 def _kept(sets: tuple[T, ...], keepers: Counts, who: int) -> tuple[T, ...]:
-    return tuple(own for own, keeper in zip(sets, keepers, strict=True) if keeper == who)
+    return tuple(features for features, keeper in zip(sets, keepers, strict=True) if keeper == who)
 
 
 def _with(c: Counts, u: int) -> Counts:
@@ -256,7 +256,7 @@ class _Builder:
         sets = tuple(sets[j] for j in order)
         plan = self.plans[shape, tuple(map(len, sets))]
         built = self._built(shape, sets, plan.option)
-        assert len(built.others) == plan.size
+        assert len(built.categorical) == plan.size
         return built._replace(lowest=[built.lowest[order.index(j)] for j in range(len(sets))])
 
     def _built(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
@@ -294,9 +294,9 @@ class _Builder:
         # The helper's point is 0; with it in every prefix, the others show all their subsets.
         lowest = list(range(len(sets)))
         lowest[0], lowest[helper] = lowest[helper], 0
-        others = largest_central(len(dividing))
-        divisions = [[0, *(1 + i for i in order)] for order in prefix_orders(others)]
-        return self._arranged(1 + others, dividing, divisions, sets, lowest)
+        categorical = largest_central(len(dividing))
+        divisions = [[0, *(1 + i for i in order)] for order in prefix_orders(categorical)]
+        return self._arranged(1 + categorical, dividing, divisions, sets, lowest)
 
     def _divided(self, dividing: Sequence[int], sets: Sets) -> Built:
         """A cluster that features outside all constraints divide in every way."""
@@ -318,15 +318,15 @@ class _Builder:
                 orders[j] = [z, *(i for i in range(size) if i != z)]
         for j, order in zip(dividing, divisions, strict=False):
             orders[j] = list(order)
-        others = np.zeros((size, self.stump.shape[1] - self.real), dtype=np.int64)
-        return Built(orders, lowest, others)
+        categorical = np.zeros((size, self.stump.shape[1] - self.real), dtype=np.int64)
+        return Built(orders, lowest, categorical)
 
     def _side_by_side(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
         first, second = (
             self(child, _kept(sets, option.keepers, at))
             for at, child in enumerate(children(shape), start=1)
         )
-        count = len(first.others)
+        count = len(first.categorical)
         above = {j for features in _kept(sets, option.keepers, 2) for j in features}
         orders = []
         for j, low in enumerate(first.orders):
@@ -334,27 +334,27 @@ class _Builder:
             orders.append(high + low if j in above else low + high)
         places = {1: iter(first.lowest), 2: iter([count + z for z in second.lowest])}
         lowest = [next(places[who]) for who in option.keepers]
-        return Built(orders, lowest, np.concatenate([first.others, second.others]))
+        return Built(orders, lowest, np.concatenate([first.categorical, second.categorical]))
 
     def _joined(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
         """Both children's samples around one cluster, in the place of one point of each."""
-        kept = [_kept(sets, option.keepers, who) for who in (0, 1, 2)]
-        inside = [j for features in kept[0] for j in features]
+        kept_sets = [_kept(sets, option.keepers, who) for who in (0, 1, 2)]
+        inside = [j for features in kept_sets[0] for j in features]
         dividing = _without(range(self.real), sets)[: option.extreme - len(inside)]
         extreme = tuple(inside + dividing)
         left, right = children(shape)
-        first = self(left, (*kept[1], extreme))
+        first = self(left, (*kept_sets[1], extreme))
         if option.rule == "cluster at a leaf":
-            P = self._cluster(extreme, kept[0])
+            P = self._cluster(extreme, kept_sets[0])
             second = self(right, ())._replace(lowest=[0])
             between = set()
         else:
-            P = self._divided(dividing, kept[0])
-            second = self(right, (*kept[2], extreme))
+            P = self._divided(dividing, kept_sets[0])
+            second = self(right, (*kept_sets[2], extreme))
             between = set(dividing)
-        of_second = {j for features in kept[2] for j in features}
-        names = [_names(first, len(P.others))]
-        names.append(_names(second, len(P.others) + len(first.others) - 1))
+        of_second = {j for features in kept_sets[2] for j in features}
+        names = [_names(first, len(P.categorical))]
+        names.append(_names(second, len(P.categorical) + len(first.categorical) - 1))
         orders = []
         for j, middle in enumerate(P.orders):
             below_1, above_1 = _around(first, j, names[0])
@@ -370,20 +370,20 @@ class _Builder:
             1: iter([names[0][z] for z in first.lowest[:-1]]),
             2: iter([names[1][z] for z in second.lowest[:-1]]),
         }
-        rest = [np.delete(part.others, part.lowest[-1], axis=0) for part in (first, second)]
+        rest = [np.delete(part.categorical, part.lowest[-1], axis=0) for part in (first, second)]
         lowest = [next(places[who]) for who in option.keepers]
-        return Built(orders, lowest, np.concatenate([P.others, *rest]))
+        return Built(orders, lowest, np.concatenate([P.categorical, *rest]))
 
 
 def _without(features: Iterable[int], sets: Sets) -> list[int]:
     """The features in no constraint."""
-    taken = {j for own in sets for j in own}
+    taken = {j for features in sets for j in features}
     return [j for j in features if j not in taken]
 
 
 def _names(part: Built, start: int) -> dict[int, int]:
     """New numbers of the points of a sample without the one that the cluster replaces."""
-    rows = (i for i in range(len(part.others)) if i != part.lowest[-1])
+    rows = (i for i in range(len(part.categorical)) if i != part.lowest[-1])
     return {i: start + at for at, i in enumerate(rows)}
 
 
@@ -445,4 +445,4 @@ for _line in _SAMPLES.strip().splitlines():
     _points = tuple(tuple(int(i, 16) for i in order) for order in _orders)
     STORED[_shape] = (*STORED.get(_shape, ()), StoredSample(_points, int(_corner)))
 # Leaves of the largest shape with a stored sample.
-_MOST_STORED = max(text.count(".") for text in STORED)
+_MAX_STORED = max(text.count(".") for text in STORED)

@@ -30,7 +30,7 @@ from treebound.shapes import TreeShape, children
 
 FloatArray = NDArray[np.float64]
 # Products of integers, over all nodes, up to which ``pi^c`` is followed for every ``c``.
-_MOST_PRODUCTS = 5e5
+_MAX_PRODUCTS = 5e5
 
 
 def log_fast_growth(
@@ -40,7 +40,7 @@ def log_fast_growth(
     if n_classes == 1 or m == 1 or shape.left is None or features.is_empty:
         return log(n_classes)
     value = _log_product(shape, m, n_classes, features, total=total) if m > shape.leaves else inf
-    if value > _least_cap(shape, m, n_classes):
+    if value > _smallest_cap(shape, m, n_classes):
         value = min(value, _log_sum(shape, m, n_classes, features, total=total))
     return value
 
@@ -48,7 +48,7 @@ def log_fast_growth(
 def _log_sum(shape: TreeShape, m: int, n_classes: int, features: Features, *, total: bool) -> float:
     """The sum over parts, each at most ``S(m, c)``; all labellings where it takes too long."""
     parts = min(n_classes, shape.leaves, m)
-    if _products(shape, total and features.is_real, parts) > _MOST_PRODUCTS:
+    if _products(shape, total and features.is_real, parts) > _MAX_PRODUCTS:
         return log_all_labellings(m, n_classes)
     recursion = Recursion(fast_rule(within_budget=total), parts)
     recursion.prepare(shape, m, features, fast=True)
@@ -67,7 +67,7 @@ def _products(shape: TreeShape, by_leaves: bool, parts: int) -> int:
     return work
 
 
-def _least_cap(shape: TreeShape, m: int, n_classes: int) -> float:
+def _smallest_cap(shape: TreeShape, m: int, n_classes: int) -> float:
     """A growth below this is nowhere cut by ``S(m, c)``, at the root or under it."""
     # S(m,c) >= c^(m-c), and (m-c) ln c + ln (n)_c is concave in c: its ends decide.
     most = min(n_classes, shape.leaves)

@@ -42,7 +42,7 @@ from treebound.bounds.splits import (
 from treebound.shapes import TreeShape, children
 
 # Exact sums over part sizes take time quadratic in the sample size.
-_MOST_SIZES = 100_000
+_MAX_SIZES = 100_000
 # Deeper shapes are prepared from the leaves up, so that Python's recursion stays shallow.
 _DEEP = 60
 
@@ -63,7 +63,7 @@ def joint_parts(left: Sequence[int], right: Sequence[int], parts: int) -> list[i
         p, q = (left[1] if len(left) > 1 else 0), (right[1] if len(right) > 1 else 0)
         return [1, 2 * (p + 1) * (q + 1) - 1]
     if len(left) == 1 or len(right) == 1:
-        # A leaf joins one of the c parts, or stands as a part of its own.
+        # A leaf joins one of the c parts, or is a part of its own.
         most = max(left, right, key=len)
         counts = [0, *most[:parts], *[0] * (parts - len(most))]
         return [c * counts[c] + counts[c - 1] for c in range(1, parts + 1)]
@@ -106,7 +106,7 @@ class Recursion:
         self._known: dict[tuple[TreeShape, int, Features], tuple[int, ...]] = {}
 
     def __call__(self, shape: TreeShape, m: int, features: Features) -> tuple[int, ...]:
-        """``pi^c`` of a shape on ``m`` examples, zeros past ``min(m, leaves)`` left out."""
+        """``pi^c`` of a shape on ``m`` examples, without the zeros past ``min(m, leaves)``."""
         if self.merge_rows:
             m = features.combinations(m)
         if features.is_empty or shape.left is None or m == 1:
@@ -159,9 +159,9 @@ class Recursion:
 
 def _sizes(shape: TreeShape, m: int, features: Features) -> range:
     """Sizes of the left part; with real features only, both parts have an example for each leaf."""
-    if m > _MOST_SIZES:
+    if m > _MAX_SIZES:
         hint = "tree_partitions with theorem='fast' takes any number."
-        raise invalid("m", "", f"at most {_MOST_SIZES:,} for an exact sum over part sizes", m, hint)
+        raise invalid("m", "", f"at most {_MAX_SIZES:,} for an exact sum over part sizes", m, hint)
     if features.is_real:
         left, right = children(shape)
         return range(left.leaves, m - right.leaves + 1)

@@ -2,7 +2,7 @@
 
 Growth functions leave the range of a double at some hundred leaves, so a number is a mantissa in
 [1/2, 1) and a power of two. A function of the sample size is an array indexed by it; entry 0 is not
-used. Sums are taken at their own largest power of two, which keeps all digits; whole numbers below
+used. Each sum is taken at the largest power of two of its terms, which keeps all digits; whole numbers below
 2**53 come out exact. Nothing cancels: a result carries a relative error of at most a few units in the
 last place for every factor it is made of, which is added before it is used as a bound.
 """
@@ -84,7 +84,7 @@ cdef inline void times(Number* number, double factor) noexcept nogil:
 
 
 cdef inline double over(Number a, Number b, int64_t power) noexcept nogil:
-    """The product of two numbers over a power of two that is not below its own."""
+    """The product of two numbers over a power of two that is at least that of the product."""
     return a.mantissa * b.mantissa * below(power - a.power - b.power)
 
 

@@ -74,9 +74,9 @@ EXACT = {(3, 2): 5, (3, 3): 7, (4, 2): 8, (5, 2): 10}
 # Multiplications up to which the parts of a shape are followed one by one: a tenth of a second.
 _PARTS_WORK = 2e7
 # Tables have that many numbers at most.
-_MOST_SIZES = 10**6
+_MAX_SIZES = 10**6
 # Ways to share categories, over all subtrees and landscapes, up to which they are followed down.
-_MOST_WAYS = 20_000
+_MAX_WAYS = 20_000
 # Numbers kept, 16 bytes each.
 _kept: SizedCache[Table] = SizedCache(1 << 22)
 _kept_parts: SizedCache[Numbers] = SizedCache(1 << 22)
@@ -95,11 +95,11 @@ def growth_by_size(
     """Natural log of the growth function of a shape."""
     if n_classes == 1 or m == 1 or shape.is_leaf or features.is_empty:
         return log(n_classes)
-    if m > _MOST_SIZES:
-        must = f"at most {_MOST_SIZES:,} for form={kind!r}, which sums over part sizes"
+    if m > _MAX_SIZES:
+        must = f"at most {_MAX_SIZES:,} for form={kind!r}, which sums over part sizes"
         raise invalid("m", "log_growth", must, m, "form='best'.")
     tables = Tables(n_classes, kind)
-    table = tables.kept(shape, features, m)
+    table = tables.stored(shape, features, m)
     if table is None:
         # The shape needs a single sample size, its subtrees all.
         for child in children(shape):
@@ -177,7 +177,7 @@ class Tables:
         self.for_two_classes = bool(KINDS[kind] & _sums.FEATURES)
         self._here: dict[tuple[TreeShape, Features], Table] = {}
 
-    def kept(self, shape: TreeShape, features: Features, size: int) -> Table | None:
+    def stored(self, shape: TreeShape, features: Features, size: int) -> Table | None:
         """The table of a shape if it reaches ``size``."""
         table = _kept.get(self._key(shape, features))
         return table if table is not None and len(table.growth) > size else None
@@ -195,7 +195,7 @@ class Tables:
         """Compute a shape and all below it; False, and nothing done, if that is too much."""
         if shape.is_leaf:
             return True
-        table = self.kept(shape, features, size)
+        table = self.stored(shape, features, size)
         if table is not None:
             self._here[shape, features] = table
             return True
@@ -204,7 +204,7 @@ class Tables:
             return False
         for part in shape.subshapes():
             for landscape in needed.get(part, ()):
-                table = self.kept(part, landscape, size)
+                table = self.stored(part, landscape, size)
                 if table is None:
                     old = _kept.get(self._key(part, landscape))
                     first = 2 if old is None else len(old.growth)
@@ -230,7 +230,7 @@ class Tables:
                     tests = tests_of(landscape, self.refine)
                     below.update((side, None) for side in tests.sides if not side.is_empty)
                     total += len(tests.ways) + (not landscape.real)
-                if total > _MOST_WAYS and self.refine:
+                if total > _MAX_WAYS and self.refine:
                     return None
             for child in children(part):
                 if not child.is_leaf:
@@ -270,7 +270,7 @@ class Tables:
         return Table(growth, by_chains)
 
     def _caps(self, shape: TreeShape, features: Features, size: int) -> tuple[Numbers, int]:
-        """What no growth function exceeds, and up to which size every ``pi^c`` was counted."""
+        """The maximum of every growth function, and the size up to which ``pi^c`` was counted."""
         two_parts = min(self.n_classes, shape.leaves) <= 2
         table = _labellings(self.n_classes, two_parts, size).copy()
         counted = None

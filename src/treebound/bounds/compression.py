@@ -9,8 +9,8 @@ W          weight of the message: the level of this tree is ``delta / W``
 =========  ==================================================================================
 
 Ours, not in the paper. The plane shape of the tree with its labels, the column of every split,
-what a split needs beside a row, and the *multiset* of the rows that name the splits determine the
-tree. Given the message and the named rows, the tree is fixed, and the other ``m - r`` rows are
+the other facts of a split, and the *multiset* of the rows that name the splits determine the tree.
+Given the message and the named rows, the tree is fixed, and the other ``m - r`` rows are
 independent of it.
 """
 

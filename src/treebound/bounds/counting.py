@@ -78,7 +78,7 @@ def stirling_at_most(m: int, c: int, limit: int) -> int:
 
 
 def splits_of_size(m: int, k: int) -> int:
-    """The paper's ``S(m, 2)_k``: 2-partitions of ``m`` examples that have a part of size ``k``."""
+    """The paper's ``S(m, 2)_k``: 2-partitions of ``m`` examples with one part of size ``k``."""
     return comb(m, k) // 2 if 2 * k == m else comb(m, k)
 
 

@@ -5,8 +5,8 @@
 ``P^c_T(S)``   the c-partitions of S that trees of shape T can make, :func:`realizable_partitions`
 ``pi^c_T(m)``  the most of them over all samples of m rows; a sample gives a lower bound
 rows, mask     a set of rows as the bits of an int
-test           the mask of the rows that answer yes; without row 0, since directions are both tried
-one-sided      a test that all rows answer alike, mask 0; free at every node (erratum 10)
+test           the mask of the rows for which it is true; never row 0, as both directions are tried
+one-sided      a test with the same result for all rows, mask 0; free at every node (erratum 10)
 =============  ==================================================================================
 
 Only the partitions that a class of trees can make of these rows matter, so a column is the set of
@@ -174,9 +174,9 @@ class _Partitions:
                 self._join(self.of(shape.left, low), self.of(shape.right, high), result)
         return self.cached[key]
 
-    def _join(self, ones: set[Masks], others: set[Masks], result: set[Masks]) -> None:
+    def _join(self, lefts: set[Masks], rights: set[Masks], result: set[Masks]) -> None:
         """Add every union of parts from both sides (the set Q^c of the paper's appendix)."""
-        for left, right in product(ones, others):
+        for left, right in product(lefts, rights):
             for joins in _joins(len(left), len(right), self.most):
                 parts = list(left)
                 for part, to in zip(right, joins, strict=True):
@@ -212,7 +212,7 @@ class _Dichotomies:
 
 
 def _sides(tests: Iterable[int], shape: TreeShape, rows: int) -> list[tuple[int, int]]:
-    """What each test leaves the two children of a node, in both directions where they differ."""
+    """Rows and tests of the two children after each test, in both directions if they differ."""
     lowest = rows & -rows
     # The side without the lowest row names the split, for any test and direction that makes it.
     sides = {rows & ~test if rows & test & lowest else rows & test for test in tests}

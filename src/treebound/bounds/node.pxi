@@ -272,7 +272,7 @@ cdef struct Side:
     Number* fall
     # d_1 + .. + d_k, infinite past the range of a double.
     double* sums
-    # Both as doubles, where ``plain`` says that all are in their range.
+    # Both as doubles, if ``plain``: all are in their range.
     double* plain_value
     double* plain_fall
     bint plain
@@ -321,7 +321,7 @@ cdef double from_prefix(Side* low, Side* high, int s, int m, int64_t power) noex
 
 
 cdef double star(Side* low, Side* high, double count, int m, int64_t power) noexcept nogil:
-    """All chains, with what the child on the high side realizes alone counted once."""
+    """All chains; those that the child on the high side realizes alone are counted once."""
     cdef int s = 1
     cdef double head, total, raised = 1.0 + (m + 16) * 2.0 * ROUNDING
     while s < m - 1 and count * low.sums[s] < count - 1.0:
@@ -329,7 +329,7 @@ cdef double star(Side* low, Side* high, double count, int m, int64_t power) noex
     if low.sums[s] == INFINITY:
         return count * from_prefix(low, high, 1, m, power) * raised
     total = count * from_prefix(low, high, s + 1, m, power) * raised
-    # Where no s is large enough the head is negative, and not rounded below.
+    # If no s is large enough, the head is negative, and not rounded below.
     head = count * low.sums[s] * (1.0 + (s + 8) * ROUNDING) - (count - 1.0)
     head *= raised if head > 0.0 else 1.0 - 4.0 * ROUNDING
     return total + head * shrunk(high.value[m - s].mantissa, power - high.value[m - s].power)
@@ -420,9 +420,9 @@ cdef Number by_feature(
     Node* node, const Way* ways, int n_ways, double real, Side* low, Side* high, bint chains,
     Number* chain, int m,
 ) noexcept nogil:
-    """Each feature within its own budget; what categorical ones add to ``chain`` is added."""
+    """Each feature within its budget; the share of categorical ones is added to ``chain``."""
     cdef Number every, inner, all_every = scaled(0.0, 0), all_inner = scaled(0.0, 0)
-    cdef Number own, of_thresholds = endless()
+    cdef Number budget, of_thresholds = endless()
     cdef const Test* test
     cdef int64_t power
     cdef int t, k, first = 0, count
@@ -441,13 +441,13 @@ cdef Number by_feature(
         add(&all_inner, inner, test.times)
         if chains and test.categories != INFINITY:
             # Constant labellings are counted by the real features.
-            own = every
-            times(&own, node.share)
+            budget = every
+            times(&budget, node.share)
             if not test.nominal:
                 if of_thresholds.power == -NOTHING:
                     of_thresholds = one_kind(low, high, 1.0, node.share, m)
-                own = least(own, of_thresholds)
-            add(chain, own, test.times)
+                budget = least(budget, of_thresholds)
+            add(chain, budget, test.times)
     return with_one_sided(node, real, all_every, all_inner, m)
 
 

@@ -87,7 +87,7 @@ def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
 
     Notes
     -----
-    The sum over features visits every landscape that splitting can leave. It is left out where
+    The sum over features visits every landscape that splitting can leave. It is omitted if
     that would take more than some seconds; what remains is still a bound.
 
     Examples
@@ -147,7 +147,7 @@ def tree_partitions(
     chosen = THEOREMS[theorem]
     features = _checked(shape, landscape, where)
     counts = {"real": landscape.real, "ordinal": landscape.ordinal, "nominal": landscape.nominal}
-    if chosen.only and any(own for kind, own in counts.items() if kind != chosen.only):
+    if chosen.only and any(number for kind, number in counts.items() if kind != chosen.only):
         hint = "theorem='by-size' takes any mixture."
         raise invalid("landscape", where, f"of {chosen.only} features only here", landscape, hint)
     return _evaluate(chosen, shape, c, m, features, where)

@@ -32,7 +32,7 @@ ERROR_PRIOR = 2.0**-10.5
 """The paper's r, chosen there by cross-validation over its data sets."""
 
 # scipy's inverse of the beta law loses digits from about e^-600 on.
-_LEAST_LOG_DELTA = -300.0
+_MIN_LOG_DELTA = -300.0
 # From so many rows on, log probabilities of the binomial law are known to 16 units in the last
 # place of the number of rows: the level is lowered by that, which makes the bound larger.
 _MANY_ROWS, _LOG_ERROR = 10**8, 2.0**-48
@@ -114,7 +114,7 @@ def vapnik(
     Returns
     -------
     float or ndarray
-        The bound, not cut at 1 so that it can still order trees where it says nothing of the risk.
+        The bound, not cut at 1 so that it can still order trees if it is above 1.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def risk_upper(m: int, errors: int, log_delta: float) -> float:
         return 1.0
     if m > _MANY_ROWS:
         log_delta -= _LOG_ERROR * m
-    if log_delta > _LEAST_LOG_DELTA:
+    if log_delta > _MIN_LOG_DELTA:
         rows, wrong = np.array([float(m)]), np.array([float(errors)])
         high = float(binomial_rates(rows, wrong, math.exp(log_delta))[0])
     else:
@@ -309,7 +309,7 @@ def log_leaves_prior(leaves: ArrayLike) -> Any:
 
 
 def _binomial_cdf_reaches(log_level: float, k: int, n: int, p: float) -> bool:
-    """Whether ln P[Bin(n, p) <= k] >= log_level, for p above k / n: terms fall from k down."""
+    """Return True if ln P[Bin(n, p) <= k] >= log_level, for p > k / n; terms fall from k down."""
     from scipy.special import kl_div
 
     if p >= 1.0:

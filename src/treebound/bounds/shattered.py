@@ -33,7 +33,7 @@ from treebound.shapes import TreeShape
 
 IntArray = NDArray[np.int64]
 # Features of each kind, those with most categories, whose categories are shared between children.
-_MOST_FOLLOWED = 24
+_MAX_FOLLOWED = 24
 _RULES = {
     "side": "sum of children",
     "cluster": "cluster lemma",
@@ -160,8 +160,8 @@ def _by_categories(shape: TreeShape, features: Features) -> Iterator[LowerBound]
     for categories in (10, 6, 4, 3):
         fewer = Features(
             0,
-            tuple(min(o, categories) for o in features.ordinal[:_MOST_FOLLOWED]),
-            tuple(min(n, categories) for n in features.nominal[:_MOST_FOLLOWED]),
+            tuple(min(o, categories) for o in features.ordinal[:_MAX_FOLLOWED]),
+            tuple(min(n, categories) for n in features.nominal[:_MAX_FOLLOWED]),
         )
         table = CategoryClusters()
         try:

@@ -7,7 +7,7 @@ symbol              meaning
 ``ell``             number of real features
 ``O_i``, ``N_i``    categories of the ordinal and of the nominal features
 ``R_N``             2-partitions a nominal feature with ``N`` categories can make
-``R_{N,k}``         those of them that have a part of size ``k``
+``R_{N,k}``         those of them with one part of size ``k``
 ``D_k``             (2-partition, direction) pairs of a node whose left part has size ``k``
 ``B(m)``            2-partitions a node makes in all
 ==================  ======================================================================
@@ -50,7 +50,7 @@ class Features(NamedTuple):
 
     @property
     def is_one_threshold(self) -> bool:
-        """Whether a single feature is tested, and by thresholds."""
+        """Return True if a single feature is tested, and by thresholds."""
         return self.real + len(self.ordinal) == 1 and not self.nominal
 
     @property
@@ -99,7 +99,7 @@ def with_categories(features: Features, kind: str, at: int, categories: int) -> 
 
 
 def distinct_features(features: Features) -> Iterable[tuple[str, int, int]]:
-    """Each kind of categorical feature once: its name, where one stands, how many there are."""
+    """Each kind of categorical feature once: its name, the index of one, and their number."""
     for kind in ("ordinal", "nominal"):
         counts = getattr(features, kind)
         for categories in dict.fromkeys(counts):

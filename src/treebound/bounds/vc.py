@@ -41,14 +41,14 @@ from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
 # Multiplications up to which sums over part sizes are tried at all.
-_MOST_WORK = 4e9
+_MAX_WORK = 4e9
 # Whole numbers above 2**53 are rounded: a count this close to 2**m is taken to reach it.
 _MARGIN = 1e-9
 
 
 @dataclass(frozen=True)
 class VCDimension:
-    """What is known of a VC dimension.
+    """Bounds on a VC dimension.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class VCDimension:
 
     @property
     def exact(self) -> bool:
-        """Whether both agree."""
+        """Return True if both agree."""
         return self.lower == self.upper
 
     def __str__(self) -> str:
@@ -145,7 +145,7 @@ def _largest_shattered(shape: TreeShape, features: Features, at_least: int) -> U
     size = _first_unshattered(shape, features)
     bound: UpperBound = size - 1, "closed form"
     work = sum(not part.is_leaf for part in shape.subshapes()) * float(size) ** 2
-    if work > _MOST_WORK:
+    if work > _MAX_WORK:
         return bound
     if not features.is_real:
         # Without following categories down the tree: quick, and leaves fewer sample sizes to try.

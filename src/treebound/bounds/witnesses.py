@@ -10,7 +10,7 @@ row            a permutation; its k-prefix ``A_k`` and k-suffix ``B_k`` are the 
 
 The paper conjectures that its stump theorem is an equality; the theory notes prove it ("The stump
 bound is attained"). The construction starts from the halves and goes down; at each size a perfect
-matching of a graph on the k-sets and (k-1)-sets says which rows go on and how they shrink.
+matching of a graph on the k-sets and (k-1)-sets determines which rows go on and how they shrink.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class WitnessCheck:
 
     @property
     def attained(self) -> bool:
-        """Whether the sample attains the bound."""
+        """Return True if the sample attains the bound."""
         return self.count == self.bound
 
 
@@ -182,8 +182,8 @@ def _orders(m: int) -> tuple[tuple[int, ...], ...]:
     # Rows in the order they are dropped from the construction; the last to survive come first.
     dropped: list[_Row] = spare
     for k in range(m // 2, 1, -1):
-        rows, left_out = _step(rows, m, k)
-        dropped = left_out + dropped
+        rows, removed = _step(rows, m, k)
+        dropped = removed + dropped
     return tuple(tuple(row.permutation(m)) for row in rows + dropped) or (tuple(range(m)),)
 
 
@@ -221,8 +221,8 @@ def _step(rows: list[_Row], m: int, k: int) -> tuple[list[_Row], list[_Row]]:
         edges += [(i, dummy) for i in range(len(sides))]
     partner = {i: j for pair in _matching(edges) for i, j in (pair, pair[::-1])}
     if len(partner) != dummy + len(small) % 2:
-        raise AssertionError(f"no perfect matching at m={m}, k={k}: Lemma 2 says there is one")
-    kept: list[_Row] = []
+        raise AssertionError(f"no perfect matching at m={m}, k={k}: one exists by Lemma 2")
+    remaining: list[_Row] = []
     with_dummy: list[_Row] = []
     dropped: list[_Row] = []
     for i, row in enumerate(rows):
@@ -236,8 +236,8 @@ def _step(rows: list[_Row], m: int, k: int) -> tuple[list[_Row], list[_Row]]:
             for t, side in zip(to, (row.prefix, row.suffix), strict=True)
         )
         row.shrink(prefix, suffix)
-        (with_dummy if dummy in to else kept).append(row)
-    return kept, with_dummy + dropped
+        (with_dummy if dummy in to else remaining).append(row)
+    return remaining, with_dummy + dropped
 
 
 def _matching(edges: list[Edge]) -> list[Edge]:

@@ -6,7 +6,7 @@
 =============  ==================================================================================
 
 Only the set of tests of a sample matters, and more tests never realize fewer partitions. So columns
-whose tests are contained in those of another column are left out, and, as rows may be renamed, one
+whose tests are contained in those of another column are omitted, and, as rows may be renamed, one
 column is sorted. The rest is searched in full if it is small, and by hill climbing if not.
 """
 
@@ -34,7 +34,7 @@ Tests = frozenset[int]
 Column = tuple[int, ...]
 Option = tuple[Column, Tests]
 # Listing the columns of one feature beyond this takes longer than climbing does.
-_MOST_COLUMNS = 50_000
+_MAX_COLUMNS = 50_000
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class _Search:
 
 def _every_sample(features: list[_Feature], most: int) -> Iterator[list[Option]] | None:
     """All samples that matter, or None where they are more than ``most``."""
-    if any(feature.size > _MOST_COLUMNS for feature in features):
+    if any(feature.size > _MAX_COLUMNS for feature in features):
         return None
     options = {feature: _maximal(feature, feature.columns()) for feature in dict.fromkeys(features)}
     if not features:
@@ -245,8 +245,8 @@ def _maximal(feature: _Feature, columns: Iterable[Column]) -> list[Option]:
     if feature.kind == "real":  # m - 1 proper tests each: none contains another
         return [(column, tests) for tests, column in column_of.items()]
     by_size = sorted(column_of, key=len, reverse=True)
-    kept: list[Tests] = []
+    maximal: list[Tests] = []
     for tests in by_size:
-        if not any(tests < other for other in kept):
-            kept.append(tests)
-    return [(column_of[tests], tests) for tests in kept]
+        if not any(tests < other for other in maximal):
+            maximal.append(tests)
+    return [(column_of[tests], tests) for tests in maximal]

@@ -10,7 +10,7 @@ from treebound.data import Sample
 from treebound.edit.nodes import UsualAnswers, majority
 from treebound.model import Model
 from treebound.pruning import BoundPruner, make_pruner
-from treebound.pruning.costs import Costs, probable_answers
+from treebound.pruning.costs import Costs, probable_labels
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def usual_answers(model: Model, costs: Costs | None) -> UsualAnswers:
     """What nodes answer unless someone chooses: of least cost, most probable, or the majority's."""
     strength = model.smoothing
     if model.free_shrinkage and isinstance(strength, float):
-        return lambda tree: probable_answers(tree, strength, costs)
+        return lambda tree: probable_labels(tree, strength, costs)
     if costs is not None and costs.chosen:
         return lambda tree: costs.labels(tree.counts)
     return majority

@@ -47,7 +47,7 @@ from treebound.model import Model
 from treebound.model.parameters import FitParameters, checked_parameters, column_parameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner
 from treebound.pruning.base import BasePruner
-from treebound.pruning.bound import MOST_VALUES, is_large
+from treebound.pruning.bound import MAX_VALUES, is_large
 
 # Without another limit: labels that are noise would be grown to a leaf for nearly every row.
 MOST_GROWN_LEAVES = 1 << 16
@@ -183,7 +183,7 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     rows_again = not is_large(*size) and parameters.certificate != "training"
     if rows_again or _looks_again(pruner, *size):
         return _fit_joined(parameters, schema, table, watch)
-    large = f"the table has more than {MOST_VALUES:,} values"
+    large = f"the table has more than {MAX_VALUES:,} values"
     _refuse_what_needs_a_table(parameters, large)
     _refuse_what_needs_rows(pruner)
     warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
@@ -224,7 +224,7 @@ def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
         return not is_large(rows, columns)
     if not isinstance(pruner, BoundPruner):
         return False
-    return pruner.chooses and not pruner.takes_validation_rows(rows, columns)
+    return pruner.selects_weight and not pruner.takes_validation_rows(rows, columns)
 
 
 def _fit_joined(

@@ -35,7 +35,7 @@ from treebound.growing import GrowOptions, grow
 from treebound.landscape import Landscape
 from treebound.model.rows import RowReader, Tested, new_missing
 from treebound.pruning import BoundPruner, Pruner, PruningPath, PruningResult
-from treebound.pruning.costs import Costs, probable_answers
+from treebound.pruning.costs import Costs, probable_labels
 from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import SHRINKAGE, Smoothing, probabilities
@@ -226,7 +226,7 @@ class Model(RowReader):
             return tree.by_majority()
         if not self.free_shrinkage or not isinstance(strength, float):
             return tree
-        by_hand = tree.label != probable_answers(tree, strength, None)
+        by_hand = tree.label != probable_labels(tree, strength, None)
         return replace(tree, label=np.where(by_hand, tree.label, tree.by_majority().label))
 
     def with_threshold(self, label: Any, probability: float) -> Model:
@@ -470,7 +470,7 @@ def with_probable_answers(
         return result, None
     first = result.path.first
     costs = Costs.of(first, pruner.costs) if isinstance(pruner, BoundPruner) else None
-    path = result.path.with_first(replace(first, label=probable_answers(first, strength, costs)))
+    path = result.path.with_first(replace(first, label=probable_labels(first, strength, costs)))
     return replace(result, path=path, tree=path.tree()), strength
 
 

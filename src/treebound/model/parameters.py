@@ -214,7 +214,7 @@ def _pruner(parameters: FitParameters, owner: str) -> Pruner | None:
     pruner = make_pruner(parameters.pruning)
     if size is None:
         return pruner
-    if isinstance(pruner, BoundPruner) and pruner.rule is None and pruner.chooses:
+    if isinstance(pruner, BoundPruner) and pruner.rule is None and pruner.selects_weight:
         return copy(pruner).set_params(rule=size)
     hint = "it chooses the weight of the bound pruner: use pruning='bound', with weight='auto'."
     raise invalid("size", owner, "None with this pruner", size, hint)

@@ -6,7 +6,7 @@ Links = NDArray[np.int32]
 def sums_after(
     values: NDArray[np.float64], below: NDArray[np.float64], cuts: NDArray[np.intp]
 ) -> NDArray[np.float64]: ...
-def least_additive(
+def minimum_additive(
     left: Links,
     right: Links,
     as_leaf: NDArray[np.float64],

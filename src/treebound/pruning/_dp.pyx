@@ -31,7 +31,7 @@ def sums_after(const double[:, ::1] values, const double[:, ::1] below, const Py
     return sums_array
 
 
-def least_additive(const int32_t[::1] left, const int32_t[::1] right,
+def minimum_additive(const int32_t[::1] left, const int32_t[::1] right,
                    const double[::1] as_leaf, const double[::1] as_node, double slack):
     """Minimise an additive cost: ``as_leaf`` of the leaves plus ``as_node`` of the inner nodes.
 
@@ -59,7 +59,7 @@ def collapsed_before(const int32_t[::1] left, const int32_t[::1] right, const in
     """Earliest step at which a proper ancestor of each node collapses.
 
     ``when`` is the step at which each node itself becomes a leaf. A node is a leaf of the tree at
-    the steps from ``when`` up to, not including, what is returned for it.
+    the steps from ``when`` up to, not including, the returned value.
     """
     cdef Py_ssize_t node, n = left.shape[0]
     cdef int32_t first
@@ -79,13 +79,13 @@ def collapsed_before(const int32_t[::1] left, const int32_t[::1] right, const in
 class Plan:
     """Least cost ``best[j]`` of a pruning with j leaves, up to cap, and how to reconstruct it."""
 
-    def __init__(self, left, right, best, held, offset, choice):
+    def __init__(self, left, right, best, width, offset, choice):
         self.left, self.right, self.best = left, right, best
-        self._held, self._offset, self._choice = held, offset, choice
+        self._width, self._offset, self._choice = width, offset, choice
 
     def cuts(self, leaves):
         """Which inner nodes become leaves in the best pruning with that many leaves."""
-        return _read_plan(self.left, self.right, self._held, self._offset, self._choice, leaves)
+        return _read_plan(self.left, self.right, self._width, self._offset, self._choice, leaves)
 
 
 def best_prunings(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] leaves,
@@ -94,29 +94,29 @@ def best_prunings(const int32_t[::1] left, const int32_t[::1] right, const int32
 
     ``leaves`` are those below each node. A tree knapsack: the curve of a node is the min-plus
     convolution of its children's curves,
-    plus its own cost as a leaf. Two leaves of the tree meet in the convolution of one node only,
+    plus the cost of the node as a leaf. Two leaves of the tree meet in the convolution of one node only,
     so all convolutions together touch at most L^2 / 2 pairs: O(L min(L, cap)) time. The choices
     take four bytes per (node, size), O(L height) in total; a node with a leaf as a child stores
     none, so that long chains are cheap. The costs of all nodes must add up to less than 2^62.
     """
     cdef Py_ssize_t node, n = left.shape[0]
     cdef int64_t end = 0
-    held_array = np.array(leaves)
+    width_array = np.array(leaves)
     offset_array = np.full(n, -1, dtype=np.int64)
-    cdef int32_t[::1] held = held_array
+    cdef int32_t[::1] width = width_array
     cdef int64_t[::1] offset = offset_array
     for node in range(n):
-        if left[node] >= 0 and held[left[node]] > 1 and held[right[node]] > 1:
+        if left[node] >= 0 and width[left[node]] > 1 and width[right[node]] > 1:
             offset[node] = end
-            end += min(held[node], cap) + 1
-    np.minimum(held_array, cap, out=held_array)
+            end += min(width[node], cap) + 1
+    np.minimum(width_array, cap, out=width_array)
     choice = np.empty(max(end, 1), dtype=np.uint32)
-    best = _fill_plan(left, right, cost, held, offset, choice)
-    return Plan(left, right, best, held_array, offset_array, choice)
+    best = _fill_plan(left, right, cost, width, offset, choice)
+    return Plan(left, right, best, width_array, offset_array, choice)
 
 
 cdef _fill_plan(const int32_t[::1] left, const int32_t[::1] right, const int64_t[::1] cost,
-                const int32_t[::1] held, const int64_t[::1] offset, uint32_t[::1] choice):
+                const int32_t[::1] width, const int64_t[::1] offset, uint32_t[::1] choice):
     cdef Py_ssize_t node, n = left.shape[0]
     cdef Py_ssize_t top = 0  # stack of the curves of subtrees not yet joined
     cdef Py_ssize_t a_size, b_size
@@ -128,7 +128,7 @@ cdef _fill_plan(const int32_t[::1] left, const int32_t[::1] right, const int64_t
     cdef int64_t* joined = stack + n + 2
     cdef int64_t* a
     cdef int64_t* b
-    best = np.empty(held[0] + 1, dtype=np.int64)
+    best = np.empty(width[0] + 1, dtype=np.int64)
     cdef int64_t[::1] out = best
     with nogil:
         for node in range(n - 1, -1, -1):
@@ -137,20 +137,20 @@ cdef _fill_plan(const int32_t[::1] left, const int32_t[::1] right, const int64_t
                 top += 1
                 continue
             # in reversed pre-order the left subtree was finished last: it is on top
-            a_size, b_size = held[left[node]], held[right[node]]
+            a_size, b_size = width[left[node]], width[right[node]]
             top -= a_size + b_size
             b = stack + top
             a = b + b_size
             joined[0] = cost[node]
             picked = &choice[offset[node]] if offset[node] >= 0 else NULL
             if a_size <= b_size:
-                _join(a, a_size, b, b_size, joined, held[node], picked)
+                _join(a, a_size, b, b_size, joined, width[node], picked)
             else:
-                _join(b, b_size, a, a_size, joined, held[node], picked)
-            memcpy(b, joined, held[node] * sizeof(int64_t))
-            top += held[node]
+                _join(b, b_size, a, a_size, joined, width[node], picked)
+            memcpy(b, joined, width[node] * sizeof(int64_t))
+            top += width[node]
         out[0] = FAR
-        memcpy(&out[1], stack, held[0] * sizeof(int64_t))
+        memcpy(&out[1], stack, width[0] * sizeof(int64_t))
     free(stack)
     return best
 
@@ -173,7 +173,7 @@ cdef inline void _join(const int64_t* small, Py_ssize_t small_size,
             lower_and_pick(out + i + 1, picked + i + 2, large, end, small[i], <uint32_t>(i + 1))
 
 
-cdef _read_plan(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] held,
+cdef _read_plan(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] width,
                 const int64_t[::1] offset, const uint32_t[::1] choice, int32_t leaves):
     cdef Py_ssize_t node, n = left.shape[0]
     cdef int32_t small, light, heavy
@@ -190,7 +190,7 @@ cdef _read_plan(const int32_t[::1] left, const int32_t[::1] right, const int32_t
             continue
         # the same small side as when the plan was made
         light, heavy = left[node], right[node]
-        if held[light] > held[heavy]:
+        if width[light] > width[heavy]:
             light, heavy = heavy, light
         small = <int32_t>choice[offset[node] + leaves_of[node]] if offset[node] >= 0 else 1
         leaves_of[light] = small
@@ -205,9 +205,9 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
     """All steps of weakest-link pruning (Breiman et al. 1984, section 3.3), in O(L log L).
 
     The least of ``risk + alpha leaves`` over the prunings of a subtree is concave and piecewise
-    linear in alpha, with a corner where a node collapses. Bottom-up, a node's own line
+    linear in alpha, with a corner where a node collapses. Bottom-up, the line of the node itself
     ``risk[node] + alpha`` removes the corners of its children to the right of the crossing, and
-    the crossing becomes a corner itself. Corners are kept in meldable (leftist) heaps, largest
+    the crossing becomes a corner itself. Corners are stored in meldable (leftist) heaps, largest
     alpha first; each is pushed once and popped at most once.
 
     Returns
@@ -230,9 +230,9 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
     cdef double[::1] gain = values[1]  # errors and leaves restored when a collapse is undone
     cdef double[::1] more = values[2]
     rank_array = np.ones(n, dtype=np.int32)
-    kept_array = np.zeros(n, dtype=np.bool_)
+    alive_array = np.zeros(n, dtype=np.bool_)
     cdef int32_t[::1] rank = rank_array
-    cdef unsigned char[::1] kept = kept_array.view(np.uint8)  # whether a corner is not removed
+    cdef unsigned char[::1] alive = alive_array.view(np.uint8)  # 1 for a corner that is not removed
     for node in range(n - 1, -1, -1):
         if left[node] < 0:
             continue
@@ -242,7 +242,7 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
         size = 2.0
         crossing = (risk[node] - error) / (size - 1.0)
         while top >= 0 and alpha[top] >= crossing:
-            kept[top] = 0
+            alive[top] = 0
             error -= gain[top]
             size += more[top]
             crossing = (risk[node] - error) / (size - 1.0)
@@ -254,8 +254,8 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
         heap_right[node] = -1
         rank[node] = 1
         heap[node] = <int32_t>node
-        kept[node] = 1
-    nodes = np.flatnonzero(kept_array)
+        alive[node] = 1
+    nodes = np.flatnonzero(alive_array)
     alphas = values[0][nodes]
     order = np.argsort(alphas, kind="stable")
     return nodes[order], alphas[order]
@@ -290,9 +290,9 @@ cdef enum:
 class GraphPlan:
     """Least cost ``best[j]`` of a tree with j leaves, up to a cap, and how to reconstruct it."""
 
-    def __init__(self, first, left, right, best, held, offset, choice):
+    def __init__(self, first, left, right, best, width, offset, choice):
         self.best = best
-        self._graph, self._held, self._offset, self._choice = (first, left, right), held, offset, choice
+        self._graph, self._width, self._offset, self._choice = (first, left, right), width, offset, choice
 
     def tree(self, leaves):
         """The best tree with that many leaves, in pre-order.
@@ -300,7 +300,7 @@ class GraphPlan:
         For each of its nodes the node of the graph, the candidate that splits it (-1 for a leaf),
         and its children in this tree (-1).
         """
-        return _read_graph_plan(*self._graph, self._held, self._offset, self._choice, leaves)
+        return _read_graph_plan(*self._graph, self._width, self._offset, self._choice, leaves)
 
 
 def best_of_graph(const int32_t[::1] first, const int32_t[::1] left, const int32_t[::1] right,
@@ -308,7 +308,7 @@ def best_of_graph(const int32_t[::1] first, const int32_t[::1] left, const int32
     """Least total cost of the leaves of a tree in a graph, for each number of leaves up to ``cap``.
 
     Node i may be split by the candidates ``first[i]`` to ``first[i + 1]``, into the nodes ``left``
-    and ``right``, which come before it; the last node is the root. The curve of a node is its own
+    and ``right``, which come before it; the last node is the root. The curve of a node is the
     cost as a leaf, then the pointwise minimum over its candidates of the min-plus convolution of
     both sides. On ties the first candidate and the fewest leaves on its smaller side win. The costs
     of all nodes of a tree must add up to less than 2^62.
@@ -316,17 +316,17 @@ def best_of_graph(const int32_t[::1] first, const int32_t[::1] left, const int32
     cdef Py_ssize_t node, n = first.shape[0] - 1
     cdef int32_t c
     cdef int64_t end = 0, size
-    held_array = np.ones(n, dtype=np.int32)
+    width_array = np.ones(n, dtype=np.int32)
     offset_array = np.empty(n, dtype=np.int64)
-    cdef int32_t[::1] held = held_array
+    cdef int32_t[::1] width = width_array
     cdef int64_t[::1] offset = offset_array
     cap = min(cap, (1 << LEAVES_BITS) - 1)
     for node in range(n):
         for c in range(first[node], first[node + 1]):
-            size = min(<int64_t>held[left[c]] + held[right[c]], cap)
-            held[node] = max(held[node], <int32_t>size)
+            size = min(<int64_t>width[left[c]] + width[right[c]], cap)
+            width[node] = max(width[node], <int32_t>size)
         offset[node] = end
-        end += held[node]
+        end += width[node]
     choice_array = np.zeros(end + 1, dtype=np.uint32)
     curve_array = np.full(end + 1, FAR, dtype=np.int64)
     cdef uint32_t[::1] choice = choice_array
@@ -341,17 +341,17 @@ def best_of_graph(const int32_t[::1] first, const int32_t[::1] left, const int32
             out[0] = cost[node]
             for c in range(first[node], first[node + 1]):
                 small, large = left[c], right[c]
-                if held[small] > held[large]:
+                if width[small] > width[large]:
                     small, large = large, small
                 _join_candidate(
-                    &curve[offset[small]], held[small], &curve[offset[large]], held[large],
-                    out, held[node], picked, <uint32_t>(c - first[node]) << LEAVES_BITS,
+                    &curve[offset[small]], width[small], &curve[offset[large]], width[large],
+                    out, width[node], picked, <uint32_t>(c - first[node]) << LEAVES_BITS,
                 )
-    best = np.empty(held[n - 1] + 1, dtype=np.int64)
+    best = np.empty(width[n - 1] + 1, dtype=np.int64)
     best[0] = FAR
     best[1:] = curve_array[offset[n - 1] : end]
     return GraphPlan(
-        np.asarray(first), np.asarray(left), np.asarray(right), best, held_array, offset_array,
+        np.asarray(first), np.asarray(left), np.asarray(right), best, width_array, offset_array,
         choice_array,
     )
 
@@ -360,7 +360,7 @@ cdef inline void _join_candidate(const int64_t* small, Py_ssize_t small_size,
                                  const int64_t* large, Py_ssize_t large_size, int64_t* out,
                                  Py_ssize_t out_size, uint32_t* picked,
                                  uint32_t candidate) noexcept nogil:
-    """Lower a curve to the min-plus convolution of two others; picked are leaves on the small side."""
+    """Lower a curve to the min-plus convolution of two curves; picked are leaves on the small side."""
     cdef Py_ssize_t i, end
     for i in range(small_size):
         end = min(large_size, out_size - i - 1)
@@ -371,7 +371,7 @@ cdef inline void _join_candidate(const int64_t* small, Py_ssize_t small_size,
 
 
 def _read_graph_plan(const int32_t[::1] first, const int32_t[::1] left, const int32_t[::1] right,
-                     const int32_t[::1] held, const int64_t[::1] offset,
+                     const int32_t[::1] width, const int64_t[::1] offset,
                      const uint32_t[::1] choice, int32_t leaves):
     cdef Py_ssize_t n = 2 * leaves - 1, at = 0, depth = 1
     cdef int32_t c, node, small, wanted
@@ -393,7 +393,7 @@ def _read_graph_plan(const int32_t[::1] first, const int32_t[::1] left, const in
             small = <int32_t>(picked & ((1 << LEAVES_BITS) - 1))
             out[1, at] = c
             out[2, at] = <int32_t>at + 1
-            if held[left[c]] > held[right[c]]:
+            if width[left[c]] > width[right[c]]:
                 small = wanted - small  # the right side is the smaller one
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = right[c], wanted - small, <int32_t>at
             stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = left[c], small, -1

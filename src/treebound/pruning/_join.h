@@ -26,9 +26,9 @@ static void lower_and_pick(
 {
     for (ptrdiff_t j = 0; j < n; j++) {
         int64_t value = base + curve[j];
-        int64_t held = out[j];
-        out[j] = value < held ? value : held;
-        picked[j] = value < held ? choice : picked[j];
+        int64_t current = out[j];
+        out[j] = value < current ? value : current;
+        picked[j] = value < current ? choice : picked[j];
     }
 }
 

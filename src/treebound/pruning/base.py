@@ -48,7 +48,7 @@ class Pruner(Protocol):
             them. Use ``tree.recounted(sample)`` for other rows.
         validation : Sample or NodeSums, optional
             Rows that were not grown on, for pruners that validate; or their sums at the nodes of
-            the tree, where that is all a pruner needs.
+            the tree, if a pruner needs no more.
         grow : callable, optional
             ``grow(sample) -> Tree``: grows a tree on part of the sample, for pruners that
             cross-validate.
@@ -114,7 +114,7 @@ class PruningResult:
 
 
 class Rows(NamedTuple):
-    """What a pruner may look at beside the tree; see :meth:`Pruner.prune`."""
+    """The input of a pruner in addition to the tree; see :meth:`Pruner.prune`."""
 
     sample: Sample | None
     validation: Sample | NodeSums | None
@@ -127,12 +127,12 @@ class BasePruner(Parameters, Pruner):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether pruning looks at rows again; else the counts in the tree are enough."""
+        """Return True if pruning needs the rows; otherwise the counts in the tree are enough."""
         return False
 
     @property
     def raises_subtrees(self) -> bool:
-        """Whether a subtree may be put in the place of a node above it."""
+        """Return True if a subtree may replace a node above it."""
         return False
 
     def takes_validation_rows(self, rows: int, columns: int) -> bool:
@@ -194,7 +194,7 @@ class BasePruner(Parameters, Pruner):
         return rows.sample, rows.grow
 
     def _without(self, which: str, why: str) -> ValueError:
-        """The error where rows are needed that are not there."""
+        """Return the error for rows that are needed and were not given."""
         return ValueError(f"{type(self).__name__} needs {which} to {why}. Got None instead.")
 
 
@@ -205,7 +205,7 @@ def _check_counts(tree: Tree, sample: Sample) -> None:
     # growing rounds the weight of a row by up to 2^-51 of their sum
     rounding = 1e-9 + 2.0**-51 * sample.n_rows * float(counts.sum())
     if not same and not np.allclose(counts, tree.counts[0], rtol=1e-9, atol=rounding):
-        own = tree.counts[0].tolist()
-        must = f"the rows the tree was counted on, with class weights {own}"
+        root_counts = tree.counts[0].tolist()
+        must = f"the rows the tree was counted on, with class weights {root_counts}"
         hint = "prune tree.recounted(sample), or give validation rows as 'validation'."
         raise invalid("sample", "prune", must, counts.tolist(), hint)

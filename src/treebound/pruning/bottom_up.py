@@ -58,7 +58,7 @@ class LeastCostPath(NestedPath):
         return self._with_step(sizes.cuts(size), score, None if self.unit == "errors" else score)
 
 
-def least_cost(
+def cheapest(
     tree: Tree,
     as_leaf: Floats,
     *,
@@ -73,7 +73,7 @@ def least_cost(
     """
     inside = np.zeros(tree.n_nodes) if as_node is None else as_node
     leaf_cost = np.ascontiguousarray(as_leaf, dtype=np.float64)
-    cuts = _dp.least_additive(tree.left, tree.right, leaf_cost, inside, slack)
+    cuts = _dp.minimum_additive(tree.left, tree.right, leaf_cost, inside, slack)
     nodes = np.flatnonzero(cuts)[::-1]
     when = np.full(tree.n_nodes, NEVER)
     when[nodes] = np.arange(1, len(nodes) + 1)
@@ -142,7 +142,7 @@ class ReducedErrorPruner(BasePruner):
         if self.search == "greedy":
             return greedy_on(tree, rows.validation, sample=rows.sample, unit="validation errors")
         as_leaf, staying = errors_on(tree, rows.validation)
-        return least_cost(tree, as_leaf, as_node=staying, unit="validation errors")
+        return cheapest(tree, as_leaf, as_node=staying, unit="validation errors")
 
 
 @with_parameters
@@ -177,7 +177,7 @@ class PessimisticPruner(BasePruner):
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         estimated = upper_errors(tree.node_losses, tree.mass, float(self.confidence))
-        return least_cost(tree, estimated, slack=0.1)
+        return cheapest(tree, estimated, slack=0.1)
 
 
 def upper_errors(errors: Floats, weight: Floats, confidence: float) -> Floats:
@@ -204,7 +204,7 @@ class MDLPruner(BasePruner):
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         as_leaf = 1.0 + label_bits(tree.masses)
-        return least_cost(tree, as_leaf, as_node=1.0 + test_bits(tree))
+        return cheapest(tree, as_leaf, as_node=1.0 + test_bits(tree))
 
 
 def label_bits(counts: Floats) -> Floats:
@@ -255,17 +255,17 @@ def merge_equal_leaves(tree: Tree) -> Tree:
     (6, 5)
     """
     left, right = tree.left.tolist(), tree.right.tolist()
-    answer = tree.label.tolist()  # the only class of a subtree, or -1
+    only_label = tree.label.tolist()  # the only class of a subtree, or -1
     merged = []
     for node in range(tree.n_nodes - 1, -1, -1):
         if left[node] < 0:
             continue
-        both = {answer[left[node]], answer[right[node]]}
-        answer[node] = both.pop() if len(both) == 1 else -1
-        if answer[node] >= 0:
+        both = {only_label[left[node]], only_label[right[node]]}
+        only_label[node] = both.pop() if len(both) == 1 else -1
+        if only_label[node] >= 0:
             merged.append(node)
     if not merged:
         return tree
     # A merged node keeps the class of its leaves, even if its own majority is another (or a tie).
-    answers = np.where(np.array(answer) >= 0, answer, tree.label)
-    return replace(tree, label=answers).collapsed(merged)
+    labels = np.where(np.array(only_label) >= 0, only_label, tree.label)
+    return replace(tree, label=labels).collapsed(merged)

@@ -51,15 +51,15 @@ Measured = tuple[Floats, float, float]
 
 # Fewer rows are not cross-validated: there it gains nothing over the default weight, unless class
 # weights or costs leave so few effective rows that it is often too small.
-LEAST_ROWS = 1000
+MIN_ROWS = 1000
 FEW_EFFECTIVE = 0.5  # as a share of the rows
-# Tables of more values are not grown again for each fold: a tenth of the rows is left out instead.
-MOST_VALUES = 10**7
+# Tables of more values are not grown again for each fold: a tenth of the rows validates instead.
+MAX_VALUES = 10**7
 
 
 def is_large(rows: int, columns: int) -> bool:
-    """Whether a table is too large to be grown on again for each fold."""
-    return rows * columns > MOST_VALUES
+    """Return True if a table is too large to be grown on again for each fold."""
+    return rows * columns > MAX_VALUES
 
 
 @with_parameters
@@ -89,7 +89,7 @@ class BoundPruner(BasePruner):
     weight : float or "auto"
         Weight of the tree term in the scores ``"code-length"`` and ``"log-loss"``. ``"auto"``
         chooses it from 1,000 rows on by cross-validation, or on ``validation`` rows; without
-        them, or without a way to grow trees, it is 0.6 (0.3 for log-loss). Where class weights
+        them, or without a way to grow trees, it is 0.6 (0.3 for log-loss). If class weights
         or costs leave less than half of the rows effective, the code length is cross-validated
         below 1,000 rows too, for a weight of 0.6 or more. Log-loss is cross-validated on any number
         of rows.
@@ -121,13 +121,13 @@ class BoundPruner(BasePruner):
         Whether the greedy search updates the labels below a raised child for all the examples
         that now reach them. False keeps the labels, as in the paper's figures.
     smoothing : "auto", {"shrinkage", "m-estimate", "laplace"}, float or None
-        How probabilities are made where log-loss is cross-validated. ``"auto"``: with the weight it
-        chooses how strongly they shrink (:func:`treebound.tree.smoothing.probabilities`) and, where
-        that is stronger than usual, the answers are the most probable classes then, or those of
-        least cost, which need not be those of most rows in a leaf (monotone trees keep theirs). A
-        classifier with another ``smoothing`` than ``"shrinkage"`` validates by its own; bare trees
-        and those of scikit-learn, which do not keep a strength, by the usual one. None is validated
-        by the usual one too: a frequency of 0 would have an infinite loss.
+        How probabilities are computed if log-loss is cross-validated. ``"auto"``: with the weight
+        it chooses how strongly they shrink (:func:`treebound.tree.smoothing.probabilities`) and, if
+        that is stronger than usual, the predictions are the most probable classes then, or those
+        of least cost, which need not be those of most rows in a leaf (monotone trees keep theirs).
+        A classifier with another ``smoothing`` than ``"shrinkage"`` validates by its own; bare
+        trees and those of scikit-learn, which do not keep a strength, by the usual one. None is
+        validated by the usual one too: a frequency of 0 would have an infinite loss.
     n_jobs : int, optional
         Number of folds that are grown at the same time; None means 1, -1 one for each processor.
 
@@ -138,8 +138,8 @@ class BoundPruner(BasePruner):
     Ties between classes of a leaf go to the first class in sorted order, and only there do the
     names of the classes matter.
 
-    Folds are stratified. In a table of more than 10^7 values, the classifier leaves out a tenth of
-    the rows, by their numbers, and the weight is chosen on these.
+    Folds are stratified. In a table of more than 10^7 values, the classifier uses a tenth of
+    the rows as validation rows, on which the weight is chosen.
 
     Known weakness of the code length: a small data set that only a very large tree fits is pruned
     to a stump. UCI's teaching assistants, 151 rows, would need some 50 leaves.
@@ -190,18 +190,18 @@ class BoundPruner(BasePruner):
             raise invalid("search", owner, "'optimal' with score='log-loss'", self.search)
         if self.smoothing != "auto" and self.score != "log-loss":
             raise invalid("smoothing", owner, "'auto' unless score='log-loss'", self.smoothing)
-        if self.rule is not None and not self.chooses:
+        if self.rule is not None and not self.selects_weight:
             hint = "a rule chooses the weight: leave it at 'auto', of a score that has a weight."
             raise invalid("rule", owner, "None with a fixed weight", self.rule, hint)
 
     @property
-    def chooses(self) -> bool:
-        """Whether there is a weight to choose by the rows."""
+    def selects_weight(self) -> bool:
+        """Return True if the weight is chosen by the rows."""
         return self.weight == "auto" and self.score in ("code-length", "log-loss")
 
     @property
     def needs_rows(self) -> bool:
-        return self.search != "optimal" or (self.chooses and not isinstance(self.folds, int))
+        return self.search != "optimal" or (self.selects_weight and not isinstance(self.folds, int))
 
     @property
     def raises_subtrees(self) -> bool:
@@ -215,12 +215,12 @@ class BoundPruner(BasePruner):
         return Tenth(derived(key, "validation", self.random_state))
 
     def validates(self, rows: int) -> bool:
-        """Whether the weight is chosen on rows that were not grown on, and rows may be drawn."""
-        return self.chooses and isinstance(self.folds, int) and not self._are_few(rows)
+        """Return True if the weight is chosen on rows that the pruner draws."""
+        return self.selects_weight and isinstance(self.folds, int) and not self._are_few(rows)
 
     def _are_few(self, rows: float) -> bool:
-        """Whether folds are for a rule or for the log-loss alone."""
-        return rows < LEAST_ROWS and self.rule is None and self.score != "log-loss"
+        """Return True if there are few rows, and neither a rule nor the log-loss needs folds."""
+        return rows < MIN_ROWS and self.rule is None and self.score != "log-loss"
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         costs = Costs.of(tree, self.costs)
@@ -340,7 +340,7 @@ class BoundPruner(BasePruner):
         ``leaves(objective)`` are those of the best tree at each weight; ``measure(outside,
         inside)`` are the losses on the rows inside of trees from those outside.
         """
-        if not self.chooses:
+        if not self.selects_weight:
             return None
         sample, validation, grow = rows.sample, rows.validation, rows.grow
         parts: Iterable[tuple[Sample | Tree, Sample | NodeSums]]
@@ -362,7 +362,7 @@ class BoundPruner(BasePruner):
             strengths=STRENGTHS if self.score == "log-loss" and self.smoothing == "auto" else (),
             rule=self.rule or ("detailed" if self.score == "log-loss" else "balanced"),
             unit=self._unit(tree),
-            reason="cross-validated" if validation is None else "left-out",
+            reason="cross-validated" if validation is None else "validation",
             n_jobs=effective_jobs(self.n_jobs),
         )
         if choice is None:
@@ -375,7 +375,7 @@ class BoundPruner(BasePruner):
     def _reason_against(self, tree: Tree, costs: Costs, sample: Sample) -> str:
         """Why the weight is not cross-validated; empty if it is."""
         if self._are_few(sample.total) and costs.m >= FEW_EFFECTIVE * sample.total:
-            return f"below {LEAST_ROWS:,} rows it is not chosen by cross-validation"
+            return f"below {MIN_ROWS:,} rows it is not chosen by cross-validation"
         return "the grown tree has one leaf" if tree.n_leaves == 1 else ""
 
     def _unit(self, tree: Tree) -> str:

@@ -54,9 +54,9 @@ class CostComplexityPath(NestedPath):
 
     def choose(self, alpha: float, validated: Floats | None = None) -> CostComplexityPath:
         """The path with the best step for an alpha chosen, perhaps by cross-validated errors."""
-        own = min(alpha, float(self.alphas[-1]))  # a larger alpha gives the same tree
-        scores = self.risks + own * self.leaves
-        return self._choosing(self.at(alpha), alpha=own, scores=scores, validated=validated)
+        capped = min(alpha, float(self.alphas[-1]))  # a larger alpha gives the same tree
+        scores = self.risks + capped * self.leaves
+        return self._choosing(self.at(alpha), alpha=capped, scores=scores, validated=validated)
 
     def explain(self) -> str:
         """Describe the interval of alpha for which the chosen tree is best."""

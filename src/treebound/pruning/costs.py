@@ -19,14 +19,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Costs:
-    """What each error costs, scaled so that the worst predictions cost the effective examples.
+    """The cost of each error, scaled so that the worst predictions cost the effective examples.
 
     With equal costs and no class weights, the cost of a tree is its number of errors.
     """
 
     matrix: Floats  # of a row of sample weight one; true class, predicted class
     m: float  # the effective number of examples
-    chosen: bool  # whether the user chose costs, which then decide the labels
+    chosen: bool  # True if the user chose costs, which then determine the labels
 
     @classmethod
     def of(cls, tree: Tree, costs: Any) -> Costs:
@@ -74,10 +74,10 @@ class Costs:
         return np.asarray(self.matrix.max(axis=1))
 
 
-def probable_answers(tree: Tree, strength: float, costs: Costs | None) -> NDArray[np.int32]:
+def probable_labels(tree: Tree, strength: float, costs: Costs | None) -> NDArray[np.int32]:
     """The class of each node by its probabilities after free shrinkage: most probable, or cheapest.
 
-    A monotone tree has the answers of its counts.
+    A monotone tree has the labels of its counts.
     """
     chosen = costs if costs is not None and costs.chosen else None
     if tree.monotone is not None:
@@ -89,8 +89,8 @@ def probable_answers(tree: Tree, strength: float, costs: Costs | None) -> NDArra
 
 
 def cost_matrix(classes: NDArray[Any], costs: Any) -> Floats:
-    """The cost of each true class, answered as each class; checked."""
-    n, labels, asked = len(classes), classes.tolist(), costs
+    """The checked cost of each true class (row) for each predicted class (column)."""
+    n, labels, given = len(classes), classes.tolist(), costs
     if isinstance(costs, Mapping):
         unknown = [label for label in costs if label not in labels]
         if unknown:
@@ -102,12 +102,12 @@ def cost_matrix(classes: NDArray[Any], costs: Any) -> Floats:
     if not (fits and np.isfinite(matrix).all() and (matrix >= 0).all()):
         shape = "" if fits else f" of shape ({n}, {n}) or ({n},)"
         must = f"an array{shape} of finite numbers >= 0: a matrix with a row for the true class, or"
-        raise invalid("costs", "", f"{must} a weight for each class", asked)
+        raise invalid("costs", "", f"{must} a weight for each class", given)
     if matrix.ndim == 1:
         matrix = matrix[:, None] * (1.0 - np.eye(n))
     if matrix.diagonal().any():
         must = "zeros on the diagonal: correct predictions cost nothing"
-        raise invalid("costs", "", f"a matrix with {must}", asked)
+        raise invalid("costs", "", f"a matrix with {must}", given)
     if n > 1 and not matrix.any():
-        raise invalid("costs", "", "costs of which one is positive", asked)
+        raise invalid("costs", "", "costs of which one is positive", given)
     return matrix

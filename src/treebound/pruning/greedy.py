@@ -160,12 +160,12 @@ def after_each(
         children = left[node], right[node]
         for child, beside in zip(children, reversed(children), strict=True):
             depth[child], above[child] = depth[node] + 1, (node, beside)
-    own, raised = {}, {}  # each subtree in its place and, after raising, one level up
+    in_place, raised = {}, {}  # each subtree in its place and, after raising, one level up
     for node in reversed(depth):
         if left[node] < 0:
-            own[node], raised[node] = leaf(depth[node]), leaf(depth[node] - 1)
+            in_place[node], raised[node] = leaf(depth[node]), leaf(depth[node] - 1)
             continue
-        own[node] = join(own[left[node]], own[right[node]])
+        in_place[node] = join(in_place[left[node]], in_place[right[node]])
         if node != root:
             raised[node] = join(raised[left[node]], raised[right[node]])
     trees = []
@@ -174,7 +174,7 @@ def after_each(
             at = node
             while at != root:
                 at, beside = above[at]
-                tree = join(tree, own[beside])
+                tree = join(tree, in_place[beside])
             trees.append(tree)
     return trees
 

@@ -71,7 +71,7 @@ class BestBySize:
     def hull(self) -> tuple[NDArray[np.int64], Floats]:
         """Leaves and errors at the corners of the convex hull of the curve, in O(L log L).
 
-        The weakest-link path; no pruning lies below the line through its points.
+        The weakest-link path; no pruning is below the line through its points.
         """
         return self._hull.leaves[::-1], self._hull.errors[::-1]
 
@@ -126,7 +126,7 @@ def optimal(sizes: BestBySize, objective: Objective) -> PruningResult:
     """The pruning with the lowest score, if the score depends only on leaves and errors."""
     whole = sizes.tree.n_leaves
     if objective.score == "tail-inversion":
-        size, score = _least_by_halves(sizes, objective)
+        size, score = _minimum_by_halves(sizes, objective)
     else:
         cap = whole if whole <= SMALL else _largest_size(sizes, objective)
         scores = objective.by_leaves(sizes.errors(cap))
@@ -140,7 +140,7 @@ def optimal(sizes: BestBySize, objective: Objective) -> PruningResult:
 def best_sizes(sizes: BestBySize, objective: Objective, weights: Floats) -> Ints:
     """The leaves of the pruning with the lowest score, for each weight of the tree term.
 
-    Where the hull of the error curve shows that its lowest corner is the best of all, the curve
+    If the hull of the error curve shows that its lowest corner is the best of all, the curve
     between the corners is not needed.
     """
     whole = sizes.tree.n_leaves
@@ -188,12 +188,12 @@ def _largest_size(sizes: BestBySize, objective: Objective) -> int:
 
 
 def _rising(objective: Objective, errors: Floats) -> bool:
-    """Whether the score rises with the errors: beyond a share of all, the entropy decreases."""
+    """Return True if the score rises with the errors; the entropy falls beyond a share."""
     many = float(objective.m) * (objective.n_classes - 1) / max(objective.n_classes, 1)
     return objective.score == "log-loss" or bool(errors.max() <= many)
 
 
-def _least_by_halves(sizes: BestBySize, objective: Objective) -> tuple[int, float]:
+def _minimum_by_halves(sizes: BestBySize, objective: Objective) -> tuple[int, float]:
     """The lowest score, if scores are expensive to compute (tail inversion).
 
     In a range of sizes no score is below that of the errors at its upper end with the growth
@@ -253,7 +253,9 @@ class CurvePath(PruningPath):
 
     def __getstate__(self) -> dict[str, Any]:
         # equal paths have equal pickles, whatever was computed of them
-        return {name: own for name, own in vars(self).items() if name not in ("errors", "scores")}
+        return {
+            name: value for name, value in vars(self).items() if name not in {"errors", "scores"}
+        }
 
     def _scores(self, leaves: Ints, errors: Floats) -> Floats:
         return self._objective(leaves, errors, self._objective.log_growth_leaves(leaves))

@@ -35,13 +35,13 @@ class PruningPath(ABC):
     leaves : ndarray of int64
         Number of leaves at each step.
     errors : ndarray of float64
-        Errors at each step, as ``unit`` says: in training, their cost, or in validation.
+        Errors at each step, counted in ``unit``: training or validation errors, or their cost.
     scores : ndarray of float64
         Score of each step; lower is better.
     chosen : int
         The chosen step.
     unit : str
-        What ``errors`` counts, in words.
+        The unit of ``errors``, in words.
     first : Tree
         The input tree, at step 0.
     limit : int or None
@@ -64,7 +64,7 @@ class PruningPath(ABC):
     ) -> None:
         self.first, self.chosen, self.unit, self._considered = first, chosen, unit, n_considered
         self.limit: int | None = None
-        self._replaced = replaced or {}  # by step, where subtrees were raised
+        self._replaced = replaced or {}  # by step, if subtrees were raised
         # of each node of the first tree as a leaf
         self._node_errors = first.node_losses if node_errors is None else node_errors
 
@@ -75,12 +75,12 @@ class PruningPath(ABC):
         return other
 
     def with_first(self, tree: Tree) -> Self:
-        """The path of the same tree with other labels, where these are not what it counts."""
+        """The path of the same tree with other labels, if the errors do not depend on them."""
         return self._choosing(self.chosen, first=tree)
 
     @property
     def counted(self) -> str:
-        """What the errors are: of weighted classes, weighted errors."""
+        """The unit of the errors; with weighted classes, weighted errors."""
         weighted = self.first.factors is not None and self.unit.endswith("errors")
         return f"weighted {self.unit}" if weighted else self.unit
 
@@ -359,10 +359,10 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
 
 
-def count(value: float, what: str) -> str:
+def count(value: float, noun: str) -> str:
     """``1 leaf``, ``12 leaves``, ``3 errors``."""
-    many = "leaves" if what == "leaf" else f"{what}s"
-    return f"{number(value)} {what if float(value) == 1.0 else many}"
+    many = "leaves" if noun == "leaf" else f"{noun}s"
+    return f"{number(value)} {noun if float(value) == 1.0 else many}"
 
 
 def signed(worse: float) -> str:

@@ -40,7 +40,7 @@ class Raiser:
     sample the labels are kept; so they are if ``relabel`` is false. Rows that would stop at an
     inner node go on as other categories do.
 
-    Nodes keep their numbers, and ascending numbers stay in pre-order: a raised subtree lies inside
+    Nodes keep their numbers, and ascending numbers stay in pre-order: a raised subtree is inside
     the subtree that it replaces. Only what a replacement changes is counted again: what is below
     the raised child and, for each node above, the errors after raising the changed side.
     """
@@ -107,17 +107,17 @@ class Raiser:
             self._raised[nodes[at], by] = self._errors_after(int(nodes[at]), by)
         sizes = self._sums[:, 0].astype(np.int64)
         children = (self.links.left[nodes], self.links.right[nodes])
-        kept = np.stack([sizes[children[0]], sizes[children[1]], np.ones_like(nodes)], axis=1)
+        below = np.stack([sizes[children[0]], sizes[children[1]], np.ones_like(nodes)], axis=1)
         after = np.column_stack([self._raised[nodes], self.as_leaf[nodes]])
-        leaves = kept + (sizes[self.root] - sizes[nodes])[:, None]
+        leaves = below + (sizes[self.root] - sizes[nodes])[:, None]
         errors = (self.errors - self._sums[nodes, 1])[:, None] + after
         return leaves.ravel(), errors.ravel()
 
     def _errors_after(self, node: int, by: int) -> float:
         """Errors of the rows of a node if all of them go through one of its children."""
         links = self.links.left, self.links.right
-        kept, gone = int(links[by][node]), int(links[1 - by][node])
-        here = slice(kept, self._end[kept])
+        child, gone = int(links[by][node]), int(links[1 - by][node])
+        here = slice(child, self._end[child])
         rows, tables = self._order[self._slice(gone)], self._counts[self._compared, here]
         counts = tables + self._tally(rows, here, self._compared)[1]
         leaves = np.flatnonzero(self.links.present[here] & (self.links.left[here] < 0))
@@ -129,7 +129,7 @@ class Raiser:
     def replace(self, node: int, by: int) -> Replacement:
         """Replace a node by its left child (0), its right child (1) or a leaf (2)."""
         above = self.links.parent(node)
-        kept = self.links.replace(node, by)
+        child = self.links.replace(node, by)
         if BY[by] == "leaf":
             self._splits["column"][node] = -1
             self._reached[self._slice(node)] = node
@@ -137,12 +137,12 @@ class Raiser:
             self._add_up()
         else:
             if above < 0:
-                self.root = kept
+                self.root = child
             else:
-                self._splits["child"][above, int(self.links.left[above] == kept)] = kept
-            self._settle(node, kept, relabel=self._relabel)
-            changed = kept + np.flatnonzero(self.links.present[kept : self._end[kept]])
-        below = kept
+                self._splits["child"][above, int(self.links.left[above] == child)] = child
+            self._settle(node, child, relabel=self._relabel)
+            changed = child + np.flatnonzero(self.links.present[child : self._end[child]])
+        below = child
         while above >= 0:
             self._raised[above, int(self.links.right[above] == below)] = np.nan
             below, above = above, self.links.parent(above)
@@ -152,7 +152,7 @@ class Raiser:
         )
 
     def _slice(self, node: int) -> slice:
-        """Where the rows of a node stand."""
+        """The slice of the rows of a node."""
         ends = np.array([node, self._end[node]], dtype=np.int32)  # of one type: nothing is copied
         return slice(*self._reached.searchsorted(ends).tolist())
 
@@ -168,15 +168,15 @@ class Raiser:
             table.flat = np.bincount(cells, weight[rows], table.size)
         return reached, tables
 
-    def _settle(self, node: int, kept: int, *, relabel: bool) -> None:
+    def _settle(self, node: int, child: int, *, relabel: bool) -> None:
         """Route the rows of a node through the subtree in its place, and count there."""
-        own, here = self._slice(node), slice(kept, int(self._end[kept]))
-        rows = self._order[own].copy()
+        span, here = self._slice(node), slice(child, int(self._end[child]))
+        rows = self._order[span].copy()
         reached, self._counts[:, here] = self._tally(rows, here)
         by_leaf = np.argsort(reached, kind="stable")
-        self._order[own], self._reached[own] = rows[by_leaf], reached[by_leaf]
+        self._order[span], self._reached[span] = rows[by_leaf], reached[by_leaf]
         links = self.links.left, self.links.right
-        left, right = (np.maximum(link[here] - kept, -1) for link in links)
+        left, right = (np.maximum(link[here] - child, -1) for link in links)
         for table in self._counts:
             add_up(left, right, table[here])
         if relabel:
@@ -211,13 +211,13 @@ class _Links:
             self.present[node + 1 : end] = False
             self.left[node] = self.right[node] = -1
             return node
-        kept = int((self.left, self.right)[by][node])
-        self.present[node:kept] = False
-        self.present[kept + int(self._size[kept]) : end] = False
-        above = self._parent[kept] = self._parent[node]
+        child = int((self.left, self.right)[by][node])
+        self.present[node:child] = False
+        self.present[child + int(self._size[child]) : end] = False
+        above = self._parent[child] = self._parent[node]
         if above >= 0:
-            (self.left if self.left[above] == node else self.right)[above] = kept
-        return kept
+            (self.left if self.left[above] == node else self.right)[above] = child
+        return child
 
 
 def raised(tree: Tree, steps: list[Replacement], number: int, *, counted: bool) -> Tree:

@@ -92,7 +92,7 @@ def leaf_code(masses: Floats) -> Floats:
 
 @lru_cache(maxsize=4)  # folds have nearly the same number of rows
 def _tree_terms(objective: Objective, most: int) -> Floats:
-    """What is weighted in the score of trees of 1, 2, ..., most leaves."""
+    """The weighted terms of the score of trees of 1, 2, ..., ``most`` leaves."""
     leaves = np.arange(1, most + 1)
     terms: Floats = objective.log_growth_leaves(leaves) - objective.log_prior(leaves)
     return terms
@@ -119,7 +119,7 @@ class Objective:
 
     @property
     def monotone(self) -> bool:
-        """Whether the score never rises with fewer errors or a smaller growth function."""
+        """Return True if the score never rises with fewer errors or a smaller growth function."""
         return isinstance(self.score, str)
 
     @property

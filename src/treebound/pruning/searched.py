@@ -127,7 +127,7 @@ class SearchedPath(CurvePath):
 
     @classmethod
     def around(cls, sizes: BestOfGraph, objective: Objective, size: int) -> SearchedPath:
-        """The path that chooses a size; much larger trees are left out."""
+        """The path that chooses a size; much larger trees are omitted."""
         largest = min(sizes.n_leaves, max(FEW_SIZES, TIMES * size))
         return cls(sizes, objective, chosen=largest - size, largest=largest)
 

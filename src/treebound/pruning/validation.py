@@ -32,7 +32,7 @@ def errors_on(tree: Tree, sample: Sample) -> tuple[Floats, Floats]:
 
 
 def losses_on(tree: Tree, rows: NodeSums, loss: Floats, other: Floats) -> tuple[Floats, Floats]:
-    """Sums of the losses of rows, of their squares, and of squared differences from others.
+    """Sums of losses, of their squares, and of their squared differences from ``other``.
 
     First of all rows of a node, shape (n_nodes, 3), then of those that stay at it. ``loss`` and
     ``other`` are losses of a row of each class at each node. A row of whole weight is so many rows;
@@ -40,8 +40,8 @@ def losses_on(tree: Tree, rows: NodeSums, loss: Floats, other: Floats) -> tuple[
     """
 
     def moments(weights: Floats, squares: Floats) -> Floats:
-        apart = (squares * (loss - other) ** 2).sum(axis=1)
-        return np.array([(weights * loss).sum(axis=1), (squares * loss**2).sum(axis=1), apart]).T
+        spread = (squares * (loss - other) ** 2).sum(axis=1)
+        return np.array([(weights * loss).sum(axis=1), (squares * loss**2).sum(axis=1), spread]).T
 
     of_nodes = moments(rows.weights, rows.squares)
     if all(column.kind == "real" for column in tree.columns):

@@ -18,11 +18,11 @@ Ints = NDArray[np.int64]
 WEIGHTS = np.array([0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0])
 DEFAULT_WEIGHT = 0.6
 LOG_LOSS_WEIGHT = 0.3  # of the score "log-loss"
-# What log-loss chooses from: many leaves that shrink strongly rank better than few. The first
+# The candidates of log-loss: many leaves that shrink strongly rank better than few. The first
 # strength of shrinkage is the usual one; another must gain more than a standard error over it.
 LOG_LOSS_WEIGHTS = np.array([0.0, *WEIGHTS])
 STRENGTHS = tuple(2.0**power for power in range(1, 11))
-# Where one leaf is within so many standard errors of the least loss, only trees of at most so many
+# If one leaf is within so many standard errors of the least loss, only trees of at most so many
 # leaves, or of half of those at the smallest weight, are considered.
 CHANCE = 2.0
 FEW_LEAVES = 10
@@ -31,7 +31,7 @@ RULES = {"accurate": 0.0, "balanced": 0.5, "small": 1.0, "detailed": -0.5}
 
 
 def default_weight(score: Any) -> float:
-    """The weight where there are no rows to choose it by, or too few."""
+    """The weight if there are no rows to choose it by, or too few."""
     return LOG_LOSS_WEIGHT if score == "log-loss" else DEFAULT_WEIGHT
 
 
@@ -60,7 +60,7 @@ class WeightChoice:
         Validated loss of a tree of one leaf.
     strengths : tuple of float
         For log-loss, the strength of shrinkage at each weight: that of the least loss, or the usual
-        one where it is within a standard error of the difference.
+        one if that is within a standard error of the difference.
     """
 
     weight: float
@@ -86,7 +86,7 @@ class WeightChoice:
 
     @property
     def labellings(self) -> int:
-        """In how many ways each tree may have been labelled: each strength has its answers."""
+        """The number of ways in which a tree may have been labelled: one per strength."""
         return len(STRENGTHS) if self.strengths else 1
 
     @property
@@ -112,7 +112,7 @@ class WeightChoice:
         informative = np.flatnonzero((leaves > 1) & (losses < np.inf))
         if self.constant <= best + slack or not len(informative):
             return int(fitting[-1])
-        # one leaf only where it has the least loss itself
+        # one leaf only if it has the least loss itself
         preferred = np.intersect1d(fitting, informative)
         return int((preferred if len(preferred) else informative)[-1])
 
@@ -123,7 +123,7 @@ class WeightChoice:
         place = self.index
         here = self.leaves[place]
         words = f"{count(here, 'leaf')} ({self.reason} {self.unit} {self._figure(place)})"
-        others, best = [], self.at("accurate")
+        alternatives, best = [], self.at("accurate")
         for rule, claim in (("accurate", "the least"), ("small", "within one standard error")):
             other = self.at(rule)
             size, least = self.leaves[other], self.losses[other] < self.losses[place]
@@ -132,8 +132,8 @@ class WeightChoice:
             ):
                 verb = "has" if size == 1 else "have"
                 verb = verb if rule == "accurate" else "is" if size == 1 else "are"
-                others.append(f"{count(size, 'leaf')} ({self._figure(other)}) {verb} {claim}")
-        sentence = "; ".join([words, *others])
+                alternatives.append(f"{count(size, 'leaf')} ({self._figure(other)}) {verb} {claim}")
+        sentence = "; ".join([words, *alternatives])
         chosen = f"weight {self.weight:g} was chosen among {len(self.weights)}"
         if self.strength is not None:
             chosen += f", with shrinkage {self.strength:g} among {len(STRENGTHS)},"
@@ -168,8 +168,8 @@ def choose_weight(
     sums = np.sum([moments for moments, _, _ in results], axis=0)
     rows, worst = (float(sum(column)) for column in list(zip(*results, strict=True))[1:])
     least, at = sums[:, :, 0].argmin(axis=0), np.arange(len(weights) + 1)
-    gained, apart = sums[0, :, 0] - sums[least, at, 0], sums[least, at, 2]
-    least = np.where(gained > _deviation(gained, apart, rows), least, 0)
+    gained, differences = sums[0, :, 0] - sums[least, at, 0], sums[least, at, 2]
+    least = np.where(gained > _deviation(gained, differences, rows), least, 0)
     sums = sums[least, at]
     best = int(np.argmin(sums[:-1, 0]))
     error = float(_deviation(sums[best, 0], sums[best, 1], rows))

@@ -342,7 +342,7 @@ def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
 
 
 def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
-    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
+    monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 400)
     table = frame(2000)
     rows = table.drop(columns=["label", "weight"])
     expected = BoundTreeClassifier().fit(rows, table["label"], table["weight"])
@@ -364,7 +364,7 @@ def test_certificates_from_rows_that_are_left_out(client, monkeypatch, certify, 
     if here:
         monkeypatch.setattr("treebound.engines.dask.table.current_client", lambda: None)
     if certify == "held-out":
-        monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
+        monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 400)
     table = frame(2000)
     table["colour"] = np.where(np.arange(2000) % 50 == 7, [f"c{i}" for i in range(2000)], "red")
     table = table if weight else table.drop(columns="weight")

@@ -207,7 +207,7 @@ def test_the_weight_of_pruning_is_chosen_on_rows_that_are_left_out(connection):
     model = BoundTreeClassifier(size="small").fit(there, "label")
     assert model.tree_.rows[0] == 1080
     choice = model.pruning_result_.choice
-    assert (choice.rule, choice.reason) == ("small", "left-out")
+    assert (choice.rule, choice.reason) == ("small", "validation")
     assert model.n_leaves_ < model.grown_tree_.n_leaves
     chosen = BoundTreeClassifier().fit(there, "label", columns=["the age"])
     assert chosen.feature_names_in_.tolist() == ["the age"]

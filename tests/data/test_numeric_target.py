@@ -63,7 +63,7 @@ def test_decimals_are_exact(digits):
     exact = [Fraction(int(k), 10**digits) for k in whole]
     q = target.channels[:, 1].tolist()
     assert all(a * power - b == exact[0] * power - q[0] for a, b in zip(exact, q, strict=True))
-    np.testing.assert_array_equal(target.values(target.channels), y)
+    np.testing.assert_array_equal(target.units.means(target.channels), y)
     assert target.weight_error == target.row_error == 0.0
 
 
@@ -92,7 +92,9 @@ def test_sums_fit_and_errors_are_within_what_is_said(seed):
         slack = Fraction(2) ** -90 * squares
         assert 4 * error <= Fraction(allowed) * Fraction(1 + 1e-9) + slack
     spread = float(np.ptp(y))
-    np.testing.assert_allclose(target.values(target.channels), y, rtol=1e-14, atol=spread * 1e-12)
+    np.testing.assert_allclose(
+        target.units.means(target.channels), y, rtol=1e-14, atol=spread * 1e-12
+    )
 
 
 @pytest.mark.parametrize("seed", range(40))

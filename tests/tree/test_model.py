@@ -19,9 +19,9 @@ def tree():
     """Five nodes: a <= 0.5, then b == u on the left."""
     X = np.array([[0, 0], [0, 1], [0, 2], [1, 0]], dtype=float).repeat([4, 3, 2, 6], axis=0)
     y = np.array([0, 1, 1, 2]).repeat([4, 3, 2, 6])
-    found = grow_coded(X, y, COLUMNS, ["x", "y", "z"])
-    assert found.feature.tolist() == [0, 1, -1, -1, -1]
-    return found
+    grown = grow_coded(X, y, COLUMNS, ["x", "y", "z"])
+    assert grown.feature.tolist() == [0, 1, -1, -1, -1]
+    return grown
 
 
 def changed(array, at, value):
@@ -49,7 +49,7 @@ def test_only_weights_may_be_rounded(tree):
 
 
 @pytest.mark.parametrize("label", [-1, 3])
-def test_an_answer_must_exist(tree, label):
+def test_a_label_must_be_a_class(tree, label):
     with pytest.raises(ValueError, match=r"'label' of node 2 .* must be a class from 0 to 2"):
         replace(tree, label=changed(tree.label, 2, label))
 
@@ -86,9 +86,10 @@ def test_arrays_have_an_entry_for_each_node(tree):
         replace(tree, rows=tree.rows[:-1])
     with pytest.raises(ValueError, match="a column for each of the 2 classes"):
         replace(tree, classes=np.array(["x", "y"]))
-    empty = np.empty(0)
+    structure = ("feature", "threshold", "category", "missing_left", "left", "right", "rows")
+    nothing = dict.fromkeys(structure, np.empty(0))
     with pytest.raises(ValueError, match="at least 1"):
-        Tree(empty, empty, empty, empty, empty, empty, np.empty((0, 1)), empty, COLUMNS, ["x"])
+        Tree(**nothing, counts=np.empty((0, 1)), columns=COLUMNS, classes=["x"])
 
 
 def test_what_the_rows_were_stays_known(tree):
@@ -98,7 +99,7 @@ def test_what_the_rows_were_stays_known(tree):
     assert (small.weighted, small.counted) == (True, False)
 
 
-def test_a_tree_is_told_in_one_line(tree):
+def test_repr_is_one_line(tree):
     assert repr(tree) == "<Tree: 3 leaves, depth 2, 2 columns, 3 classes>"
     assert repr(tree.collapsed([0])) == "<Tree: 1 leaf, depth 0, 2 columns, 3 classes>"
 

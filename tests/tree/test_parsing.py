@@ -35,7 +35,7 @@ def test_every_printed_side_is_read_back_as_its_split(seed: int, left: bool) -> 
         if len(set(printed)) < len(printed) or np.isinf(split.threshold):
             continue  # two categories look alike; all values on one side
         if split.kind == "missing" and not column.missing:
-            continue  # no edit can ask for what was never missing
+            continue  # no edit can split on missing values of a complete column
         text = f"{one_line(column.name)} {answer(split, left=left)}"
         test = parse_split(text, tree.columns)
         assert test.feature == split.feature

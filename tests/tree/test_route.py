@@ -1,4 +1,4 @@
-"""Rows go where the rules say, as the slow twin takes them."""
+"""Rows are routed by the rules, as by the slow twin."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_some_rows_from_a_node_on_end_where_they_do_from_the_root():
         np.testing.assert_array_equal(ends, reached[inside])
 
 
-def test_an_unknown_category_answers_no_unless_another_rule_is_asked_for():
+def test_an_unknown_category_goes_right_unless_another_policy_is_set():
     columns = [Column("c", "nominal", ("a", "b"))]
     tree = grow_coded([[0.0], [1.0]], [0, 1], columns, [0, 1])
     handle_unknown = coded_matrix(np.array([[-1.0]]), columns)

@@ -56,18 +56,18 @@ def shrunk_by_hand(tree, smoothing):
     """Hierarchical shrinkage, one node at a time; no class may overtake."""
     strength = 2.0 if smoothing == "shrinkage" else smoothing
     parent = {int(c): i for i in range(tree.n_nodes) for c in (tree.left[i], tree.right[i])}
-    own = [(c + 1 / len(c)) / (c.sum() + 1) for c in tree.masses]
+    base = [(c + 1 / len(c)) / (c.sum() + 1) for c in tree.masses]
     shares = []
     for node in range(tree.n_nodes):
-        value, at = own[node].copy(), node
+        value, at = base[node].copy(), node
         while at in parent:
             sides = tree.left[parent[at]], tree.right[parent[at]]
             examples = 1 / sum(1 / tree.masses[side].sum() for side in sides)
-            value -= (own[at] - own[parent[at]]) * strength / (examples + strength)
+            value -= (base[at] - base[parent[at]]) * strength / (examples + strength)
             at = parent[at]
         value = np.maximum(value, 1e-6)
         shares.append(value / value.sum())
-    return np.array(own), np.array(shares)
+    return np.array(base), np.array(shares)
 
 
 @given(seeds, st.sampled_from((*SMOOTHINGS, 0.5, 300)))
@@ -83,9 +83,9 @@ def test_rows_are_distributions_and_keep_the_most_probable_class(seed, smoothing
 @given(seeds, st.sampled_from(("shrinkage", 0.5, 100)))
 def test_shrinkage_is_that_of_each_path_unless_a_class_would_overtake(seed, smoothing):
     tree = random_tree(seed, most=8)
-    own, plain = shrunk_by_hand(tree, smoothing)
+    base, plain = shrunk_by_hand(tree, smoothing)
     shares = probabilities(tree, smoothing)
-    label = own.argmax(axis=1)
+    label = base.argmax(axis=1)
     keeps = plain[np.arange(len(plain)), label] == plain.max(axis=1)
     np.testing.assert_allclose(shares[keeps], plain[keeps], rtol=1e-9)
     # elsewhere as near to it as the label allows: the two best classes are level
@@ -99,7 +99,7 @@ def test_free_shrinkage_may_change_the_most_probable_class(seed, strength):
     _, plain = shrunk_by_hand(tree, strength)
     shares = probabilities(tree, strength, free=True)
     np.testing.assert_allclose(shares, plain, rtol=1e-9)
-    # labels that someone chose change nothing
+    # labels that the user chose change nothing
     other = replace(tree, label=np.zeros(tree.n_nodes))
     np.testing.assert_array_equal(probabilities(other, strength, free=True), shares)
     np.testing.assert_array_equal(probabilities(other, strength), probabilities(tree, strength))
@@ -135,8 +135,8 @@ def stump(left, right):
 
 
 def test_a_strength_holds_back_what_is_split_off_from_many():
-    own, few = (probabilities(stump([397, 1], [1, 1]), by)[:, 1] for by in (0.01, 10.0))
-    assert own[2] > 0.49
+    base, few = (probabilities(stump([397, 1], [1, 1]), by)[:, 1] for by in (0.01, 10.0))
+    assert base[2] > 0.49
     assert few[2] < 0.1
     assert few[1] == pytest.approx(few[0], abs=0.001)
     named, two = (probabilities(stump([397, 1], [1, 1]), by) for by in ("shrinkage", 2.0))

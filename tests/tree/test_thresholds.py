@@ -56,10 +56,10 @@ gaps = st.one_of(
 def test_the_decimal_agrees_with_exact_fractions(gap):
     low, high = sorted(gap)
     assume(low < high < math.inf)
-    found = threshold_between(low, high)
-    assert found == shortest_decimal(low, high)
-    assert low <= found < high
-    assert low < found or math.nextafter(low, high) == high
+    threshold = threshold_between(low, high)
+    assert threshold == shortest_decimal(low, high)
+    assert low <= threshold < high
+    assert low < threshold or math.nextafter(low, high) == high
 
 
 @given(st.tuples(finite, finite))

@@ -27,7 +27,8 @@ from treebound.certificate.certificate import DELTA, ROW_OF_GROUP, bound_percent
 from treebound.certificate.monitor import Monitor, error_monitor
 from treebound.certificate.prior import CertifiedTree, PriorProof, limit, log_labels
 from treebound.tree._structure import add_up
-from treebound.tree.model import Tree, rows_at_rest
+from treebound.tree.base import rows_at_rest
+from treebound.tree.model import Tree
 
 # Share of the label probability that abstaining has in the prior.
 ABSTAIN = 0.2

@@ -14,7 +14,8 @@ from treebound._utils.choices import CertificateKind
 from treebound._utils.validation import Constraint, Number, Whole, check
 from treebound.bounds.risk import binomial_upper
 from treebound.pruning.path import count
-from treebound.tree.model import Tree, rows_at_rest
+from treebound.tree.base import rows_at_rest
+from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from treebound.certificate.by_class import ClassBound

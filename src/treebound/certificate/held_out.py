@@ -29,7 +29,8 @@ from treebound.certificate.certificate import (
 )
 from treebound.data import Sample
 from treebound.pruning import PruningPath
-from treebound.tree.model import Tree, nodes_left, rows_at_rest
+from treebound.tree.base import nodes_left, rows_at_rest
+from treebound.tree.model import Tree
 from treebound.tree.node_sums import summed_up
 
 Rows = NDArray[np.intp]

@@ -128,6 +128,34 @@ class TargetScale:
         return self.centre + integers * self.unit
 
 
+@dataclass(frozen=True)
+class TargetUnits:
+    """The units of sums of channels: of weights, of numbers and of their squares.
+
+    Attributes
+    ----------
+    scale : TargetScale
+        The number that a sum over a weight stands for.
+    square_shift : int
+        Squares are in units of ``2^square_shift`` squared units of the scale.
+    weight_unit : float
+        The weight that 1 stands for.
+    """
+
+    scale: TargetScale
+    square_shift: int
+    weight_unit: float
+
+    @property
+    def square_unit(self) -> float:
+        """The sum of squared deviations that 1 stands for."""
+        return self.scale.unit**2 * self.weight_unit
+
+    def means(self, sums: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The mean of rows, from the sums of their channels, shape (n, 3) or (n, 4)."""
+        return self.scale.numbers(sums[:, 1] / sums[:, 0])
+
+
 @dataclass(frozen=True, eq=False)
 class NumericTarget:
     """The channels of rows whose target is a number, and what they stand for.
@@ -241,9 +269,15 @@ class NumericTarget:
             total.unit,
         )
 
-    def values(self, sums: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The mean of rows, from the sums of their channels, shape (n, 3) or (n, 4)."""
-        return self.scale.numbers(sums[:, 1] / sums[:, 0])
+    @property
+    def units(self) -> TargetUnits:
+        """The units of sums of channels."""
+        return TargetUnits(self.scale, self.square_shift, self.weight_unit)
+
+    @property
+    def weighted(self) -> bool:
+        """Some row has another weight than 1."""
+        return self.weight_unit != 1.0 or not bool((self.channels[:, 0] == 1).all())
 
 
 def _exponent(unit: float) -> int:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from treebound.data import Column
 from treebound.data.raw import MISSING, UNKNOWN
 from treebound.model.methods import as_model
-from treebound.tree.model import Tree, arranged
+from treebound.tree.base import arranged
+from treebound.tree.model import Tree
 
 
 class Indicators:

@@ -23,8 +23,9 @@ from treebound.data.weights import class_factors, class_totals, snapped
 from treebound.exchange.indicators import Indicators, preorder
 from treebound.model import Model
 from treebound.model.methods import as_model
+from treebound.tree.base import NO_SPLIT
 from treebound.tree.impurity import impurity
-from treebound.tree.model import NO_SPLIT, Tree
+from treebound.tree.model import Tree
 from treebound.tree.split import SplitTest
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from treebound.exchange.document import FormatError, NodesDocument, PathDocument
 from treebound.pruning import PruningPath
 from treebound.pruning.path import ListedPath
 from treebound.tree import Tree
-from treebound.tree.model import NO_SPLIT, SPLIT_FIELDS
+from treebound.tree.base import NO_SPLIT, SPLIT_FIELDS
 from treebound.tree.monotone import Monotone
 from treebound.tree.recoding import listed_columns, new_codes
 

@@ -202,7 +202,7 @@ class Engine:
         if not totals.weights.total:
             return None
         sums = self.reduce(sum_of, self.map(sum_aside, tree, totals))
-        return NodeSums.put_together(tree, sums, totals)
+        return NodeSums.combined(tree, sums, totals)
 
     def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
         """How many of the rows that were left out come to rest at each node, by class."""

@@ -26,11 +26,12 @@ from treebound.growing._bins import Bins
 from treebound.growing._memory import SharedCodes, grow_arrays
 from treebound.growing._memory import grow_numbers as grow_number_arrays
 from treebound.growing._shards import grow_on_shards
-from treebound.growing.kernel_types import SQUARED, TreeArrays
+from treebound.growing.kernel_types import SQUARED
 from treebound.growing.options import GrowOptions, Limits, Progress
 from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
 from treebound.tree.naming import naming_rows
+from treebound.tree.regression import RegressionTree
 
 if TYPE_CHECKING:
     from treebound.growing.engine import Engine
@@ -164,7 +165,7 @@ def grow_numbers(
     crossing: int | None = None,
     limits: Sequence[float] | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> TreeArrays:
+) -> RegressionTree:
     """Grow a tree on a target of numbers, by squared error.
 
     Parameters
@@ -184,9 +185,8 @@ def grow_numbers(
 
     Returns
     -------
-    TreeArrays
-        The nodes in pre-order; ``counts`` has the sums of the first three channels of the target at
-        each node: ``target.values(counts)`` are the means.
+    RegressionTree
+        With the exact sums of the channels of the target at each node.
 
     Notes
     -----
@@ -201,8 +201,8 @@ def grow_numbers(
     >>> from treebound.growing.grow import grow_numbers
     >>> X = Sample.learn([[1.0], [2.0], [3.0], [4.0]], [0, 0, 0, 0]).X
     >>> target = NumericTarget.of([0.5, 0.5, 2.25, 2.25])
-    >>> arrays = grow_numbers(X, target)
-    >>> arrays["threshold"].tolist(), target.values(arrays["counts"]).tolist()
+    >>> tree = grow_numbers(X, target)
+    >>> tree.threshold.tolist(), tree.value.tolist()
     ([2.5, nan, nan], [1.375, 0.5, 2.25])
     """
     options = options or GrowOptions()
@@ -224,7 +224,7 @@ def grow_numbers(
         if progress is not None:
             progress(Progress(1, 1, leaves, open_rows, len(target.channels)))
 
-    return grow_number_arrays(
+    grown = grow_number_arrays(
         X.values,
         numbers,
         [KINDS.index(column.kind) for column in columns],
@@ -240,6 +240,17 @@ def grow_numbers(
         part=part,
         shared=_SHARED.setdefault(X, SharedCodes()),
     )
+    arrays: dict[str, Any] = {**grown}
+    tree = RegressionTree.of_sums(
+        arrays.pop("counts"),
+        target.units,
+        **arrays,
+        columns=columns,
+        weighted=target.weighted,
+        monotone=None if monotone is None else monotone.signs,
+    )
+    tell(tree.n_leaves, 0)
+    return tree
 
 
 def grow_on_engine(

@@ -27,7 +27,7 @@ from treebound.model import Model
 from treebound.model.methods import as_model
 from treebound.model.rows import Tested
 from treebound.pruning.costs import cost_matrix
-from treebound.tree.model import rows_at_rest
+from treebound.tree.base import rows_at_rest
 
 SEPARATELY = "Each of these statements holds separately with probability 1 - delta."
 _RAISED = (

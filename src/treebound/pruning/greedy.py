@@ -18,7 +18,8 @@ from treebound.pruning.path import ListedPath
 from treebound.pruning.raising import BY, Raiser, Replacement, raised
 from treebound.pruning.scores import Objective
 from treebound.shapes import TreeShape
-from treebound.tree.model import Tree, topmost
+from treebound.tree.base import topmost
+from treebound.tree.model import Tree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -17,7 +17,8 @@ from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.path import ListedPath
 from treebound.pruning.validation import PrunedSums, cross_validated, errors_on
 from treebound.shapes import TreeShape
-from treebound.tree.model import Tree, topmost
+from treebound.tree.base import topmost
+from treebound.tree.model import Tree
 
 Floats = NDArray[np.float64]
 _NOTHING = np.empty(0, dtype=np.intp)

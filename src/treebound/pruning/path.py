@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 import treebound.pruning._dp as _dp
 from treebound._utils.extras import require
 from treebound._utils.validation import Whole, check, invalid
-from treebound.tree.model import Tree, nodes_left
+from treebound.tree.base import nodes_left
+from treebound.tree.model import Tree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -11,7 +11,8 @@ from treebound.data import Matrix, Sample
 from treebound.pruning.costs import Costs
 from treebound.tree._route import route
 from treebound.tree._structure import add_up
-from treebound.tree.model import Tree, arranged
+from treebound.tree.base import arranged
+from treebound.tree.model import Tree
 from treebound.tree.route import float_rows, parents, splits
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,8 @@ from treebound.data import Sample
 from treebound.data.draws import Splitter, folds
 from treebound.pruning.base import Grow
 from treebound.tree._structure import add_up
-from treebound.tree.model import Tree, rows_at_rest
+from treebound.tree.base import rows_at_rest
+from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
 Floats = NDArray[np.float64]

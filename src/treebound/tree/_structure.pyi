@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.tree.model import Tree
+from treebound.tree.base import BaseTree
 
 COLUMN: np.dtype[np.void]
 
@@ -14,10 +14,14 @@ def collapsed(
     size: NDArray[np.int32],
     cuts: NDArray[np.intp],
 ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]: ...
-def first_fault(tree: Tree, columns: NDArray[np.void], slack: float) -> tuple[str, int]: ...
+def first_fault(
+    tree: BaseTree, columns: NDArray[np.void], amounts: NDArray[np.float64], slack: float
+) -> tuple[str, int]: ...
 def add_up(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
     values: NDArray[np.float64] | NDArray[np.int64],
 ) -> None: ...
 def sums_over_classes(shares: NDArray[np.float64], gini: bool) -> NDArray[np.float64]: ...
+def squared_deviations(sums: NDArray[np.int64], shift: int) -> NDArray[np.float64]: ...
+def gains(left: NDArray[np.int32], sums: NDArray[np.int64]) -> NDArray[np.float64]: ...

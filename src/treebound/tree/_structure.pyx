@@ -13,6 +13,29 @@ cdef extern from "criteria.h":
     double c_log_c(double share) noexcept nogil
 
 
+cdef extern from *:
+    """
+    typedef __int128 treebound_wide;
+    /* The sum of squared deviations from the mean: whole numbers first, then the fraction. */
+    static inline double deviations(int64_t weight, int64_t sum, int64_t squares, int shift) {
+        if (weight <= 0) return 0.0;
+        treebound_wide all = (treebound_wide)squares << shift;
+        treebound_wide square = (treebound_wide)sum * sum, whole = square / weight;
+        double value = (double)(all - whole) - (double)(square % weight) / (double)weight;
+        return value > 0.0 ? value : 0.0;
+    }
+    /* The decrease of the squared deviations by a split: D^2 / (n n_l n_r), D = S_l n - S n_l. */
+    static inline double decrease(int64_t left, int64_t s_left, int64_t all, int64_t s_all) {
+        treebound_wide between = (treebound_wide)s_left * all - (treebound_wide)s_all * left;
+        int64_t right = all - left;
+        if (left <= 0 || right <= 0) return 0.0;
+        return (double)between / (double)all * ((double)between / (double)left / (double)right);
+    }
+    """
+    double deviations(int64_t weight, int64_t sum, int64_t squares, int shift) noexcept nogil
+    double decrease(int64_t left, int64_t s_left, int64_t all, int64_t s_all) noexcept nogil
+
+
 def sizes_and_depths(const int32_t[::1] left, const int32_t[::1] right):
     """Subtree size and depth of each node, and the first node out of pre-order (or -1).
 
@@ -45,8 +68,8 @@ def collapsed(
     const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] size,
     const Py_ssize_t[::1] cuts,
 ):
-    """The nodes that are kept where subtrees become leaves, and their children among them."""
-    cdef Py_ssize_t n = left.shape[0], node = 0, kept = 0, i
+    """Return the nodes that remain if subtrees become leaves, and their children among them."""
+    cdef Py_ssize_t n = left.shape[0], node = 0, remaining = 0, i
     is_cut_array, new_array = np.zeros(n, np.uint8), np.empty(n, np.int32)
     cdef unsigned char[::1] is_cut = is_cut_array
     cdef int32_t[::1] new = new_array
@@ -55,15 +78,15 @@ def collapsed(
             raise invalid("nodes", "collapsed", f"nodes from 0 to {n - 1}", cuts[i])
         is_cut[cuts[i]] = 1
     while node < n:
-        new[node] = <int32_t> kept
-        kept += 1
+        new[node] = <int32_t> remaining
+        remaining += 1
         node += size[node] if is_cut[node] else 1
-    nodes_array = np.empty(kept, np.intp)
-    left_array, right_array = np.full(kept, -1, np.int32), np.full(kept, -1, np.int32)
+    nodes_array = np.empty(remaining, np.intp)
+    left_array, right_array = np.full(remaining, -1, np.int32), np.full(remaining, -1, np.int32)
     cdef Py_ssize_t[::1] nodes = nodes_array
     cdef int32_t[::1] lefts = left_array, rights = right_array
     node = 0
-    for i in range(kept):
+    for i in range(remaining):
         nodes[i] = node
         if is_cut[node]:
             node += size[node]
@@ -85,26 +108,23 @@ cdef Column _column
 COLUMN = np.asarray(<Column[:1]>&_column).dtype
 
 
-def first_fault(tree, const Column[::1] columns, double slack):
-    """The first node that is inconsistent with itself or its children, and the kind of fault.
+def first_fault(tree, const Column[::1] columns, const double[:, ::1] amounts, double slack):
+    """Return the kind of the first inconsistency and its node; an empty kind if there is none.
 
-    Counts and rows of two children must sum to their parent's, up to ``slack``.
+    Amounts and rows of two children must sum to those of their parent, amounts up to ``slack``.
     """
-    cdef const int32_t[::1] left = tree.left, right = tree.right, label = tree.label
+    cdef const int32_t[::1] left = tree.left, right = tree.right
     cdef const int32_t[::1] feature = tree.feature, category = tree.category
     cdef const double[::1] threshold = tree.threshold
-    cdef const double[:, ::1] counts = tree.counts
     cdef const int64_t[::1] rows = tree.rows
-    cdef Py_ssize_t node, k, n_classes = counts.shape[1], n_columns = len(tree.columns)
+    cdef Py_ssize_t node, k, width = amounts.shape[1], n_columns = len(tree.columns)
     cdef double more
     cdef bint fits
     for node in range(left.shape[0]):
-        if label[node] < 0 or label[node] >= n_classes:
-            return "label", node
         if rows[node] < 0:
             return "negative", node
-        for k in range(n_classes):
-            if not 0.0 <= counts[node, k] < INFINITY:
+        for k in range(width):
+            if not 0.0 <= amounts[node, k] < INFINITY:
                 return "negative", node
         if left[node] < 0:
             continue
@@ -117,11 +137,11 @@ def first_fault(tree, const Column[::1] columns, double slack):
         if not fits:
             return "split", node
         if rows[node] != rows[left[node]] + rows[right[node]]:
-            return "counts", node
-        for k in range(n_classes):
-            more = counts[node, k] - (counts[left[node], k] + counts[right[node], k])
+            return "amounts", node
+        for k in range(width):
+            more = amounts[node, k] - (amounts[left[node], k] + amounts[right[node], k])
             if not fabs(more) <= slack:
-                return "counts", node
+                return "amounts", node
     return "", -1
 
 
@@ -148,3 +168,28 @@ def sums_over_classes(const double[:, ::1] shares, bint gini):
         for k in range(shares.shape[1]):
             sums[node] += squared(shares[node, k]) if gini else c_log_c(shares[node, k])
     return sums_array
+
+
+def squared_deviations(const int64_t[:, ::1] sums, int shift):
+    """Sum of squared deviations from the mean at each node, in units of the target.
+
+    ``sums`` are weight, sum and squares, the last in units of ``2^shift``.
+    """
+    values_array = np.empty(sums.shape[0])
+    cdef double[::1] values = values_array
+    cdef Py_ssize_t node
+    for node in range(sums.shape[0]):
+        values[node] = deviations(sums[node, 0], sums[node, 1], sums[node, 2], shift)
+    return values_array
+
+
+def gains(const int32_t[::1] left, const int64_t[:, ::1] sums):
+    """Decrease of the squared deviations by the split of each node, in units; 0 at leaves."""
+    gains_array = np.zeros(left.shape[0])
+    cdef double[::1] gain = gains_array
+    cdef Py_ssize_t node, child
+    for node in range(left.shape[0]):
+        child = left[node]
+        if child >= 0:
+            gain[node] = decrease(sums[child, 0], sums[child, 1], sums[node, 0], sums[node, 1])
+    return gains_array

@@ -1,10 +1,10 @@
 """The threshold of a split: any ``t`` with ``low <= t < high`` separates the same rows.
 
-``low`` and ``high`` are neighbouring training values of a node. The decimal rule chooses the
-decimal with the fewest significant digits whose float lies strictly between them; on ties the
+``low`` and ``high`` are neighbouring training values of a node. The decimal rule takes the
+decimal with the fewest significant digits whose float is strictly between them; on ties the
 nearest to the middle, then the lower one. Zero has no digits, so it comes first.
 
-Decimals of p digits around the middle are k / 10^s (or k * 10^s) for whole k. Where k < 2^53 and
+Decimals of p digits around the middle are k / 10^s (or k * 10^s) for whole k. If k < 2^53 and
 s <= 22, both are exact floats and their quotient (or product) is the float that the decimal reads
 as. So up to fifteen digits are tried in floats, with products split in two floats if two decimals
 are equally near; other cases use exact fractions in Python.
@@ -16,15 +16,15 @@ from math import ceil, floor
 from libc.math cimport INFINITY, fabs, floor as floor_c, fma, log10
 
 cdef enum:
-    MOST_DIGITS = 15
-    MOST_POWER = 22
+    MAX_DIGITS = 15
+    MAX_POWER = 22
     PYTHON = -1        # returned by ``nearest`` if floats cannot decide
     NONE = -2
 
 cdef double[23] POWERS
 cdef int _i
 POWERS[0] = 1.0
-for _i in range(1, MOST_POWER + 1):
+for _i in range(1, MAX_POWER + 1):
     POWERS[_i] = 10.0 * POWERS[_i - 1]
 
 RULES = {"decimal": DECIMAL, "midpoint": MIDPOINT, "observed": OBSERVED}
@@ -67,9 +67,9 @@ cdef double nearest(double low, double high, bint upper) noexcept nogil:
     if not low < middle < high or middle < 1e-290:
         return PYTHON
     power = floor_c(log10(middle))
-    for digits in range(1, MOST_DIGITS + 1):
+    for digits in range(1, MAX_DIGITS + 1):
         shift = digits - 1 - <int>power
-        if not -MOST_POWER <= shift <= MOST_POWER:
+        if not -MAX_POWER <= shift <= MAX_POWER:
             return PYTHON
         scaled = times_power(middle, shift)
         # log10 may be off next to a power of ten
@@ -77,7 +77,7 @@ cdef double nearest(double low, double high, bint upper) noexcept nogil:
         if place:
             power += place
             shift -= place
-            if not -MOST_POWER <= shift <= MOST_POWER:
+            if not -MAX_POWER <= shift <= MAX_POWER:
                 return PYTHON
             scaled = times_power(middle, shift)
         decimal = nearest_multiple(low, high, floor_c(scaled), shift, upper)

@@ -1,5 +1,5 @@
 /* Route rows eight at a time, so that their loads overlap; the next child is computed without a
-   branch. A leaf is its own child, so no step checks for leaves. */
+   branch. A leaf is the child of itself, so no step checks for leaves. */
 
 #ifndef TREEBOUND_WALK_H
 #define TREEBOUND_WALK_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* A node; its children are adjacent. A value goes right if it is above `high` or below `low`, a
-   missing one if `missing` is 1. A leaf is its own child and accepts all values. */
+   missing one if `missing` is 1. A leaf is the child of itself and accepts all values. */
 typedef struct {
     double low;
     double high;
@@ -40,7 +40,7 @@ typedef void (*Walk)(
 #define STEPS 8   /* before rows that have reached a leaf are removed, */
 #define MORE 3    /* and between further removals */
 #define ROWS_AHEAD 64
-#define MOST_LINES 8
+#define MAX_LINES 8
 
 /* Rows begin `across` bytes apart, their columns `stride`. All rows of a block take STEPS steps; then
    those that are not at a leaf take MORE at a time. RIGHT is whether `value` goes to the right child. */
@@ -55,9 +55,9 @@ typedef void (*Walk)(
         const char *first, ptrdiff_t n, ptrdiff_t across, ptrdiff_t stride, const Step *steps,     \
         int32_t *reached)                                                                          \
     {                                                                                              \
-        int32_t nodes[BLOCK], who[BLOCK + TOGETHER];                                               \
+        int32_t nodes[BLOCK], open[BLOCK + TOGETHER];                                              \
         ptrdiff_t lines = stride == (ptrdiff_t)sizeof(value_t) ? across / 64 + 1 : 0;              \
-        if (lines > MOST_LINES) lines = MOST_LINES;                                                \
+        if (lines > MAX_LINES) lines = MAX_LINES;                                                  \
         for (ptrdiff_t start = 0; start < n; start += BLOCK, first += BLOCK * across) {            \
             int size = n - start < BLOCK ? (int)(n - start) : BLOCK, under_way = size, i = 0;      \
             if (start + BLOCK + ROWS_AHEAD > n) lines = 0;                                         \
@@ -75,29 +75,29 @@ typedef void (*Walk)(
                 ALL_AT_ONCE for (int k = 0; k < TOGETHER; k++) nodes[i + k] = at[k];               \
             }                                                                                      \
             for (; i < size; i++) nodes[i] = 0;                                                    \
-            for (i = 0; i < size; i++) who[i] = i;                                                 \
+            for (i = 0; i < size; i++) open[i] = i;                                                \
             for (;;) {                                                                             \
-                int kept = 0;                                                                      \
+                int left = 0;                                                                      \
                 for (i = 0; i < under_way; i++) {                                                  \
-                    int32_t own = who[i], node = nodes[own];                                       \
-                    who[kept] = own;                                                               \
-                    kept += steps[node].child != node;                                             \
+                    int32_t place = open[i], node = nodes[place];                                  \
+                    open[left] = place;                                                            \
+                    left += steps[node].child != node;                                             \
                 }                                                                                  \
-                under_way = kept;                                                                  \
+                under_way = left;                                                                  \
                 if (!under_way) break;                                                             \
-                for (i = 0; i < TOGETHER; i++) who[under_way + i] = who[0];                        \
+                for (i = 0; i < TOGETHER; i++) open[under_way + i] = open[0];                      \
                 for (i = 0; i < under_way; i += TOGETHER) {                                        \
                     int32_t at[TOGETHER];                                                          \
                     const char *row[TOGETHER];                                                     \
                     ALL_AT_ONCE for (int k = 0; k < TOGETHER; k++) {                               \
-                        at[k] = nodes[who[i + k]];                                                 \
-                        row[k] = first + who[i + k] * across;                                      \
+                        at[k] = nodes[open[i + k]];                                                \
+                        row[k] = first + open[i + k] * across;                                     \
                     }                                                                              \
                     for (int d = 0; d < MORE; d++) {                                               \
                         ALL_AT_ONCE for (int k = 0; k < TOGETHER; k++)                             \
                             at[k] = name##_step(row[k], steps + at[k], stride);                    \
                     }                                                                              \
-                    ALL_AT_ONCE for (int k = 0; k < TOGETHER; k++) nodes[who[i + k]] = at[k];      \
+                    ALL_AT_ONCE for (int k = 0; k < TOGETHER; k++) nodes[open[i + k]] = at[k];     \
                 }                                                                                  \
             }                                                                                      \
             for (i = 0; i < size; i++) reached[start + i] = steps[nodes[i]].id;                    \

@@ -40,17 +40,17 @@ def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
 
 
 class Names(NamedTuple):
-    """The row that names each split as far as some rows tell, and its key; or -1."""
+    """The row that names each split as far as some rows determine it, and its key; or -1."""
 
     rows: NDArray[np.int64]
     keys: NDArray[np.int64]
 
 
 def names_of_part(tree: Tree, X: Matrix) -> Names:
-    """The names of splits where only these rows are known."""
+    """The names of splits if only these rows are known."""
     keys = row_keys(X)
     reached = tree.apply(X)
-    order = np.argsort(reached, kind="stable")  # the rows of a subtree lie side by side
+    order = np.argsort(reached, kind="stable")  # the rows of a subtree are adjacent
     ends = np.searchsorted(reached[order], np.arange(tree.n_nodes + 1))
     names = Names(*np.full((2, tree.n_nodes), -1, dtype=np.int64))
     has_threshold = by_threshold(tree)

@@ -45,12 +45,12 @@ class NodeSums(NamedTuple):
     def of(cls, tree: Tree, sample: Sample) -> NodeSums:
         """Of the rows of a sample."""
         totals = WeightTotals.of(sample.weight, sample.n_rows)
-        return cls.put_together(
+        return cls.combined(
             tree, class_sums(tree, sample.X, sample.y, sample.weight, totals), totals
         )
 
     @classmethod
-    def put_together(cls, tree: Tree, sums: Floats, totals: WeightTotals) -> NodeSums:
+    def combined(cls, tree: Tree, sums: Floats, totals: WeightTotals) -> NodeSums:
         """From the :func:`class_sums` of all rows."""
         tables = [
             summed_up(tree, table) * total.unit for table, total in zip(sums, totals, strict=False)

@@ -38,7 +38,7 @@ def column_named(name: str, columns: Sequence[Column], caller: str) -> int:
 
 
 def parse_split(text: str, columns: Sequence[Column]) -> SplitTest:
-    """The split that a text describes, by its left or right side; an error says why it is none."""
+    """Return the split that a text describes, by its left or right side."""
     if not isinstance(text, str):
         raise TypeError(f"A split must be a text such as 'age <= 30'. Got {text!r} instead.")
     named = [

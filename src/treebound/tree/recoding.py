@@ -44,7 +44,7 @@ def _listed(column: Column, codes: NDArray[np.int32] | None, unknown: Unknown) -
         return column
     named = tuple(categories[code] for code in codes.tolist() if code < len(categories))
     if not named and not isinstance(categories[0], str):
-        named = categories[:1]  # of numbers one, which tells their type
+        named = categories[:1]  # of numbers one, which determines their type
     return replace(column, categories=named, unlisted=column.n_categories - len(named))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from treebound.data import Column, Matrix
-    from treebound.tree.model import Tree
+    from treebound.tree.base import BaseTree
 
 Ints = NDArray[np.int32]
 
@@ -31,7 +31,9 @@ _FEW_ROWS = 1000  # fewer are not worth the preparation of a walk of many togeth
 _BLOCK = 8192  # rows of mixed columns copied into one array at a time
 
 
-def apply(tree: Tree, X: Matrix, handle_unknown: str = "other", n_jobs: int | None = None) -> Ints:
+def apply(
+    tree: BaseTree, X: Matrix, handle_unknown: str = "other", n_jobs: int | None = None
+) -> Ints:
     """The node that each row reaches; see `Tree.apply`."""
     if len(X.columns) != len(tree.columns):
         must = f"a Matrix of {len(tree.columns)} columns"
@@ -59,12 +61,12 @@ def apply(tree: Tree, X: Matrix, handle_unknown: str = "other", n_jobs: int | No
     return reached
 
 
-def _used(tree: Tree) -> Ints:
+def _used(tree: BaseTree) -> Ints:
     """The columns of the splits."""
     return np.unique(tree.feature[tree.feature >= 0])
 
 
-def _walk_rows(tree: Tree, X: Matrix, reached: Ints, start: int, stop: int) -> None:
+def _walk_rows(tree: BaseTree, X: Matrix, reached: Ints, start: int, stop: int) -> None:
     """Route the rows from start to stop; mixed columns are copied block by block."""
     if X.dense is not None:
         rows = X.dense[start:stop]
@@ -86,12 +88,12 @@ def _walk_rows(tree: Tree, X: Matrix, reached: Ints, start: int, stop: int) -> N
         walk(rows, steps, reached[first:last], True, False)
 
 
-def _any_unknown(tree: Tree, X: Matrix) -> bool:
+def _any_unknown(tree: BaseTree, X: Matrix) -> bool:
     codes = (X.values[at] for at in _used(tree).tolist())
     return any(c.dtype.kind != "f" and c.size and bool(c.min() < -1) for c in codes)
 
 
-def _steps(tree: Tree) -> NDArray[np.void]:
+def _steps(tree: BaseTree) -> NDArray[np.void]:
     """The nodes in the layout of ``_walk.h``, siblings next to each other."""
     if "steps" in tree._splits:
         return tree._splits["steps"]
@@ -115,7 +117,7 @@ def _steps(tree: Tree) -> NDArray[np.void]:
     return steps
 
 
-def float_rows(tree: Tree, X: Matrix) -> NDArray[np.floating]:
+def float_rows(tree: BaseTree, X: Matrix) -> NDArray[np.floating]:
     """The columns that the tree uses as one float array: NaN is missing, -2 unknown."""
     if X.dense is not None:
         return X.dense
@@ -128,7 +130,7 @@ def float_rows(tree: Tree, X: Matrix) -> NDArray[np.floating]:
     return rows
 
 
-def decision_path(tree: Tree, X: Matrix, handle_unknown: str = "other") -> csr_matrix:
+def decision_path(tree: BaseTree, X: Matrix, handle_unknown: str = "other") -> csr_matrix:
     """The nodes on the path of each row; see `Tree.decision_path`."""
     from scipy.sparse import csr_matrix
 
@@ -141,7 +143,7 @@ def decision_path(tree: Tree, X: Matrix, handle_unknown: str = "other") -> csr_m
     return to_nodes[apply(tree, X, handle_unknown)]
 
 
-def path_to(tree: Tree, node: int) -> list[int]:
+def path_to(tree: BaseTree, node: int) -> list[int]:
     """The nodes from the root to a node, both included."""
     parent, way = parents(tree), [node]
     while way[-1]:
@@ -149,7 +151,7 @@ def path_to(tree: Tree, node: int) -> list[int]:
     return way[::-1]
 
 
-def parents(tree: Tree) -> Ints:
+def parents(tree: BaseTree) -> Ints:
     """The parent of each node, -1 for the root."""
     parent = np.full(tree.n_nodes, -1, dtype=np.int32)
     inner = np.flatnonzero(~tree.is_leaf)
@@ -158,7 +160,7 @@ def parents(tree: Tree) -> Ints:
     return parent
 
 
-def splits(tree: Tree, handle_unknown: str = "other") -> NDArray[np.void]:
+def splits(tree: BaseTree, handle_unknown: str = "other") -> NDArray[np.void]:
     """The splits of all nodes, with the sides of missing and unknown values filled in."""
     if handle_unknown in tree._splits:
         return tree._splits[handle_unknown]
@@ -191,7 +193,7 @@ _recent: dict[int, tuple[tuple[Column, ...], NDArray[np.void]]] = {}
 
 
 def records_of(columns: tuple[Column, ...]) -> NDArray[np.void]:
-    """What the kernel reads of columns."""
+    """Return columns in the form that the kernel reads."""
     cached = _recent.get(id(columns))
     if cached is not None and cached[0] is columns:
         return cached[1]

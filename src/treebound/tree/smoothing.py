@@ -42,8 +42,8 @@ def probabilities(
         A tree with its counts.
     smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
         ``"shrinkage"``: each node is pulled towards its parent (hierarchical shrinkage, Agarwal et
-        al. 2022), as far as two examples would do it against those that tell the two children
-        apart, which are few where one child has few. A number: as far as so many examples would.
+        al. 2022), as far as two examples would do it against those that distinguish the two
+        children, which are few if one child has few. A number: as far as so many examples would.
         ``"m-estimate"``: four extra examples, spread evenly over the K classes,
         ``(n_k + 4 / K) / (n + 4)``. ``"laplace"``: one extra example of each class,
         ``(n_k + 1) / (n + K)``. None: the plain frequencies.
@@ -64,7 +64,7 @@ def probabilities(
     A child with frequencies f differs from its parent by ``(f - f_parent) n / (n + 2)``, where n is
     ``l r / (l + r)`` for children with l and r examples: the difference of their frequencies is as
     uncertain as that of so many examples. One example is spread over the classes first. Two rows
-    that a split sets apart from hundreds hardly move away from them, and even splits stay as they
+    that a split separates from hundreds hardly move away from them, and even splits stay as they
     are. On the paper's 25 data sets (20 splits of 85/15, weight 0.6) the log-loss is 0.439, that of
     the m-estimate 0.453: lower by 0.014 with a standard error of 0.005, on 20 of the sets. The
     constants were chosen on these sets (``benchmarks/smoothing.py``). Pruning for log-loss chooses
@@ -84,11 +84,11 @@ def probabilities(
         shares = _shares(tree, extra)
     else:
         strength = SHRINKAGE if smoothing == "shrinkage" else float(smoothing)
-        own, shares = _shrunk(tree, strength)
-        shares = shares if free else _kept_labels(own, shares)
+        plain, shares = _shrunk(tree, strength)
+        shares = shares if free else _with_labels_of(plain, shares)
     if tree.monotone is None:
         return shares
-    return tree.monotone.within(tree, _kept_labels(tree.monotone.own(tree), shares))
+    return tree.monotone.within(tree, _with_labels_of(tree.monotone.frequencies(tree), shares))
 
 
 def _shares(tree: Tree, extra: float) -> Floats:
@@ -98,29 +98,29 @@ def _shares(tree: Tree, extra: float) -> Floats:
 
 
 def _shrunk(tree: Tree, strength: float) -> tuple[Floats, Floats]:
-    """Own probabilities, and the telescoping sum of hierarchical shrinkage from the root down."""
-    own = _shares(tree, _SPREAD / tree.n_classes)
-    sums = own.copy()
+    """Plain probabilities, and the telescoping sum of hierarchical shrinkage from the root down."""
+    plain = _shares(tree, _SPREAD / tree.n_classes)
+    sums = plain.copy()
     for depth in range(tree.depth):
         parents = np.flatnonzero(~tree.is_leaf & (tree.node_depth == depth))
         sides = tree.left[parents], tree.right[parents]
         left, right = (tree.mass[side] for side in sides)
-        # as many examples tell the children apart; few if one child has few
+        # as many examples distinguish the children; few if one child has few
         examples = left * right / np.maximum(left + right, LEAST)
         part = (examples / (examples + strength))[:, None]  # of a step away from the parent
         for children in sides:
-            sums[children] = sums[parents] + part * (own[children] - own[parents])
+            sums[children] = sums[parents] + part * (plain[children] - plain[parents])
     sums = np.maximum(sums, LEAST)
-    return own, sums / sums.sum(axis=1, keepdims=True)
+    return plain, sums / sums.sum(axis=1, keepdims=True)
 
 
-def _kept_labels(own: Floats, shrunk: Floats) -> Floats:
-    """Mix in as much of a node's own probabilities as keeps its most probable class."""
-    rows, best = np.arange(len(own)), own.argmax(axis=1)
-    ahead = own[rows, best, None] - own
+def _with_labels_of(plain: Floats, shrunk: Floats) -> Floats:
+    """Mix in as much of the plain probabilities of a node as keeps its most probable class."""
+    rows, best = np.arange(len(plain)), plain.argmax(axis=1)
+    ahead = plain[rows, best, None] - plain
     behind = shrunk - shrunk[rows, best, None]
     lost = behind > 0.0
     # the largest share of the shrunk ones at which no other class is ahead
     share = np.where(lost, ahead / np.where(lost, ahead + behind, 1.0), 1.0).min(axis=1)
     share = np.where(share < 1.0, share * (1.0 - 1e-9), 1.0)[:, None]
-    return share * shrunk + (1.0 - share) * own
+    return share * shrunk + (1.0 - share) * plain

@@ -15,11 +15,11 @@ from treebound._utils.validation import InWords, OneOf, check, invalid
 from treebound.data.columns import Column
 
 if TYPE_CHECKING:
-    from treebound.tree.model import Tree
+    from treebound.tree.base import BaseTree
 
 
 class SplitTest(NamedTuple):
-    """What a node asks, in the fields of a ``Tree``; ``missing_left`` None: not decided."""
+    """The test of a node, in the fields of a ``Tree``; ``missing_left`` None: not decided."""
 
     feature: int
     threshold: float = math.nan
@@ -27,17 +27,17 @@ class SplitTest(NamedTuple):
     missing_left: bool | None = None
 
 
-def test_of(tree: Tree, node: int) -> SplitTest:
-    """What a node asks."""
+def test_of(tree: BaseTree, node: int) -> SplitTest:
+    """Return the test of a node."""
     return SplitTest(*(vars(tree)[name][node].item() for name in SplitTest._fields))
 
 
-def by_threshold(tree: Tree) -> NDArray[np.bool_]:
+def by_threshold(tree: BaseTree) -> NDArray[np.bool_]:
     """Mask of the splits by a threshold, on the two sides of which values have an order."""
     return np.isfinite(tree.threshold)
 
 
-def by_presence(tree: Tree) -> NDArray[np.bool_]:
+def by_presence(tree: BaseTree) -> NDArray[np.bool_]:
     """Mask of the splits of missing from present values, in columns with thresholds."""
     return np.isinf(tree.threshold)
 
@@ -65,7 +65,7 @@ class Split:
 
     @property
     def is_real(self) -> bool:
-        """Whether the column is real."""
+        """Return True if the column is real."""
         return self.column.kind == "real"
 
     @property
@@ -90,7 +90,7 @@ class Split:
         return plain(categories[self.codes[-1]]) if self.codes else None
 
 
-def split_of(tree: Tree, node: int, *, handle_unknown: Unknown = "other") -> Split:
+def split_of(tree: BaseTree, node: int, *, handle_unknown: Unknown = "other") -> Split:
     """The split of an inner node; a ValueError for a leaf."""
     if tree.left[node] < 0:
         raise invalid("node", "", "an inner node", InWords(f"the leaf {node}"))
@@ -124,7 +124,7 @@ def split_of(tree: Tree, node: int, *, handle_unknown: Unknown = "other") -> Spl
     return Split(node, feature, column, kind, threshold, codes, missing_left, unknown_left, closed)
 
 
-def splits_of(tree: Tree, *, handle_unknown: Unknown = "other") -> list[Split | None]:
+def splits_of(tree: BaseTree, *, handle_unknown: Unknown = "other") -> list[Split | None]:
     """The splits of all nodes, None for leaves."""
     inner = (tree.feature >= 0).tolist()
     return [
@@ -144,7 +144,7 @@ def named_splits(column: Column) -> int:
     return 2 * thresholds + 1 if column.missing else thresholds
 
 
-def offered_splits(tree: Tree) -> NDArray[np.float64]:
+def offered_splits(tree: BaseTree) -> NDArray[np.float64]:
     """Number of splits that the column of each inner node offers to its rows; 1 at leaves."""
     offered = np.ones(tree.n_nodes)
     for at, column in enumerate(tree.columns):

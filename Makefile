@@ -52,7 +52,7 @@ coverage: $(STAMP)
 	$(BIN)/python -m pytest -q -n $(JOBS) tests -m "not heavy" --cov --cov-report=term:skip-covered
 
 bench: $(STAMP)
-	for name in theory oracle growth predict pruning scale shell; do \
+	for name in theory oracle growth predict pruning scale command_line; do \
 	  OMP_NUM_THREADS=$(JOBS) $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 # The whole study of the README: both protocols on all 25 data sets.

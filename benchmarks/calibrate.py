@@ -40,12 +40,12 @@ def main() -> None:
     r = options.of == "error-prior"
     grid = EXPONENTS if r else WEIGHTS
     samples = [load_sample(name, data=options.data) for name in options.sets]
-    found = joblib.Parallel(n_jobs=options.jobs)(
+    losses = joblib.Parallel(n_jobs=options.jobs)(
         joblib.delayed(error_rates)(r, named, seed, options.folds)
         for seed in seeds_of(options.draws)
         for named in samples
     )
-    errors = np.array(found).reshape(options.draws, len(samples), -1).mean(axis=1)
+    errors = np.array(losses).reshape(options.draws, len(samples), -1).mean(axis=1)
     chosen = [_best(r, grid, line) for line in errors]
     for value, error in zip(grid, errors.mean(axis=0), strict=True):
         name = f"2^-{value:g}" if r else f"{value:g}"

@@ -190,7 +190,7 @@ def _text_or_number(column: pd.Series) -> pd.Series:
 
 
 class Package(NamedTuple):
-    """Where a distribution keeps its tables, and how their files are read."""
+    """The folder of a distribution with its tables, and how their files are read."""
 
     module: str
     content: Callable[[Path, str], bytes]
@@ -1153,7 +1153,7 @@ REGRESSION: tuple[TableSpec, ...] = (
 )  # fmt: skip
 
 # Tables of the prototype in which the regression trees were designed: choices were made on them, so
-# they are for development. Others of its 88 tables are left out: panels and repeated measures
+# they are for development. Others of its 88 tables are skipped: panels and repeated measures
 # (Ecdat: Cigar, Crime, DoctorContacts, LaborSupply, Males, Wages; plyr/baseball; survival/colon;
 # wooldridge: airfare, countymurders, mathpnl; causaldata: gapminder, restaurant_inspections), time
 # series (ISLR: Bikeshare, NYSE, Smarket; robustbase/NOxEmissions; datasets/airquality), grids

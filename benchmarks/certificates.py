@@ -1,4 +1,4 @@
-"""What certificates are worth: on the 25 data sets, and in simulations with a known true risk.
+"""How good certificates are: on the 25 data sets, and in simulations with a known true risk.
 
     python benchmarks/certificates.py [--data FOLDER] [--draws 100] [--simulated 20000] [--jobs 2]
                                       [--parts FOLDER] [--picture FILE]
@@ -91,24 +91,24 @@ def _measure_draw(table: Any, seed: int) -> dict[str, float]:
     size = round(0.15 * len(shuffled))
     test, train = shuffled[:size], shuffled[size:]
     X, y = table.frame.iloc[train], table.target.iloc[train]
-    new, answers = table.frame.iloc[test], table.target.iloc[test].to_numpy()
-    found: dict[str, float] = {}
+    new, labels = table.frame.iloc[test], table.target.iloc[test].to_numpy()
+    figures: dict[str, float] = {}
     for kind, options in KINDS.items():
         start = time.process_time()
         clf = tb.BoundTreeClassifier(random_state=seed, **options).fit(X, y)
-        found[f"{kind}: certificate"] = 100 * clf.certificate_.risk
-        found[f"{kind}: seconds"] = time.process_time() - start
-        found[f"{kind}: training error"] = 100 * float(np.mean(clf.predict(X) != y.to_numpy()))
-        found[f"{kind}: test error"] = 100 * float(np.mean(clf.predict(new) != answers))
-        found[f"{kind}: leaves"] = clf.n_leaves_
+        figures[f"{kind}: certificate"] = 100 * clf.certificate_.risk
+        figures[f"{kind}: seconds"] = time.process_time() - start
+        figures[f"{kind}: training error"] = 100 * float(np.mean(clf.predict(X) != y.to_numpy()))
+        figures[f"{kind}: test error"] = 100 * float(np.mean(clf.predict(new) != labels))
+        figures[f"{kind}: leaves"] = clf.n_leaves_
         if kind in THRESHOLDS:
-            found[f"{kind}: digits"] = _digits(clf.tree_)
+            figures[f"{kind}: digits"] = _digits(clf.tree_)
     wide = clf.prune_to(step=_within(clf.frontier_, 0.08))
-    found["prior, 8 points: certificate"] = 100 * wide.certificate_.risk
-    found["prior, 8 points: test error"] = 100 * float(np.mean(wide.predict(new) != answers))
-    found["prior, 8 points: leaves"] = wide.n_leaves_
-    found["prior, 8 points: seconds"] = found["prior: seconds"]
-    return found
+    figures["prior, 8 points: certificate"] = 100 * wide.certificate_.risk
+    figures["prior, 8 points: test error"] = 100 * float(np.mean(wide.predict(new) != labels))
+    figures["prior, 8 points: leaves"] = wide.n_leaves_
+    figures["prior, 8 points: seconds"] = figures["prior: seconds"]
+    return figures
 
 
 def _within(frontier: Any, points: float) -> int:
@@ -148,21 +148,21 @@ def summary(sets: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 def _group(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """For each kind: limit, excess over the test error relative to the default, error, time."""
-    found: dict[str, Any] = {"sets": len(rows)}
+    by_kind: dict[str, Any] = {"sets": len(rows)}
     usual = _mean(rows, "decimal: certificate") - _mean(rows, "decimal: test error")
     for kind in dict.fromkeys([*SHOWN, *THRESHOLDS]):
         less = [row[f"{kind}: test error"] - row["decimal: test error"] for row in rows]
         slower = [row[f"{kind}: seconds"] / row["decimal: seconds"] for row in rows]
-        own = _mean(rows, f"{kind}: certificate") - _mean(rows, f"{kind}: test error")
-        found[kind] = {
+        excess = _mean(rows, f"{kind}: certificate") - _mean(rows, f"{kind}: test error")
+        by_kind[kind] = {
             "certificate": _mean(rows, f"{kind}: certificate"),
-            "excess ratio": own / usual,
+            "excess ratio": excess / usual,
             "test error": _mean(rows, f"{kind}: test error"),
             "change of test error": float(np.mean(less)),
             "its standard error": float(np.std(less, ddof=1) / np.sqrt(len(less))),
             "times slower": float(np.median(slower)),
         }
-    return found
+    return by_kind
 
 
 def _mean(rows: list[dict[str, Any]], key: str) -> float:
@@ -201,8 +201,8 @@ class World:
 
     def risk(self, tree: Tree) -> float:
         """The true risk of a tree, exactly."""
-        answers = tree.label[tree.apply(self.cells)]
-        right = self.classes[np.arange(len(answers)), answers]
+        predicted = tree.label[tree.apply(self.cells)]
+        right = self.classes[np.arange(len(predicted)), predicted]
         return float(self.chance @ (1.0 - right))
 
 
@@ -285,7 +285,7 @@ class Certifier:
         return self._known[key]
 
     def held_out(self, errors: int, m: int) -> float:
-        """From rows set aside."""
+        """From calibration rows."""
         if (errors, m) not in self._known:
             self._known[errors, m] = binomial_upper(m, errors, self.delta)
         return self._known[errors, m]
@@ -310,8 +310,8 @@ def simulate(world: World, draws: int, seed: int, delta: float) -> Counter[tuple
             risk = world.risk(tree)
             for kind, bound in certifier.of(tree):
                 count(name, kind, bound, risk)
-        for kind, aside in _set_aside(sample, rng):
-            rest, judge = sample.part(~aside), sample.part(aside)
+        for kind, calibration in _calibration_rows(sample, rng):
+            rest, judge = sample.part(~calibration), sample.part(calibration)
             few = prunings if kind == "held-out rows" else {"bound": prunings["bound"]}
             for name, tree in _pruned(rest, growing, few):
                 errors = int((tree.label[tree.apply(judge.X)] != judge.y).sum())
@@ -335,8 +335,8 @@ def _newer(
 
     ordered = sample.part(np.argsort(sample.y, kind="stable"))  # drawn at the fixed seed
     folds = [
-        np.flatnonzero(own.mask(sample.n_rows))
-        for own in Draw().keyed(ordered).folds(sample.n_rows)
+        np.flatnonzero(fold.mask(sample.n_rows))
+        for fold in Draw().keyed(ordered).folds(sample.n_rows)
     ]
     best = best_of_folds(partial(fit, rows=ordered), folds, delta)
     yield "none", "folds, sorted rows", min(best.limits), world.risk(best.fitted)
@@ -359,21 +359,23 @@ def _pruned(
 ) -> Iterator[tuple[str, Tree]]:
     whole = growing(sample)
     for name, pruner in prunings.items():
-        kept, validation, grown = sample, None, whole
+        training, validation, grown = sample, None, whole
         if isinstance(pruner, BasePruner):
-            kept, validation = pruner.hold_out(sample)
-            grown = whole if validation is None else growing(kept)
+            training, validation = pruner.hold_out(sample)
+            grown = whole if validation is None else growing(training)
         if pruner is not None:
-            grown = pruner.prune(grown, kept, validation=validation, grow=growing).tree
+            grown = pruner.prune(grown, training, validation=validation, grow=growing).tree
         yield name, grown
 
 
-def _set_aside(sample: Sample, rng: np.random.Generator) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _calibration_rows(
+    sample: Sample, rng: np.random.Generator
+) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """30 % of the rows; and what must not be done, 30 % of each class, rounded down."""
     order = rng.permutation(sample.n_rows)
-    aside = np.zeros(sample.n_rows, dtype=bool)
-    aside[order[: round(0.3 * sample.n_rows)]] = True
-    yield "held-out rows", aside
+    calibration = np.zeros(sample.n_rows, dtype=bool)
+    calibration[order[: round(0.3 * sample.n_rows)]] = True
+    yield "held-out rows", calibration
     by_class = np.zeros(sample.n_rows, dtype=bool)
     for code in range(sample.n_classes):
         rows = order[sample.y[order] == code]
@@ -406,13 +408,13 @@ def violations(
         delayed(_simulated)(name, size, 100 * seed + names.index(name), delta, parts)
         for name, seed in tasks
     )
-    found: dict[str, dict[str, dict[str, int]]] = {}
+    counts: dict[str, dict[str, dict[str, int]]] = {}
     for (name, _), one in zip(tasks, counted, strict=True):
-        for (pruner, kind, what), number in one.items():
+        for (pruner, kind, outcome), number in one.items():
             column = name if kind.endswith("by class") else pruner
-            row = found.setdefault(kind, {}).setdefault(column, {"draws": 0, "wrong": 0})
-            row[what] += number
-    return found
+            row = counts.setdefault(kind, {}).setdefault(column, {"draws": 0, "wrong": 0})
+            row[outcome] += number
+    return counts
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -427,15 +429,15 @@ def show(document: dict[str, Any]) -> None:
     for name, row in {**document["sets"], "mean": document["mean"]}.items():
         table.add_row(str(name), f"{row['rows']:,.0f}", *(f"{row[key]:.1f}" for key in keys))
     console.print(table)
-    for group, found in document["summary"].items():
-        table = Table(f"{group}: {found['sets']} sets", "limit", "excess", "test error", "change",
+    for group, figures in document["summary"].items():
+        table = Table(f"{group}: {figures['sets']} sets", "limit", "excess", "test error", "change",
                       "times slower", box=None)  # fmt: skip
         for kind, name in SHOWN.items():
-            own = found[kind]
-            change = f"{own['change of test error']:+.1f} ± {own['its standard error']:.1f}"
-            table.add_row(name, f"{own['certificate']:.1f}", f"{own['excess ratio']:.2f}",
-                          f"{own['test error']:.1f}", change,
-                          f"{own['times slower']:.1f}")  # fmt: skip
+            row = figures[kind]
+            change = f"{row['change of test error']:+.1f} ± {row['its standard error']:.1f}"
+            table.add_row(name, f"{row['certificate']:.1f}", f"{row['excess ratio']:.2f}",
+                          f"{row['test error']:.1f}", change,
+                          f"{row['times slower']:.1f}")  # fmt: skip
         console.print(table)
     table = Table("thresholds", "test error", "digits", "leaves", "certificate", box=None)
     for rule in THRESHOLDS:

@@ -1,4 +1,4 @@
-"""How growing, fitting and predicting scale with threads, beside LightGBM and xgboost.
+"""How growing, fitting and predicting scale with threads, next to LightGBM and xgboost.
 
     python benchmarks/cores.py [--threads 1 2 4 8 16] [--rows 10000 100000 1000000]
                                [--columns 20] [--quick] [--out FOLDER]
@@ -54,7 +54,7 @@ def table(rows: int, columns: int) -> tuple[NDArray[np.float64], NDArray[np.int6
     return X, y.astype(np.int64)
 
 
-# -- who does what -----------------------------------------------------------------------------
+# -- work and library ----------------------------------------------------------------------------
 
 
 def ours(X: Any, y: Any, threads: int) -> dict[str, Job]:
@@ -134,20 +134,21 @@ def measured(X: Any, y: Any, threads: list[int], budget: float) -> dict[str, dic
             took = time.perf_counter() - begun
             spent[key] += took
             best[key] = min(best.get(key, np.inf), took)
-    found: dict[str, dict[str, float]] = {}
+    times: dict[str, dict[str, float]] = {}
     for (work, count), took in best.items():
-        found.setdefault(work, {})[str(count)] = 1000 * took
-    return found
+        times.setdefault(work, {})[str(count)] = 1000 * took
+    return times
 
 
-def print_times(size: str, found: dict[str, dict[str, float]]) -> None:
+def print_times(size: str, times: dict[str, dict[str, float]]) -> None:
     """Milliseconds by threads, and the best speed-up over one."""
-    threads = list(next(iter(found.values())))
+    threads = list(next(iter(times.values())))
     print(f"\n{size}, ms\n  {'threads':<24}" + "".join(f"{count:>10}" for count in threads), end="")
     print(f"{'best speed-up':>16}")
-    for work, times in found.items():
-        cells = "".join(f"{times[count]:>10.1f}" for count in threads)
-        print(f"  {work:<24}{cells}{times[threads[0]] / min(times.values()):>16.2f}")
+    for work, by_count in times.items():
+        cells = "".join(f"{by_count[count]:>10.1f}" for count in threads)
+        speed_up = by_count[threads[0]] / min(by_count.values())
+        print(f"  {work:<24}{cells}{speed_up:>16.2f}")
 
 
 def plot(times: Times, machine: str, path: Path) -> None:
@@ -162,10 +163,10 @@ def plot(times: Times, machine: str, path: Path) -> None:
     figure, axes = plt.subplots(
         1, len(times), figsize=(4.2 * len(times), 4), sharey=True, squeeze=False
     )
-    for axis, (size, found) in zip(axes[0], times.items(), strict=True):
-        threads = [int(count) for count in next(iter(found.values()))]
+    for axis, (size, by_work) in zip(axes[0], times.items(), strict=True):
+        threads = [int(count) for count in next(iter(by_work.values()))]
         axis.plot(threads, np.divide(threads, threads[0]), ":", color="0.7", label="ideal")
-        for work, by_count in found.items():
+        for work, by_count in by_work.items():
             speed = [by_count[str(threads[0])] / by_count[str(count)] for count in threads]
             peer = work.startswith(("LightGBM", "xgboost"))
             axis.plot(threads, speed, "--" if peer else "-", marker=".", label=work)
@@ -210,8 +211,8 @@ def main() -> None:
         print_times(size, times[size])
     options.out.mkdir(parents=True, exist_ok=True)
     machine = machine_name()
-    kept = {"machine": machine, "version": tb.__version__, "milliseconds": times}
-    (options.out / "cores.json").write_text(json.dumps(kept, indent=1) + "\n")
+    document = {"machine": machine, "version": tb.__version__, "milliseconds": times}
+    (options.out / "cores.json").write_text(json.dumps(document, indent=1) + "\n")
     plot(times, machine, options.out / "cores.svg")
     print(f"\n{machine}; kept in {options.out}")
 

@@ -1,4 +1,4 @@
-"""The default tree beside a fixed weight, cost-complexity pruning and scikit-learn.
+"""The default tree next to a fixed weight, cost-complexity pruning and scikit-learn.
 
     python benchmarks/default.py [--data FOLDER] [--draws 20] [--most 400000] [--only PART]
                                  [--match TEXT] [--again] [--models NAME ...]
@@ -7,7 +7,7 @@ On the paper's 25 data sets (85/15), on noise with a little signal at 2,000 to 4
 three unbalanced simulations and on unbalanced tables (one class of some of the 25 against the
 others, 5 folds), both with and without balanced class weights: error, leaves, balanced accuracy,
 AUC and log-loss (of two classes) and processor time to fit, as one table. A second table has
-paired differences, with their standard errors over the draws. The 25 data sets had a part in
+paired differences, with their standard errors over the draws. The 25 data sets were used in
 choosing the weights 0.6 and 0.3, the grids of weights and strengths of shrinkage, the rule of
 log-loss, and how few effective rows are cross-validated; so had the simulations, in the grids and
 in log-loss. Tables of many rows have fewer draws.
@@ -45,16 +45,16 @@ Floats = NDArray[np.float64]
 SIZES = (2_000, 10_000, 50_000, 200_000, 400_000)
 TESTED = 100_000
 # Above this, the search over the path of scikit-learn takes long.
-MOST_FOR_GRID = 600
+MAX_ROWS_FOR_GRID = 600
 PARTS = ("sets", "noise", "simulations", "tables")
 
 
-# Ours beside the others, and what is compared: without class weights, and with them.
+# Ours, the rival and the compared figure: without class weights, and with them.
 PAIRS = {
     False: [
         *(("default", rival, "error") for rival in ("cost-complexity", "cost-complexity, Gini")),
-        *(("log-loss", rival, what) for rival in ("unpruned", "default")
-          for what in ("AUC", "log-loss")),
+        *(("log-loss", rival, figure) for rival in ("unpruned", "default")
+          for figure in ("AUC", "log-loss")),
     ],
     True: [
         (ours, rival, "balanced accuracy")
@@ -81,7 +81,7 @@ class Case(NamedTuple):
 
 
 def models(case: Case) -> dict[str, Callable[[], Any]]:
-    """What is compared, by name."""
+    """The compared models by name."""
     weight: Any = case.class_weight
 
     def ours(**options: Any) -> tb.BoundTreeClassifier:
@@ -101,7 +101,7 @@ def models(case: Case) -> dict[str, Callable[[], Any]]:
         compared["scikit-learn, 8 leaves"] = lambda: DecisionTreeClassifier(
             max_leaf_nodes=8, class_weight=weight, random_state=0
         )
-        if len(case.y) <= MOST_FOR_GRID:
+        if len(case.y) <= MAX_ROWS_FOR_GRID:
             compared["scikit-learn, ccp_alpha"] = lambda: _grid(case)
     return compared
 
@@ -123,12 +123,12 @@ def measured(name: str, make: Callable[[], Any], case: Case) -> dict[str, float]
     model = make().fit(X, case.y)
     seconds = time.process_time() - start
     best = getattr(model, "best_estimator_", model)
-    answers = model.predict(test_X)
+    predicted = model.predict(test_X)
     two = len(model.classes_) == 2 and len(np.unique(case.test_y)) == 2
     return {
-        "error": 100 * float(np.mean(answers != case.test_y)),
+        "error": 100 * float(np.mean(predicted != case.test_y)),
         "leaves": float(best.get_n_leaves() if theirs else best.n_leaves_),
-        "balanced accuracy": float(balanced_accuracy_score(case.test_y, answers)),
+        "balanced accuracy": float(balanced_accuracy_score(case.test_y, predicted)),
         "AUC": float(roc_auc_score(case.test_y, model.predict_proba(test_X)[:, 1]))
         if two
         else np.nan,
@@ -249,23 +249,23 @@ def main() -> None:
         "simulations": lambda: unbalanced(options.draws, options.most),
         "tables": lambda: rare_classes(options.data, options.draws),
     }
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for part in [options.only] if options.only else PARTS:
         wanted = (case for case in parts[part]() if options.match in case.group)
         # the 25 sets are two groups in turn
         by_group = sorted(wanted, key=_group) if part == "sets" else wanted
         for group, cases in groupby(by_group, key=_group):
-            before = kept.get(group, {})
-            same = before.get("asked") == options.draws
+            before = stored.get(group, {})
+            same = before.get("requested draws") == options.draws
             if (same and not options.again) if options.models is None else not same:
                 continue
             renewed = _summary(list(cases), options.models)
             if options.models is not None:
                 renewed = _merged(before, renewed)
-            kept[group] = {"asked": options.draws, **renewed}
-            write_text(RESULTS, json.dumps(kept, indent=1) + "\n")
-    Console(width=130).print(_table(kept))
-    Console(width=130).print(_paired_table(kept))
+            stored[group] = {"requested draws": options.draws, **renewed}
+            write_text(RESULTS, json.dumps(stored, indent=1) + "\n")
+    Console(width=130).print(_table(stored))
+    Console(width=130).print(_paired_table(stored))
 
 
 def _group(case: Case) -> str:
@@ -337,10 +337,10 @@ def _means(rows: list[dict[str, float]]) -> dict[str, float | None]:
     return means
 
 
-def _table(kept: dict[str, dict[str, Any]]) -> Table:
+def _table(stored: dict[str, dict[str, Any]]) -> Table:
     names = ("table", "tree", "error %", "leaves", "bal. acc.", "AUC", "log-loss", "ms")
     table = Table(*names, box=None)
-    for group, results in kept.items():
+    for group, results in stored.items():
         for at, (name, row) in enumerate(results["means"].items()):
             auc, loss = (
                 "" if row.get(name) is None else f"{row[name]:.3f}" for name in ("AUC", "log-loss")
@@ -353,10 +353,10 @@ def _table(kept: dict[str, dict[str, Any]]) -> Table:
     return table
 
 
-def _paired_table(kept: dict[str, dict[str, Any]]) -> Table:
+def _paired_table(stored: dict[str, dict[str, Any]]) -> Table:
     names = ("table", "draws", "tree", "minus", "in", "difference", "leaves, ratio")
     table = Table(*names, box=None)
-    for group, results in kept.items():
+    for group, results in stored.items():
         shown = [pair for pair in results["paired"] if pair["difference"] is not None]
         for at, pair in enumerate(shown):
             error = pair["standard error"]

@@ -27,7 +27,7 @@ from treebound.edit.server import serve
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from browser import chromium  # type: ignore[import-not-found]
 
-# Run an action and wait until a condition holds; the answer is the time in milliseconds.
+# Run an action and wait until a condition holds; the result is the time in milliseconds.
 TIMED = """
 const done = arguments[0], begin = performance.now();
 %s;

@@ -36,11 +36,11 @@ Shape* parse(const char*& text) {
 
 // The points of a part in the order of a feature, from either end.
 std::vector<int> points(const std::vector<int>& order, Mask part, bool from_above) {
-    std::vector<int> found;
+    std::vector<int> points;
     for (int point : order)
-        if (part >> point & 1) found.push_back(point);
-    if (from_above) std::reverse(found.begin(), found.end());
-    return found;
+        if (part >> point & 1) points.push_back(point);
+    if (from_above) std::reverse(points.begin(), points.end());
+    return points;
 }
 
 bool realizes(const Shape* shape, const Orders& orders, Mask part, Mask labels) {
@@ -101,7 +101,7 @@ void extend(const Shape* shape, const Orders& orders, size_t feature, const Orde
 }
 
 int main(int argc, char** argv) {
-    if (argc != 4) return std::puts("usage: exhaustive SHAPE FEATURES MOST_POINTS"), 2;
+    if (argc != 4) return std::puts("usage: exhaustive SHAPE FEATURES MAX_POINTS"), 2;
     const char* text = argv[1];
     Shape* shape = parse(text);
     counts.assign(std::atoi(argv[3]) + 1, 0);

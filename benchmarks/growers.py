@@ -79,7 +79,7 @@ def kinds_of_data(rows: int) -> dict[str, tuple[Any, Any, Any]]:
     }
 
 
-# -- who grows -----------------------------------------------------------------------------
+# -- growers -------------------------------------------------------------------------------
 
 
 def ours(X: Any, y: Any, leaves: int | None = LEAVES, **options: Any) -> Job:

@@ -1,4 +1,4 @@
-"""How long growing a tree takes, beside scikit-learn and LightGBM in the same run.
+"""How long growing a tree takes, next to scikit-learn and LightGBM in the same run.
 
     python benchmarks/growth.py [--quick] [--huge] [--only PART ...]
 
@@ -13,20 +13,20 @@ threads is by the clock.
   LightGBM tree of 75 leaves (which is not exact: it looks at 255 bins a column), training on a
   Dataset that is there already, and with the Dataset;
 - kinds of data: ten classes, pure noise, integers, heavy ties, missing values, weights, mixed
-  columns, against the sorted scan of all rows, which is the same kernel with histograms left out;
+  columns, against the sorted scan of all rows, which is the same kernel without histograms;
 - shards in this process, one and four, against memory;
 - labels and tables: texts, categories, booleans, of numpy, pandas, polars and pyarrow, against an
-  array of numpy with integers;
+  numpy array with integers;
 - the physical limit: one copy of the matrix for each level of the tree, as the machine copies;
 - 5 real and 5 nominal columns of 10, 100 and 1,000 categories, against one-hot columns and
   scikit-learn, sparse or dense, whichever is faster there;
 - one nominal column of 10^3 to 10^5 categories, two rows a category, random labels, to purity: a
-  chain of as many splits; one-hot columns beside it only where they take seconds;
+  chain of as many splits; one-hot columns next to it only if they take seconds;
 - memory: the peak of a process beyond what it held before ``fit``;
 - how the time grows with rows, columns, classes, categories, leaves and distinct values.
 
 ``--quick`` leaves out 10^6 rows; ``--huge`` adds 10^7 rows of 20 columns and growth to purity;
-``--threads`` adds two threads against one, which says something only on an idle machine.
+``--threads`` adds two threads against one, which is meaningful only on an idle machine.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ RESULTS = Path(__file__).parent / "results"
 
 def real_columns(rows: list[int]) -> Table:
     """Exact growth on 20 real columns."""
-    found = {}
+    times = {}
     for n in rows:
         X, y = real_sample(n)
         for criterion in ("gini", "entropy"):
@@ -83,12 +83,12 @@ def real_columns(rows: list[int]) -> Table:
             }
             if criterion == "gini":
                 jobs |= light_gbm(X, y)
-            found[f"{n:,} rows, {criterion}"] = seconds(jobs)
-    return found
+            times[f"{n:,} rows, {criterion}"] = seconds(jobs)
+    return times
 
 
 def labels_and_tables(rows: int) -> Table:
-    """The same rows and classes in every library and type, beside numpy with integers."""
+    """The same rows and classes in every library and type, next to numpy with integers."""
     import polars as pl
     import pyarrow as pa
 
@@ -96,7 +96,7 @@ def labels_and_tables(rows: int) -> Table:
     names = [f"x{i}" for i in range(X.shape[1])]
     texts = np.array(["no", "perhaps", "yes"])[y]
     frame = pd.DataFrame(X, columns=names)
-    apart = {name: np.ascontiguousarray(X[:, i]) for i, name in enumerate(names)}
+    columns = {name: np.ascontiguousarray(X[:, i]) for i, name in enumerate(names)}
     cases: dict[str, tuple[Any, Any]] = {
         "numpy, integers": (X, y),
         "numpy, booleans": (X, y > 0),
@@ -104,16 +104,16 @@ def labels_and_tables(rows: int) -> Table:
         "numpy, objects": (X, texts.astype(object)),
         "pandas, texts": (frame, pd.Series(texts.astype(object)).astype("str")),
         "pandas, categorical": (frame, pd.Series(texts).astype("category")),
-        "pandas by column, integers": (pd.DataFrame(apart, copy=False), pd.Series(y)),
-        "polars, texts": (pl.DataFrame(apart), pl.Series(texts.tolist())),
+        "pandas by column, integers": (pd.DataFrame(columns, copy=False), pd.Series(y)),
+        "polars, texts": (pl.DataFrame(columns), pl.Series(texts.tolist())),
         "polars, categorical": (
-            pl.DataFrame(apart),
+            pl.DataFrame(columns),
             pl.Series(texts.tolist(), dtype=pl.Categorical),
         ),
-        "pyarrow, texts": (pa.table(apart), pa.chunked_array([texts.tolist()])),
-        "pyarrow, booleans": (pa.table(apart), pa.chunked_array([(y > 0).tolist()])),
+        "pyarrow, texts": (pa.table(columns), pa.chunked_array([texts.tolist()])),
+        "pyarrow, booleans": (pa.table(columns), pa.chunked_array([(y > 0).tolist()])),
         "pyarrow, dictionary": (
-            pa.table(apart),
+            pa.table(columns),
             pa.chunked_array([texts.tolist()]).dictionary_encode(),
         ),
     }
@@ -124,12 +124,12 @@ def labels_and_tables(rows: int) -> Table:
 
 def against_sorted(rows: int) -> Table:
     """Histograms and the sorted scan of all rows: the same trees."""
-    found = {}
+    times = {}
     for name, (X, y, weight) in kinds_of_data(rows).items():
         sample = Sample.learn(X, y, weight)
         jobs = {"treebound": kernel(sample), "sorted scan": kernel(sample, crossing=2**62)}
-        found[f"{rows:,} rows, {name}"] = seconds(jobs)
-    return found
+        times[f"{rows:,} rows, {name}"] = seconds(jobs)
+    return times
 
 
 def limit(rows: int) -> dict[str, float]:
@@ -149,7 +149,7 @@ def to_purity(rows: int) -> dict[str, float]:
 
 def many_categories() -> Table:
     """One nominal column of two rows a category, to purity."""
-    found = {}
+    times = {}
     rng = np.random.default_rng(0)
     for categories in (10**3, 10**4, 10**5):
         rows = 2 * categories
@@ -162,13 +162,13 @@ def many_categories() -> Table:
             jobs["scikit-learn"] = one_hot(X, y, True, None)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The table repeats rows")
-            found[f"{rows:,} rows, {categories:,} categories"] = seconds(jobs)
-    return found
+            times[f"{rows:,} rows, {categories:,} categories"] = seconds(jobs)
+    return times
 
 
 def nominal_columns(rows: list[int]) -> Table:
     """Unitary comparison against one-hot columns."""
-    found = {}
+    times = {}
     for n in rows:
         for categories in (10, 100, 1000):
             X, y = mixed_sample(n, categories)
@@ -177,11 +177,11 @@ def nominal_columns(rows: list[int]) -> Table:
             if n * categories <= 10**6:
                 peers["one-hot, dense"] = one_hot(X, y, False)
             took = seconds({"treebound": ours(X, y), **peers})
-            found[f"{n:,} rows, {categories:,} categories"] = {
+            times[f"{n:,} rows, {categories:,} categories"] = {
                 "treebound": took["treebound"],
                 "scikit-learn": min(took[name] for name in peers),
             }
-    return found
+    return times
 
 
 # -- memory --------------------------------------------------------------------------------
@@ -191,14 +191,14 @@ MEMORY_CASES = ("real", "mixed")
 
 def memory() -> Table:
     """Peak memory of a fit beyond the data, in MB, each in a process of its own."""
-    found: Table = {}
+    sizes: Table = {}
     for case in MEMORY_CASES:
-        found[case] = {}
+        sizes[case] = {}
         for who in ("treebound", "scikit-learn"):
             command = [sys.executable, __file__, "--memory-of", case, who]
             lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            found[case].update(json.loads(lines.splitlines()[-1]))
-    return found
+            sizes[case].update(json.loads(lines.splitlines()[-1]))
+    return sizes
 
 
 def memory_of(case: str, who: str) -> None:
@@ -235,10 +235,10 @@ def scaling(quick: bool) -> dict[str, dict[str, float]]:
     """The time of one fit as one thing changes: 10^5 rows, 20 columns, 2 classes, 75 leaves."""
     n = 10**4 if quick else 10**5
     X, y = real_sample(n)
-    found: dict[str, dict[str, float]] = {}
+    times: dict[str, dict[str, float]] = {}
 
-    def note(what: str, value: int, job: Job) -> None:
-        found.setdefault(what, {})[f"{value:,}"] = seconds({"": job}, budget=1.0, most=5)[""]
+    def note(work: str, value: int, job: Job) -> None:
+        times.setdefault(work, {})[f"{value:,}"] = seconds({"": job}, budget=1.0, most=5)[""]
 
     for rows in (n // 100, n // 10, n):
         note("rows", rows, ours(X[:rows], y[:rows]))
@@ -253,16 +253,16 @@ def scaling(quick: bool) -> dict[str, dict[str, float]]:
     for values in (2, 10, 100, 1000, n):
         ranks = np.argsort(np.argsort(X, axis=0), axis=0) * values // n
         note("values", values, ours(ranks.astype(float), y))
-    return found
+    return times
 
 
 def shards(rows: list[int]) -> Table:
     """An engine of one sample in this process, then in rounds; and an engine of four samples."""
-    found = {}
+    times = {}
     for n in rows:
         sample = Sample.learn(*real_sample(n))
         parts = [sample.part(some) for some in np.array_split(np.arange(n), 4)]
-        found[f"{n:,} rows"] = seconds(
+        times[f"{n:,} rows"] = seconds(
             {
                 "treebound": kernel(sample),
                 "one shard": on_engine([sample]),
@@ -271,7 +271,7 @@ def shards(rows: list[int]) -> Table:
                 "four shards": on_engine(parts),
             }
         )
-    return found
+    return times
 
 
 def on_engine(
@@ -293,12 +293,12 @@ def on_engine(
 
 def threads() -> Table:
     """Two threads, and one, by the clock."""
-    found = {}
+    times = {}
     for n in (10**5, 10**6):
         X, y = real_sample(n)
         jobs = {"treebound": ours(X, y, n_jobs=2), "one thread": ours(X, y)}
-        found[f"{n:,} rows"] = seconds(jobs, clock=time.perf_counter)
-    return found
+        times[f"{n:,} rows"] = seconds(jobs, clock=time.perf_counter)
+    return times
 
 
 def huge() -> Table:
@@ -320,15 +320,16 @@ def print_memory(table: Table) -> None:
     """Megabytes."""
     print("\npeak memory of a fit beyond the data: 10^6 x 20 real; 10^5 x (5 real, 5 nominal)\n")
     for case, sizes in table.items():
-        print(f"  {case:<8}" + "".join(f"{who:>16} {mb:8.0f} MB" for who, mb in sizes.items()))
+        cells = (f"{library:>16} {mb:8.0f} MB" for library, mb in sizes.items())
+        print(f"  {case:<8}" + "".join(cells))
 
 
 def print_scaling(table: Table) -> None:
     """Milliseconds, one thing a line."""
     print("\ntime of a fit as one thing changes, in ms\n")
-    for what, times in table.items():
+    for work, times in table.items():
         cells = "".join(f"{value:>10}: {1000 * t:<9.2f}" for value, t in times.items())
-        print(f"  {what:<12}{cells}")
+        print(f"  {work:<12}{cells}")
 
 
 def times(title: str) -> Callable[[Table], None]:
@@ -337,13 +338,13 @@ def times(title: str) -> Callable[[Table], None]:
 
 
 def parts(quick: bool) -> dict[str, tuple[Job, Callable[[Any], None]]]:
-    """What is measured, and how it is printed."""
+    """The measurements, and how they are printed."""
     large = 10**5 if quick else 10**6
     rows = [10**3, 10**4, 10**5] + ([] if quick else [10**6])
     some = [10**4] if quick else [10**4, 10**5]
 
     def printed(name: str) -> Callable[[Any], None]:
-        return lambda found: print(f"\n{name}: {found}")
+        return lambda value: print(f"\n{name}: {value}")
 
     return {
         "real columns": (
@@ -378,19 +379,20 @@ def main() -> None:
     parser.add_argument("--threads", action="store_true", help="add two threads against one")
     parser.add_argument("--only", nargs="+", choices=list(parts(False)), help="these parts alone")
     parser.add_argument("--memory-of", nargs=2, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.memory_of:
-        memory_of(*asked.memory_of)
+    options = parser.parse_args()
+    if options.memory_of:
+        memory_of(*options.memory_of)
         return
     path = RESULTS / "growth.json"
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    apart = {"threads": asked.threads, "huge": asked.huge, "to purity, 10^6 rows": asked.huge}
-    for name, (measure, show) in parts(asked.quick).items():
-        if name in asked.only if asked.only else apart.get(name, True):
-            found[name] = measure()
-            show(found[name])
+    results: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    huge = options.huge
+    optional = {"threads": options.threads, "huge": huge, "to purity, 10^6 rows": huge}
+    for name, (measure, show) in parts(options.quick).items():
+        if name in options.only if options.only else optional.get(name, True):
+            results[name] = measure()
+            show(results[name])
             RESULTS.mkdir(exist_ok=True)
-            write_text(path, json.dumps(found, indent=2) + "\n")
+            write_text(path, json.dumps(results, indent=2) + "\n")
 
 
 if __name__ == "__main__":

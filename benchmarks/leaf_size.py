@@ -62,9 +62,9 @@ def cases(folder: Path | None, draws: int, only: str | None) -> Iterator[tuple[s
 
 def summary(units: dict[str, dict[int, list[dict[str, float]]]]) -> dict[int, dict[str, Any]]:
     """For each size: the mean of every figure, and its difference from one row with its error."""
-    found: dict[int, dict[str, Any]] = {}
+    rows: dict[int, dict[str, Any]] = {}
     for least in SIZES:
-        found[least] = {}
+        rows[least] = {}
         for name in ("error", "leaves", "log-loss", "small leaves"):
             values, first = (
                 np.array([np.mean([row[name] for row in unit[size]]) for unit in units.values()])
@@ -73,8 +73,8 @@ def summary(units: dict[str, dict[int, list[dict[str, float]]]]) -> dict[int, di
             change = values - first
             spread = float(change.std(ddof=1) / np.sqrt(len(change)))
             mean = float(np.exp(values.mean()) if name == "leaves" else values.mean())
-            found[least][name] = [round(mean, 4), round(float(change.mean()), 4), round(spread, 4)]
-    return found
+            rows[least][name] = [round(mean, 4), round(float(change.mean()), 4), round(spread, 4)]
+    return rows
 
 
 def main() -> None:
@@ -94,8 +94,8 @@ def main() -> None:
     table = Table(
         "table", "rows", "error %", "leaves", "log-loss", "leaves of few rows %", box=None
     )
-    for group, found in results.items():
-        for least, row in found.items():
+    for group, rows in results.items():
+        for least, row in rows.items():
             cells = [
                 "{0:.{3}f} ({1:+.{3}f} ± {2:.{3}f})".format(*row[name], places)
                 for name, places in (("error", 2), ("log-loss", 3), ("small leaves", 0))

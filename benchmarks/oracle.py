@@ -40,34 +40,34 @@ def every_witness() -> None:
 
 
 def jobs() -> dict[str, tuple[Callable[[], Any], int]]:
-    """What is timed, and how often."""
-    found: dict[str, tuple[Callable[[], Any], int]] = {}
+    """The timed functions, and how often each is called."""
+    jobs: dict[str, tuple[Callable[[], Any], int]] = {}
     for m in (10**3, 10**5, 10**7):
         for nats in (50.0, 5000.0):
-            found[f"tail inversion, m = {m:,}, 10 % errors, ln tau = {nats:.0f}"] = (
+            jobs[f"tail inversion, m = {m:,}, 10 % errors, ln tau = {nats:.0f}"] = (
                 lambda m=m, nats=nats: tb.bounds.tail_inversion(m, m // 10, lambda total: nats),
                 5,
             )
     errors, logs = np.arange(10_000.0), np.linspace(1, 1e5, 10_000)
-    found["Shawe-Taylor, 10,000 trees at once"] = (
+    jobs["Shawe-Taylor, 10,000 trees at once"] = (
         lambda: tb.bounds.shawe_taylor(10**5, errors, logs),
         5,
     )
-    found["witnesses for every m up to 12"] = (every_witness, 1)
+    jobs["witnesses for every m up to 12"] = (every_witness, 1)
     X, kinds = np.random.default_rng(0).random((10, 3)), ["real"] * 3
     for text in ("((..)(..))", "(((..).)(..))"):
         shape = tb.TreeShape.parse(text)
         for c in (2, 3):
-            found[f"{c}-partitions of 10 rows, 3 real features, {text}"] = (
+            jobs[f"{c}-partitions of 10 rows, 3 real features, {text}"] = (
                 lambda shape=shape, c=c: tb.bounds.realizable_partitions(X, kinds, shape, c),
                 3,
             )
     stump = tb.TreeShape.parse("(..)")
-    found["worst sample of 5 rows, 3 real features, (..), all 1,830"] = (
+    jobs["worst sample of 5 rows, 3 real features, (..), all 1,830"] = (
         lambda: tb.bounds.worst_sample(stump, 2, 5, tb.Landscape(real=3)),
         1,
     )
-    return found
+    return jobs
 
 
 def main() -> None:

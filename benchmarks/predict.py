@@ -1,4 +1,4 @@
-"""How long prediction takes, beside scikit-learn in the same run.
+"""How long prediction takes, next to scikit-learn in the same run.
 
     python benchmarks/predict.py [--quick]
 
@@ -44,27 +44,27 @@ def real_columns(rows: int) -> Table:
     X, y = real_sample(rows)
     mine, peer = fitted(X[: 10**5], y[: 10**5])
     narrow = X.astype(np.float32)
-    found = {}
+    times = {}
     for method in ("predict", "predict_proba", "apply"):
         for data in (X, narrow):
-            found[f"{method}, {rows:,} rows, {data.dtype}"] = pair(
+            times[f"{method}, {rows:,} rows, {data.dtype}"] = pair(
                 lambda method=method, data=data: getattr(mine, method)(data),
                 lambda method=method, data=data: getattr(peer, method)(data),
             )
-    found["predict, 1 row"] = pair(lambda: mine.predict(X[:1]), lambda: peer.predict(X[:1]))
-    return found
+    times["predict, 1 row"] = pair(lambda: mine.predict(X[:1]), lambda: peer.predict(X[:1]))
+    return times
 
 
 def nominal_columns(rows: int) -> Table:
-    """From the table to the answer."""
-    found = {}
+    """From the table to the predictions."""
+    times = {}
     for categories in (10, 100):
         X, y = mixed_sample(rows, categories)
         mine, peer = fitted(X.head(10**4), y[: 10**4])
-        found[f"predict, {rows:,} rows, {categories} categories"] = pair(
+        times[f"predict, {rows:,} rows, {categories} categories"] = pair(
             lambda mine=mine, X=X: mine.predict(X), lambda peer=peer, X=X: peer.predict(X)
         )
-    return found
+    return times
 
 
 def pair(mine: Job, peer: Job) -> dict[str, float]:
@@ -77,11 +77,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="10^5 rows instead of 10^6")
     rows = 10**5 if parser.parse_args().quick else 10**6
-    found = {"real columns": real_columns(rows), "nominal columns": nominal_columns(rows // 10)}
-    print_times("trees of 75 leaves on 20 real columns", found["real columns"])
-    print_times("trees of 75 leaves on 5 real and 5 nominal columns", found["nominal columns"])
+    results = {"real columns": real_columns(rows), "nominal columns": nominal_columns(rows // 10)}
+    print_times("trees of 75 leaves on 20 real columns", results["real columns"])
+    print_times("trees of 75 leaves on 5 real and 5 nominal columns", results["nominal columns"])
     RESULTS.mkdir(exist_ok=True)
-    write_text(RESULTS / "predict.json", json.dumps(found, indent=2) + "\n")
+    write_text(RESULTS / "predict.json", json.dumps(results, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How long pruning takes, beside scikit-learn in the same run.
+"""How long pruning takes, next to scikit-learn in the same run.
 
     python benchmarks/pruning.py [--data FOLDER] [--quick]
 
@@ -88,19 +88,22 @@ def every_pruner() -> dict[str, float]:
         "the paper's with r = 2^-3": BoundPruner(**shawe_taylor, growth="fast", error_prior=0.125),
         **{name: make_pruner(name) for name in PRUNERS if name != "bound"},
     }
-    found = {"growing it": milliseconds(lambda: grow_one(sample), 5)}
+    times = {"growing it": milliseconds(lambda: grow_one(sample), 5)}
     for name, pruner in pruners.items():
-        rows, aside = pruner.hold_out(sample)
-        grown = tree if aside is None else grow_one(rows)
+        rows, validation = pruner.hold_out(sample)
+        grown = tree if validation is None else grow_one(rows)
 
         def prune(
-            pruner: Any = pruner, rows: Any = rows, aside: Any = aside, grown: Tree = grown
+            pruner: Any = pruner,
+            rows: Any = rows,
+            validation: Any = validation,
+            grown: Tree = grown,
         ) -> Any:
             # A copy has nothing computed yet: no sizes, no depths.
-            return pruner.prune(replace(grown), rows, validation=aside, grow=grow_one)
+            return pruner.prune(replace(grown), rows, validation=validation, grow=grow_one)
 
-        found[name] = milliseconds(prune, 7)
-    return found
+        times[name] = milliseconds(prune, 7)
+    return times
 
 
 # -- large trees -----------------------------------------------------------------------------------
@@ -117,17 +120,17 @@ def large_tree(leaves: int) -> tuple[NDArray[Any], NDArray[Any], Tree]:
 
 
 def optimal_by_size() -> dict[str, dict[str, float]]:
-    """Optimal search: the answer, and the whole curve of every size."""
-    found = {}
+    """Optimal search: the pruned tree, and the whole curve of every size."""
+    times = {}
     for leaves in (100, 1000, 10_000, 50_000):
         tree = large_tree(leaves)[2]
-        found[f"{tree.n_leaves:,} leaves"] = {
-            "answer": milliseconds(lambda tree=tree: BoundPruner().prune(replace(tree)), 3),
+        times[f"{tree.n_leaves:,} leaves"] = {
+            "one tree": milliseconds(lambda tree=tree: BoundPruner().prune(replace(tree)), 3),
             "every size": milliseconds(
                 lambda tree=tree: BoundPruner().prune(replace(tree)).path.errors, 2
             ),
         }
-    return found
+    return times
 
 
 def weakest_link(leaves: int) -> dict[str, float]:
@@ -160,7 +163,7 @@ def auto_by_rows() -> dict[str, dict[str, float]]:
 
     In processor time, the median of runs in turn.
     """
-    found = {}
+    times = {}
     for rows in (1_000, 10_000, 100_000):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(rows, 10))
@@ -173,12 +176,12 @@ def auto_by_rows() -> dict[str, dict[str, float]]:
         }
         runs = [[milliseconds(job, 1) for job in jobs.values()] for _ in range(20_000 // rows + 7)]
         took = dict(zip(jobs, np.median(runs, axis=0).tolist(), strict=True))
-        found[f"{rows:,} rows"] = {**took, "ratio": took["auto"] / took["unpruned"]}
-    return found
+        times[f"{rows:,} rows"] = {**took, "ratio": took["auto"] / took["unpruned"]}
+    return times
 
 
 def cross_validated(X: Any, y: NDArray[Any], encoder: ColumnTransformer | None) -> GridSearchCV:
-    """What scikit-learn's users do, with an encoder before the tree if there is one."""
+    """The usual way with scikit-learn, with an encoder before the tree if there is one."""
     tree = DecisionTreeClassifier(random_state=0)
     encoded = X if encoder is None else clone(encoder).fit_transform(X)
     alphas = np.unique(tree.cost_complexity_pruning_path(encoded, y).ccp_alphas.clip(min=0.0))
@@ -206,7 +209,7 @@ def one_hot(data: Any) -> NDArray[np.float64]:
 
 
 def one_hot_encoder(frame: pd.DataFrame) -> ColumnTransformer | None:
-    """What encodes the nominal columns of a table; None if it has none."""
+    """The encoder of the nominal columns of a table; None if it has none."""
     nominal = [column for column in frame if not is_numeric_dtype(frame[column])]
     if not nominal:
         return None
@@ -216,7 +219,7 @@ def one_hot_encoder(frame: pd.DataFrame) -> ColumnTransformer | None:
 
 def end_to_end(folder: Path | None, quick: bool) -> dict[str, dict[str, float]]:
     """Every data set: fit and bound pruning against fit and cross-validation."""
-    found = {}
+    times = {}
     fixed = tb.BoundTreeClassifier(pruning=BoundPruner(weight=0.6))
     for name in tb.study.datasets.list():
         if quick and name in SLOW:
@@ -242,11 +245,11 @@ def end_to_end(folder: Path | None, quick: bool) -> dict[str, dict[str, float]]:
             "table ratio": on_table / took["table"],
             "encoded ratio": on_array / took["table"],
         }
-        found[str(name)] = {"rows": len(y), **took, **theirs, **ratios}
+        times[str(name)] = {"rows": len(y), **took, **theirs, **ratios}
         print(f"  {name:40} {took['array']:9.2f} ms {took['table']:9.2f} ms "
               f"{on_array:11.1f} ms {on_table:11.1f} ms "
               + " ".join(f"{ratio:8.0f} x" for ratio in ratios.values()), flush=True)  # fmt: skip
-    return found
+    return times
 
 
 def main() -> None:
@@ -261,10 +264,10 @@ def main() -> None:
     pruners = every_pruner()
     for name, took in pruners.items():
         print(f"  {name:40} {took:9.2f} ms")
-    print("Optimal bound pruning: the answer, and the best tree of every size")
+    print("Optimal bound pruning: the pruned tree, and the best tree of every size")
     sizes = optimal_by_size()
     for name, row in sizes.items():
-        print(f"  {name:40} {row['answer']:9.1f} ms {row['every size']:11.1f} ms")
+        print(f"  {name:40} {row['one tree']:9.1f} ms {row['every size']:11.1f} ms")
     link = weakest_link(20_000)
     ratio = link["scikit-learn"] / link["treebound"]
     print(f"Weakest-link path of {link['leaves']:,} leaves")

@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def within_noise(self) -> bool:
-        """Whether the two differ by at most two standard errors of the difference.
+        """True if the two differ by at most two standard errors of the difference.
 
         If neither has any spread, they must agree to the published digits.
         """
@@ -82,7 +82,7 @@ def compare(results: Results, quantity: str = "test_accuracy") -> list[Compariso
         results.deviations(quantity),
         results.counts(quantity),
     )
-    found = []
+    comparisons = []
     for row, dataset in enumerate(results.datasets):
         for column, model in enumerate(results.models):
             known = printed.get((dataset["name"], model, quantity))
@@ -91,8 +91,10 @@ def compare(results: Results, quantity: str = "test_accuracy") -> list[Compariso
             here = spread[row, column] ** 2 / counts[row, column]
             error = sqrt(here + known[1] ** 2 / DRAWS)
             mean = float(means[row, column])
-            found.append(Comparison(dataset, model, mean, known[0], error, _ROUNDING[quantity]))
-    return found
+            comparisons.append(
+                Comparison(dataset, model, mean, known[0], error, _ROUNDING[quantity])
+            )
+    return comparisons
 
 
 def published_table(results: Results) -> Sheet | None:
@@ -103,9 +105,9 @@ def published_table(results: Results) -> Sheet | None:
         return None
     rows = []
     for dataset in results.datasets:
-        found = [cells.get((dataset["name"], model)) for model in models]
-        if any(found):
-            rows.append([Cell(label_of(dataset), dataset["name"]), *map(_beside, found)])
+        row_cells = [cells.get((dataset["name"], model)) for model in models]
+        if any(row_cells):
+            rows.append([Cell(label_of(dataset), dataset["name"]), *map(_both, row_cells)])
     within = [
         [one.within_noise for (_, model), one in cells.items() if model == name] for name in models
     ]
@@ -118,11 +120,11 @@ def published_table(results: Results) -> Sheet | None:
         "difference. The draws are the paper's own, so equal algorithms agree far more closely."
     ]
     return Sheet(
-        "published", "Beside the published table", ["Data set", *models], rows, footer, notes
+        "published", "Next to the published table", ["Data set", *models], rows, footer, notes
     )
 
 
-def _beside(one: Any) -> Cell:
+def _both(one: Any) -> Cell:
     if one is None:
         return Cell(NONE)
     text = f"{100 * one.mean:.2f} / {100 * one.printed:.2f}"
@@ -130,7 +132,7 @@ def _beside(one: Any) -> Cell:
 
 
 def _both_means(cells: dict[tuple[str, str], Any], model: str) -> Cell:
-    found = [one for (_, name), one in cells.items() if name == model]
-    here = np.mean([one.mean for one in found])
-    printed = np.mean([one.printed for one in found])
+    comparisons = [one for (_, name), one in cells.items() if name == model]
+    here = np.mean([one.mean for one in comparisons])
+    printed = np.mean([one.printed for one in comparisons])
     return Cell(f"{100 * here:.2f} / {100 * printed:.2f}", float(here - printed))

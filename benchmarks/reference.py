@@ -4,7 +4,7 @@
 
 For every data set with all 25 draws in the figures: the tree grown in the paper's order (at most 75
 leaves), pruned by the greedy search with the Shawe-Taylor score, the fast growth function, the
-prior over shapes and r = 2^-10.5; raised subtrees keep their answers. Printed are how many draws
+prior over shapes and r = 2^-10.5; raised subtrees keep their labels. Printed are how many draws
 agree in the grown tree (its leaves and test accuracy), in the leaves of the pruned tree, in its
 test accuracy and, to 1 %, in the value of the bound; and what explains the others:
 
@@ -45,11 +45,11 @@ Figures = dict[str, dict[int, dict[str, str]]]
 
 def read_figures(path: Path) -> dict[str, Figures]:
     """Data set -> model -> draw -> row."""
-    found: dict[str, Figures] = defaultdict(lambda: defaultdict(dict))
+    figures: dict[str, Figures] = defaultdict(lambda: defaultdict(dict))
     with path.open(newline="") as lines:
         for row in csv.DictReader(lines):
-            found[row["dataset"]][row["model"]][int(row["draw"])] = row
-    return found
+            figures[row["dataset"]][row["model"]][int(row["draw"])] = row
+    return figures
 
 
 # -- the authors' growth function ------------------------------------------------------------------
@@ -101,7 +101,7 @@ def prune_as_the_authors(tree: Tree, sample: Sample) -> Tree:
 
 @dataclass
 class Agreement:
-    """What the draws of one data set have in common."""
+    """Figures shared by the draws of one data set."""
 
     counts: Counter[str]
     here: list[float]
@@ -109,13 +109,13 @@ class Agreement:
 
 
 def same(share: float, row: dict[str, str], name: str = "test_acc") -> bool:
-    """Whether a share is the one in the figures, which have five digits."""
+    """Return True if a share is the one in the figures, which have five digits."""
     return abs(share - float(row[name])) < 1.1e-5
 
 
 def compare(named: NamedSample, figures: Figures) -> Agreement:
     """Every draw of one data set."""
-    found = Agreement(Counter(), [], [])
+    agreement = Agreement(Counter(), [], [])
     for number, row in sorted(figures["Ours"].items()):
         draw = Draw(named, int(row["seed"]))
         train, test = draw.part("train"), draw.part("test")
@@ -132,15 +132,15 @@ def compare(named: NamedSample, figures: Figures) -> Agreement:
             "accuracy": same(accuracy(result.tree), row),
             "bound": abs(result.score / float(row["bound"]) - 1) < 0.01,
         }
-        found.counts.update(name for name, yes in agrees.items() if yes)
+        agreement.counts.update(name for name, yes in agrees.items() if yes)
         if not (agrees["leaves"] and agrees["accuracy"]):
             again = prune_as_the_authors(grown, train)
             explained = again.n_leaves == int(row["leaves"]) and same(accuracy(again), row)
             why = "code" if explained else "other"
-            found.counts[f"because: {why if agrees['grown'] else 'grown'}"] += 1
-        found.here.append(accuracy(result.tree))
-        found.theirs.append(float(row["test_acc"]))
-    return found
+            agreement.counts[f"because: {why if agrees['grown'] else 'grown'}"] += 1
+        agreement.here.append(accuracy(result.tree))
+        agreement.theirs.append(float(row["test_acc"]))
+    return agreement
 
 
 def main() -> None:
@@ -158,11 +158,11 @@ def main() -> None:
     for name, one in sorted(figures.items()):
         if len(one["Ours"]) < 25:
             continue
-        found = compare(load_sample(name, data=options.data), one)
-        total += found.counts
-        why = ", ".join(str(found.counts[f"because: {reason}"]) for reason in reasons)
-        print(f"{name:36}" + "".join(f"{found.counts[name]:>10}" for name in columns)
-              + f"{100 * np.mean(found.here):12.2f} {100 * np.mean(found.theirs):9.2f}"
+        agreement = compare(load_sample(name, data=options.data), one)
+        total += agreement.counts
+        why = ", ".join(str(agreement.counts[f"because: {reason}"]) for reason in reasons)
+        print(f"{name:36}" + "".join(f"{agreement.counts[name]:>10}" for name in columns)
+              + f"{100 * np.mean(agreement.here):12.2f} {100 * np.mean(agreement.theirs):9.2f}"
               + f"{why:>20}", flush=True)  # fmt: skip
     why = ", ".join(str(total[f"because: {reason}"]) for reason in reasons)
     print(f"{'all':36}" + "".join(f"{total[name]:>10}" for name in columns) + f"{why:>42}")

@@ -172,16 +172,16 @@ def _tuned_trees(X: Floats, test_X: Floats, draw: Draw, encoding: float) -> Figu
     computed in a tenth of that time.
     """
     search = grid_search if draw.seed == 0 else short_search
-    found = [search(X, draw.y, leaf_size, draw.seed) for leaf_size in LEAF_SIZES]
+    searches = [search(X, draw.y, leaf_size, draw.seed) for leaf_size in LEAF_SIZES]
 
     def measured(tuned: TunedTree, seconds: list[float | None]) -> Figures:
         known = [s for s in seconds if s is not None]
         spent = encoding + sum(known) if len(known) == len(seconds) else None
         return _figures(tuned.tree.predict(test_X), draw, tuned.tree.get_n_leaves(), spent)
 
-    best = max(found, key=lambda tuned: tuned.score)
-    part = measured(found[0], [found[0].seconds])
-    whole = measured(best, [tuned.seconds for tuned in found])
+    best = max(searches, key=lambda tuned: tuned.score)
+    part = measured(searches[0], [searches[0].seconds])
+    whole = measured(best, [tuned.seconds for tuned in searches])
     return whole | {PART + name: value for name, value in part.items()}
 
 

@@ -1,10 +1,10 @@
-"""What trees on data larger than memory cost: in memory, streamed, and on Dask, beside peers.
+"""Time and memory of trees on data larger than memory: in memory, streamed, on Dask; and peers.
 
     python benchmarks/scale.py [--quick] [--huge] [--growth] [--rows N] [--classes N]
                                [--only NAME ...]
 
 Prints a table and keeps it as benchmarks/results/scale.json. Every side reads the same files (20
-real columns, two classes if not said otherwise, row groups of 125,000 rows), in a process of its
+real columns, two classes unless stated otherwise, row groups of 125,000 rows), in a process of its
 own, and grows one tree of 75 leaves. Counted are processor seconds of all processes of that side:
 in all, imports and the start of workers included, and of the work alone, reading included, after a
 small fit; and the peak of their memory in all, what pages of files they map apart.
@@ -12,8 +12,8 @@ small fit; and the peak of their memory in all, what pages of files they map apa
 - reading, reading csv: pyarrow alone reads the files as a table;
 - in memory: ``BoundTreeClassifier.fit`` on the table that pyarrow reads;
 - streamed, streamed csv: ``BoundTreeClassifier.fit`` on the ``pyarrow.dataset``;
-- predict, evaluate: the commands of the shell on the files;
-- duckdb: ``BoundTreeClassifier.fit`` on a relation of DuckDB, which reads the files;
+- predict, evaluate: the commands on the files;
+- duckdb: ``BoundTreeClassifier.fit`` on a DuckDB relation, which reads the files;
 - Dask with one and two workers of one thread;
 - ``lightgbm.dask`` and ``xgboost.dask`` with one tree, two workers: approximate trees, 256 bins.
 
@@ -95,7 +95,7 @@ def timed(call: Any, client: Any = None) -> str:
 
 
 def fit_side(side: str, folder: str, leaves: int) -> str:
-    """Fit, and tell which tree it was (- for peers), and the processor seconds of the work."""
+    """Fit; return which tree it was (- for peers) and the processor seconds of the work."""
     import pyarrow.dataset
 
     options = {"criterion": "gini", "pruning": None, "max_leaves": leaves}
@@ -168,7 +168,7 @@ def run_shell(command: str, folder: str, options: dict[str, Any]) -> str:
     with tempfile.TemporaryDirectory() as name:
         path = f"{name}/model.json"
         tb.BoundTreeClassifier(**options).fit(first, "y").save(path)
-        rest = ["-o", f"{name}/answers.parquet", "--quiet"] if command == "predict" else ["--json"]
+        rest = ["-o", f"{name}/out.parquet", "--quiet"] if command == "predict" else ["--json"]
         try:
             shell([command, path, folder, *rest])
         except SystemExit as end:
@@ -254,8 +254,8 @@ class Watch(threading.Thread):
                 return
             for process in processes:
                 try:
-                    found = process.memory_info()
-                    memory += found.rss - found.shared
+                    info = process.memory_info()
+                    memory += info.rss - info.shared
                     times = process.cpu_times()
                     self._seconds[process.pid] = times.user + times.system
                 except psutil.Error:
@@ -285,14 +285,14 @@ def measure(side: str, folder: Path, leaves: int = LEAVES) -> dict[str, Any]:
     if process.returncode:
         return {"failed": (err.strip().splitlines() or ["?"])[-1][:200]}
     tree, here, there = out.strip().splitlines()[-1].removeprefix("tree").split()
-    found = {
+    figures = {
         "cpu_s": round(watch.seconds, 2),
         "work_s": round(float(here) + float(there), 2),
         "clock_s": round(time.perf_counter() - start, 2),
         "peak_mb": round(watch.peak),
         "tree": tree.strip("-"),
     }
-    return found | ({"driver_s": round(float(here), 2)} if "dask" in side else {})
+    return figures | ({"driver_s": round(float(here), 2)} if "dask" in side else {})
 
 
 def compare(rows: int, sides: list[str], classes: int) -> dict[str, dict[str, Any]]:
@@ -301,14 +301,14 @@ def compare(rows: int, sides: list[str], classes: int) -> dict[str, dict[str, An
         write_files(Path(name), rows, classes=classes)
         if any(side.endswith("csv") for side in sides):
             write_csv(Path(text), Path(name))
-        found = {}
+        figures = {}
         for side in sides:
-            found[side] = measure(side, Path(text if side.endswith("csv") else name))
-            print(f"{rows:>10,} rows  {side:<14} {line(found[side])}", flush=True)
-    trees = {found[side]["tree"] for side in OURS if found.get(side, {}).get("tree")}
+            figures[side] = measure(side, Path(text if side.endswith("csv") else name))
+            print(f"{rows:>10,} rows  {side:<14} {line(figures[side])}", flush=True)
+    trees = {figures[side]["tree"] for side in OURS if figures.get(side, {}).get("tree")}
     if len(trees) > 1:
         raise AssertionError(f"treebound grew different trees: {trees}")
-    return found
+    return figures
 
 
 def line(result: dict[str, Any]) -> str:
@@ -329,25 +329,25 @@ def growth_of_cost(base: int) -> dict[str, dict[str, Any]]:
         "classes x 5": {"classes": 10},
         "leaves x 4": {"leaves": 4 * LEAVES},
     }
-    found = {}
+    figures = {}
     for name, changes in cases.items():
         with tempfile.TemporaryDirectory() as folder:
             shape = {"rows": base} | {k: v for k, v in changes.items() if k != "leaves"}
             write_files(Path(folder), **shape)
-            found[name] = measure("streamed", Path(folder), changes.get("leaves", LEAVES))
-            print(f"streamed, {name:<14} {line(found[name])}", flush=True)
+            figures[name] = measure("streamed", Path(folder), changes.get("leaves", LEAVES))
+            print(f"streamed, {name:<14} {line(figures[name])}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder), base)
         for workers in (1, 2, 4):
             name = f"Dask, workers: {workers}"
-            found[name] = measure(f"dask-{workers}", Path(folder))
-            print(f"{name:<24} {line(found[name])}", flush=True)
+            figures[name] = measure(f"dask-{workers}", Path(folder))
+            print(f"{name:<24} {line(figures[name])}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder), base, classes=20)
         name = "Dask, classes: 20"
-        found[name] = measure("dask-2", Path(folder))
-        print(f"{name:<24} {line(found[name])}", flush=True)
-    return found
+        figures[name] = measure("dask-2", Path(folder))
+        print(f"{name:<24} {line(figures[name])}", flush=True)
+    return figures
 
 
 def main() -> None:

@@ -29,15 +29,15 @@ LEAST = 1e-15
 
 def shrunk(tree: Tree, lam: float, spread: float) -> Floats:
     """Hierarchical shrinkage by the examples of the parent, as in the paper on it."""
-    own = tree.counts + spread / tree.n_classes
-    own = own / own.sum(axis=1, keepdims=True)
-    found = own.copy()
+    shares = tree.counts + spread / tree.n_classes
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    shrunken = shares.copy()
     part = (tree.weight / (tree.weight + lam))[:, None]
     for node in np.flatnonzero(~tree.is_leaf).tolist():
         for child in (tree.left[node], tree.right[node]):
-            found[child] = found[node] + part[node] * (own[child] - own[node])
-    found = np.maximum(found, 1e-6)
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+            shrunken[child] = shrunken[node] + part[node] * (shares[child] - shares[node])
+    shrunken = np.maximum(shrunken, 1e-6)
+    return np.asarray(shrunken / shrunken.sum(axis=1, keepdims=True))
 
 
 def root_shares(tree: Tree, worth: float) -> Floats:
@@ -65,7 +65,7 @@ SMOOTHINGS: dict[str, Callable[[Tree], Floats]] = {
 
 def losses(data: tb.study.datasets.Dataset, draws: int, pruning: Any) -> dict[str, float]:
     """Mean log-loss of each smoothing on one data set."""
-    found: dict[str, list[float]] = {name: [] for name in SMOOTHINGS}
+    losses_of: dict[str, list[float]] = {name: [] for name in SMOOTHINGS}
     labels = data.target.to_numpy()
     for seed in range(draws):
         train, test, y_train, y_test = train_test_split(
@@ -77,8 +77,8 @@ def losses(data: tb.study.datasets.Dataset, draws: int, pruning: Any) -> dict[st
         known = clf.classes_[code] == y_test
         for name, smooth in SMOOTHINGS.items():
             chance = np.where(known, smooth(clf.tree_)[leaf, code], 0.0)
-            found[name].append(float(-np.log(np.maximum(chance, LEAST)).mean()))
-    return {name: float(np.mean(values)) for name, values in found.items()}
+            losses_of[name].append(float(-np.log(np.maximum(chance, LEAST)).mean()))
+    return {name: float(np.mean(values)) for name, values in losses_of.items()}
 
 
 def main() -> None:

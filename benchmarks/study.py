@@ -2,7 +2,7 @@
 
     python benchmarks/study.py [--jobs 2] [--data FOLDER] [--store FILE] [--full] [--reference CSV]
 
-It goes on where it was stopped; a finished study is told again without computing anything. The
+It goes on where it was stopped; a finished study is printed again without computing anything. The
 tables are printed and kept as benchmarks/results/study.md and study.json. ``--full`` adds every
 data set. With ``--reference``, a table of what the authors' code gives, models are compared draw by
 draw.
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="every data set, not summaries alone")
     options = parser.parse_args()
     console = Console(stderr=True)
-    text, kept = ["# The study\n"], {}
+    text, document = ["# The study\n"], {}
     for protocol in ("paper", "standard"):
         start = time.perf_counter()
         with Display(console) as display:
@@ -72,11 +72,11 @@ def main() -> None:
         sheets = sheets_of(results, options)
         text += [f"## {protocol.capitalize()} protocol\n", summary(results, took, options.jobs)]
         text += [as_markdown(sheet) for sheet in sheets]
-        kept[protocol] = {sheet.key: plain(sheet) for sheet in sheets}
+        document[protocol] = {sheet.key: plain(sheet) for sheet in sheets}
     document = "\n".join(text)
     print(document)
     write_text(RESULTS / "study.md", document)
-    write_text(RESULTS / "study.json", json.dumps(kept, indent=1, allow_nan=False) + "\n")
+    write_text(RESULTS / "study.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def summary(results: Results, took: float | None, jobs: int) -> str:
@@ -92,17 +92,17 @@ def summary(results: Results, took: float | None, jobs: int) -> str:
 
 
 def sheets_of(results: Results, options: argparse.Namespace) -> list[Sheet]:
-    """What the README shows of a study."""
+    """The tables of a study."""
     accuracy = accuracy_table(results)
     if not options.full:
         rows = [list(row) for row in accuracy.footer]
         accuracy = Sheet("summary", accuracy.title, ["", *accuracy.header[1:]], rows)
-    found = [accuracy, cost_table(results), differences_table(results), ranks_table(results)]
+    sheets = [accuracy, cost_table(results), differences_table(results), ranks_table(results)]
     if results.study.protocol == "paper":
-        found += [published_table(results) if options.full else None, beyond_noise(results)]
+        sheets += [published_table(results) if options.full else None, beyond_noise(results)]
         if options.reference:
-            found.append(draw_by_draw(results, options.reference))
-    return [sheet for sheet in found if sheet is not None]
+            sheets.append(draw_by_draw(results, options.reference))
+    return [sheet for sheet in sheets if sheet is not None]
 
 
 def beyond_noise(results: Results) -> Sheet:
@@ -146,7 +146,7 @@ def draw_by_draw(results: Results, path: Path) -> Sheet:
         rows.append([Cell(label_of(dataset)), *cells])
     shares = [Cell(f"{100 * n:.1f} ({100 * s:.1f})") for n, s in map(_shares, totals.values())]
     notes = ["Draws within one test example of the authors' code (draws with equal accuracy)."]
-    title = "Draw by draw beside the authors' code"
+    title = "Draw by draw next to the authors' code"
     footer = [[Cell("Share (%)"), *shares]]
     return Sheet("draws", title, ["Data set", *results.models], rows, footer, notes)
 

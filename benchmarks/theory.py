@@ -73,7 +73,7 @@ def seconds(job: Callable[[], Any], *, calls: int = 1, repeat: int = 3) -> float
 def growth(
     shape: tb.TreeShape, m: int, landscape: tb.Landscape, form: str, n_classes: int = 2
 ) -> Callable[[], float]:
-    """A job that asks for another number of examples every time."""
+    """A job with another number of examples every time."""
     sizes = count(m)
     return lambda: tb.bounds.log_growth(shape, next(sizes), n_classes, landscape, form=form)
 
@@ -123,8 +123,8 @@ def goals() -> Iterable[tuple[str, float, float]]:
             job = lambda m=m, leaves=leaves, landscape=landscape: tb.bounds.log_growth_leaves(  # noqa: E731
                 leaves, m, 2, landscape
             )
-            what = f"all trees, 1 to {most:,} leaves at once, m = {m:,}, {name}"
-            yield what, 200e-6 if most == 75 else 20e-3, seconds(job, calls=20, repeat=7)
+            work = f"all trees, 1 to {most:,} leaves at once, m = {m:,}, {name}"
+            yield work, 200e-6 if most == 75 else 20e-3, seconds(job, calls=20, repeat=7)
     for kind in ("tight", "chain-sum"):
         job = first_call(growth(chain(200), 1000, MIXED, kind, n_classes=1000))
         yield f"{kind}, 200-leaf chain, 1,000 classes, m = 1,000, mixed", 2.0, seconds(job)
@@ -189,8 +189,8 @@ def main() -> None:
         growing.add_row(one["varied"], f"{one['value']:,}", *forms)
     console.print(growing)
     RESULTS.mkdir(exist_ok=True)
-    kept = {"python": platform.python_version(), "goals": met, "scaling": rows}
-    write_text(RESULTS / "theory.json", json.dumps(kept, indent=1) + "\n")
+    document = {"python": platform.python_version(), "goals": met, "scaling": rows}
+    write_text(RESULTS / "theory.json", json.dumps(document, indent=1) + "\n")
 
 
 if __name__ == "__main__":

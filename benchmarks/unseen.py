@@ -234,7 +234,7 @@ FIGURES = ("accuracy", "balanced accuracy", "log-loss", "leaves", "seconds")
 
 
 class TableFacts(NamedTuple):
-    """What the results are broken down by."""
+    """Groups by which the results are broken down."""
 
     rows: int
     columns: int

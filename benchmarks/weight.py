@@ -29,7 +29,7 @@ RESULTS = Path(__file__).parent / "results" / "weight.json"
 
 def measure(criterion: str, data: Path | None, draws: int) -> dict[float, list[float]]:
     """For every weight: accuracy (in percent), leaves, gain over the default, its error."""
-    found: dict[float, list[tuple[float, float]]] = {weight: [] for weight in WEIGHTS}
+    figures: dict[float, list[tuple[float, float]]] = {weight: [] for weight in WEIGHTS}
     for name in datasets.list():
         table = datasets.load(name, data=data)
         rows: dict[float, list[tuple[float, float]]] = {weight: [] for weight in WEIGHTS}
@@ -38,15 +38,15 @@ def measure(criterion: str, data: Path | None, draws: int) -> dict[float, list[f
             train, test = parts["train"], parts["test"]
             clf = tb.BoundTreeClassifier(criterion=criterion)
             clf.fit(table.frame.iloc[train], table.target.iloc[train])
-            answer = table.target.iloc[test].to_numpy()
+            labels = table.target.iloc[test].to_numpy()
             for weight in WEIGHTS:
                 pruned = clf.prune_to(leaves=_leaves(clf, weight))
-                right = np.mean(pruned.predict(table.frame.iloc[test]) == answer)
+                right = np.mean(pruned.predict(table.frame.iloc[test]) == labels)
                 rows[weight].append((100 * right, pruned.n_leaves_))
         for weight in WEIGHTS:
-            found[weight].append(tuple(np.mean(rows[weight], axis=0)))
-    default = np.array(found[0.6])[:, 0]
-    rows_of = {weight: np.array(values) for weight, values in found.items()}
+            figures[weight].append(tuple(np.mean(rows[weight], axis=0)))
+    default = np.array(figures[0.6])[:, 0]
+    rows_of = {weight: np.array(values) for weight, values in figures.items()}
     return {weight: _summary(values, default) for weight, values in rows_of.items()}
 
 
@@ -67,13 +67,13 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=25)
     options = parser.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning)  # odd columns are what these data have
-    found = {c: measure(c, options.data, options.draws) for c in ("entropy", "gini")}
-    table = Table("weight", *(f"{c}: accuracy (leaves), gain" for c in found), box=None)
+    results = {c: measure(c, options.data, options.draws) for c in ("entropy", "gini")}
+    table = Table("weight", *(f"{c}: accuracy (leaves), gain" for c in results), box=None)
     for weight in WEIGHTS:
-        cells = ["{:.2f} ({:.1f}), {:+.2f} ± {:.2f}".format(*found[c][weight]) for c in found]
+        cells = ["{:.2f} ({:.1f}), {:+.2f} ± {:.2f}".format(*results[c][weight]) for c in results]
         table.add_row(f"{weight:g}", *cells)
     Console().print(table)
-    write_text(RESULTS, json.dumps(found, indent=1) + "\n")
+    write_text(RESULTS, json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

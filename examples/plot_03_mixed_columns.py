@@ -52,7 +52,7 @@ print(clf.to_text())
 tb.show.TreeDisplay.from_estimator(clf)
 
 # %%
-# Norway is not in the training rows. ``handle_unknown`` says what happens to such a row.
+# Norway is not in the training rows. ``handle_unknown`` sets how such a row is treated.
 
 new = pd.DataFrame({"weight": [1.2], "service": ["express"], "country": ["NO"], "insured": [False]})
 for choice in ("majority", "stop", "missing"):

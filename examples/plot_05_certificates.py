@@ -37,7 +37,7 @@ print(clf.certificate_.explain())
 
 # %%
 # The categories of ``service`` and ``depot`` are undeclared. There might be any number of others,
-# and the bound allows for that. Declare them for a smaller limit:
+# and the bound allows for that. Declare them for a smaller bound:
 
 kinds = {
     "service": pd.CategoricalDtype(speeds, ordered=True),

@@ -2,8 +2,8 @@
 Costs and class weights
 =======================
 
-A missed tumour is worse than a false alarm. There are two ways to say so: ``class_weight`` changes
-how the tree is grown, ``costs`` how it is pruned and what it predicts.
+A missed tumour is worse than a false alarm. There are two ways to express that:
+``class_weight`` changes how the tree is grown, ``costs`` how it is pruned and what it predicts.
 """
 
 import matplotlib.pyplot as plt
@@ -28,9 +28,9 @@ models = {
 # %%
 # Cross-validation: every row is predicted by a tree that was fitted without it.
 
-answers = {name: cross_val_predict(model, X, y, cv=10) for name, model in models.items()}
+predicted = {name: cross_val_predict(model, X, y, cv=10) for name, model in models.items()}
 for name, model in models.items():
-    wrong = answers[name] != y
+    wrong = predicted[name] != y
     missed = int((wrong & (y == "malignant")).sum())
     alarms = int((wrong & (y == "benign")).sum())
     leaves = model.fit(X, y).n_leaves_
@@ -42,7 +42,7 @@ for name, model in models.items():
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
 for ax, name in zip(axes, ("plain", "class_weight", "costs"), strict=True):
-    ConfusionMatrixDisplay.from_predictions(y, answers[name], ax=ax, colorbar=False)
+    ConfusionMatrixDisplay.from_predictions(y, predicted[name], ax=ax, colorbar=False)
     ax.set_title(name)
 
 # %%
@@ -59,5 +59,5 @@ print(clf.to_text())
 # follows from rows that were held out.
 
 print(models["class_weight"].certificate_)
-held = tb.BoundTreeClassifier(pruning=BoundPruner(costs=price), certificate="held-out").fit(X, y)
-print(held.certify_cost(costs=price))
+clf = tb.BoundTreeClassifier(pruning=BoundPruner(costs=price), certificate="held-out").fit(X, y)
+print(clf.certify_cost(costs=price))

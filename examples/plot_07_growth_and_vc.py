@@ -32,20 +32,20 @@ stump = tb.TreeShape.parse("(..)")
 for features in (1, 2, 5, 10):
     real = tb.Landscape(real=features)
     most = tb.bounds.partitions(stump, 2, 6, real)
-    found = tb.bounds.worst_sample(stump, 2, 6, real, max_samples=2000, stop_at=most).count
-    print(f"{features:2} real features: at most {most:2}, found {found:2}")
+    reached = tb.bounds.worst_sample(stump, 2, 6, real, max_samples=2000, stop_at=most).count
+    print(f"{features:2} real features: at most {most:2}, found {reached:2}")
 
 # %%
-# The VC dimension is known exactly for stumps, and lies between two bounds for larger shapes.
+# The VC dimension is known exactly for stumps, and is between two bounds for larger shapes.
 
 features = [1, 2, 5, 10, 20, 50, 100]
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 for text in ("(..)", "((..).)", "((..)(..))"):
-    found = [
+    dimensions = [
         tb.bounds.vc_dimension(tb.TreeShape.parse(text), tb.Landscape(real=count))
         for count in features
     ]
-    lower, upper = [one.lower for one in found], [one.upper for one in found]
+    lower, upper = [one.lower for one in dimensions], [one.upper for one in dimensions]
     (line,) = ax.plot(features, upper, marker="v", label=text)
     ax.plot(features, lower, marker="^", color=line.get_color())
     ax.fill_between(features, lower, upper, color=line.get_color(), alpha=0.15)

@@ -2,7 +2,7 @@
 Worst samples and witnesses
 ===========================
 
-How tight is a bound? A sample that attains it, or comes close, gives the answer. Such samples can
+How tight is a bound? A sample that attains it, or comes close, shows it. Such samples can
 be searched for, and for real stumps they can be constructed.
 """
 

@@ -44,8 +44,8 @@ print(expected)
 print(clf.to_sql())
 with sqlite3.connect(":memory:") as database:
     new.to_sql("new", database, index=False)
-    answers = [row[-1] for row in database.execute(clf.to_sql(table="new"))]
-print(answers == expected)
+    predicted = [row[-1] for row in database.execute(clf.to_sql(table="new"))]
+print(predicted == expected)
 
 # %%
 # **C**: a function of a struct, without any library. It is compiled here if there is a compiler.

@@ -3,7 +3,7 @@ The study on your own data
 ==========================
 
 Which pruner is best for *your* data? The study that compares them on the 25 data sets of the paper
-accepts any table: here a CSV file with a schema file beside it.
+accepts any table: here a CSV file with a schema file next to it.
 """
 
 import tempfile

@@ -39,10 +39,10 @@ ax = clf.plot(loans, paid)
 # %%
 # The explanation of the first loan. In a notebook this is a table.
 
-found = clf.explain(loans.iloc[0])
-print(found)
+explanation = clf.explain(loans.iloc[0])
+print(explanation)
 
 # %%
 # The changed row gets the other prediction.
 
-print(clf.explain(found.counterfactual.row))
+print(clf.explain(explanation.counterfactual.row))

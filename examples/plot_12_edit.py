@@ -2,7 +2,7 @@
 Editing a tree by hand
 ======================
 
-A tree learns what the table says, and a table can mislead: patients with asthma were treated at
+A tree learns from its table, and a table can mislead: patients with asthma were treated at
 once and seldom died of pneumonia, so asthma looks like a protection. The table is invented after
 this well-known case. Whoever knows better replaces the split and sees what it costs.
 """
@@ -30,7 +30,7 @@ clf = tb.BoundTreeClassifier(max_leaves=5).fit(patients, risk)
 print(clf.to_text())
 
 # %%
-# ``asthma = yes`` leads to a low risk. What could be asked instead at this node?
+# ``asthma = yes`` leads to a low risk. Which splits are possible instead at this node?
 
 editor = clf.edit(patients, risk)
 asthma = patients.columns.get_loc("asthma")
@@ -38,18 +38,18 @@ node = int(np.flatnonzero(editor.tree.feature == asthma)[0])
 print(editor.alternatives(node).round(3).to_string())
 
 # %%
-# A subtree without the column takes its place. The figures stand beside those before.
+# A subtree without the column takes its place. The figures are shown next to those before.
 
-others = patients.columns.drop("asthma")
-print(editor.grow(node, columns=others, max_leaves=2))
+remaining = patients.columns.drop("asthma")
+print(editor.grow(node, columns=remaining, max_leaves=2))
 
 # %%
-# Which patients get another answer now?
+# Which patients get another prediction now?
 
 print(editor.changed().drop(columns="numbers").to_string())
 
 # %%
-# The edited classifier has a certificate: its limit holds for all trees of this size at once,
+# The edited classifier has a certificate: its bound holds for all trees of this size at once,
 # however one of them was chosen.
 
 edited = editor.done()

@@ -49,7 +49,7 @@ taught = distilled(X, y, seed=0)
 print(taught.certificate_)
 
 # %%
-# Is it better? On six random halves of these rows, beside a tree that learned from the true rows
+# Is it better? On six random halves of these rows, next to a tree that learned from the true rows
 # alone, at most eight leaves each.
 
 plain, by_forest = [], []
@@ -69,8 +69,8 @@ difference = 100 * (np.array(by_forest) - plain)
 print(f"{difference.mean():+.1f} ± {difference.std(ddof=1) / 6**0.5:.1f} points")
 
 # %%
-# Here there is no difference, and in general do not expect much. On 100 tables that had no part in
-# choosing the recipe, a distilled tree of eight leaves was 0.41 ± 0.11 points more accurate than
-# ``prune_to(8)``, and 0.31 ± 0.11 points more accurate than cross-validated cost-complexity pruning
-# at its number of leaves; fitting took 60 times as long. Soft labels on the true rows alone changed
-# nothing.
+# Here there is no difference, and in general do not expect much. On 100 tables that were not used
+# for choosing the recipe, a distilled tree of eight leaves was 0.41 ± 0.11 points more accurate
+# than ``prune_to(8)``, and 0.31 ± 0.11 points more accurate than cross-validated cost-complexity
+# pruning at its number of leaves; fitting took 60 times as long. Soft labels on the true rows alone
+# changed nothing.

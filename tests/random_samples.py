@@ -68,12 +68,12 @@ def random_weights(rng, n):
     return kinds[rng.integers(len(kinds))]()
 
 
-def random_sample(rng, most_rows):
-    n = int(rng.integers(2, most_rows))
-    found = [random_column(rng, n, f"x{j}") for j in range(rng.integers(1, 6))]
+def random_sample(rng, max_rows):
+    n = int(rng.integers(2, max_rows))
+    drawn = [random_column(rng, n, f"x{j}") for j in range(rng.integers(1, 6))]
     if rng.random() < 0.3:
-        found.append(found[0])  # ties between columns
-    values, columns = zip(*found, strict=True)
+        drawn.append(drawn[0])  # ties between columns
+    values, columns = zip(*drawn, strict=True)
     n_classes = int(rng.choice([2, 2, 3, 5, 12]))
     score = sum(np.argsort(np.argsort(x)) * rng.normal() for x in values)
     score = score + n * rng.choice([0.0, 0.3, 3.0]) * rng.normal(size=n)
@@ -83,11 +83,11 @@ def random_sample(rng, most_rows):
     return Sample(Matrix(columns, values), y, random_weights(rng, n), np.arange(n_classes))
 
 
-def random_options(rng, most_leaves=None):
+def random_options(rng, max_leaves=None):
     return GrowOptions(
         criterion=str(rng.choice(["gini", "entropy", "misclassification"])),
         growth_order="impurity" if rng.random() < 0.2 else "gain",
-        max_leaves=[most_leaves, 1, 2, 5, most_leaves or 30][rng.integers(5)],
+        max_leaves=[max_leaves, 1, 2, 5, max_leaves or 30][rng.integers(5)],
         max_depth=[3, None, None][rng.integers(3)],
         min_samples_leaf=int(rng.choice([1, 1, 2, 7])),
         thresholds=str(rng.choice(["decimal", "midpoint", "observed"])),

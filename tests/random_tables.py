@@ -27,8 +27,8 @@ def random_column(rng, n):
     return pa.array(values, mask=missing & (rng.random(n) < 0.5))
 
 
-def random_table(rng, most_rows=90):
-    n = int(rng.integers(2, most_rows))
+def random_table(rng, max_rows=90):
+    n = int(rng.integers(2, max_rows))
     columns = {f"x {j}": random_column(rng, n) for j in range(rng.integers(1, 4))}
     if rng.random() < 0.3:
         columns["copy"] = next(iter(columns.values()))  # ties between columns

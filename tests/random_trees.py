@@ -13,7 +13,7 @@ from treebound.data import Column
 from treebound.tree import Tree
 
 NAMES = (
-    "age", "class", "SELECT", "and", "missing", "petal length (cm)", "it's", 'say "hi"', "a,b",
+    "age", "class", "SELECT", "and", "missing", "petal length (cm)", "it's", 'write "hi"', "a,b",
     "two\nlines", "naïve", "数", "</script><script>alert(1)</script>", "*/", "back\\slash", "100%",
     "a_b & c # d {e}", "x <= 3", "$1", "tab\there", "~^", "ﬁ 🙂", "??/", "if", "int", "row", "--",
     "\u2028sep", " leading", "None",
@@ -93,9 +93,9 @@ def random_tree(
             category[node] = rng.integers(0, count + columns[j].missing)
     counts = np.zeros((size, n_classes))
     for node in reversed(order):
-        own = rng.integers(0, 20, size=n_classes)
-        own[rng.integers(n_classes)] += 1
-        counts[node] = own if left[node] < 0 else counts[left[node]] + counts[right[node]]
+        weights = rng.integers(0, 20, size=n_classes)
+        weights[rng.integers(n_classes)] += 1
+        counts[node] = weights if left[node] < 0 else counts[left[node]] + counts[right[node]]
     classes = _classes(rng, n_classes)
     return Tree(
         feature=feature, threshold=threshold, category=category, missing_left=missing_left,
@@ -119,16 +119,16 @@ def _random_form(
     left, right = np.full(size, -1), np.full(size, -1)
     stack, order = [(leaves, -1)], []
     while stack:
-        own, parent = stack.pop()
+        size, parent = stack.pop()
         node = len(order)
         order.append(node)
         if parent >= 0:
             right[parent] = node
-        if own == 1:
+        if size == 1:
             continue
         left[node] = node + 1
-        part = (1 if rng.random() < 0.5 else own - 1) if chain else int(rng.integers(1, own))
-        stack += [(own - part, node), (part, -1)]
+        part = (1 if rng.random() < 0.5 else size - 1) if chain else int(rng.integers(1, size))
+        stack += [(size - part, node), (part, -1)]
     return left, right, order
 
 
@@ -149,7 +149,7 @@ def random_rows(tree: Tree, seed: int, count: int) -> np.ndarray:
     return X
 
 
-def asked_categories(tree: Tree) -> np.ndarray:
+def used_categories(tree: Tree) -> np.ndarray:
     """Which columns have categories and are split on."""
     return np.array([c.kind != "real" and j in tree.feature for j, c in enumerate(tree.columns)])
 
@@ -190,7 +190,7 @@ def cases(draw: st.DrawFn, leaves: int = 20, rows: int = 40) -> Case:
 
 
 def route(tree: Tree, X: np.ndarray, handle_unknown: str = "other") -> np.ndarray:
-    """The node every row reaches, by asking one question after the other."""
+    """The node that each row reaches, one split after the other."""
     return np.array([_route(tree, row, handle_unknown) for row in X.tolist()], dtype=np.int64)
 
 

@@ -1,4 +1,4 @@
-"""What several test files need: figures and data that may lie beside the project."""
+"""Helpers of several test files: figures and data next to the project, samples from codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VECTORS = ROOT / "tests" / "vectors"
 
 
 def shared(name: str) -> Path | None:
-    """A file or folder beside the project, or None where there is none.
+    """A file or folder next to the project, or None if it does not exist.
 
     ``TREEBOUND_SHARED`` names the folder; by default it is ``shared`` next to the project.
     """
@@ -40,16 +40,16 @@ def ordinary_user() -> Iterator[None]:
         return
     libc = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3, this thread
-    held = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; twice 32 bits
-    if not hasattr(libc, "capget") or libc.capget(header, held) != 0:
+    capabilities = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; twice 32 bits
+    if not hasattr(libc, "capget") or libc.capget(header, capabilities) != 0:
         pytest.skip("root cannot give up its powers here")
-    fewer = (ctypes.c_uint32 * 6)(*held)
+    fewer = (ctypes.c_uint32 * 6)(*capabilities)
     fewer[0] &= ~0b111  # CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
     assert libc.capset(header, fewer) == 0
     try:
         yield
     finally:
-        assert libc.capset(header, held) == 0
+        assert libc.capset(header, capabilities) == 0
 
 
 def coded_matrix(X, columns):
@@ -74,7 +74,7 @@ def coded_matrix(X, columns):
 
 
 def coded_sample(X, y, columns, classes, weight=None):
-    """A sample from codes: see ``coded_matrix``; rows of weight zero are left out."""
+    """A sample from codes: see ``coded_matrix``; rows of weight zero are dropped."""
     import numpy as np
 
     from treebound.data import Sample

@@ -26,13 +26,13 @@ def loaded_by(code: str) -> set[str]:
     return set(run.stdout.split())
 
 
-def own(names: set[str]) -> set[str]:
+def of_treebound(names: set[str]) -> set[str]:
     """Without the private helpers of installers and compiled packages."""
     return {name for name in names if not name.startswith(("_", "cython_runtime"))}
 
 
 def test_import_loads_nothing_but_itself():
-    assert own(loaded_by("import treebound")) <= ALLOWED
+    assert of_treebound(loaded_by("import treebound")) <= ALLOWED
 
 
 @pytest.mark.parametrize(
@@ -47,5 +47,5 @@ def test_import_loads_nothing_but_itself():
 def test_no_extra_is_loaded_before_it_is_needed(code):
     # scikit-learn itself may load pandas or pyarrow where they are installed.
     by_scikit_learn = loaded_by("import sklearn.tree, sklearn.utils, scipy.sparse")
-    found = loaded_by(code) - by_scikit_learn
-    assert not found & set(EXTRAS)
+    modules = loaded_by(code) - by_scikit_learn
+    assert not modules & set(EXTRAS)

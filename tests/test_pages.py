@@ -1,4 +1,4 @@
-"""The shell transcripts of the documentation, run again: they must print what the pages show."""
+"""The transcripts of the documentation, run again: the output must be the one shown."""
 
 import contextlib
 import doctest
@@ -25,7 +25,7 @@ MEASURED = re.compile(r"(Mean pruning time \(s\)).*|─+")
 
 
 def transcript(page):
-    """The commands of a page and what it says they print."""
+    """The commands of a page and the output that it shows."""
     text = (ROOT / "docs" / f"{page}.rst").read_text(encoding="utf-8")
     for block in BLOCK.findall(text):
         for command, printed in COMMAND.findall(block):
@@ -35,7 +35,7 @@ def transcript(page):
 
 
 def run(command):
-    """What a command prints, errors included; treebound alone runs in this process."""
+    """The output of a command, errors included; only treebound runs in this process."""
     if not command.startswith("treebound ") or re.search("[|;]", command):
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
@@ -67,6 +67,6 @@ def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch):
     commands = list(transcript(page))
     assert len(commands) >= 5
     for command, expected in commands:
-        expected, found = (MEASURED.sub(r"\1", text) for text in (expected, run(command)))
-        message = f"{command}\nprints\n{found}\nwhere the page has\n{expected}"
-        assert checker.check_output(expected, found, FLAGS), message
+        expected, printed = (MEASURED.sub(r"\1", text) for text in (expected, run(command)))
+        message = f"{command}\nprints\n{printed}\nwhere the page has\n{expected}"
+        assert checker.check_output(expected, printed, FLAGS), message

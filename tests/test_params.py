@@ -48,7 +48,7 @@ def test_an_unknown_parameter_is_named():
 
 
 def test_all_processors_are_those_within_limits(monkeypatch):
-    """A number that is asked for is taken as it is, as scikit-learn does."""
+    """A given number is used unchanged, as in scikit-learn."""
     monkeypatch.setattr("joblib.effective_n_jobs", lambda n_jobs: 8 if n_jobs == -1 else n_jobs)
     monkeypatch.setenv("OMP_NUM_THREADS", "3,1")
     monkeypatch.delitem(sys.modules, "threadpoolctl", raising=False)

@@ -1,4 +1,4 @@
-"""What stands in several files of the project is the same in all of them."""
+"""Facts that appear in several files of the project are the same in all of them."""
 
 import re
 import sys
@@ -19,12 +19,13 @@ def workflow(name):
     return yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text())
 
 
-def test_the_version_is_said_once():
-    (said,) = re.findall(r"^  version: '(.*)',$", (ROOT / "meson.build").read_text(), re.MULTILINE)
+def test_the_version_is_stated_once():
+    build = (ROOT / "meson.build").read_text()
+    (stated,) = re.findall(r"^  version: '(.*)',$", build, re.MULTILINE)
     assert "version" in PROJECT["project"]["dynamic"]
-    assert version("treebound") == said
+    assert version("treebound") == stated
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert cited["version"] == said
+    assert cited["version"] == stated
     assert cited["license"] == PROJECT["project"]["license"]
 
 
@@ -51,9 +52,9 @@ def test_workflows_call_targets_that_there_are():
 
 def test_only_the_release_may_publish():
     for path in WORKFLOWS:
-        found = yaml.safe_load(path.read_text())
-        assert found["permissions"] == {"contents": "read"}, path.name
-        for name, job in found["jobs"].items():
+        workflow = yaml.safe_load(path.read_text())
+        assert workflow["permissions"] == {"contents": "read"}, path.name
+        for name, job in workflow["jobs"].items():
             allowed = job.get("permissions", {})
             expected = {"id-token": "write"} if (path.stem, name) == ("release", "publish") else {}
             assert allowed == expected, (path.name, name)

@@ -52,7 +52,7 @@ def test_raising_without_a_sample_leaves_a_tree_that_is_not_counted():
     assert plain.counted  # nothing was raised
 
 
-def test_a_scikit_learn_tree_keeps_the_answers_of_its_own_rows(cancer):
+def test_a_scikit_learn_tree_keeps_the_predictions_for_its_rows(cancer):
     X, y, other_X, other_y = cancer
     grown = DecisionTreeClassifier(random_state=0).fit(X, y)
     wrong_way = 1 - other_y
@@ -159,9 +159,9 @@ def test_type_parameters_and_impurities_survive(model):
     theirs, ours = grown.decision_path(X), pruned.decision_path(X)
     # on the way of every row, the nodes that are left have the impurities they had
     for row in range(0, len(y), 25):
-        kept = ours[[row]].indices
-        before = grown.tree_.impurity[theirs[[row]].indices][: len(kept)]
-        np.testing.assert_allclose(pruned.tree_.impurity[kept], before, atol=1e-12)
+        nodes = ours[[row]].indices
+        before = grown.tree_.impurity[theirs[[row]].indices][: len(nodes)]
+        np.testing.assert_allclose(pruned.tree_.impurity[nodes], before, atol=1e-12)
     np.testing.assert_allclose(pruned.tree_.impurity[0], grown.tree_.impurity[0])
 
 
@@ -171,10 +171,10 @@ def test_type_parameters_and_impurities_survive(model):
 def test_any_fitted_tree_is_certified_by_its_rows():
     X, y = load_iris(return_X_y=True)
     grown = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, y)
-    found = tb.certify(grown, X, y, kind="training")
-    assert (found.m, found.leaves) == (150, 4)
-    assert found.errors == (grown.predict(X) != y).sum()
-    assert found.risk == tb.certify(tb.from_sklearn(grown, X, y)).risk
+    certificate = tb.certify(grown, X, y, kind="training")
+    assert (certificate.m, certificate.leaves) == (150, 4)
+    assert certificate.errors == (grown.predict(X) != y).sum()
+    assert certificate.risk == tb.certify(tb.from_sklearn(grown, X, y)).risk
     clf = tb.BoundTreeClassifier(delta=0.1).fit(X, y)
     assert tb.certify(clf, X, y, kind="training", delta=0.1).risk == clf.certificate_.risk
     assert tb.certify(clf.tree_, X, y, kind="training").errors == clf.tree_.errors
@@ -184,7 +184,7 @@ def test_any_fitted_tree_is_certified_by_its_rows():
         assert "the model has no record of its rows" in str(tb.certify(unknown, X, y))
 
 
-def test_errors_are_those_of_the_answers_whatever_the_rows():
+def test_errors_are_those_of_the_predictions_for_any_rows():
     X, y = load_iris(return_X_y=True)
     clf = tb.BoundTreeClassifier().fit(X, y)
     noisy = np.where(np.arange(150) % 3 == 0, (y + 1) % 3, y)
@@ -214,7 +214,7 @@ def test_weights_leave_a_bare_tree_without_a_certificate():
         assert (tb.certify(clf).m, tb.certify(clf).errors) == (150, wrong)
 
 
-def test_a_certificate_says_what_it_assumes():
+def test_a_certificate_states_its_assumptions():
     X, y = load_iris(return_X_y=True)
     grown = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, y)
     for words in (

@@ -54,7 +54,7 @@ def count_realizable(X: Any, kinds: list[str], shape: TreeShape, c: int) -> int:
 
 
 def applies(name: str, landscape: Landscape) -> bool:
-    """Whether a named theorem is for this landscape."""
+    """Return True if a named theorem applies to this landscape."""
     kinds = {
         "real": landscape.real > 0,
         "ordinal": bool(landscape.ordinal),

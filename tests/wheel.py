@@ -1,4 +1,4 @@
-"""What an installed wheel must do, without a compiler and without these sources.
+"""Tests of an installed wheel, without a compiler and without these sources.
 
 Not part of the suite: ``make wheel-test`` and the builds of wheels run it.
 """
@@ -46,7 +46,7 @@ def test_every_kernel_is_compiled(room, kernel):
     assert not module.__file__.endswith(".py")
 
 
-def test_it_learns_and_answers():
+def test_it_fits_and_predicts():
     X, y = load_iris(return_X_y=True, as_frame=True)
     classifier = tb.BoundTreeClassifier().fit(X, y)
     assert (classifier.n_leaves_, classifier.grown_tree_.n_leaves) == (7, 9)

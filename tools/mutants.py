@@ -3,7 +3,7 @@
     python tools/mutants.py [--mutants 100] [--seed 0] [--jobs 1] [--match TEXT] [--output FILE]
 
 A mutant is one small change in one module: another comparison, another constant, a condition
-turned around, a statement left out. It lives in a temporary file and is imported in place of the
+turned around, a statement removed. It lives in a temporary file and is imported in place of the
 module; no source file is changed. A mutant is killed if a test fails or does not end in time.
 Survivors are listed with their place: each is a test to write, or a change without effect. Texts of
 messages are not changed.
@@ -101,8 +101,8 @@ def changes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
             hidden = [node.annotation]
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             hidden = [node]
-        for own in hidden:
-            skipped |= {id(inner) for inner in ast.walk(own)} if own is not None else set()
+        for part in hidden:
+            skipped |= {id(inner) for inner in ast.walk(part)} if part is not None else set()
     for node in ast.walk(tree):
         if id(node) in skipped:
             continue
@@ -120,8 +120,8 @@ def changes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
 
 def changed(tree: ast.Module, index: int) -> tuple[str, int, str]:
     """Return the text of a module with one change, its line, and the change in words."""
-    own = copy.deepcopy(tree)
-    node, kind = list(changes(own))[index]
+    mutant = copy.deepcopy(tree)
+    node, kind = list(changes(mutant))[index]
     before = ast.unparse(node).splitlines()[0]
     if isinstance(node, ast.Compare):
         node.ops[0] = COMPARISONS[type(node.ops[0])]()
@@ -132,10 +132,10 @@ def changed(tree: ast.Module, index: int) -> tuple[str, int, str]:
     elif isinstance(node, ast.If | ast.IfExp | ast.While):
         node.test = ast.UnaryOp(ast.Not(), node.test)
     else:
-        _drop(own, node)
-        return ast.unparse(ast.fix_missing_locations(own)), _line(node), f"{kind}: {before}"
+        _drop(mutant, node)
+        return ast.unparse(ast.fix_missing_locations(mutant)), _line(node), f"{kind}: {before}"
     after = ast.unparse(ast.fix_missing_locations(node)).splitlines()[0]
-    return ast.unparse(own), _line(node), f"{kind}: {before}  ->  {after}"
+    return ast.unparse(mutant), _line(node), f"{kind}: {before}  ->  {after}"
 
 
 def _line(node: ast.AST) -> int:

@@ -23,13 +23,13 @@ def oldest(extras: list[str]) -> list[str]:
     wanted = list(project["dependencies"])
     for extra in extras:
         wanted += project["optional-dependencies"][extra]
-    found = []
+    pins = []
     for requirement in wanted:
         match = _FLOOR.match(requirement)
         if match is None:
             raise SystemExit(f"{requirement!r} has no floor: write it as name>=version.")
-        found.append(f"{match[1]}{match[2] or ''}=={match[3]}")
-    return found
+        pins.append(f"{match[1]}{match[2] or ''}=={match[3]}")
+    return pins
 
 
 if __name__ == "__main__":

@@ -64,10 +64,10 @@ def count() -> Counts:
 def grown(counts: Counts, recorded: Counts) -> list[str]:
     """Return a line for each count that is larger than the recorded one."""
     return [
-        f"{package}: {value:,} {what}, recorded {recorded.get(package, {}).get(what, 0):,}"
+        f"{package}: {value:,} {measure}, recorded {recorded.get(package, {}).get(measure, 0):,}"
         for package, values in counts.items()
-        for what, value in values.items()
-        if value > recorded.get(package, {}).get(what, 0)
+        for measure, value in values.items()
+        if value > recorded.get(package, {}).get(measure, 0)
     ]
 
 
@@ -83,7 +83,8 @@ def main() -> int:
     for package, values in counts.items():
         print(f"{package:16}{values['statements']:12,}{values['characters']:12,}")
     total = [
-        sum(values[what] for values in counts.values()) for what in ("statements", "characters")
+        sum(values[measure] for values in counts.values())
+        for measure in ("statements", "characters")
     ]
     print(f"{'all':16}{total[0]:12,}{total[1]:12,}")
     larger = grown(counts, json.loads(RECORD.read_text("utf-8")))

@@ -31,7 +31,7 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableSpec:
     monkeypatch.setitem(PACKAGES, "made-up-tables", package)
     checksum = hashlib.sha256(CSV).hexdigest()
     return TableSpec(
-        "made-up/things", "made-up-tables", "kind", ("id",), "MIT", "nobody", checksum, "classes"
+        "made-up/things", "made-up-tables", "kind", ("id",), "MIT", "unknown", checksum, "classes"
     )
 
 

@@ -23,8 +23,8 @@ def test_one_table_per_name_and_per_study():
 
 def test_no_table_of_the_paper():
     # treatments of women; the paper's table of this name has donors
-    others = set(BY_NAME) - {"Stat2Data/Fertility"}
-    names = {re.sub("[^a-z]", "", name.split("/")[-1].lower()) for name in others}
+    rest = set(BY_NAME) - {"Stat2Data/Fertility"}
+    names = {re.sub("[^a-z]", "", name.split("/")[-1].lower()) for name in rest}
     assert not names & {re.sub("[^a-z]", "", name) for name in tb.study.datasets.list()}
 
 
@@ -38,8 +38,8 @@ def test_tables_of_the_prototype_are_for_development():
     assert set(BY_NAME) >= PROTOTYPE
     assert {half_of(BY_NAME[name]) for name in PROTOTYPE} == {"development"}
     assert "test" in {half(name) for name in PROTOTYPE}  # where their hash would put them
-    others = [spec for spec in REGRESSION if spec.name not in PROTOTYPE]
-    assert [half_of(spec) for spec in others] == [half(spec.name) for spec in others]
+    new = [spec for spec in REGRESSION if spec.name not in PROTOTYPE]
+    assert [half_of(spec) for spec in new] == [half(spec.name) for spec in new]
 
 
 def test_a_name_of_the_prototype_is_split_by_hash_as_a_table_of_classes():

@@ -99,7 +99,7 @@ def test_an_interrupted_run_continues(command, done):
     assert [(task.draw, task.method) for task in done] == [(1, CCP_LEAF_SIZE), (1, CONSTANT)]
 
 
-def test_tables_where_a_fit_failed_are_left_out():
+def test_tables_with_a_failed_fit_are_skipped():
     (spec,) = (spec for spec in REGRESSION if spec.name == "sklearn/diabetes")
     results = {task_of(spec, 0, CCP): "ValueError: no", task_of(spec, 0, CONSTANT): figures(2.0)}
     means = means_of(results, [spec], [CCP, CONSTANT], 1)

@@ -1,4 +1,4 @@
-"""A table and a model of it for the commands; ``shell`` is importable from the test files."""
+"""A table and a model of it for the commands; ``commands`` is importable from the test files."""
 
 import sys
 from pathlib import Path
@@ -26,7 +26,7 @@ def table(tmp_path) -> Path:
 
 @pytest.fixture
 def model(table, capsys) -> Path:
-    from shell import run
+    from commands import run
 
     path = table.parent / "model.json"
     code, out, err = run(capsys, "fit", table, "--target", "label", "-o", path)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from shell import refused, run
+from commands import refused, run
 
 import treebound as tb
 from treebound.estimators.abstaining import AbstainingClassifier
@@ -35,11 +35,11 @@ def test_fit_has_the_kinds_of_the_library(kind, files, rows, capsys):
     train, _, model = files
     code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", kind, "-o", model)
     assert code == 0
-    own = tb.BoundTreeClassifier(certificate=kind).fit(rows[["a", "b"]][:1000], rows.y[:1000])
-    assert str(own.certificate_) in err
+    clf = tb.BoundTreeClassifier(certificate=kind).fit(rows[["a", "b"]][:1000], rows.y[:1000])
+    assert str(clf.certificate_) in err
     again = tb.BoundTreeClassifier.load(model)
-    assert again.certificate_.risk == own.certificate_.risk
-    assert again.to_text() == own.to_text()
+    assert again.certificate_.risk == clf.certificate_.risk
+    assert again.to_text() == clf.to_text()
 
 
 def test_abstain_writes_a_model_that_abstains(files, capsys):
@@ -51,9 +51,9 @@ def test_abstain_writes_a_model_that_abstains(files, capsys):
     assert err.splitlines()[-1].startswith("Each of these statements holds separately")
     code, out, _ = run(capsys, "predict", model, test)
     assert code == 0
-    answers = set(out.split()[1:])
-    assert "abstain" in answers
-    assert len(answers) > 1
+    labels = set(out.split()[1:])
+    assert "abstain" in labels
+    assert len(labels) > 1
     abstention = AbstainingClassifier.load(model).abstention_
     _, out, _ = run(capsys, "evaluate", model, test)
     assert "of 500 rows get a prediction (" in out
@@ -88,20 +88,20 @@ def test_trees_grown_with_costs_and_weights_have_every_kind(kind, files, rows, c
     assert code == 0
     X, y = rows[["a", "b"]][:1000], rows.y[:1000]
     pruner = BoundPruner(costs={"ill": 6.0})
-    own = tb.BoundTreeClassifier(certificate=kind, pruning=pruner).fit(X, y)
-    assert str(own.certificate_) in err
-    assert err.splitlines()[-2] == str(own.certify_cost(costs={"ill": 6.0}))
+    clf = tb.BoundTreeClassifier(certificate=kind, pruning=pruner).fit(X, y)
+    assert str(clf.certificate_) in err
+    assert err.splitlines()[-2] == str(clf.certify_cost(costs={"ill": 6.0}))
     assert err.splitlines()[-1].startswith("Each of these statements holds separately")
     plain = tb.BoundTreeClassifier(certificate=kind).fit(X, y)
-    assert (own.predict(X) == "ill").sum() > (plain.predict(X) == "ill").sum()
+    assert (clf.predict(X) == "ill").sum() > (plain.predict(X) == "ill").sum()
     weights = np.where(y == "ill", 3.0, 1.0)
     rows[:1000].assign(w=weights).to_csv(train, index=False)
     code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", kind,
                        "--class-weight", "ill=2", "--weight-column", "w", "-o", model,
                        "--force")  # fmt: skip
-    own = tb.BoundTreeClassifier(certificate=kind, class_weight={"ill": 2.0, "well": 1.0})
-    assert str(own.fit(X, y, sample_weight=weights).certificate_) in err
-    assert tb.BoundTreeClassifier.load(model).to_text() == own.to_text()
+    clf = tb.BoundTreeClassifier(certificate=kind, class_weight={"ill": 2.0, "well": 1.0})
+    assert str(clf.fit(X, y, sample_weight=weights).certificate_) in err
+    assert tb.BoundTreeClassifier.load(model).to_text() == clf.to_text()
 
 
 def test_several_risks_of_abstention_have_a_file_each(files, capsys):
@@ -195,10 +195,10 @@ def test_monitor_refuses_text_for_numbers(rows, capsys, tmp_path):
 def test_evaluate_and_certify_give_limits_by_class(files, capsys):
     train, test, model = files
     run(capsys, "fit", train, "--target", "y", "--certificate", "folds", "-o", model)
-    own = tb.BoundTreeClassifier.load(model).certificate_
+    certificate = tb.BoundTreeClassifier.load(model).certificate_
     _, out, _ = run(capsys, "certify", model)
-    assert out.strip() == own.explain()
-    assert all(f"- {limit}" in out for limit in own.by_class)
+    assert out.strip() == certificate.explain()
+    assert all(f"- {limit}" in out for limit in certificate.by_class)
     _, out, _ = run(capsys, "evaluate", model, test)
     assert "\nBy class (the bound above and these bounds together each hold separately" in out
     assert "\n- ill" in out

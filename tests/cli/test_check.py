@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from shell import refused, run
+from commands import refused, run
 
 N = 400
 OWN = "as almost every row has its own value, it is not learned from"
@@ -32,7 +32,7 @@ def odd(tmp_path):
 def test_every_finding_is_named_with_its_remedy(odd, capsys):
     code, out, err = run(capsys, "check", odd, "--target", "y")
     assert (code, err) == (0, "")
-    for said in (
+    for line in (
         "odd.csv: 400 rows",
         "Column 'row id' numbers the rows.\n    Leave it out with --ignore \"row id\".",
         f"Column 'when' holds dates as text, such as '2020-01-01'; {OWN}.\n    Make numbers of it",
@@ -43,7 +43,7 @@ def test_every_finding_is_named_with_its_remedy(odd, capsys):
         "Column 'code' is 'y' in other words: one value a class.\n",
         "    Leave it out with --ignore code, unless it is known before 'y' is.",
     ):
-        assert said in out, said
+        assert line in out, line
     assert "'colour' " not in out
     assert "'size'" not in out
 
@@ -60,7 +60,7 @@ def test_the_options_that_check_names_help(odd, capsys):
     assert "Warning" not in err
 
 
-def test_fit_says_the_same_in_short(odd, capsys):
+def test_fit_prints_the_same_in_short(odd, capsys):
     err = run(capsys, "fit", odd, "--target", "y")[2]
     lines = [line for line in err.splitlines() if line.startswith("Warning")]
     assert lines[0].startswith(
@@ -74,14 +74,14 @@ def test_fit_says_the_same_in_short(odd, capsys):
 def test_json_has_all_of_it(odd, capsys):
     code, out, _ = run(capsys, "check", odd, "--target", "y", "--ignore", "row id", "--json")
     assert code == 0
-    found = json.loads(out)
-    assert found["rows"] == N
-    assert sum(found["classes"].values()) == N
-    assert found["ignored"] == ["row id"]
-    columns = {column["name"]: column for column in found["columns"]}
+    report = json.loads(out)
+    assert report["rows"] == N
+    assert sum(report["classes"].values()) == N
+    assert report["ignored"] == ["row id"]
+    columns = {column["name"]: column for column in report["columns"]}
     assert columns["always"]["commonest"] == {"x": N}
     assert columns["size"]["values"] == N
-    assert [one["column"] for one in found["findings"]] == [
+    assert [one["column"] for one in report["findings"]] == [
         "code", "when", "price", "age", "always",
     ]  # fmt: skip
 
@@ -91,8 +91,8 @@ def test_targets_that_are_none(tmp_path, capsys):
     rng = np.random.default_rng(0)
     rows = [f"{x:.3f},{i},1,{i % 60}\n" for i, x in enumerate(rng.random(300))]
     path.write_text("x,many,one,few\n" + "".join(rows))
-    said = run(capsys, "check", path, "--target", "many")[1]
-    assert "Column 'many' has 300 classes for 300 rows." in said
+    out = run(capsys, "check", path, "--target", "many")[1]
+    assert "Column 'many' has 300 classes for 300 rows." in out
     assert "Column 'one' is 1 in every row." in run(capsys, "check", path, "--target", "one")[1]
     line = refused(capsys, "check", path, "--target", "x")
     assert "holds numbers with a fraction, not classes" in line
@@ -119,5 +119,5 @@ def test_what_reading_lost_is_named(tmp_path, capsys):
     frame.to_parquet(tmp_path / "t.parquet")
     out = run(capsys, "check", tmp_path / "t.parquet", "--target", "y")[1]
     assert "Column 'day' holds dates or durations." in out
-    asked = run(capsys, "check", tmp_path / "t.parquet", "--target", "y", "--ignore", "day")[1]
-    assert "holds dates" not in asked
+    out = run(capsys, "check", tmp_path / "t.parquet", "--target", "y", "--ignore", "day")[1]
+    assert "holds dates" not in out

@@ -1,4 +1,4 @@
-"""treebound compare, as a person at a shell uses it."""
+"""treebound compare, as a user runs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from shell import refused, run
+from commands import refused, run
 
 import treebound as tb
 

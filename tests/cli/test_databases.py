@@ -1,4 +1,4 @@
-"""Tables of a DuckDB file in the shell: the answers of the same rows in a file."""
+"""Tables of a DuckDB file on the command line: same predictions as for the rows in a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from shell import refused, run
+from commands import refused, run
 
 import treebound as tb
 
@@ -34,13 +34,13 @@ def database(frame, tmp_path) -> Path:
 def test_fit_predict_evaluate_and_certify(frame, database, tmp_path, capsys):
     table, model = f"duckdb:///{database}?table=my+rows", tmp_path / "model.json"
     run(capsys, "fit", table, "--target", "label", "--ignore", "the key", "-o", model)
-    found = tb.BoundTreeClassifier.load(model)
+    loaded = tb.BoundTreeClassifier.load(model)
     columns = frame[["colour", "x"]]
     expected = tb.BoundTreeClassifier().fit(columns, frame.label)
-    np.testing.assert_array_equal(found.tree_.counts, expected.tree_.counts)
-    answers = tmp_path / "answers.csv"
-    run(capsys, "predict", model, table, "-o", answers, "--keep", "--proba", "--chunk-rows", "200")
-    written = pd.read_csv(answers)
+    np.testing.assert_array_equal(loaded.tree_.counts, expected.tree_.counts)
+    written = tmp_path / "predictions.csv"
+    run(capsys, "predict", model, table, "-o", written, "--keep", "--proba", "--chunk-rows", "200")
+    written = pd.read_csv(written)
     assert written.columns[-3:].tolist() == ["predicted label", "P(no)", "P(yes)"]
     np.testing.assert_array_equal(
         written["predicted label"], expected.predict(written[["colour", "x"]])
@@ -63,6 +63,6 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("arguments", "words"), REFUSED)
-def test_what_is_wrong_is_said(database, capsys, arguments, words):
+def test_errors_state_what_is_wrong(database, capsys, arguments, words):
     table, *rest = arguments
     assert words in refused(capsys, "fit", f"duckdb:///{database}{table}", *rest)

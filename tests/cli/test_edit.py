@@ -1,4 +1,4 @@
-"""treebound edit, as a person at a shell uses it."""
+"""treebound edit, as a user runs it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import refused, run
 from edit.editor_case import passengers
-from shell import refused, run
 
 from treebound.exchange import load
 
@@ -28,8 +28,8 @@ def files(tmp_path) -> tuple[Path, Path]:
     return tmp_path / "model.json", tmp_path / "rows.csv"
 
 
-class Shell:
-    """The editor as a process, and its page as a program sees it."""
+class EditorProcess:
+    """The editor as a process, and its web interface as a program uses it."""
 
     def __init__(self, *argv: str | Path) -> None:
         command = [sys.executable, "-m", "treebound", "edit", *map(str, argv), "--no-browser"]
@@ -40,16 +40,16 @@ class Shell:
         self.address, self.token = re.search(r"(http://[\d.:]+/)\?token=(\S+)", line).groups()
         self.version = 0
 
-    def ask(self, **command: object) -> dict:
+    def send(self, **command: object) -> dict:
         request = urllib.request.Request(
             f"{self.address}command",
             json.dumps({"version": self.version, **command}).encode(),
             {"x-token": self.token, "content-type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=30) as reply:
-            answer = json.load(reply)
-        self.version = answer.get("state", {}).get("version", self.version)
-        return answer
+        with urllib.request.urlopen(request, timeout=30) as response:
+            state = json.load(response)
+        self.version = state.get("state", {}).get("version", self.version)
+        return state
 
     def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
         self.process.send_signal(number)
@@ -60,17 +60,17 @@ class Shell:
 def test_steps_survive_a_kill_and_are_gone_when_saved(files, capsys) -> None:
     model, rows = files
     steps = model.with_name("model.json.steps")
-    shell = Shell(model, rows)
-    shell.ask(do="collapse", node="R")
-    history = shell.ask(do="swap", node="")["state"]["history"]
-    shell.end(signal.SIGKILL)
+    process = EditorProcess(model, rows)
+    process.send(do="collapse", node="R")
+    history = process.send(do="swap", node="")["state"]["history"]
+    process.end(signal.SIGKILL)
     assert "--recover" in refused(capsys, "edit", model, rows)
-    shell = Shell(model, rows, "--recover")
-    assert shell.ask(do="state")["state"]["history"] == history
-    assert "edited.html" in shell.ask(do="report")["message"]
-    assert "edited.json" in shell.ask(do="save")["message"]
+    process = EditorProcess(model, rows, "--recover")
+    assert process.send(do="state")["state"]["history"] == history
+    assert "edited.html" in process.send(do="report")["message"]
+    assert "edited.json" in process.send(do="save")["message"]
     assert not steps.exists()
-    code, err = shell.end()
+    code, err = process.end()
     assert code == 0
     assert "not saved" not in err
     edited = load(model.with_name("model.edited.json"))
@@ -85,10 +85,10 @@ def test_calibration_rows_certify_the_edited_tree_if_the_user_states_it(unseen, 
     model, rows = tmp_path / "model.json", tmp_path / "rows.csv"
     clf.save(model)
     X.assign(fate=y).to_csv(rows, index=False)
-    shell = Shell(model, rows, *(["--calibration-unseen"] if unseen else []))
-    shell.ask(do="collapse", node="R")
-    assert "saved" in shell.ask(do="save")["message"]
-    _, err = shell.end()
+    process = EditorProcess(model, rows, *(["--calibration-unseen"] if unseen else []))
+    process.send(do="collapse", node="R")
+    assert "saved" in process.send(do="save")["message"]
+    _, err = process.end()
     assert ("Hint: --calibration-unseen states that none was seen." in err) is not unseen
     kind = "held-out" if unseen else "training"
     assert load(model.with_name("model.edited.json")).certificate.kind == kind
@@ -102,10 +102,10 @@ def test_weights_are_those_of_fit(tmp_path, capsys) -> None:
     weighing = ("--weight-column", "copies")
     assert run(capsys, "fit", rows, "--target", "fate", *weighing, "-o", model)[0] == 0
     assert "its weights (--weight-column)" in refused(capsys, "edit", model, rows)
-    shell = Shell(model, rows, *weighing)
-    shell.ask(do="grow", node="", max_leaves=4)
-    assert "saved" in shell.ask(do="save")["message"]
-    assert shell.end() == (0, "")
+    process = EditorProcess(model, rows, *weighing)
+    process.send(do="grow", node="", max_leaves=4)
+    assert "saved" in process.send(do="save")["message"]
+    assert process.end() == (0, "")
     assert load(model.with_name("model.edited.json")).tree.weight[0] == weight.sum()
 
 

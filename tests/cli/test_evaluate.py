@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from shell import refused, run
+from commands import refused, run
 from sklearn.metrics import confusion_matrix, log_loss, precision_recall_fscore_support
 
 import treebound as tb
@@ -31,24 +31,24 @@ def test_the_figures_are_those_of_scikit_learn(files, capsys):
     _, test, model = files
     code, out, err = run(capsys, "evaluate", model, test, "--json")
     assert (code, err) == (0, "")
-    found = json.loads(out)
+    figures = json.loads(out)
     classifier, frame = tb.BoundTreeClassifier.load(model), pd.read_csv(test)
-    answers = classifier.predict(frame[["a", "b"]])
-    expected = confusion_matrix(frame.y, answers)
-    assert found["confusion"] == expected.tolist()
-    assert found["errors"] == 300 - np.trace(expected)
+    predicted = classifier.predict(frame[["a", "b"]])
+    expected = confusion_matrix(frame.y, predicted)
+    assert figures["confusion"] == expected.tolist()
+    assert figures["errors"] == 300 - np.trace(expected)
     for name, values in zip(
         ("precision", "recall", "f1", "rows_of_class"),
-        precision_recall_fscore_support(frame.y, answers),
+        precision_recall_fscore_support(frame.y, predicted),
         strict=True,
     ):
-        np.testing.assert_allclose(found[name], values)
+        np.testing.assert_allclose(figures[name], values)
     shares = classifier.predict_proba(frame[["a", "b"]])
-    assert found["log_loss"] == pytest.approx(log_loss(frame.y, shares))
-    assert found["majority"] == "middle"
-    held_out = certify_counts(found["errors"], 300)
-    assert found["certificate"]["risk"] == held_out.risk
-    assert found["not_certified"] is None
+    assert figures["log_loss"] == pytest.approx(log_loss(frame.y, shares))
+    assert figures["majority"] == "middle"
+    held_out = certify_counts(figures["errors"], 300)
+    assert figures["certificate"]["risk"] == held_out.risk
+    assert figures["not_certified"] is None
 
 
 def test_what_people_see(files, capsys):
@@ -69,9 +69,9 @@ def test_training_rows_certify_nothing(files, capsys):
     assert code == 0
     assert "comparable rows equal training rows" in out
     assert "With probability" not in out
-    found = json.loads(run(capsys, "evaluate", model, train, "--json")[1])
-    assert "comparable rows equal training rows" in found["not_certified"]
-    assert found["certificate"] is None
+    figures = json.loads(run(capsys, "evaluate", model, train, "--json")[1])
+    assert "comparable rows equal training rows" in figures["not_certified"]
+    assert figures["certificate"] is None
 
 
 def test_a_class_the_model_does_not_know_is_refused(files, tmp_path, capsys):
@@ -108,7 +108,7 @@ def test_cross_validation_by_hand(files, capsys):
         wrong.append(int((pruned.label[pruned.apply(inside.X)] != inside.y).sum()))
     words = f"4-fold cross-validation: {100 * sum(wrong) / 600:.1f} % of the rows are misclassified"
     assert words in err
-    for folds_, said in (("1", "--cv must be an int >= 2"), ("601", "--cv must be at most 600")):
+    for folds_, message in (("1", "--cv must be an int >= 2"), ("601", "--cv must be at most 600")):
         code, _, err = run(capsys, "fit", train, "--target", "y", "--cv", folds_)
         assert code == 2
-        assert said in err
+        assert message in err

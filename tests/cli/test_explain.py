@@ -1,4 +1,4 @@
-"""treebound explain, as a person at a shell uses it."""
+"""treebound explain, as a user runs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from shell import run
+from commands import run
 
 import treebound as tb
 

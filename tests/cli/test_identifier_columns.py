@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from shell import run
+from commands import run
 
 
 def _table(n: int = 300, seed: int = 0) -> pd.DataFrame:

@@ -1,11 +1,11 @@
-"""How a table is read, said by options; help, completion, and what a start loads."""
+"""Options that state how a table is read; help, completion, and the modules a start loads."""
 
 import subprocess
 import sys
 
 import pandas as pd
 import pytest
-from shell import refused, run
+from commands import refused, run
 
 import treebound as tb
 from treebound.cli.app import COMMANDS, app, load_all
@@ -57,7 +57,7 @@ def test_a_tab_has_a_name(tmp_path, capsys):
     assert "separated by '\\t' (--sep)" in line
 
 
-def test_kinds_are_said_by_options(table, capsys):
+def test_options_state_the_kinds_of_columns(table, capsys):
     columns, err = columns_of(capsys, table, "--nominal", "code", "--ordinal", "n", "--quiet")
     assert err == ""
     assert columns["code"].kind == "nominal"
@@ -88,7 +88,7 @@ def test_options_win_over_the_schema(table, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--sep", ";;"], "The option --sep must be one character, 'tab' or 'whitespace'"),
         (["--encoding", "klingon"], "The option --encoding must be a text encoding"),
@@ -96,18 +96,18 @@ def test_options_win_over_the_schema(table, tmp_path, capsys):
         (["--ignore", "n,,code"], "The option --ignore must name columns"),
         (["--nominal", "y"], "The target 'y' is named in"),
         (["--ignore", "y"], "The target 'y' is named in"),
-        (["--ignore", "n,taste,code"], "has no column to learn from beside 'y'"),
+        (["--ignore", "n,taste,code"], "has no column to learn from besides 'y'"),
         (["--ordinal", "taste"], "Column 'taste' holds texts, whose order only you know"),
         (["--ordinal", "taste=süß,süß"], "NAME=A,B,C with each category once"),
         (["--ordinal", "taste=süß"], "'sauer' is not one of its categories"),
     ],
 )
-def test_what_is_wrong_with_an_option_is_said(table, capsys, options, said):
+def test_a_wrong_option_is_named(table, capsys, options, message):
     merged = dict(zip(LAYOUT[::2], LAYOUT[1::2], strict=True))
     merged.update(zip(options[::2], options[1::2], strict=True))
     flat = [part for pair in merged.items() for part in pair]
     for command in ("check", "fit"):
-        assert said in refused(capsys, command, table, "--target", "y", *flat)
+        assert message in refused(capsys, command, table, "--target", "y", *flat)
 
 
 def test_missing_texts_of_a_file_to_predict(table, tmp_path, capsys):
@@ -140,7 +140,7 @@ def test_kept_columns_are_written_as_they_are(table, tmp_path, capsys):
 # -- help, completion, start ----------------------------------------------------------------------
 
 
-def test_the_outline_says_what_the_commands_say(capsys):
+def test_the_outline_has_the_first_lines_of_the_commands(capsys):
     load_all()
     for name, (_, first_line) in COMMANDS.items():
         command = app[name]
@@ -166,7 +166,7 @@ def test_daily_commands_come_first_and_research_has_groups(capsys):
              "certify", "monitor"]  # fmt: skip
     assert list(COMMANDS) == [*daily, "completion", "study", "theory"]
     load_all()
-    groups = {name: {own for own in app[name] if not own.startswith("-")} for name in COMMANDS}
+    groups = {name: {key for key in app[name] if not key.startswith("-")} for name in COMMANDS}
     assert groups["study"] == {"run", "report", "data"}
     assert groups["theory"] == {"vcdim", "growth", "partitions", "shapes", "witness"}
     out = run(capsys, "--help")[1]
@@ -184,9 +184,9 @@ def test_a_command_that_is_none(capsys):
     assert "fitt" in refused(capsys, "fitt", "data.csv")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_knows_commands_and_options(shell, capsys):
-    code, out, err = run(capsys, "completion", shell)
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+def test_completion_knows_commands_and_options(name, capsys):
+    code, out, err = run(capsys, "completion", name)
     assert (code, err) == (0, "")
     for word in ("evaluate", "chunk-rows", "kearns-mansour", "treebound"):
         assert word in out

@@ -1,13 +1,13 @@
-"""What a command writes over: never what it reads, nor a file of another kind."""
+"""A command overwrites neither its input nor a file of another kind."""
 
 from __future__ import annotations
 
 import pytest
-from shell import refused, run
+from commands import refused, run
 from support import ordinary_user
 
 
-def test_no_permission_to_write_is_said_before_the_work(model, table, tmp_path, capsys):
+def test_no_permission_to_write_fails_before_the_work(model, table, tmp_path, capsys):
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o500)
     with ordinary_user():
@@ -51,11 +51,11 @@ def test_no_command_writes_over_what_it_reads(model, table, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("argv", "name", "content", "what"),
+    ("argv", "name", "content", "kind"),
     [
         (["fit", "{table}", "--target", "label"], "notes.txt", "my notes", "a text file"),
         (["fit", "{table}", "--target", "label"], "other.csv", "a,b\n1,2\n", "a table"),
-        (["prune", "{model}", "{table}"], "page.html", "<!DOCTYPE html><p>", "an HTML page"),
+        (["prune", "{model}", "{table}"], "page.html", "<!DOCTYPE html><p>", "an HTML file"),
         (["predict", "{model}", "{table}"], "script", '{"format":"treebound-model"}', "a model"),
         (["predict", "{model}", "{table}"], "x.parquet", "a,b\n1,2\n", "a text file"),
         (["show", "{model}"], "thesis.tex", "\\section", "a LaTeX file"),
@@ -64,13 +64,13 @@ def test_no_command_writes_over_what_it_reads(model, table, tmp_path, capsys):
     ],
 )
 def test_a_file_of_another_kind_is_kept_unless_forced(
-    model, table, tmp_path, capsys, argv, name, content, what
+    model, table, tmp_path, capsys, argv, name, content, kind
 ):
     path = tmp_path / name
     path.write_text(content)
     argv = [part.format(table=table, model=model) for part in argv]
     line = refused(capsys, *argv, "-o", path)
-    assert f"Cannot write {path}: it is {what}" in line
+    assert f"Cannot write {path}: it is {kind}" in line
     assert "--force" in line
     assert path.read_text() == content
     assert run(capsys, *argv, "-o", path, "--force")[0] == 0

@@ -1,4 +1,4 @@
-"""predict, as a person at a shell uses it: chunks, pipes, layouts, columns."""
+"""predict, as a user runs it: chunks, pipes, layouts, columns."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from shell import refused, run
+from commands import refused, run
 
 import treebound as tb
 
 
-def test_predict_answers_as_the_classifier_does_whatever_the_chunks(model, table, capsys):
+def test_predictions_are_those_of_the_classifier_for_every_chunk_size(model, table, capsys):
     classifier = tb.BoundTreeClassifier.load(model)
     frame = tb.study.datasets.read_table(str(table), target="label").frame
     expected = classifier.predict(frame)
     for rows in ("7", "1000"):
         code, out, _ = run(capsys, "predict", model, table, "--proba", "--chunk-rows", rows)
         assert code == 0
-        answers = pd.read_csv(io.StringIO(out))
-        assert answers["label"].tolist() == expected.tolist()
-        given = answers[["P(no)", "P(yes)"]].to_numpy()
+        result = pd.read_csv(io.StringIO(out))
+        assert result["label"].tolist() == expected.tolist()
+        given = result[["P(no)", "P(yes)"]].to_numpy()
         np.testing.assert_allclose(given, classifier.predict_proba(frame), rtol=1e-12)
 
 
@@ -32,9 +32,9 @@ def test_predict_to_parquet_and_from_it_keeping_the_columns(model, table, capsys
     pd.read_csv(table).to_parquet(source)
     code, _, err = run(capsys, "predict", model, source, "-o", target, "--keep")
     assert code == 0, err
-    answers = pd.read_parquet(target)
-    assert list(answers.columns) == ["colour", "size", "n", "label", "predicted label"]
-    assert len(answers) == 300
+    result = pd.read_parquet(target)
+    assert list(result.columns) == ["colour", "size", "n", "label", "predicted label"]
+    assert len(result) == 300
 
 
 def pipe(monkeypatch, content):
@@ -73,7 +73,7 @@ def test_a_model_comes_through_a_pipe_too(model, table, capsys, monkeypatch):
     assert "cannot both" in err
 
 
-def test_a_schema_says_how_the_file_to_predict_is_laid_out(model, table, capsys):
+def test_a_schema_states_the_layout_of_the_file_to_predict(model, table, capsys):
     plain = run(capsys, "predict", model, table)[1]
     frame = pd.read_csv(table)
     other, schema = table.parent / "other.txt", table.parent / "layout.toml"
@@ -87,7 +87,7 @@ def test_a_schema_says_how_the_file_to_predict_is_laid_out(model, table, capsys)
     assert run(capsys, "predict", model, other, "--schema", schema)[:2] == (0, plain)
 
 
-def test_a_table_without_rows_gives_an_empty_answer(model, table, capsys):
+def test_a_table_without_rows_gives_an_empty_table(model, table, capsys):
     empty = table.parent / "empty.csv"
     empty.write_text(table.read_text().splitlines()[0] + "\n")
     code, out, err = run(capsys, "predict", model, empty, "--proba")
@@ -123,9 +123,9 @@ def test_columns_the_model_does_not_know_are_left_alone(model, table, tmp_path, 
     assert run(capsys, "fit", source, "--target", "label", "--quiet")[0] == 0
     code, _, err = run(capsys, "predict", model, source, "--keep", "-o", out)
     assert code == 0, err
-    kept = pd.read_parquet(out)
-    assert list(kept.columns) == [*frame.columns, "predicted label"]
-    assert kept["when"].tolist() == frame["when"].tolist()
+    result = pd.read_parquet(out)
+    assert list(result.columns) == [*frame.columns, "predicted label"]
+    assert result["when"].tolist() == frame["when"].tolist()
 
 
 def test_a_category_never_seen_is_answered_and_judged(model, table, tmp_path, capsys):
@@ -140,12 +140,12 @@ def test_a_category_never_seen_is_answered_and_judged(model, table, tmp_path, ca
 def test_a_column_of_maps_is_kept_in_parquet_and_refused_in_csv(model, table, tmp_path, capsys):
     rows = pa.Table.from_pandas(pd.read_csv(table), preserve_index=False)
     pairs = pa.array([[("k", i)] for i in range(300)], pa.map_(pa.string(), pa.int64()))
-    path, kept = tmp_path / "maps.parquet", tmp_path / "kept.parquet"
+    path, result = tmp_path / "maps.parquet", tmp_path / "kept.parquet"
     pq.write_table(rows.append_column("pairs", pairs), path)
     line = refused(capsys, "predict", model, path, "--keep", "-o", tmp_path / "out.csv")
     assert "Column 'pairs' is map<string, int64" in line
     assert "cannot be written as CSV" in line
     assert not (tmp_path / "out.csv").exists()
-    code, _, err = run(capsys, "predict", model, path, "--keep", "-o", kept)
+    code, _, err = run(capsys, "predict", model, path, "--keep", "-o", result)
     assert code == 0, err
-    assert pq.read_table(kept).column("pairs").to_pylist() == pairs.to_pylist()
+    assert pq.read_table(result).column("pairs").to_pylist() == pairs.to_pylist()

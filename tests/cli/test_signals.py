@@ -1,4 +1,4 @@
-"""What a signal leaves behind: no process, no half-written file; and faults of our own."""
+"""A signal leaves no process and no half-written file behind; faults of treebound itself."""
 
 import os
 import signal
@@ -7,8 +7,8 @@ import sys
 import time
 from importlib import import_module
 
+import commands
 import pytest
-import shell
 
 COMMAND = [sys.executable, "-m", "treebound"]
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the signals of POSIX")
@@ -17,9 +17,9 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs the signals of POSI
 def wait_for(condition, seconds=60.0):
     """Wait until a condition holds; what it returned last."""
     end = time.monotonic() + seconds
-    while not (held := condition()) and time.monotonic() < end:
+    while not (met := condition()) and time.monotonic() < end:
         time.sleep(0.02)
-    return held
+    return met
 
 
 @posix
@@ -33,12 +33,12 @@ def test_a_killed_study_leaves_no_process(tmp_path, number):
     workers = wait_for(lambda: two_children(psutil.Process(study.pid)))
     assert len(workers) == 2
     study.send_signal(number)
-    # ends when nobody holds standard error any more
-    said = study.communicate(timeout=60)[1].decode()
+    # ends when no process holds standard error any more
+    err = study.communicate(timeout=60)[1].decode()
     assert wait_for(lambda: not any(worker.is_running() for worker in workers))
     if number == signal.SIGTERM:
         assert study.returncode == 128 + signal.SIGTERM
-        (line,) = said.splitlines()
+        (line,) = err.splitlines()
         assert line.startswith("treebound: stopped. ")
 
 
@@ -52,15 +52,15 @@ def test_a_terminated_command_leaves_no_part_of_a_file(tmp_path):
     model, table = tmp_path / "model.json", tmp_path / "table.csv"
     table.write_text("x,y\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
     subprocess.run([*COMMAND, "fit", table, "--target", "y", "-o", model, "--quiet"], check=True)
-    words = ["predict", str(model), "-", "-o", str(tmp_path / "answers.csv"), "--chunk-rows", "5"]
+    words = ["predict", str(model), "-", "-o", str(tmp_path / "out.csv"), "--chunk-rows", "5"]
     command = subprocess.Popen([*COMMAND, *words], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert command.stdin is not None
     command.stdin.write(table.read_bytes())
     command.stdin.flush()
     assert wait_for(lambda: list(tmp_path.glob(".*.part")))
     command.send_signal(signal.SIGTERM)
-    said = command.communicate(timeout=60)[1].decode()
-    assert (command.returncode, said) == (143, "treebound: ended by SIGTERM\n")
+    err = command.communicate(timeout=60)[1].decode()
+    assert (command.returncode, err) == (143, "treebound: ended by SIGTERM\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.json", "table.csv"]
 
 
@@ -72,8 +72,8 @@ def broken(monkeypatch):
     monkeypatch.setattr(import_module("treebound.cli.app"), "_called", lambda argv: call)
 
 
-def test_a_fault_of_ours_is_one_line_that_asks_for_a_report(capsys, broken):
-    code, out, err = shell.run(capsys, "fit")
+def test_a_fault_of_ours_is_one_line_that_requests_a_report(capsys, broken):
+    code, out, err = commands.run(capsys, "fit")
     (line,) = err.splitlines()
     assert (code, out) == (70, "")
     assert line.startswith("treebound: This is a fault of treebound: TypeError: no such thing.")
@@ -81,7 +81,7 @@ def test_a_fault_of_ours_is_one_line_that_asks_for_a_report(capsys, broken):
 
 
 def test_debug_adds_the_traceback(capsys, broken):
-    code, _, err = shell.run(capsys, "fit", "--debug")
+    code, _, err = commands.run(capsys, "fit", "--debug")
     assert code == 70
     assert err.startswith("Traceback")
     assert "please report it" in err.splitlines()[-1]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from shell import refused, run
+from commands import refused, run
 
 import treebound as tb
 from treebound.cli import training
@@ -40,10 +40,10 @@ def folder(frame, tmp_path) -> Path:
 
 
 def same_tree(path: Path, frame: pd.DataFrame) -> bool:
-    found = tb.BoundTreeClassifier.load(path).tree_
+    tree = tb.BoundTreeClassifier.load(path).tree_
     expected = tb.BoundTreeClassifier().fit(frame.drop(columns="label"), frame.label).tree_
-    return np.array_equal(found.counts, expected.counts) and np.array_equal(
-        found.threshold, expected.threshold, equal_nan=True
+    return np.array_equal(tree.counts, expected.counts) and np.array_equal(
+        tree.threshold, expected.threshold, equal_nan=True
     )
 
 
@@ -61,7 +61,7 @@ def test_a_folder(frame, folder, tmp_path, capsys):
     assert same_tree(model, frame)
 
 
-def test_a_single_csv_file_if_asked_or_large(frame, tmp_path, capsys, monkeypatch):
+def test_a_single_csv_file_by_option_or_if_large(frame, tmp_path, capsys, monkeypatch):
     path, model = tmp_path / "rows.csv", tmp_path / "model.json"
     frame.to_csv(path, index=False)
     code, *_ = run(capsys, "fit", path, "--target", "label", "--stream", "-o", model, "--quiet")
@@ -93,29 +93,29 @@ def test_files_must_be_of_one_kind(frame, folder, capsys):
     assert "parquet and text files together" in " ".join(err.split())
 
 
-def test_lines_tell_speed_leaves_and_what_is_left():
-    said, now = [], [0.0]
-    lines = ProgressLines(said.append, 1000, lambda: now[0])
-    for what, seconds, rows in (("learning", 0.0, 1), ("learning", 2.0, 500), ("coding", 3.0, 1)):
+def test_lines_show_speed_leaves_and_the_time_left():
+    printed, now = [], [0.0]
+    lines = ProgressLines(printed.append, 1000, lambda: now[0])
+    for stage, seconds, rows in (("learning", 0.0, 1), ("learning", 2.0, 500), ("coding", 3.0, 1)):
         now[0] = seconds
-        lines.tell(Progress.of_reading(what, rows))
-    assert said[1] == "learning: 500 rows, 250 rows a second, about 2 s left"
+        lines.tell(Progress.of_reading(stage, rows))
+    assert printed[1] == "learning: 500 rows, 250 rows a second, about 2 s left"
     for seconds, passes in ((4.0, 1), (5.0, 2)):
         now[0] = seconds
         lines.tell(Progress(1, passes, 7, 250, 1000))
-    assert said[2] == "coding: 1 rows, 1 rows a second"  # since learning ended
-    assert said[-2].startswith("growing: pass 1, 1,000 rows a second")
-    assert said[-1] == ("growing: pass 2, 1,000 rows a second, 7 leaves so far, about 1 s left")
+    assert printed[2] == "coding: 1 rows, 1 rows a second"  # since learning ended
+    assert printed[-2].startswith("growing: pass 1, 1,000 rows a second")
+    assert printed[-1] == ("growing: pass 2, 1,000 rows a second, 7 leaves so far, about 1 s left")
 
 
 def test_predict_streams_in_and_out(frame, folder, tmp_path, capsys):
     """Rows in memory are never more than a chunk."""
-    model, answers = tmp_path / "model.json", tmp_path / "answers.csv"
+    model, labels = tmp_path / "model.json", tmp_path / "out.csv"
     run(capsys, "fit", folder, "--target", "label", "-o", model, "--quiet")
     part = folder / "0.parquet"
-    code, *_ = run(capsys, "predict", model, part, "-o", answers, "--chunk-rows", "50", "--quiet")
+    code, *_ = run(capsys, "predict", model, part, "-o", labels, "--chunk-rows", "50", "--quiet")
     assert code == 0
-    assert len(pd.read_csv(answers)) == 300
+    assert len(pd.read_csv(labels)) == 300
     assert json.loads(model.read_text())
 
 
@@ -123,7 +123,7 @@ def test_predict_streams_in_and_out(frame, folder, tmp_path, capsys):
     ("change", "words"),
     [
         (lambda table: table.drop(columns="x"), "1.parquet lacks 'x'"),
-        (lambda table: table.rename(columns={"label": "answer"}), "1.parquet lacks 'label'"),
+        (lambda table: table.rename(columns={"label": "other"}), "1.parquet lacks 'label'"),
         (lambda table: table.assign(more=1), "1.parquet has 'more' besides"),
     ],
 )

@@ -57,14 +57,14 @@ def test_report_is_written_to_a_file(store, tmp_path, form, start):
     assert path.read_text(encoding="utf-8").startswith(start)
 
 
-def test_only_the_tables_asked_for(store, capsys):
+def test_only_the_requested_tables(store, capsys):
     assert treebound("report", store, "--as", "markdown", "--table", "wins", "cost") == 0
     titles = [line for line in capsys.readouterr().out.splitlines() if line.startswith("#")]
     assert titles == ["### Win / tie / loss", "### Accuracy, size and time"]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["report", "nowhere.sqlite"], "There is no store of results at 'nowhere.sqlite'"),
         (["report", "{store}", "--table", "costs"], "There is no table 'costs'"),
@@ -75,13 +75,13 @@ def test_only_the_tables_asked_for(store, capsys):
         (["run", "--protocol", "other"], "Invalid value"),
     ],
 )
-def test_mistakes_are_one_clear_line(store, tmp_path, capsys, words, said):
+def test_mistakes_are_one_clear_line(store, tmp_path, capsys, words, message):
     table = tmp_path / "mine.csv"
     table.write_text("a,b\n1,x\n2,y\n3,x\n", encoding="utf-8")
     places = {"store": store, "file": table, "new": tmp_path / "new.sqlite"}
     assert treebound(*[word.format(**places) for word in words]) == 2
     error = capsys.readouterr().err
-    assert said in error
+    assert message in error
     assert error.count("\n") == 1
 
 
@@ -119,7 +119,7 @@ def test_the_sets_of_scikit_learn_as_tables_and_a_page(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("begun", [True, False])
-def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys, begun):
+def test_ctrl_c_prints_how_to_go_on(tmp_path, monkeypatch, capsys, begun):
     path = tmp_path / "results.sqlite"
 
     def stopped(**options):
@@ -130,10 +130,10 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys, begun):
 
     monkeypatch.setattr("treebound.study.run", stopped)
     assert treebound("run", "--store", path) == 130
-    said = " ".join(capsys.readouterr().err.split())
-    assert said.startswith("treebound: stopped.")
-    assert "run the same command again to go on" in said
-    assert (f"'treebound study report {path}' shows them" in said) is begun
+    message = " ".join(capsys.readouterr().err.split())
+    assert message.startswith("treebound: stopped.")
+    assert "run the same command again to go on" in message
+    assert (f"'treebound study report {path}' shows them" in message) is begun
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

@@ -27,11 +27,11 @@ def run(capsys):
 
 def test_vcdim_prints_both_bounds(run):
     code, out, err = run("vcdim", "((..).)", "--real", "10")
-    found = tb.bounds.vc_dimension(tb.TreeShape.parse("((..).)"), tb.Landscape(real=10))
+    bounds = tb.bounds.vc_dimension(tb.TreeShape.parse("((..).)"), tb.Landscape(real=10))
     assert (code, err) == (0, "")
     assert "10 real features" in out
-    assert str(found.lower) in out
-    assert str(found.upper) in out
+    assert str(bounds.lower) in out
+    assert str(bounds.upper) in out
 
 
 def test_vcdim_of_a_stump_is_exact_as_json(run):
@@ -41,7 +41,7 @@ def test_vcdim_of_a_stump_is_exact_as_json(run):
     assert (facts["lower"], facts["upper"], facts["exact"]) == (6, 6, True)
 
 
-def test_vcdim_says_what_the_bounds_rest_on_and_prints_the_sample(run):
+def test_vcdim_prints_its_theorems_and_the_sample(run):
     _, out, _ = run("vcdim", "((..).)", "--real", "3", "--sample")
     X = [[int(value) for value in line.split()] for line in out.splitlines()[-7:]]
     shape = tb.TreeShape.parse("((..).)")

@@ -1,4 +1,4 @@
-"""fit, prune, show and certify, as a person at a shell uses them."""
+"""fit, prune, show and certify, as a user runs them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from shell import refused, run
+from commands import refused, run
 
 import treebound as tb
 
@@ -73,9 +73,9 @@ def test_certify_by_training_and_by_held_out_rows(model, table, capsys):
     assert "With probability 95 %" in out
     frame = pd.read_csv(table)
     frame["size"] += 0.25
-    others = table.with_name("others.csv")
-    frame.to_csv(others, index=False)
-    for kind, rows in (("training", table), ("held-out", others)):
+    new_rows = table.with_name("others.csv")
+    frame.to_csv(new_rows, index=False)
+    for kind, rows in (("training", table), ("held-out", new_rows)):
         code, out, _ = run(capsys, "certify", model, rows, "--delta", "0.01", "--kind", kind)
         assert code == 0
         assert "99 %" in out
@@ -84,14 +84,14 @@ def test_certify_by_training_and_by_held_out_rows(model, table, capsys):
     assert 0 < json.loads(out)["risk"] <= 1
 
 
-def test_what_is_wrong_is_said_in_one_line(model, table, tmp_path, capsys):
+def test_errors_are_one_line(model, table, tmp_path, capsys):
     locked = tmp_path / "locked"
     locked.mkdir()
     broken = tmp_path / "broken.json"
     broken.write_text(model.read_text()[:500])
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n")
-    for argv, said in [
+    for argv, message in [
         (["fit", "no.csv", "--target", "x"], "no.csv"),
         (["fit", table, "--target", "nope"], "'nope'"),
         (["fit", table], "--target"),
@@ -114,7 +114,7 @@ def test_what_is_wrong_is_said_in_one_line(model, table, tmp_path, capsys):
         assert out == ""
         (line,) = err.strip().splitlines()
         assert line.startswith("treebound:")
-        assert said in line
+        assert message in line
 
 
 def test_a_continuous_target_is_refused_as_the_library_refuses_it(tmp_path, capsys):
@@ -263,9 +263,9 @@ def test_a_column_that_no_tree_can_split_on_is_named(tmp_path, capsys):
     table = pa.table({"a": np.arange(40.0) % 7, "tags": maps, "y": ["no", "yes"] * 20})
     pq.write_table(table, tmp_path / "table.parquet")
     words = run(capsys, "fit", tmp_path / "table.parquet", "--target", "y")[2]
-    assert "Warning: Column 'tags' is left out" in words
-    asked = run(capsys, "fit", tmp_path / "table.parquet", "--target", "y", "--ignore", "tags")[2]
-    assert "left out" not in asked
+    assert "Warning: Column 'tags' is not used" in words
+    words = run(capsys, "fit", tmp_path / "table.parquet", "--target", "y", "--ignore", "tags")[2]
+    assert "not used" not in words
 
 
 def test_fit_and_prune_for_probabilities(tmp_path, capsys):

@@ -1,11 +1,11 @@
-"""Sizes, weights, costs and thresholds from the shell, against the classifier."""
+"""Sizes, weights, costs and thresholds on the command line, against the classifier."""
 
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from shell import refused, run
+from commands import refused, run
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 import treebound as tb
@@ -43,26 +43,26 @@ def fitted(capsys, table, *options):
     ],
 )
 def test_options_are_the_parameters_of_the_classifier(table, capsys, options, parameters):
-    shell, words = fitted(capsys, table, "--ignore", "w", *options)
+    loaded, words = fitted(capsys, table, "--ignore", "w", *options)
     frame = table[1]
-    own = tb.BoundTreeClassifier(**parameters).fit(frame[list("abc")], frame.y)
-    np.testing.assert_array_equal(shell.tree_.threshold, own.tree_.threshold)
-    np.testing.assert_array_equal(shell.tree_.label, own.tree_.label)
-    np.testing.assert_array_equal(shell.tree_.counts, own.tree_.counts)
-    assert own.pruning_result_.choice.explain() in " ".join(words.split())
+    clf = tb.BoundTreeClassifier(**parameters).fit(frame[list("abc")], frame.y)
+    np.testing.assert_array_equal(loaded.tree_.threshold, clf.tree_.threshold)
+    np.testing.assert_array_equal(loaded.tree_.label, clf.tree_.label)
+    np.testing.assert_array_equal(loaded.tree_.counts, clf.tree_.counts)
+    assert clf.pruning_result_.choice.explain() in " ".join(words.split())
 
 
 @pytest.mark.parametrize("weight", [None, "balanced"])
 def test_a_column_of_weights_weighs_and_is_not_split_on(table, capsys, weight):
     options = () if weight is None else ("--class-weight", weight)
-    shell, _ = fitted(capsys, table, "--weight-column", "w", *options)
+    loaded, _ = fitted(capsys, table, "--weight-column", "w", *options)
     frame = table[1]
-    own = tb.BoundTreeClassifier(class_weight=weight)
-    own.fit(frame[list("abc")], frame.y, sample_weight=frame.w)
-    assert [column.name for column in shell.columns_] == ["a", "b", "c"]
-    np.testing.assert_array_equal(shell.tree_.counts, own.tree_.counts)
+    clf = tb.BoundTreeClassifier(class_weight=weight)
+    clf.fit(frame[list("abc")], frame.y, sample_weight=frame.w)
+    assert [column.name for column in loaded.columns_] == ["a", "b", "c"]
+    np.testing.assert_array_equal(loaded.tree_.counts, clf.tree_.counts)
     if weight is not None:
-        np.testing.assert_array_equal(shell.tree_.factors, own.tree_.factors)
+        np.testing.assert_array_equal(loaded.tree_.factors, clf.tree_.factors)
 
 
 def test_evaluate_draws_the_calibration(table, capsys):
@@ -76,17 +76,18 @@ def test_evaluate_draws_the_calibration(table, capsys):
 
 
 def test_evaluate_reports_the_quality_of_probabilities_and_takes_a_threshold(table, capsys):
-    shell, _ = fitted(capsys, table, "--ignore", "w")
+    loaded, _ = fitted(capsys, table, "--ignore", "w")
     path, frame = table
     model = path.parent / "model.json"
-    shares = shell.predict_proba(frame[list("abc")])
-    found = json.loads(run(capsys, "evaluate", model, path, "--json")[1])
-    assert found["auc"] == pytest.approx(roc_auc_score(frame.y == "good", shares[:, 1]))
-    answers = shell.predict(frame[list("abc")])
-    assert found["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(frame.y, answers))
+    shares = loaded.predict_proba(frame[list("abc")])
+    figures = json.loads(run(capsys, "evaluate", model, path, "--json")[1])
+    assert figures["auc"] == pytest.approx(roc_auc_score(frame.y == "good", shares[:, 1]))
+    predicted = loaded.predict(frame[list("abc")])
+    expected = balanced_accuracy_score(frame.y, predicted)
+    assert figures["balanced_accuracy"] == pytest.approx(expected)
     hit = np.column_stack([frame.y == "bad", frame.y == "good"])
-    assert found["brier"] == pytest.approx(((shares - hit) ** 2).sum(axis=1).mean())
-    assert sum(part["rows"] for part in found["calibration"]) == 1200
+    assert figures["brier"] == pytest.approx(((shares - hit) ** 2).sum(axis=1).mean())
+    assert sum(part["rows"] for part in figures["calibration"]) == 1200
     code, out, _ = run(capsys, "evaluate", model, path, "--threshold", "bad=0.2")
     assert code == 0
     assert "Balanced accuracy" in out
@@ -96,14 +97,18 @@ def test_evaluate_reports_the_quality_of_probabilities_and_takes_a_threshold(tab
     _, by_costs, _ = run(capsys, "predict", model, path, "--threshold", "bad=1:4")
     assert by_costs == out  # a miss costs four times a false alarm
     _, out, _ = run(capsys, "evaluate", model, path, "--threshold", "bad=1:4")
-    found = json.loads(run(capsys, "evaluate", model, path, "--threshold", "bad=1:4", "--json")[1])
-    bad, answered = np.array(frame.y == "bad"), shares[:, 0] >= 0.2
-    costs = [(bad < says).mean() + 4 * (bad > says).mean() for says in (answered, answers == "bad")]
-    assert found["threshold"] == 0.2
-    assert [found["cost"], found["cost_without_threshold"]] == pytest.approx(costs)
+    printed = run(capsys, "evaluate", model, path, "--threshold", "bad=1:4", "--json")[1]
+    figures = json.loads(printed)
+    bad, by_threshold = np.array(frame.y == "bad"), shares[:, 0] >= 0.2
+    costs = [
+        (bad < alarm).mean() + 4 * (bad > alarm).mean()
+        for alarm in (by_threshold, predicted == "bad")
+    ]
+    assert figures["threshold"] == 0.2
+    assert [figures["cost"], figures["cost_without_threshold"]] == pytest.approx(costs)
     assert out.startswith(
-        f"'bad' is answered from a probability of 0.2 on. Errors cost {costs[0]:.3g} for each row, "
-        f"without this threshold {costs[1]:.3g}."
+        "'bad' is predicted from a probability of 0.2 on. "
+        f"Errors cost {costs[0]:.3g} for each row, without this threshold {costs[1]:.3g}."
     )
     for wrong in (
         "bad=0:0", "bad=x:1", "worse=0.5", "bad=-1:4", "bad=-1:-4", "bad=nan", "bad=1:inf",
@@ -119,9 +124,9 @@ def test_evaluate_reports_the_quality_of_probabilities_and_takes_a_threshold(tab
 
 def test_costs_of_a_threshold_are_those_of_rows_without_class_weights(table, capsys):
     path, frame = table
-    shell, _ = fitted(capsys, table, "--ignore", "w", "--class-weight", "bad=5")
+    loaded, _ = fitted(capsys, table, "--ignore", "w", "--class-weight", "bad=5")
     _, out, _ = run(capsys, "predict", path.parent / "model.json", path, "--threshold", "bad=1:6")
-    shares = shell.predict_proba(frame[list("abc")]) / [5, 1]
+    shares = loaded.predict_proba(frame[list("abc")]) / [5, 1]
     cheaper = shares[:, 1] <= 6 * shares[:, 0]  # a false alarm against a miss, rows as they come
     np.testing.assert_array_equal(np.array(out.splitlines()[1:]) == "bad", cheaper)
     assert 0 < cheaper.sum() < len(cheaper)
@@ -165,7 +170,7 @@ def test_columns_are_learned_without_the_rows_of_weight_zero(tmp_path, capsys):
     frame["y"] = ["yes", "no"] * 20 + ["no"]
     path = tmp_path / "t.csv"
     frame.to_csv(path, index=False)
-    shell, _ = fitted(capsys, (path, frame), "--weight-column", "w")
-    assert [column.n_categories for column in shell.columns_] == [2]
-    assert "z" not in shell.columns_[0].categories
-    assert shell.tree_.weight[0] == 60.0
+    loaded, _ = fitted(capsys, (path, frame), "--weight-column", "w")
+    assert [column.n_categories for column in loaded.columns_] == [2]
+    assert "z" not in loaded.columns_[0].categories
+    assert loaded.tree_.weight[0] == 60.0

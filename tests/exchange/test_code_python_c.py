@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_trees import Case, asked_categories, cases, random_rows, random_tree, route
+from random_trees import Case, cases, random_rows, random_tree, route, used_categories
 from random_trees import decoded as decoded_rows
 
 from treebound.data import Column
@@ -52,7 +52,7 @@ def test_python_answers_as_the_tree(handle_unknown: str, case: Case) -> None:
 @settings(max_examples=30)
 def test_python_raises_for_a_category_never_seen_in_a_column_of_the_tree(case: Case) -> None:
     predict = python_function(case.tree, handle_unknown="error")
-    kinds = asked_categories(case.tree)
+    kinds = used_categories(case.tree)
     nodes = route(case.tree, case.X)
     for x, row, label in zip(case.X, case.rows, case.labels(nodes), strict=True):
         if (x[kinds] == -1).any():
@@ -165,7 +165,7 @@ def test_c_gives_the_very_probabilities(case: Case) -> None:
 @given(case=cases())
 @settings(max_examples=8)
 def test_c_returns_minus_one_for_a_category_never_seen_that_is_an_error(case: Case) -> None:
-    kinds = asked_categories(case.tree)
+    kinds = used_categories(case.tree)
     unseen = (case.X[:, kinds] == -1).any(axis=1)
     wanted = np.where(unseen, -1, case.tree.label[route(case.tree, case.X)])
     with TemporaryDirectory() as folder:

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_trees import Case, asked_categories, cases, decoded, random_rows, random_tree, route
+from random_trees import Case, cases, decoded, random_rows, random_tree, route, used_categories
 
 from treebound.data import Column
 from treebound.exchange import to_sql
@@ -179,7 +179,7 @@ def test_sql_is_null_for_a_category_never_seen_that_is_an_error(database: Databa
     @given(case=cases())
     @settings(max_examples=15)
     def check(case: Case) -> None:
-        kinds = asked_categories(case.tree)
+        kinds = used_categories(case.tree)
         unseen = (case.X[:, kinds] == -1).any(axis=1)
         database.fill(case.tree, case.rows)
         found = database.answers(to_sql(Model(case.tree, handle_unknown="error")))

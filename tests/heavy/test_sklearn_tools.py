@@ -56,5 +56,5 @@ def test_shap_values_of_a_tree_with_nominal_columns_add_up_to_its_frequencies():
     assert values.shape == (300, 3, 2)
     together = explainer.expected_value + values.sum(axis=1)
     np.testing.assert_allclose(together, clf.predict_proba(frame), atol=1e-9)
-    assert np.abs(values[:, 2]).max() < 1e-12  # a column that is not asked has no part
+    assert np.abs(values[:, 2]).max() < 1e-12  # a column that is not split on contributes nothing
     assert np.abs(values[:, :2]).max() > 0.2

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_trees import Case, asked_categories, cases, random_tree, route
+from random_trees import Case, cases, random_tree, route, used_categories
 
 from treebound.model import Model
 from treebound.show import to_rules
@@ -144,7 +144,7 @@ def test_text_is_one_line_a_leaf_even_for_names_with_newlines(case: Case) -> Non
 def test_unseen_categories_match_no_rule_when_they_are_an_error(case: Case) -> None:
     rules = to_rules(Model(case.tree, handle_unknown="error"))
     parsed = [Parser(line).rule() for line in str(rules).split("\n")]
-    refused = (case.X[:, asked_categories(case.tree)] == -1).any(axis=1)
+    refused = (case.X[:, used_categories(case.tree)] == -1).any(axis=1)
     for row, gone, node in zip(case.rows, refused, nodes_reached(case, "other"), strict=True):
         assert [rule.node for rule in rules if rule.matches(row)] == ([] if gone else [node])
         assert sum(all(test(row) for test in tests) for tests, _ in parsed) == (not gone)

@@ -6,5 +6,5 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 FOLDERS = [str(HERE), str(HERE.parents[1] / "benchmarks")]
-sys.path += FOLDERS  # behind the other folders: benchmarks has a module 'shell', too
+sys.path += FOLDERS
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*FOLDERS, os.environ.get("PYTHONPATH")]))

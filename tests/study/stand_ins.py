@@ -69,13 +69,13 @@ class Ends(Learner):
 
 def samples(count: int = 2, rows: int = 60) -> list[NamedSample]:
     """Noisy samples of two real columns and three classes."""
-    found = []
+    samples = []
     for at in range(count):
         rng = np.random.default_rng(at)
         X = rng.normal(size=(rows, 2))
         y = (X[:, 0] + 0.3 * rng.normal(size=rows) > 0).astype(int) + (X[:, 1] > 0.8)
-        found.append(NamedSample(f"toy{at}", Sample.learn(X, y), f"Toy {at}"))
-    return found
+        samples.append(NamedSample(f"toy{at}", Sample.learn(X, y), f"Toy {at}"))
+    return samples
 
 
 def trees() -> tuple[Learner, ...]:

@@ -1,4 +1,4 @@
-"""What is shown of a run: lines, and a table on a terminal."""
+"""The display of a run: lines, and a table on a terminal."""
 
 import io
 
@@ -16,7 +16,7 @@ def watched(console, study, path, **how):
     return console.file.getvalue()
 
 
-def test_lines_tell_what_is_complete_and_who_is_best(tmp_path):
+def test_lines_show_complete_data_sets_and_the_best_model(tmp_path):
     console = Console(file=io.StringIO(), width=200)
     study = stand_ins.study(stand_ins.trees(), draws=2)
     first, *rest = watched(console, study, tmp_path / "r.sqlite").splitlines()

@@ -16,17 +16,17 @@ from treebound.study.results import Results
 @pytest.fixture(scope="module")
 def results():
     """The published figures, with some spread, times, and one cell beyond noise."""
-    found = stand_ins.printed_results(spread=0.01)
+    printed = stand_ins.printed_results(spread=0.01)
     rows = []
-    for at, row in enumerate(found.rows):
+    for at, row in enumerate(printed.rows):
         row = {**row, "grow_seconds": 0.001 * (1 + at % 7), "versions": "python 3, </script>"}
         if (row["dataset"], row["model"]) == ("wine", "RE"):
             row["test_accuracy"] += 0.2
         rows.append(row)
-    return Results(found.study, rows)
+    return Results(printed.study, rows)
 
 
-def test_page_is_one_document_that_asks_for_nothing(results):
+def test_page_is_one_document_without_requests(results):
     text = page(results)
     assert text.count("<html") == 1
     assert not re.search("@[A-Z]+@", text)
@@ -45,7 +45,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def hostile(results):
-    """A store from someone else: every text in it tries to run."""
+    """A hostile store: every text in it tries to run."""
     study = replace(
         results.study,
         protocol=HOSTILE,
@@ -172,7 +172,7 @@ def test_no_word_of_a_plot_is_cut_and_no_name_is_covered(opened):
 
 
 @pytest.mark.browser
-def test_wide_tables_say_that_they_scroll_and_headers_that_they_sort(opened):
+def test_wide_tables_announce_scrolling_and_headers_sorting(opened):
     opened.set_window_size(500, 900)
     go(opened, "overview")
     wide = """const box = document.querySelector('#table-accuracy').parentNode;

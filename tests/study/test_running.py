@@ -58,9 +58,9 @@ def test_a_second_run_adds_nothing_and_more_draws_add_the_rest(tmp_path):
     models = stand_ins.trees()
     for draws, added in ((2, 8), (2, 0), (5, 12)):
         assert run_study(stand_ins.study(models, draws=draws), path) == added
-    kept = Results.read(path).rows
+    rows = Results.read(path).rows
     fresh = rows_of(stand_ins.study(models, draws=5))
-    assert stand_ins.without_times(kept) == stand_ins.without_times(fresh)
+    assert stand_ins.without_times(rows) == stand_ins.without_times(fresh)
 
 
 def test_a_model_that_fails_is_a_row_with_the_error(tmp_path):
@@ -78,7 +78,7 @@ def test_a_model_that_fails_is_a_row_with_the_error(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("how", "said", "jobs"),
+    ("how", "message", "jobs"),
     [
         ("exit", "SystemExit: done", 1),
         pytest.param("die", "its process died, exit code 3", 2, marks=pytest.mark.heavy),
@@ -86,7 +86,7 @@ def test_a_model_that_fails_is_a_row_with_the_error(tmp_path):
         ("hang", "no result within 5 s. Hint: allow more with --timeout", 1),
     ],
 )
-def test_a_model_that_ends_its_process_or_hangs_is_a_row_and_the_rest_goes_on(how, said, jobs):
+def test_a_model_that_ends_its_process_or_hangs_is_a_row_and_the_rest_goes_on(how, message, jobs):
     unlucky = seeds_of(3)[1]
     before, after = stand_ins.trees()
     study = stand_ins.study((before, stand_ins.Ends("ends", how, unlucky), after), draws=3, count=1)
@@ -94,10 +94,10 @@ def test_a_model_that_ends_its_process_or_hangs_is_a_row_and_the_rest_goes_on(ho
     assert len(rows) == study.size
     (failed,) = [row for row in rows if row["error"]]
     assert (failed["model"], failed["seed"]) == ("ends", unlucky)
-    assert said in failed["error"]
-    others = [row for row in stand_ins.without_times(rows) if row["model"] != "ends"]
+    assert message in failed["error"]
+    remaining = [row for row in stand_ins.without_times(rows) if row["model"] != "ends"]
     alone = stand_ins.study((before, after), draws=3, count=1)
-    assert others == stand_ins.without_times(rows_of(alone))
+    assert remaining == stand_ins.without_times(rows_of(alone))
 
 
 def test_models_of_a_notebook_take_part():

@@ -24,28 +24,28 @@ def tables():
 
 @given(tables())
 def test_friedman_agrees_with_scipy_ties_included(means):
-    found = rank(means)
+    ranks = rank(means)
     if np.all(means == means[:, :1]):
-        assert found.chi2 == 0.0
+        assert ranks.chi2 == 0.0
         return
     expected = stats.friedmanchisquare(*means.T)
-    assert found.chi2 == pytest.approx(expected.statistic, rel=1e-9)
+    assert ranks.chi2 == pytest.approx(expected.statistic, rel=1e-9)
 
 
 @given(tables())
 def test_groups_hold_exactly_the_pairs_within_the_critical_difference(means):
-    found = rank(means)
-    together = {frozenset((a, b)) for group in found.groups for a in group for b in group if a != b}
-    k = len(found.ranks)
+    ranks = rank(means)
+    together = {frozenset((a, b)) for group in ranks.groups for a in group for b in group if a != b}
+    k = len(ranks.ranks)
     near = {
         frozenset((a, b))
         for a in range(k)
         for b in range(a)
-        if abs(found.ranks[a] - found.ranks[b]) <= found.critical_difference
+        if abs(ranks.ranks[a] - ranks.ranks[b]) <= ranks.critical_difference
     }
     assert together == near
-    for group in found.groups:
-        assert not any(set(group) < set(other) for other in found.groups)
+    for group in ranks.groups:
+        assert not any(set(group) < set(other) for other in ranks.groups)
 
 
 def test_critical_difference_of_the_textbook():
@@ -54,7 +54,7 @@ def test_critical_difference_of_the_textbook():
     assert rank(means).critical_difference == pytest.approx(1.25, abs=0.005)
 
 
-def test_sets_on_which_a_model_is_missing_are_left_out():
+def test_sets_on_which_a_model_is_missing_are_skipped():
     means = np.random.default_rng(0).random((6, 3))
     means[2, 1] = np.nan
     assert rank(means).n_sets == 5
@@ -65,9 +65,9 @@ def test_sets_on_which_a_model_is_missing_are_left_out():
 @given(st.integers(0, 10**6), st.integers(2, 30))
 def test_interval_over_sets_is_students(seed, n):
     one, other = np.random.default_rng(seed).normal(size=(2, n))
-    found = difference(one, other)
+    interval = difference(one, other)
     low, high = stats.ttest_rel(one, other).confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)
+    assert (interval.low, interval.high) == pytest.approx((low, high), rel=1e-9)
 
 
 def test_draws_are_corrected_for_overlapping_training_parts():
@@ -79,11 +79,11 @@ def test_draws_are_corrected_for_overlapping_training_parts():
     assert (corrected.high - corrected.low) / (naive.high - naive.low) == pytest.approx(factor)
 
 
-def test_pairs_with_a_missing_value_are_left_out():
+def test_pairs_with_a_missing_value_are_skipped():
     one = np.array([0.5, np.nan, 0.7, 0.9])
     other = np.array([0.4, 0.3, np.nan, 0.6])
-    found = difference(one, other)
-    assert found.mean == pytest.approx(0.2)
+    interval = difference(one, other)
+    assert interval.mean == pytest.approx(0.2)
     assert win_tie_loss(one, other) == (2, 0, 0)
     nothing = difference(one[:0], other[:0])
     assert np.isnan(nothing.mean)
@@ -92,9 +92,9 @@ def test_pairs_with_a_missing_value_are_left_out():
 def test_equal_models_do_not_differ():
     same = np.linspace(0.5, 0.9, 10)
     for overlap in (0.0, 0.2):
-        found = difference(same, same, overlap=overlap)
-        assert (found.mean, found.low, found.high) == (0.0, 0.0, 0.0)
-        assert not found.clear
+        interval = difference(same, same, overlap=overlap)
+        assert (interval.mean, interval.low, interval.high) == (0.0, 0.0, 0.0)
+        assert not interval.clear
     assert wilcoxon(same, same) == 1.0
 
 

@@ -34,9 +34,9 @@ def refused(capsys, *words):
     """The one line that a command fails with."""
     with pytest.raises(SystemExit) as end:
         main([str(word) for word in words])
-    said = capsys.readouterr()
-    assert end.value.code == 2, said.err
-    (line,) = said.err.splitlines()
+    captured = capsys.readouterr()
+    assert end.value.code == 2, captured.err
+    (line,) = captured.err.splitlines()
     return line
 
 
@@ -98,8 +98,8 @@ def test_what_is_no_store_is_refused_and_left_as_it_was(tmp_path, capsys, kind, 
     if (command, kind) == ("bench", "empty"):
         assert filled(path).stat().st_size > 0
         return
-    said = refused(capsys, *(bench(path) if command == "bench" else ["study", "report", path]))
-    assert str(path) in said
+    message = refused(capsys, *(bench(path) if command == "bench" else ["study", "report", path]))
+    assert str(path) in message
     assert state(tmp_path) == before
 
 
@@ -119,8 +119,8 @@ def test_a_folder_that_is_missing_or_read_only_is_named(tmp_path, capsys):
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
     with ordinary_user():
-        said = refused(capsys, *bench(locked / "r.sqlite"))
-    assert "r.sqlite: permission denied" in said
+        message = refused(capsys, *bench(locked / "r.sqlite"))
+    assert "r.sqlite: permission denied" in message
     assert list(locked.iterdir()) == []
 
 
@@ -175,8 +175,8 @@ def largest_file(size):
 
 def test_a_new_store_that_does_not_fit_leaves_nothing(tmp_path, capsys):
     with largest_file(8192):
-        said = refused(capsys, *bench(tmp_path / "results.sqlite"))
-    assert f"The store '{tmp_path / 'results.sqlite'}' cannot be used" in said
+        message = refused(capsys, *bench(tmp_path / "results.sqlite"))
+    assert f"The store '{tmp_path / 'results.sqlite'}' cannot be used" in message
     assert list(tmp_path.iterdir()) == []
 
 
@@ -199,7 +199,7 @@ def test_a_full_disk_loses_the_result_at_hand_and_no_other(tmp_path, capsys):
     assert len([row for row in rows if row["draw"] < 20]) == study.size
 
 
-def test_damaged_settings_are_told_with_the_file(tmp_path, capsys):
+def test_damaged_settings_are_reported_with_the_file(tmp_path, capsys):
     path = filled(tmp_path / "results.sqlite")
     foreign(path, "UPDATE study SET settings = '[1'")
     assert "results.sqlite' is damaged" in refused(capsys, "study", "report", path)
@@ -210,7 +210,7 @@ def test_damaged_settings_are_told_with_the_file(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("change", "what"),
+    ("change", "message"),
     [
         ("UPDATE study SET settings = '{nested}'", "the settings of the study"),
         ("UPDATE study SET key = x'00ff'", "column 'key' of the table 'study'"),
@@ -226,12 +226,12 @@ def test_damaged_settings_are_told_with_the_file(tmp_path, capsys):
     ],
 )
 @pytest.mark.parametrize("form", ["terminal", "html"])
-def test_content_that_no_study_writes_is_one_line(tmp_path, capsys, change, what, form):
+def test_content_that_no_study_writes_is_one_line(tmp_path, capsys, change, message, form):
     path = filled(tmp_path / "results.sqlite")
     foreign(path, change.format(nested="[" * 100_000))
     line = refused(capsys, "study", "report", path, "--as", form, "-o", tmp_path / "out")
     assert f"The store {str(path)!r} is damaged: " in line
-    assert what in line
+    assert message in line
     assert not (tmp_path / "out").exists()
 
 

@@ -1,4 +1,4 @@
-"""The tables say what the paper's say when they are given the paper's figures."""
+"""The tables computed from the paper's figures are those of the paper."""
 
 import csv
 import io
@@ -60,7 +60,7 @@ def test_mixed_sets_are_starred_and_the_best_are_bold(printed):
 
 
 def test_appendix_table_has_what_was_measured_and_nothing_else(printed):
-    sheet = dataset_table(printed, [own["name"] for own in printed.datasets].index("iris"))
+    sheet = dataset_table(printed, [entry["name"] for entry in printed.datasets].index("iris"))
     lines = {row[0].text: [cell.text for cell in row[1:]] for row in sheet.rows}
     assert lines["Leaves"][0] == "8.0 (0.0)"
     assert lines["Val. acc."][0] == "—"
@@ -131,12 +131,12 @@ def test_ranks_need_three_models_and_two_sets(printed, tmp_path):
     ]
 
 
-def test_failed_and_missing_results_are_told(printed):
+def test_failed_and_missing_results_are_reported(printed):
     rows = [dict(row) for row in printed.rows][:-1]
     rows[0].update(dict.fromkeys(["test_accuracy", "leaves"]), error="ValueError: no")
     notes = " ".join(accuracy_table(Results(printed.study, rows)).notes)
     assert "1 results are missing" in notes
-    assert "1 results failed and are left out, the first: OG on acute_inflammation" in notes
+    assert "1 results failed and are not counted, the first: OG on acute_inflammation" in notes
 
 
 def test_csv_holds_values_not_roundings(printed):

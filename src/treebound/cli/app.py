@@ -25,7 +25,7 @@ def _new_app() -> App:
         name="treebound",
         help="Decision trees that prune themselves with a generalization bound.",
         version=lambda: treebound.__version__,
-        suppress_keyboard_interrupt=False,  # main says how it ended
+        suppress_keyboard_interrupt=False,  # main prints how it ended
     )
 
 
@@ -69,16 +69,16 @@ app.command(theory_app)
 # `--help` and `--version` load none of them, and a command loads its own module alone.
 COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("training", "Show what the columns of a table look like, and what is suspicious."),
-    "fit": ("fit", "Fit a tree to a table: a file, a table of DuckDB, or '-' for standard input."),
-    "predict": ("predict", "Answer for every row of a table, chunk by chunk."),
+    "fit": ("fit", "Fit a tree to a table: a file, a DuckDB table, or '-' for standard input."),
+    "predict": ("predict", "Predict every row of a table, chunk by chunk."),
     "evaluate": ("evaluate", "Try a model on labelled rows that were not used for fitting."),
     "explain": (
         "predict",
-        "Say why rows get their predictions, and what would have to change for another one.",
+        "Explain predictions: the path of a row, and the smallest change for another one.",
     ),
-    "show": ("show", "Show the tree of a model as text, rules, a picture, a page, or code."),
+    "show": ("show", "Show the tree of a model as text, rules, a picture, a report, or code."),
     "edit": ("edit", "Change the tree of a model by hand, in a browser."),
-    "compare": ("evaluate", "Show where two models answer differently, and which is right."),
+    "compare": ("evaluate", "Show where the predictions of two models differ, and which is right."),
     "prune": ("fit", "Prune the tree of a model again."),
     "certify": (
         "evaluate",
@@ -118,8 +118,8 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
 
 
 def fail(message: str, code: int = 2) -> int:
-    """Say one line on standard error; the exit code of a failed command."""
-    with suppress(OSError):  # nobody may be listening
+    """Print one line on standard error; return the exit code of a failed command."""
+    with suppress(OSError):  # standard error may be closed
         print(f"treebound: {' '.join(str(message).split())}", file=sys.stderr)
     return code
 
@@ -173,7 +173,7 @@ def option_names(command: App) -> set[str]:
     names: set[str] = set()
     if command.default_command is not None:
         arguments = command.assemble_argument_collection()
-        names.update(own for argument in arguments for own in argument.names)
+        names.update(name for argument in arguments for name in argument.names)
     for name in command:
         names |= set() if name.startswith("-") else option_names(command[name])
     return names
@@ -198,7 +198,8 @@ def _signals_as_errors() -> Iterator[None]:
     names = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
     changed = []
     if threading.current_thread() is threading.main_thread():
-        changed = [own for own in names if own and signal.getsignal(own) == signal.SIG_DFL]
+        available = filter(None, names)
+        changed = [number for number in available if signal.getsignal(number) == signal.SIG_DFL]
     for number in changed:
         signal.signal(number, _end)
     try:
@@ -209,7 +210,7 @@ def _signals_as_errors() -> Iterator[None]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run a command; exit with 0, or with one clear line and 2 (70 where the fault is ours)."""
+    """Run a command; exit with 0, or with one clear line and 2 (70 for a fault of treebound)."""
     argv = sys.argv[1:] if argv is None else list(argv)
     debug = "--debug" in argv
     with _signals_as_errors():
@@ -234,7 +235,7 @@ def _run(argv: list[str], debug: bool) -> int:
 
 
 def _failed(error: BaseException, argv: Sequence[str]) -> int:
-    """Say in one line why a command failed; its exit code."""
+    """Print in one line why a command failed; return its exit code."""
     if isinstance(error, KeyboardInterrupt):
         number = error.number if isinstance(error, Ended) else signal.SIGINT
         return fail(str(error) or "interrupted", 128 + number)

@@ -55,7 +55,7 @@ def list_(*, data: Data = None) -> None:
 
 @data_app.command
 def info(name: str) -> None:
-    """Say all that is known of one data set: source, checksum, columns, whom to cite.
+    """Describe one data set: source, checksum, columns, citation.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _found_in(entry: DatasetInfo, data: Path | None) -> str:
 
 
 def _each(names: Sequence[str], call: Callable[[str], str]) -> int:
-    """Print what a call says of each data set; warnings and errors as one plain line each."""
+    """Print the result of a call for each data set; warnings and errors as one line each."""
     failed = 0
     for name in names or datasets.list():
         datasets.info(name)  # or it is no data set

@@ -40,8 +40,8 @@ def edit(
 ) -> None:
     """Change the tree of a model by hand, in a browser.
 
-    The page is served to this machine alone, at an address that nobody can guess; Ctrl-C ends it.
-    Every step is kept in a file beside the model until the model is saved.
+    The editor is served to this machine only, at an address with a secret; Ctrl-C ends it.
+    Every step is stored in a file next to the model until the model is saved.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ def edit(
         State that no figure of the calibration rows was seen, the certificate of the fitted tree
         included: they certify the tree that is saved first. Otherwise the training rows do.
     output
-        Where "Save model" writes; the report goes beside it. By default MODEL.edited.json.
+        File that "Save model" writes; the report goes next to it. By default MODEL.edited.json.
     recover
         Take up the steps again that were not saved.
     port
-        The port of the page; by default a free one.
+        The port of the editor; by default a free one.
     browser
-        Open the page in the browser.
+        Open the editor in the browser.
     """
     from treebound._utils.extras import require
     from treebound.cli.models import labelled_rows, loaded_model
@@ -107,7 +107,7 @@ def edit(
 
 
 def _save(command: str, edited: FittedModel, *, output: Path, steps: Path, rows: str) -> str:
-    """Write the model, or the report beside it; where it is."""
+    """Write the model, or the report next to it; return a message with its path."""
     from treebound.exchange import save
     from treebound.show import to_html
 

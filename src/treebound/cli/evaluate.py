@@ -1,4 +1,4 @@
-"""What a model is worth on new rows: ``treebound evaluate``, ``certify`` and ``compare``."""
+"""Quality of a model on new rows: ``treebound evaluate``, ``certify`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from treebound.certificate.abstention import Abstention
     from treebound.model.model import Model as FittedModel
 
-_MOST_CLASSES = 12  # in a confusion matrix
-_MOST_PAIRS = 12  # of classes, if that is too large
+_MAX_CLASSES = 12  # in a confusion matrix
+_MAX_PAIRS = 12  # of classes, if that is too large
 
 
 @command(
@@ -46,16 +46,16 @@ def evaluate(
     Parameters
     ----------
     plot
-        Where to draw how often answers are right, by their probability (PNG, SVG or PDF).
+        File for a plot of the share of correct predictions by probability (PNG, SVG or PDF).
     """
     from treebound.cli.models import loaded_model, tested_rows
-    from treebound.cli.weighting import AnswerThreshold
+    from treebound.cli.weighting import PredictionThreshold
     from treebound.show.quality import calibration_plot, figures_of
 
     check_output(plot, "png", reads=[model, data, *more, options.schema], force=True)
     fitted = loaded_model(model, data)
-    answering = None if threshold is None else AnswerThreshold.of(fitted, threshold)
-    loaded = fitted if answering is None else answering.applied(fitted)
+    moved = None if threshold is None else PredictionThreshold.of(fitted, threshold)
+    loaded = fitted if moved is None else moved.applied(fitted)
     tested = tested_rows(loaded, [data, *more], options, target)
     figures = figures_of(loaded, tested)
     if plot is not None:
@@ -65,17 +65,17 @@ def evaluate(
         certificate = loaded.certify_tested(tested, delta=delta)
     except ValueError as error:
         refusal = str(error)
-    if answering is not None:
-        figures |= answering.figures(figures, figures_of(fitted, tested))
+    if moved is not None:
+        figures |= moved.figures(figures, figures_of(fitted, tested))
     if json:
-        own = None if certificate is None else _fields(certificate)
+        fields = None if certificate is None else _fields(certificate)
         some = {} if loaded.abstention is None else _predicted(figures, loaded.abstention)
-        print_json({**figures, "not_certified": refusal or None, "certificate": own, **some})
+        print_json({**figures, "not_certified": refusal or None, "certificate": fields, **some})
     elif loaded.abstention is not None:
         _print_predicted(figures, loaded.abstention)
     else:
-        if answering is not None:
-            print_result(answering.words(figures))
+        if moved is not None:
+            print_result(moved.words(figures))
         _print_figures(figures, loaded)
         print_result(refusal or str(certificate))
         if certificate is not None and _few_classes(certificate):
@@ -91,7 +91,7 @@ def certify(
     data: Annotated[
         Path | None,
         Parameter(allow_leading_hyphen=True, help="Labelled rows that were not used for fitting, "
-                  "unless --kind says otherwise: they give a certificate of their own, usually a "
+                  "unless --kind states otherwise: they give a certificate of their own, usually a "
                   "better one."),
     ] = None,
     /,
@@ -159,10 +159,10 @@ def compare(
     plot: Path | None = None,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:
-    """Show where two models answer differently, and which is right.
+    """Show where the predictions of two models differ, and which is right.
 
-    Prints the regions where the answers differ as rules, with the errors of both models there, and
-    McNemar's exact test.
+    Prints the regions where the predictions differ as rules, with the errors of both models there,
+    and McNemar's exact test.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def _print_figures(figures: dict[str, Any], model: FittedModel) -> None:
 
 
 def _few_classes(certificate: Certificate) -> bool:
-    return 1 < len(certificate.by_class) <= _MOST_CLASSES
+    return 1 < len(certificate.by_class) <= _MAX_CLASSES
 
 
 def _fields(certificate: Certificate) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def _print_confusion(figures: dict[str, Any]) -> None:
     labels = [str(label) for label in figures["classes"]]
     heads = [f"predicted {labels[0]}", *labels[1:]]
     width = max(map(len, labels)) + sum(2 + max(len(head), 6) for head in heads)
-    if len(labels) <= _MOST_CLASSES and (width <= console.width or not console.is_terminal):
+    if len(labels) <= _MAX_CLASSES and (width <= console.width or not console.is_terminal):
         rows = [
             (name, *(f"{count:,}" for count in row))
             for name, row in zip(labels, counts, strict=True)
@@ -264,7 +264,7 @@ def _print_confusion(figures: dict[str, Any]) -> None:
         print_result(plain_table(("true", *heads), rows, numbers=heads))
         return
     pairs = [(at, to) for at in range(len(labels)) for to in range(len(labels)) if at != to]
-    often = sorted(pairs, key=lambda pair: -counts[pair[0]][pair[1]])[:_MOST_PAIRS]
+    often = sorted(pairs, key=lambda pair: -counts[pair[0]][pair[1]])[:_MAX_PAIRS]
     rows = [(labels[at], labels[to], f"{counts[at][to]:,}") for at, to in often if counts[at][to]]
     print_result("The errors that are made most often; --json has the confusion matrix.")
     print_result(plain_table(("true", "predicted", "rows"), rows, numbers=("rows",)))

@@ -87,15 +87,15 @@ class TreeOptions:
     certificate: CertificateKind = "training"
     delta: float = 0.05
 
-    def parameters(self, class_order: Sequence[str] | None, **others: Any) -> FitParameters:
+    def parameters(self, class_order: Sequence[str] | None, **further: Any) -> FitParameters:
         """The parameters of the library, checked before a table is read."""
         from treebound.model.parameters import FitParameters, checked_parameters, with_class_order
 
-        own = {**vars(self), **others}
-        own["monotonic_cst"] = _signs(own.pop("monotone")) or None
-        jobs = own.get("n_jobs")
-        own["pruning"] = None if self.pruning == "none" else _pruner(self.pruning, jobs)
-        parameters = with_class_order(FitParameters(**own), class_order)
+        values = {**vars(self), **further}
+        values["monotonic_cst"] = _signs(values.pop("monotone")) or None
+        jobs = values.get("n_jobs")
+        values["pruning"] = None if self.pruning == "none" else _pruner(self.pruning, jobs)
+        parameters = with_class_order(FitParameters(**values), class_order)
         checked_parameters(parameters)
         return parameters
 
@@ -137,7 +137,7 @@ def fit(
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
-    """Fit a tree to a table: a file, a table of DuckDB, or '-' for standard input.
+    """Fit a tree to a table: a file, a DuckDB table, or '-' for standard input.
 
     Several files and folders may be parts of one table. What does not fit in memory is read batch
     by batch.
@@ -155,7 +155,7 @@ def fit(
     jobs
         Threads for growing.
     cv
-        Also fit to parts of the rows, this many times, and say how often the rest is misclassified.
+        Also cross-validate with this many folds, and print the share of misclassified rows.
     output
         Where to write the model (JSON). Without it the tree is printed.
     report
@@ -174,8 +174,9 @@ def fit(
         )
     reads = [data, *more, options.schema]
     outputs, reports = _names(output, abstain), _names(report, abstain)
-    for path, form in [*((own, "model") for own in outputs), *((own, "html") for own in reports)]:
-        check_output(path, form, reads=reads, force=force)
+    for paths, form in ((outputs, "model"), (reports, "html")):
+        for path in paths:
+            check_output(path, form, reads=reads, force=force)
     check_distinct(output=output, report=report)
     if cv is not None and cv < 2:
         raise invalid("cv", "", "an int >= 2, the number of folds", cv)
@@ -193,11 +194,11 @@ def fit(
         print_message(summary(model))
     models = _abstaining(model, abstain) if abstain else [model]
     if not quiet:
-        abstentions = [str(own.abstention) for own in models if own.abstention is not None]
+        abstentions = [str(one.abstention) for one in models if one.abstention is not None]
         _print_bounds(model, [*weights.cost_bound(model), *abstentions])
     # The result first: cross-validation takes longer, and may be interrupted.
-    for own, path in zip(models, outputs, strict=True):
-        write_model(own, path)
+    for variant, path in zip(models, outputs, strict=True):
+        write_model(variant, path)
     files = data.name + (f" and {len(more)} more" if more else "")
     facts = {
         "Table": f"{files}, {int(model.tree.rows[0]):,} rows",
@@ -212,9 +213,9 @@ def fit(
         stop.args = ("Cross-validation was stopped; the tree of all rows is fitted.",)
         raise
     finally:
-        for own, path in zip(models, reports, strict=True):
+        for variant, path in zip(models, reports, strict=True):
             if path is not None:
-                to_html(own, path, facts=facts, tree_facts=validated, file_columns=columns)
+                to_html(variant, path, facts=facts, tree_facts=validated, file_columns=columns)
 
 
 def _abstaining(model: FittedModel, risks: Sequence[float]) -> list[FittedModel]:
@@ -280,7 +281,7 @@ def _cross_validated(
     total = percent(sum(fold.errors for fold in folds) / sample.n_rows)
     print_message(
         f"{len(folds)}-fold cross-validation: {total} of the rows are misclassified "
-        f"({percent(min(shares))} to {percent(max(shares))} in a fold; a constant answer: "
+        f"({percent(min(shares))} to {percent(max(shares))} in a fold; a constant prediction: "
         f"{percent(constant_error(model.tree))}) by trees of {size}."
     )
     print_message(quality_line([fold.truth for fold in folds], [fold.shares for fold in folds]))
@@ -307,8 +308,8 @@ def prune(
     """Prune the tree of a model again.
 
     A model keeps the tree it was pruned from, so that nothing is fitted anew. The table is the
-    training table, or another one: counts, answers and errors are those of its rows. For
-    "reduced-error", validation rows that took no part in fitting.
+    training table, or another one: counts, labels and errors are those of its rows. For
+    "reduced-error", validation rows that were not used for fitting.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def loaded_model(model: Path, data: Path | None = None) -> Model:
-    """The model of a file or of standard input, where the table does not come from there too."""
+    """The model of a file or of standard input, if the table does not come from there too."""
     from treebound.exchange import load, loads
 
     if str(model) != "-":
@@ -39,24 +39,24 @@ def loaded_model(model: Path, data: Path | None = None) -> Model:
 def schema_of(
     model: Model, options: FileOptions, target: str | None = None, *, whole: bool = False
 ) -> Schema:
-    """The columns that the tree asks, or all, in a file laid out as the options say."""
-    layout, asked = options.as_schema(), asked_columns(model)
+    """The columns that the tree uses, or all, in a file with the layout of the options."""
+    layout, used = options.as_schema(), used_columns(model)
     columns = tuple(
         Column(column.name, "nominal")
         if column.unlisted and not column.categories
         else replace(column, declared=True)
         for column in model.columns
-        if whole or column.name in asked
+        if whole or column.name in used
     )
     classes = None if target is None else tuple(model.classes.tolist())
     named = {column.name for column in columns} | {target}
-    # Without a header the schema's own order says which column is which.
-    order = layout.order if {*asked, target or ""} <= {*layout.order, ""} else ()
+    # Without a header the order of the schema identifies the columns.
+    order = layout.order if {*used, target or ""} <= {*layout.order, ""} else ()
     ignored = tuple(name for name in layout.order if name not in named)
     return Schema(columns, target, classes, ignored, layout.missing, "ignore", layout.layout, order)
 
 
-def asked_columns(model: Model) -> set[str]:
+def used_columns(model: Model) -> set[str]:
     """The columns that a file must have: those of the splits, or all if rows go by position."""
     if not model.has_names:
         return {column.name for column in model.columns}
@@ -104,14 +104,14 @@ def _labelled(
     target: str | None,
     also: str | None = None,
 ) -> Source:
-    """A table with labels, in the columns of a model; those that its tree does not ask may lack."""
+    """A table with labels, in the columns of a model; unused columns may be missing."""
     from treebound.data.files import Source
 
     name = target or model.target
     if name is None:
         raise ValueError("The model does not name its target. Hint: name the column with --target.")
     schema = schema_of(model, options, name, whole=True)
-    optional = {*schema.names} - asked_columns(model)
+    optional = {*schema.names} - used_columns(model)
     if also is not None:
         schema = replace(schema, columns=(*schema.columns, Column(also)))
     return Source(
@@ -128,7 +128,7 @@ def write_model(model: Model, path: Path | None) -> None:
 
 
 def summary(model: Model) -> str:
-    """What a fitted tree is worth: its size and errors beside a constant answer; certificate."""
+    """Size and errors of a fitted tree, the error of a constant prediction, the certificate."""
     from treebound.show.words import counted
 
     grown, tree = model.grown, model.tree
@@ -151,7 +151,7 @@ def summary(model: Model) -> str:
 
 
 def _odd(tree: Tree) -> list[str]:
-    """That class weights make rows few; what would help where the tree is one leaf."""
+    """Notes: class weights that make rows count little; hints for a tree of one leaf."""
     lines = []
     if tree.factors is not None and float(tree.mass[0]) < 0.5 * float(tree.weight[0]):
         lines.append(
@@ -175,7 +175,7 @@ def one_leaf(tree: Tree) -> str:
 
 
 def constant_error(tree: Tree) -> float:
-    """Error of always answering the most frequent class, on the training examples."""
+    """Error of always predicting the most frequent class, on the training examples."""
     return 1.0 - float(tree.counts[0].max()) / float(tree.weight[0])
 
 

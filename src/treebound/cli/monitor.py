@@ -105,9 +105,9 @@ def _notes(watched: Monitor, model: FittedModel, labels: NDArray[Any]) -> Iterat
             "not depend on whether the prediction is right."
         )
     classes = {None, *model.classes.tolist()}
-    others = [label for label in dict.fromkeys(labels.tolist()) if label not in classes]
-    if others:
-        yield f"Counted as errors: labels that are no class of the model, {some_names(others)}."
+    unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in classes]
+    if unknown:
+        yield f"Counted as errors: labels that are no class of the model, {some_names(unknown)}."
 
 
 def _continued(state: Path | None, fresh: Monitor) -> Monitor:
@@ -117,19 +117,19 @@ def _continued(state: Path | None, fresh: Monitor) -> Monitor:
     if state is None or not state.exists():
         return fresh
     try:
-        kept = Monitor.from_json(state.read_bytes())
+        stored = Monitor.from_json(state.read_bytes())
     except ValueError as error:
         raise ValueError(f"{state}: {error}") from None
-    own, others = (
+    settings, stored_settings = (
         [(stream.name, stream.bound, stream.alpha) for stream in each.streams]
-        for each in (fresh, kept)
+        for each in (fresh, stored)
     )
-    if own != others:
+    if settings != stored_settings:
         raise ValueError(
             f"{state} watches other bounds or another alpha than this model and command. Hint: "
             "name another file to begin a new state."
         )
-    return kept
+    return stored
 
 
 def _watch(

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and what they say of a table."""
+"""Arguments and options that several commands share, and how they describe a table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Model = Annotated[Path, Parameter(help=_MODEL, allow_leading_hyphen=True)]
 Output = Annotated[Path | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)]
 Switch = Annotated[bool, Parameter(negative="")]
 Force = Annotated[bool, Parameter(negative="", help="Write over files of another kind too.")]
-Quiet = Annotated[bool, Parameter(negative="", help="Say nothing but errors.")]
+Quiet = Annotated[bool, Parameter(negative="", help="Print nothing but errors.")]
 Target = Annotated[
     str | None,
     Parameter(help="The column to predict; by default the one the model was fitted to."),
@@ -41,8 +41,8 @@ Delta = Annotated[
 ]
 Threshold = Annotated[
     str | None,
-    Parameter(help="LABEL=PROBABILITY: answer this class wherever its probability is at least so "
-              "large; or LABEL=FALSE:MISSED, the costs of answering it falsely and of missing it, "
+    Parameter(help="LABEL=PROBABILITY: predict this class wherever its probability is at least so "
+              "large; or LABEL=FALSE:MISSED, the costs of predicting it falsely and of missing it, "
               "such as bad=1:15."),
 ]  # fmt: skip
 
@@ -60,7 +60,7 @@ class FileOptions:
     Parameters
     ----------
     schema
-        A TOML file that says how the file is laid out and which texts are missing values; the
+        A TOML file with the layout of the file and the texts of missing values; the
         options below win over it.
     sep
         What separates the fields: one character, 'tab' or 'whitespace'; by default a comma, a tab
@@ -70,7 +70,7 @@ class FileOptions:
     decimal
         The decimal mark; by default a point.
     missing
-        A text that stands for a missing value, beside the usual ones; may be repeated.
+        A text that stands for a missing value, in addition to the usual ones; may be repeated.
     """
 
     schema: Path | None = None
@@ -80,7 +80,7 @@ class FileOptions:
     missing: Many = ()
 
     def as_schema(self) -> Schema:
-        """What the options say, on top of the schema file."""
+        """Return the options as a schema, on top of the schema file."""
         from treebound.data.schema import Schema, read_schema
 
         schema = Schema() if self.schema is None else read_schema(self.schema)
@@ -113,7 +113,7 @@ class TableOptions(FileOptions):
     Parameters
     ----------
     schema
-        A TOML file that says what the columns are; what it does not say is inferred and shown. The
+        A TOML file that describes the columns; columns not in it are inferred and shown. The
         options below win over it.
     ignore
         Columns to leave out: NAME, or NAME,NAME; may be repeated.
@@ -131,7 +131,7 @@ class TableOptions(FileOptions):
     ordinal: Many = ()
 
     def as_schema(self) -> Schema:
-        """What the options say, on top of the schema file."""
+        """Return the options as a schema, on top of the schema file."""
         from treebound.data import Column
 
         schema = super().as_schema()
@@ -165,7 +165,8 @@ class TableOptions(FileOptions):
     def nominal_columns(self, target: str | None) -> list[str]:
         """Columns that are nominal by choice, without declared categories."""
         columns = self.checked_schema(target).columns
-        return [own.name for own in columns if own.kind == "nominal" and not own.declared]
+        inferred = [column for column in columns if not column.declared]
+        return [column.name for column in inferred if column.kind == "nominal"]
 
     @property
     def ordered(self) -> list[str]:
@@ -179,8 +180,8 @@ def _with(schema: Schema, name: str, column: Column | None) -> Schema:
         raise ValueError(
             f"The schema has no column {name!r}. Hint: it has {', '.join(map(repr, schema.order))}."
         )
-    columns = tuple(own for own in schema.columns if own.name != name)
-    ignored = tuple(own for own in schema.ignored if own != name)
+    columns = tuple(column for column in schema.columns if column.name != name)
+    ignored = tuple(column for column in schema.ignored if column != name)
     order = schema.order if name in schema.order else (*schema.order, name)
     if column is None:
         return replace(schema, columns=columns, ignored=(*ignored, name), order=order)
@@ -200,7 +201,7 @@ def _columns(texts: Sequence[str], option: str) -> list[tuple[str, tuple[str, ..
     for text in texts:
         name, listed, rest = text.partition("=")
         if not listed:
-            columns += [(own, None) for own in _names([text], option)]
+            columns += [(column, None) for column in _names([text], option)]
             continue
         categories = tuple(category.strip() for category in rest.split(","))
         if not name.strip() or "" in categories or len(set(categories)) < len(categories):
@@ -210,7 +211,7 @@ def _columns(texts: Sequence[str], option: str) -> list[tuple[str, tuple[str, ..
 
 
 def no_target(names: Sequence[str]) -> ValueError:
-    """The error for a table of which it is not said what to predict."""
+    """The error for a table without a named target."""
     listed = ", ".join(map(repr, names[:20]))
     return ValueError(
         f"Which column is to be predicted? Hint: name it with --target, one of {listed}."
@@ -221,7 +222,7 @@ def no_target(names: Sequence[str]) -> ValueError:
 
 
 def is_database(path: Path | None) -> bool:
-    """Whether a path names a table of a database."""
+    """Return True if a path names a table of a database."""
     return str(path).startswith("duckdb:/")
 
 
@@ -258,10 +259,10 @@ def nodes_of(model: FittedModel, relation: Any, chunk_rows: int) -> Iterator[tup
 
 
 def refuse_file_options(options: FileOptions, *more: Any) -> None:
-    """Raise an error for options that say how a file is read."""
+    """Raise an error for options that describe a file."""
     named = (options.schema, options.sep, options.encoding, options.decimal)
     if any(named) or options.missing or any(more):
         raise ValueError(
             "A table of a database has its own types and missing values: only --target, --ignore, "
-            "--nominal NAME and --ordinal NAME say more. Hint: convert columns in a view."
+            "--nominal NAME and --ordinal NAME declare more. Hint: convert columns in a view."
         )

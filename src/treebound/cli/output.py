@@ -1,4 +1,4 @@
-"""What a command prints, and where it may write.
+"""Output of commands, and the files that they may write.
 
 Messages go to standard error, results to standard output (they can be piped) or to files: never
 over what the command reads, nor over a file of another kind.
@@ -73,7 +73,7 @@ def write_result(content: str | bytes, path: Path | None) -> None:
 def plain_table(
     headings: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: Iterable[str] = ()
 ) -> Table:
-    """A table without lines; the named columns are numbers and stand to the right."""
+    """A table without lines; the named columns are numbers and are aligned to the right."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     right = set(numbers)
     for heading in headings:
@@ -85,24 +85,24 @@ def plain_table(
 
 
 @contextmanager
-def progress(what: str, quiet: bool) -> Iterator[Any]:
+def progress(task_name: str, quiet: bool) -> Iterator[Any]:
     """A moving line on standard error while the block runs; call what it yields to change it."""
     if quiet or not errors.is_terminal:
         yield lambda text: None
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    told = TextColumn("{task.description}", markup=False)  # a file name may have brackets
-    columns = (SpinnerColumn(), told, TimeElapsedColumn())
+    description = TextColumn("{task.description}", markup=False)  # a file name may have brackets
+    columns = (SpinnerColumn(), description, TimeElapsedColumn())
     with Progress(*columns, console=errors, transient=True) as shown:
-        task = shown.add_task(what, total=None)
-        yield lambda text: shown.update(task, description=f"{what}: {text}")
+        task = shown.add_task(task_name, total=None)
+        yield lambda text: shown.update(task, description=f"{task_name}: {text}")
 
 
 # -- files ----------------------------------------------------------------------------------
 
 _TEXT = "a text file"
-# Files that say what they are in their first bytes.
+# Files that are recognised by their first bytes.
 _STARTS = (
     (b"PAR1", "a Parquet file"),
     (b"SQLite format 3\0", "a database"),
@@ -112,18 +112,18 @@ _STARTS = (
     (b"PK\x03\x04", "an archive"),
     (b"<?xml", "an SVG picture"),
     (b"<svg", "an SVG picture"),
-    (b"<!doctype html", "an HTML page"),
-    (b"<html", "an HTML page"),
+    (b"<!doctype html", "an HTML file"),
+    (b"<html", "an HTML file"),
 )
 _SUFFIXES = {
     ".csv": "a table", ".tsv": "a table", ".json": "a JSON file", ".toml": "a schema",
     ".py": "Python code", ".sql": "SQL code", ".c": "C code", ".h": "C code",
     ".tex": "a LaTeX file", ".dot": "a DOT file", ".gv": "a DOT file", ".md": "a Markdown file",
-    ".html": "an HTML page", ".svg": "an SVG picture", ".rst": "a reStructuredText file",
+    ".html": "an HTML file", ".svg": "an SVG picture", ".rst": "a reStructuredText file",
 }  # fmt: skip
 # What the forms of this package are.
 _FORMS = {
-    "model": "a model", "csv": "a table", "parquet": "a Parquet file", "html": "an HTML page",
+    "model": "a model", "csv": "a table", "parquet": "a Parquet file", "html": "an HTML file",
     "svg": "an SVG picture", "png": "a PNG picture", "pdf": "a PDF file", "onnx": "a binary file",
     "text": _TEXT, "rules": _TEXT, "terminal": _TEXT, "sql": "SQL code", "python": "Python code",
     "c": "C code", "latex": "a LaTeX file", "dot": "a DOT file", "markdown": "a Markdown file",
@@ -168,7 +168,7 @@ def check_distinct(**outputs: Path | None) -> None:
 
 
 def _same(path: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, which need not exist."""
+    """Return True if two paths lead to one file, which need not exist."""
     if path.exists() and other.exists():
         return os.path.samefile(path, other)
     return os.path.realpath(path) == os.path.realpath(other)
@@ -183,7 +183,7 @@ def _files(read: Path) -> Iterator[Path]:
 
 
 def kind_of(path: Path) -> str:
-    """What an existing file is, in words; empty where it is empty."""
+    """Return the kind of an existing file in words; an empty text if the file is empty."""
     with path.open("rb") as stream:
         start = stream.read(4096)
     if not start:

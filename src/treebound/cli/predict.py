@@ -32,8 +32,8 @@ _CHUNK = 1000
 
 
 @command(
-    "treebound predict model.json new.csv -o answers.csv --proba",
-    "treebound predict model.json new.parquet -o answers.parquet --keep",
+    "treebound predict model.json new.csv -o predictions.csv --proba",
+    "treebound predict model.json new.parquet -o predictions.parquet --keep",
     "cat new.csv | treebound predict model.json - | sort | uniq -c",
 )
 def predict(
@@ -50,7 +50,7 @@ def predict(
     quiet: Quiet = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:
-    """Answer for every row of a table, chunk by chunk.
+    """Predict every row of a table, chunk by chunk.
 
     The table may be larger than memory. Columns that the model does not know are left alone.
 
@@ -66,7 +66,7 @@ def predict(
         Rows in memory at a time.
     """
     from treebound.cli.models import loaded_model, schema_of
-    from treebound.cli.weighting import AnswerThreshold
+    from treebound.cli.weighting import PredictionThreshold
     from treebound.data.files import Source
     from treebound.exchange.answers import table_form, table_writer
 
@@ -75,7 +75,7 @@ def predict(
     as_int("chunk_rows", "", chunk_rows, 1)
     loaded = loaded_model(model, data)
     if threshold is not None:
-        loaded = AnswerThreshold.of(loaded, threshold).applied(loaded)
+        loaded = PredictionThreshold.of(loaded, threshold).applied(loaded)
     if is_database(data):
         refuse_file_options(options, more)
         with table_writer(output, loaded, proba) as writer, relation_of(data) as relation:
@@ -86,15 +86,17 @@ def predict(
     paths = [str(path) for path in (data, *more)]
     source = Source(paths, columns, unknown="keep", complete=False)
     writing = table_writer(output, loaded, proba)
-    with writing as writer, progress(f"reading {data}", quiet) as tell:
+    with writing as writer, progress(f"reading {data}", quiet) as show:
         done = 0
         for chunk in source.chunks(chunk_rows, None if keep else columns.names):
-            table = chunk.table()  # says what is wrong with the columns, even without rows
+            table = chunk.table()  # checks the columns, even without rows
             nodes = loaded.apply(table) if len(chunk) else None
-            kept = (chunk.arrow() if form == "parquet" else chunk.native()) if keep else None
-            writer.write(nodes, kept)
+            extra = (
+                (chunk.arrow() if form == "parquet" else chunk.native()) if keep else None
+            )
+            writer.write(nodes, extra)
             done += len(chunk)
-            tell(f"{done:,} rows")
+            show(f"{done:,} rows")
 
 
 @command(
@@ -112,7 +114,7 @@ def explain(
     json: Switch = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:
-    """Say why rows get their predictions, and what would have to change for another one.
+    """Explain predictions: the path of a row, and the smallest change for another one.
 
     Parameters
     ----------

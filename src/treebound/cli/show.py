@@ -39,14 +39,14 @@ def show(
     output: Output = None,
     force: Force = False,
 ) -> None:
-    """Show the tree of a model as text, rules, a picture, a page, or code.
+    """Show the tree of a model as text, rules, a picture, a report, or code.
 
     Parameters
     ----------
     as_
         The form.
     max_depth
-        Leave out what is deeper (text, dot and pictures).
+        Maximum depth that is shown (text, dot, latex and pictures).
     output
         A file; by default standard output.
     """

@@ -52,13 +52,13 @@ def run_study(
     Parameters
     ----------
     protocol
-        "standard": best-gain growth, our pruner beside what people use today; "paper": the six
+        "standard": best-gain growth, our pruner next to the usual methods; "paper": the six
         models of the paper as the paper runs them.
     data
         Folder with the raw files of the data sets (else TREEBOUND_DATA, the cache, the network).
     sets
         Data sets: names of the registry, sklearn:NAME, or files as FILE.csv:TARGET (a FILE.toml
-        beside it describes the columns). By default the paper's 25.
+        next to it describes the columns). By default the paper's 25.
     models
         Models of the protocol; by default all.
     draws
@@ -66,7 +66,7 @@ def run_study(
     jobs
         Worker processes; -1 for one on each core.
     backend
-        Where the work is done.
+        Place of the work: processes on this machine, or a Dask cluster.
     scheduler
         Address of a Dask scheduler; without one, a local cluster is started.
     timeout
@@ -76,7 +76,7 @@ def run_study(
     retry
         Run models again that failed before.
     yes
-        Do not ask whether inferred types are right.
+        Accept inferred types without a question.
     """
     from treebound.study import run
     from treebound.study.display import Display
@@ -102,23 +102,23 @@ def run_study(
 
 @contextmanager
 def _stopped_by_hand(store: Path) -> Iterator[None]:
-    """Say how to go on where Ctrl-C or SIGTERM stops a run."""
+    """Print how to go on if Ctrl-C or SIGTERM stops a run."""
     try:
         yield
     except KeyboardInterrupt as stop:
-        kept = (
+        state = (
             f"All results so far are in {store}, and 'treebound study report {store}' shows them."
             if store.exists()
             else "There is no result yet."
         )
-        stop.args = (f"stopped. {kept} Hint: run the same command again to go on.",)
+        stop.args = (f"stopped. {state} Hint: run the same command again to go on.",)
         raise
 
 
 def _confirm_types(yes: bool, path: Path, schema: Schema) -> None:
-    """Show the types that were inferred for a file; on a terminal, ask."""
+    """Show the types that were inferred for a file; on a terminal, wait for a confirmation."""
     console.print(
-        f"Types inferred from {path} (say otherwise in {path.with_suffix('.toml')}):\n{schema}",
+        f"Types inferred from {path} (declare others in {path.with_suffix('.toml')}):\n{schema}",
         markup=False,
         highlight=False,
         soft_wrap=True,
@@ -126,7 +126,7 @@ def _confirm_types(yes: bool, path: Path, schema: Schema) -> None:
     if yes or not (console.is_terminal and sys.stdin.isatty()):
         return
     if console.input("Is this right? [Y/n] ").strip().lower() not in ("", "y", "yes"):
-        raise ValueError("Nothing was run. Hint: say what the columns are in a schema file.")
+        raise ValueError("Nothing was run. Hint: declare the columns in a schema file.")
 
 
 @command(
@@ -150,14 +150,14 @@ def report(
     store
         The file of results that 'treebound study run' wrote.
     form
-        How: tables for the terminal, Markdown, a LaTeX document, CSV, or one HTML page.
+        How: tables for the terminal, Markdown, a LaTeX document, CSV, or one HTML file.
     table
         Which tables: accuracy, cost, differences, wins, ranks, datasets. By default all
         of them, for CSV accuracy alone.
     protocol
         Which study, where the store holds several.
     output
-        File to write; by default the standard output (the page: report.html).
+        File to write; by default the standard output (HTML: report.html).
     """
     from treebound.study.page import page
     from treebound.study.results import Results
@@ -171,7 +171,7 @@ def report(
     if form == "html":
         write_result(page(results), output)
         if str(output) != "-":
-            console.print(f"The page is {output}.", soft_wrap=True)
+            console.print(f"The report is {output}.", soft_wrap=True)
         return
     sheets = sheets_of(results, table or (("accuracy",) if form == "csv" else TABLES))
     if form == "terminal" and output is None and console.is_terminal:

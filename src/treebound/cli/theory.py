@@ -17,9 +17,9 @@ from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
 # More shapes than this are counted, not listed.
-_MOST_SHAPES = 20
+_MAX_SHAPE_LEAVES = 20
 # Half a minute; each further example takes five times as long.
-_MOST_WITNESS = 14
+_MAX_WITNESS = 14
 FORMS = ("fast", "tight", "closed", "chain", "chain-sum", "best")
 _features = Group("Features a tree may test", sort_key=1)
 
@@ -70,7 +70,7 @@ class Features:
     nominal: Categories = ()
 
     def landscape(self) -> Landscape:
-        """What the options say, at least one feature."""
+        """Return the features of the options, at least one."""
         if not (self.real or self.ordinal or self.nominal):
             raise ValueError("No features given. Hint: --real 10, --ordinal 3,5 or --nominal 2,4.")
         if None in self.ordinal:
@@ -231,7 +231,7 @@ def shapes(
     leaves
         Number of leaves.
     count
-        Only say how many there are.
+        Only print how many there are.
     """
     from treebound.bounds.counting import wedderburn_etherington
 
@@ -239,10 +239,10 @@ def shapes(
     if count:
         _print_json(leaves=leaves, count=number) if as_json else print(number)
         return
-    if leaves > _MOST_SHAPES:
+    if leaves > _MAX_SHAPE_LEAVES:
         raise ValueError(
             f"--leaves: {number:,} shapes have {leaves} leaves, too many to list (at most "
-            f"{_MOST_SHAPES} leaves). Hint: --count only counts them."
+            f"{_MAX_SHAPE_LEAVES} leaves). Hint: --count only counts them."
         )
     result = TreeShape.enumerate(leaves)
     if as_json:
@@ -267,9 +267,9 @@ def witness(examples: AtLeastOne, features: AtLeastOne, /, *, as_json: AsJson = 
     """
     from treebound import bounds
 
-    if examples > _MOST_WITNESS:
+    if examples > _MAX_WITNESS:
         raise ValueError(
-            f"EXAMPLES: the construction matches subsets of the examples, at most {_MOST_WITNESS} "
+            f"EXAMPLES: the construction matches subsets of the examples, at most {_MAX_WITNESS} "
             f"of them here. Got {examples}. Hint: treebound.bounds.witness has no limit."
         )
     X = bounds.witness(examples, features)

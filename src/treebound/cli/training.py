@@ -46,14 +46,14 @@ _BRIEF = 5  # warnings of suspicious columns
 
 
 def read_training(paths: Sequence[Path], options: TableOptions, target: str | None) -> RawTable:
-    """Read a table to learn from; a ValueError says what is wrong with it."""
+    """Read a training table; raise a ValueError if a tree cannot be fitted to it."""
     from treebound.data.files import read_raw
 
     raw = read_raw([str(path) for path in paths], options.checked_schema(target)).with_rows()
     if raw.schema.target is None:
         raise no_target(raw.schema.names)
     if not raw.schema.columns:
-        raise ValueError(f"{raw.name} has no column to learn from beside {raw.schema.target!r}.")
+        raise ValueError(f"{raw.name} has no column to learn from besides {raw.schema.target!r}.")
     labels = raw.labels()
     each = [] if labels is None else labels.distinct.tolist()
     odd = [label for label in each if isinstance(label, float) and label % 1]
@@ -103,8 +103,8 @@ def check(
     """Show what the columns of a table look like, and what is suspicious.
 
     Looks for columns that number the rows, identifiers that repeat, dates, numbers and missing
-    values written as text, codes, columns of one value, repeated rows, columns that alone tell the
-    target, and targets of very many, very small or very unequal classes; and says what to do.
+    values written as text, codes, columns of one value, repeated rows, columns that alone determine
+    the target, and targets of very many, very small or very unequal classes; each with a remedy.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def check(
             "classes": {str(label): count for label, count in report.classes.items()},
             "columns": report.columns,
             "ignored": list(table.schema.ignored),
-            "findings": [{**asdict(own), "remedy": remedy(own)} for own in report.findings],
+            "findings": [{**asdict(one), "remedy": remedy(one)} for one in report.findings],
         }
         print_json(document)
         return
@@ -143,7 +143,7 @@ def check(
 
 
 def remedy(finding: Finding) -> str:
-    """What to do about it, with the option that does so."""
+    """Return the remedy for a finding, with its option."""
     name = finding.column or ""
     quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
     words = finding.remedy.replace(", or give fit the same group for all copies of a row", "")
@@ -180,7 +180,7 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True)
 class Training:
-    """Where the rows to fit to are, and what the options say of them."""
+    """Location of the training rows, and the options that describe them."""
 
     paths: list[Path]
     target: str | None
@@ -208,9 +208,9 @@ class Training:
                 "A table of a database takes none of further files, --cv, --stream, --costs "
                 "and --class-weight LABEL=WEIGHT."
             )
-        with self._telling(), relation_of(self.paths[0]) as relation:
+        with self._progress(), relation_of(self.paths[0]) as relation:
             schema = options.checked_schema(self.target)
-            declared = [own for own in (*options.nominal, *options.ordinal) if "=" in own]
+            declared = [text for text in (*options.nominal, *options.ordinal) if "=" in text]
             refuse_file_options(options, declared)
             if schema.target not in relation.columns:
                 raise no_target(relation.columns)
@@ -231,24 +231,24 @@ class Training:
                 "A table that is read batch by batch takes neither --costs, --weight-column nor "
                 "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced."
             )
-        with self._telling() as tell:
+        with self._progress() as show:
             schema = self.options.checked_schema(self.target)
             source = Source([str(path) for path in self.paths], schema)
             if schema.target is None:
                 raise no_target(source.columns)
-            lines = ProgressLines(tell, source.n_rows())
+            lines = ProgressLines(show, source.n_rows())
             watch = Watch(lines.tell)
             return fit_elsewhere(parameters, source, schema.target, watch=watch)
 
     @contextmanager
-    def _telling(self) -> Iterator[Any]:
+    def _progress(self) -> Iterator[Any]:
         """A line of progress; warnings of the block as one plain line each, or not at all."""
         with (
-            progress(f"fitting {self.paths[0]}", self.quiet) as tell,
+            progress(f"fitting {self.paths[0]}", self.quiet) as show,
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always", UserWarning)
-            yield tell
+            yield show
         for warning in () if self.quiet else caught:
             words = str(warning.message).replace("name it in 'categorical_features'", _NOMINAL)
             print_message(f"Warning: {words}")
@@ -288,7 +288,7 @@ class Training:
         for column in table.schema.ignored:
             if column not in named:
                 print_message(
-                    f"Warning: Column {column!r} is left out: a tree cannot split on its type "
+                    f"Warning: Column {column!r} is not used: a tree cannot split on its type "
                     "(a date, a list, a map). Hint: make columns of the parts that matter."
                 )
         for line in brief_lines(sample, str(table.schema.target)):
@@ -296,7 +296,7 @@ class Training:
 
 
 def too_large(paths: Sequence[Path]) -> bool:
-    """Whether files do not fit in the free memory."""
+    """Return True if files do not fit in the free memory."""
     from treebound.data.formats import files_of, size_in_memory
 
     limit, named = _free_memory() / _TIMES_IN_MEMORY, [path for path in paths if str(path) != "-"]

@@ -23,7 +23,7 @@ Numbers = Annotated[tuple[str, ...], Parameter(negative="")]
 @Parameter(name="*", group=Group("Weights", sort_key=3))
 @dataclass(frozen=True)
 class WeightOptions:
-    """What rows and errors count for.
+    """Weights of rows and classes, and costs of errors.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class WeightOptions:
         Weights of the classes: balanced, or LABEL=WEIGHT (may be repeated); only their ratios
         matter.
     costs
-        What an error on a class costs: LABEL=COST (may be repeated; 1 for the others). The tree
-        answers the class of least cost.
+        Cost of an error on a class: LABEL=COST (may be repeated; 1 for the others). The tree
+        predicts the class of least cost.
     weight_column
         A column with the weight of each row; it is not split on.
     """
@@ -49,12 +49,12 @@ class WeightOptions:
 
     @property
     def balanced(self) -> bool:
-        """Whether all classes are to weigh the same."""
+        """True if all classes are to weigh the same."""
         return self.class_weight == ("balanced",)
 
     @property
     def needs_labels(self) -> bool:
-        """Whether the rows must be in memory to apply the options."""
+        """True if the rows must be in memory to apply the options."""
         return bool(self.costs or self.weight_column or (self.class_weight and not self.balanced))
 
     def applied(self, parameters: FitParameters, labels: Any) -> FitParameters:
@@ -88,7 +88,7 @@ class WeightOptions:
                 f"The option --weight-column must name a column of numbers. Got {name!r} instead."
             )
         weight = table.column(names.index(name)).floats()
-        return table.select([own for own in names if own != name]), weight
+        return table.select([label for label in names if label != name]), weight
 
     def cost_bound(self, model: Model) -> Iterator[str]:
         """Yield the bound on the mean cost, if errors differ in cost and there are rows for it."""
@@ -126,15 +126,15 @@ def _pairs(texts: Sequence[str], option: str) -> list[tuple[str, float]]:
 
 
 @dataclass(frozen=True)
-class AnswerThreshold:
-    """From which probability on a class is answered, and the costs that it comes from."""
+class PredictionThreshold:
+    """Probability from which on a class is predicted, and the costs that it comes from."""
 
     label: Any
     probability: float
-    costs: tuple[float, float] | None  # of answering the class falsely, and of missing it
+    costs: tuple[float, float] | None  # of predicting the class falsely, and of missing it
 
     @classmethod
-    def of(cls, model: Model, text: str) -> AnswerThreshold:
+    def of(cls, model: Model, text: str) -> PredictionThreshold:
         """Read LABEL=PROBABILITY or LABEL=FALSE:MISSED."""
         name, _, value = text.rpartition("=")
         labels = {str(label): label for label in model.classes.tolist()}
@@ -147,8 +147,9 @@ class AnswerThreshold:
         if not finite or name not in labels or probability > 1.0 or len(missed) > 1:
             raise ValueError(
                 "The option --threshold must be LABEL=PROBABILITY, a class and a number from 0 to "
-                "1, or LABEL=FALSE:MISSED, the costs of answering the class falsely and of missing "
-                f"it. Got {text!r} instead. Hint: the classes are {', '.join(list(labels)[:20])}."
+                "1, or LABEL=FALSE:MISSED, the costs of predicting the class falsely and of "
+                f"missing it. Got {text!r} instead. Hint: the classes are "
+                f"{', '.join(list(labels)[:20])}."
             )
         if not missed:
             return cls(labels[name], probability, None)
@@ -156,7 +157,7 @@ class AnswerThreshold:
         return cls(labels[name], probability, (false, missed[0]))
 
     def applied(self, model: Model) -> Model:
-        """The model that answers the class where its probability is at least that."""
+        """The model that predicts the class if its probability is at least that."""
         return model.with_threshold(self.label, self.probability)
 
     def figures(self, tested: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
@@ -174,12 +175,12 @@ class AnswerThreshold:
         return float(self.costs[0] * false + self.costs[1] * missed) / int(tested["rows"])
 
     def words(self, figures: dict[str, Any]) -> str:
-        """What :meth:`figures` say."""
-        answer = f"{self.label!r} is answered from a probability of {self.probability:.3g} on."
+        """:meth:`figures` in words."""
+        sentence = f"{self.label!r} is predicted from a probability of {self.probability:.3g} on."
         if self.costs is None:
-            return answer
+            return sentence
         return (
-            f"{answer} Errors cost {figures['cost']:.3g} for each row, without this threshold "
+            f"{sentence} Errors cost {figures['cost']:.3g} for each row, without this threshold "
             f"{figures['cost_without_threshold']:.3g}."
         )
 
@@ -194,5 +195,5 @@ def _of_weighted(model: Model, at: int, probability: float) -> float:
             "The option --threshold takes no costs for a model of more than two classes that were "
             "weighted. Hint: fit without --class-weight, or with --costs."
         )
-    own, others = probability * factors[at], (1.0 - probability) * factors[1 - at]
-    return float(own / (own + others))
+    weighted, rest = probability * factors[at], (1.0 - probability) * factors[1 - at]
+    return float(weighted / (weighted + rest))

@@ -45,7 +45,7 @@ class Display:
             if (row["dataset"], row["model"]) in self._accuracies:
                 self._count(row)
         self.began = time.monotonic()
-        self._say(f"{study.protocol.name}: {self.status}")
+        self._print(f"{study.protocol.name}: {self.status}")
         if self._console.is_terminal:
             live = Live(console=self._console, get_renderable=self.render, transient=True)
             self._shown.enter_context(live)
@@ -56,25 +56,25 @@ class Display:
         self._count(row)
         dataset, draws = row["dataset"], self.study.protocol.draws
         self._working[dataset] = None
-        if all(len(self._accuracies[dataset, own.name]) == draws for own in self.study.models):
+        if all(len(self._accuracies[dataset, model.name]) == draws for model in self.study.models):
             del self._working[dataset]
             best = self.best(dataset)
-            told = f"best {best[0]} {best[1]:.2%}" if best else "every model failed"
-            self._say(f"{dataset}: complete, {told}; {self.status}")
-        elif time.monotonic() - self._said >= self._every:
-            self._say(f"{dataset}, draw {row['draw']}: {self.status}")
+            outcome = f"best {best[0]} {best[1]:.2%}" if best else "every model failed"
+            self._print(f"{dataset}: complete, {outcome}; {self.status}")
+        elif time.monotonic() - self._printed >= self._every:
+            self._print(f"{dataset}, draw {row['draw']}: {self.status}")
 
     def _count(self, row: dict[str, Any]) -> None:
         if row["draw"] < self.study.protocol.draws:
             self._accuracies[row["dataset"], row["model"]].append(row["test_accuracy"])
             self.errors += bool(row["error"])
 
-    def _say(self, line: str) -> None:
-        self._said = time.monotonic()
+    def _print(self, line: str) -> None:
+        self._printed = time.monotonic()
         self._console.print(line, highlight=False, soft_wrap=True, markup=False)
 
     def render(self) -> Group:
-        """What a terminal shows: the status, and a row for each model and data set."""
+        """The table on a terminal: the status, and a row for each model and data set."""
         table = Table("data set", "model", box=SIMPLE_HEAD, pad_edge=False)
         for heading in ("done", "left", "mean accuracy"):
             table.add_column(heading, justify="right")
@@ -92,7 +92,7 @@ class Display:
 
     def mean(self, dataset: str, model: str) -> float | None:
         """Mean test accuracy so far."""
-        known = [own for own in self._accuracies[dataset, model] if own is not None]
+        known = [accuracy for accuracy in self._accuracies[dataset, model] if accuracy is not None]
         return sum(known) / len(known) if known else None
 
     def best(self, dataset: str) -> tuple[str, float] | None:

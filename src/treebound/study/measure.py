@@ -30,8 +30,8 @@ def measured(model: Learner, draw: Draw) -> dict[str, Any]:
         return _quantities(model.fit(draw), draw)
     except (Exception, SystemExit) as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        said = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-        return {"error": said}
+        message = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
+        return {"error": message}
 
 
 def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
@@ -60,5 +60,6 @@ def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
 def versions() -> str:
     """The package versions that a result depends on, in one line."""
     packages = ("treebound", "numpy", "scipy", "scikit-learn")
-    listed = [f"python {platform.python_version()}", *(f"{own} {version(own)}" for own in packages)]
+    versions = (f"{package} {version(package)}" for package in packages)
+    listed = [f"python {platform.python_version()}", *versions]
     return ", ".join(listed)

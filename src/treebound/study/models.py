@@ -125,7 +125,7 @@ class Learner(ABC):
 
     @property
     def oracle(self) -> bool:
-        """Whether the model uses the test part, and so is not comparable."""
+        """True if the model uses the test rows, and so is not comparable."""
         return False
 
     @abstractmethod
@@ -164,7 +164,7 @@ class PrunedTree(Learner):
 
     @property
     def oracle(self) -> bool:
-        """Whether the model uses the test part."""
+        """True if the model uses the test rows."""
         return self.judge == "test"
 
     def fit(self, draw: Draw) -> Fitted:
@@ -244,7 +244,7 @@ class SklearnCostComplexity(Learner):
     name: str
     criterion: str = "gini"
     folds: int = 5
-    most_alphas: int = 20  # a full path takes half a minute on two thousand rows
+    max_alphas: int = 20  # a full path takes half a minute on two thousand rows
 
     def fit(self, draw: Draw) -> Fitted:
         """Search the alphas of the pruning path."""
@@ -259,8 +259,8 @@ class SklearnCostComplexity(Learner):
         start = thread_time()
         # rounding leaves alphas slightly below zero, which the tree rejects
         alphas = np.unique(tree.cost_complexity_pruning_path(wide, y).ccp_alphas.clip(min=0.0))
-        if len(alphas) > self.most_alphas:
-            alphas = alphas[np.linspace(0, len(alphas) - 1, self.most_alphas).round().astype(int)]
+        if len(alphas) > self.max_alphas:
+            alphas = alphas[np.linspace(0, len(alphas) - 1, self.max_alphas).round().astype(int)]
         search = GridSearchCV(tree, {"ccp_alpha": alphas}, cv=self.folds, refit=False)
         with warnings.catch_warnings():
             # some data sets have classes with fewer examples than folds
@@ -277,7 +277,7 @@ class SklearnCostComplexity(Learner):
 def _described(value: Any) -> str:
     """A description that is the same in every process: no addresses, all defaults."""
     if hasattr(value, "get_params"):
-        params = {key: _described(own) for key, own in value.get_params(deep=False).items()}
+        params = {key: _described(item) for key, item in value.get_params(deep=False).items()}
         return f"{type(value).__name__}({_listed(params)})"
     return getattr(value, "__qualname__", None) or repr(value)
 
@@ -345,7 +345,7 @@ def encoded_frame(X: Matrix) -> pd.DataFrame:
 
 
 def _size(estimator: Any, method: str, attribute: str) -> int | None:
-    """What scikit-learn's trees say by a method, others by an attribute, and most not at all."""
+    """The number of leaves: a method of scikit-learn's trees, an attribute of ours, or None."""
     with suppress(AttributeError, TypeError):
         return int(getattr(estimator, method, lambda: getattr(estimator, attribute))())
     return None

@@ -31,8 +31,8 @@ def page(results: Results) -> str:
 
 def _content(results: Results) -> dict[str, Any]:
     datasets = [
-        {**own, "n_features": own["n_real"] + own["n_ordinal"] + own["n_nominal"]}
-        for own in results.datasets
+        {**entry, "n_features": entry["n_real"] + entry["n_ordinal"] + entry["n_nominal"]}
+        for entry in results.datasets
     ]
     used = [model for model in results.study.models if model["name"] in results.models]
     ranks = ranking(results)
@@ -69,9 +69,9 @@ def _cards(results: Results) -> list[dict[str, str]]:
         for quantity in ("test_accuracy", "leaves", "prune_seconds")
     )
     cards = {f"mean accuracy of {ours}": f"{100 * accuracy[ours]:.2f} %"}
-    others = [name for name in results.competitors if name != ours]
-    if others:
-        best = max(others, key=accuracy.__getitem__)
+    rivals = [name for name in results.competitors if name != ours]
+    if rivals:
+        best = max(rivals, key=accuracy.__getitem__)
         cards[f"of {best}, the best other"] = f"{100 * accuracy[best]:.2f} %"
     if not np.isnan(leaves[ours]):
         cards[f"leaves, mean of {ours}"] = f"{leaves[ours]:.1f}"

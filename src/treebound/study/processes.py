@@ -125,7 +125,7 @@ def _ending(code: int, timeout: float | None) -> str:
         return f"no result within {timeout:g} s. Hint: allow more with --timeout"
     if code >= 0:
         return f"its process died, exit code {code}"
-    names = {own.value: own.name for own in signal.Signals}
+    names = {number.value: number.name for number in signal.Signals}
     return f"its process died, signal {names.get(-code, -code)}"
 
 

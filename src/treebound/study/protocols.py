@@ -70,12 +70,12 @@ class Protocol:
         if not names:
             return models
         wanted = list(names)
-        own = [model.name for model in models]
+        names = [model.name for model in models]
         for name in wanted:
-            if name not in own:
+            if name not in names:
                 raise ValueError(
                     f"The protocol {self.name!r} has no model {name!r}. "
-                    f"Hint: its models are {', '.join(map(repr, own))}."
+                    f"Hint: its models are {', '.join(map(repr, names))}."
                 )
         return tuple(model for model in models if model.name in wanted)
 
@@ -145,6 +145,6 @@ def protocol(name: str | Protocol) -> Protocol:
     """A protocol by name."""
     if isinstance(name, Protocol):
         return name
-    protocols = {own.name: own for own in (STANDARD, PAPER)}
+    protocols = {protocol.name: protocol for protocol in (STANDARD, PAPER)}
     check("", {"protocol": name}, {"protocol": OneOf(tuple(protocols))})
     return protocols[name]

@@ -39,7 +39,7 @@ class Results:
 
     @classmethod
     def read(cls, store: str | Path, protocol: str | None = None) -> Results:
-        """Read a study of a store; the protocol, a name or key, may be left out if it has one."""
+        """Read a study of a store; the protocol, a name or key, is optional if it has one."""
         with Store(store, must_exist=True) as opened:
             study = opened.study(protocol)
             rows = opened.rows(study.key)

@@ -105,7 +105,7 @@ def run(
     jobs : int
         Worker processes on this machine; -1 for one per core. Clusters have their own.
     backend : {"local", "dask"}
-        Where the models run: in processes on this machine, or on a cluster.
+        Place of the work: processes on this machine, or a cluster.
     scheduler : str, optional
         Address of the Dask scheduler; by default one is started here.
     timeout : float, optional
@@ -129,8 +129,8 @@ def run(
     chosen = protocol_of(protocol)
     chosen = chosen if draws is None else replace(chosen, draws=draws)
     samples = [
-        own if isinstance(own, NamedSample) else load_sample(own, data=data, inferred=inferred)
-        for own in sets or datasets.list()
+        item if isinstance(item, NamedSample) else load_sample(item, data=data, inferred=inferred)
+        for item in sets or datasets.list()
     ]
     study = Study(samples, chosen.chosen(models), chosen)
     with Store(store) as opened:
@@ -160,7 +160,7 @@ def run(
 
 @contextmanager
 def _workers(backend: Backend, scheduler: str | None, jobs: int) -> Iterator[Computed]:
-    """What computes tasks and gives their rows as they are finished."""
+    """A backend that computes tasks and yields their rows as they are finished."""
     import joblib
 
     with ExitStack() as stack:

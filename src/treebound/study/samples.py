@@ -97,13 +97,13 @@ def load_sample(
     if not file.lower().endswith(_FILES):
         loaded = datasets.load(name, data=data)
         return NamedSample(name, Sample.learn(loaded.frame, loaded.target), loaded.title)
-    path, beside = Path(file), Path(file).with_suffix(".toml")
-    schema = beside if beside.is_file() else None
+    path, schema_file = Path(file), Path(file).with_suffix(".toml")
+    schema = schema_file if schema_file.is_file() else None
     loaded = datasets.read_table(path, schema, target=target)
     if loaded.target is None:
         raise ValueError(
             f"{name!r} names no column to predict. Hint: write {name}:COLUMN, or name the target "
-            f"in {str(beside)!r}."
+            f"in {str(schema_file)!r}."
         )
     if schema is None and inferred is not None:
         inferred(path, loaded.schema)
@@ -119,6 +119,6 @@ def _bundled(name: str) -> NamedSample:
             f"scikit-learn ships no data set {name!r}. Hint: try one of {', '.join(BUNDLED)}."
         )
     loaded = loader()
-    table = pa.table(list(loaded.data.T), names=[str(own) for own in loaded.feature_names])
+    table = pa.table(list(loaded.data.T), names=[str(label) for label in loaded.feature_names])
     sample = Sample.learn(table, loaded.target_names[loaded.target])
     return NamedSample(name, sample, name.removeprefix("sklearn:").replace("_", " ").title())

@@ -31,7 +31,7 @@ class Difference:
 
     @property
     def clear(self) -> bool:
-        """Whether the interval excludes zero."""
+        """True if the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
 
@@ -39,7 +39,7 @@ def difference(first: Array, second: Array, *, overlap: float = 0.0) -> Differen
     """The mean of ``first - second``, over data sets or over the draws of one.
 
     Draws share training examples: with ``overlap`` test rows for each training row, the variance
-    of the mean is ``variance * (1 / n + overlap)``. Pairs with a NaN are left out.
+    of the mean is ``variance * (1 / n + overlap)``. Pairs with a NaN are skipped.
     """
     gaps = _gaps(first, second)
     n = len(gaps)

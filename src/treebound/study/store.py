@@ -217,7 +217,7 @@ class Store:
                 settings = (position, model.oracle, model.settings)
                 self._describe("model", "model", protocol.key, model.name, settings)
 
-    def _describe(self, table: str, what: str, study: str, name: str, row: tuple[Any, ...]) -> None:
+    def _describe(self, table: str, kind: str, study: str, name: str, row: tuple[Any, ...]) -> None:
         """Insert a data set or a model; the last of its columns must be as it is in the store."""
         marks = ", ".join("?" * (2 + len(row)))
         self._execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", (study, name, *row))
@@ -225,7 +225,7 @@ class Store:
         ((*_, stored),) = self._execute(query, (study, name))
         if stored != row[-1]:
             raise ValueError(
-                f"The store {str(self.path)!r} holds results of another {what} named {name!r}: "
+                f"The store {str(self.path)!r} holds results of another {kind} named {name!r}: "
                 f"{stored} there, {row[-1]} now. Hint: give it another name, or use another "
                 "--store."
             )
@@ -280,20 +280,20 @@ class Store:
     def _rows(self, table: str, study: str | None, order: str) -> list[dict[str, Any]]:
         """The rows of a table, of one study; SQLite does not keep to the types of its columns."""
         where, values = ("", ()) if study is None else ("WHERE study = ?", (study,))
-        found = self._execute(f"SELECT * FROM {table} {where} ORDER BY {order}", values)
-        rows = [dict(row) for row in found]
+        cursor = self._execute(f"SELECT * FROM {table} {where} ORDER BY {order}", values)
+        rows = [dict(row) for row in cursor]
         for _, name, kind, required, _, key in self._execute(f"PRAGMA table_info({table})"):
             if not all(_is_of(kind, bool(required or key), row[name]) for row in rows):
                 raise self._damaged(f"column {name!r} of the table {table!r}")
         return rows
 
-    def _damaged(self, what: str) -> StoreError:
+    def _damaged(self, detail: str) -> StoreError:
         """The error for content that this module does not write."""
-        return StoreError(f"The store {str(self.path)!r} is damaged: {what} cannot be read.")
+        return StoreError(f"The store {str(self.path)!r} is damaged: {detail} cannot be read.")
 
 
 def _is_of(kind: str, required: bool, value: object) -> bool:
-    """Whether a value is one that this module writes into a column."""
+    """Return True if this module writes such a value into a column."""
     if kind == "TEXT":
         return isinstance(value, str) or (value is None and not required)
     if kind == "INTEGER":

@@ -113,7 +113,7 @@ def _gaps(results: Results) -> Iterator[str]:
     if results.failures:
         first = results.failures[0]
         yield (
-            f"{len(results.failures):,} results failed and are left out, the first: "
+            f"{len(results.failures):,} results failed and are not counted, the first: "
             f"{first['model']} on {first['dataset']}, draw {first['draw']}: {first['error']}"
         )
 
@@ -200,8 +200,8 @@ def wins_table(results: Results) -> Sheet:
     means = results.means("test_accuracy")
     columns = {name: means[:, results.models.index(name)] for name in results.competitors}
     rows = []
-    for name, own in columns.items():
-        counts = {to: win_tie_loss(own, other) for to, other in columns.items()}
+    for name, column in columns.items():
+        counts = {to: win_tie_loss(column, other) for to, other in columns.items()}
         texts = [NONE if to == name else " / ".join(map(str, counts[to])) for to in columns]
         rows.append([Cell(name), *map(Cell, texts)])
     notes = ["Data sets on which the row's model wins / ties (within 0.1 %) / loses."]

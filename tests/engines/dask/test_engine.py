@@ -44,7 +44,7 @@ def grown_on_dask(client, sample, parts, bins, options, limits, finer):
 
 def assert_same_tree(client, seed, most_rows):
     rng = np.random.default_rng(seed)
-    sample, options = random_sample(rng, most_rows), random_options(rng, most_leaves=12)
+    sample, options = random_sample(rng, most_rows), random_options(rng, max_leaves=12)
     bins, limits, parts = random_bins(rng, sample), random_limits(rng), random_parts(rng, sample)
     finer = partial(random_bins, rng, sample, 1000)
     tree = grown_on_dask(client, sample, parts, bins, options, limits, finer)
@@ -77,7 +77,7 @@ def test_partitions_that_become_one_shard_keep_their_row_numbers():
 
     rng = np.random.default_rng(0)
     sample = random_sample(rng, 400)
-    options = random_options(rng, most_leaves=12)
+    options = random_options(rng, max_leaves=12)
     tree = grow(sample, options)
     parts = [sample.part(rows) for rows in np.array_split(np.arange(sample.n_rows), 50)]
     with (

@@ -1,4 +1,4 @@
-"""What the tests of the data sets share: a private cache and a web server on this machine."""
+"""A private cache and a local web server for the tests of the data sets."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 
 class Mirror:
-    """A web server on the loopback that serves what it is told and remembers what was asked."""
+    """A web server on the loopback interface that serves given bytes and records requests."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.promised: dict[str, int] = {}  # bytes announced, where not the true number
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         mirror = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 path = self.path.lstrip("/")
-                mirror.asked.append(path)
+                mirror.requests.append(path)
                 if path not in mirror.files:
                     self.send_error(404)
                     return

@@ -19,8 +19,8 @@ def test_list_names_every_data_set_and_where_it_is(raw_files: Path, capsys):
 
 def test_list_without_files_has_what_scikit_learn_ships(capsys):
     list_()
-    found = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "scikit" in line]
-    assert found == ["breast_cancer_wisconsin_diagnostic", "wine"]
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "scikit" in line]
+    assert names == ["breast_cancer_wisconsin_diagnostic", "wine"]
 
 
 def test_info_shows_source_columns_and_the_other_typing(capsys):
@@ -45,10 +45,10 @@ def test_check_names_the_broken_one_and_goes_on(tmp_path: Path, capsys):
     (tmp_path / "zoo").mkdir()
     (tmp_path / "zoo" / "zoo.data").write_text("aardvark")
     assert check("zoo", "wine", "iris", data=tmp_path) == 2
-    said = capsys.readouterr()
-    assert "zoo.data" in said.err
-    assert "cut short" in said.err
-    assert said.out.splitlines() == [
+    captured = capsys.readouterr()
+    assert "zoo.data" in captured.err
+    assert "cut short" in captured.err
+    assert captured.out.splitlines() == [
         "wine  ok, 178 examples from scikit-learn",
         "iris  not here",
     ]
@@ -58,13 +58,13 @@ def test_fetch_downloads_into_the_folder(mirror, raw_files: Path, tmp_path: Path
     entry = datasets.info("zoo")
     mirror.files[entry.path] = (raw_files / "zoo" / "zoo.data").read_bytes()
     assert fetch("zoo", "iris", data=tmp_path) == 2
-    said = capsys.readouterr()
-    assert said.out == f"zoo  {tmp_path}/zoo/zoo.data\n"
-    assert "'iris'" in said.err
+    captured = capsys.readouterr()
+    assert captured.out == f"zoo  {tmp_path}/zoo/zoo.data\n"
+    assert "'iris'" in captured.err
     assert check("zoo", data=tmp_path) == 0
 
 
-def test_fetch_accepts_another_checksum_only_when_told(
+def test_fetch_accepts_another_checksum_only_with_its_option(
     mirror, raw_files: Path, tmp_path: Path, capsys
 ):
     entry = datasets.info("amphibians")

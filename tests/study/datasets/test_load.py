@@ -161,7 +161,7 @@ def test_counts_that_are_not_the_papers_are_refused(monkeypatch: pytest.MonkeyPa
         datasets.load("wine")
 
 
-def test_a_data_set_says_what_it_is():
+def test_a_data_set_describes_itself():
     wine = datasets.load("wine")
     assert repr(wine) == (
         "<Dataset 'wine': 178 examples, 13 features (13 real, 0 ordinal, 0 nominal), "

@@ -233,7 +233,7 @@ def test_categories_match_by_value_by_text_and_by_number():
 
 
 def iter_table(table, schema, chunk_rows=100_000, *, unknown="keep"):
-    """The chunks that the shell and streams read, as frames."""
+    """The chunks that the command line and streams read, as frames."""
     done = 0
     source = Source(table, as_schema(schema), unknown=unknown, complete=False)
     for read in source.chunks(chunk_rows):
@@ -245,7 +245,7 @@ def iter_table(table, schema, chunk_rows=100_000, *, unknown="keep"):
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "frame", "-"])
 @pytest.mark.parametrize("chunk_rows", [1, 2, 3, 100])
-def test_chunks_put_together_are_the_whole_table(form, chunk_rows, path, tmp_path, monkeypatch):
+def test_combined_chunks_are_the_whole_table(form, chunk_rows, path, tmp_path, monkeypatch):
     schema = read_table(path, SCHEMA).schema
     table: object = path
     if form == "parquet":
@@ -270,11 +270,11 @@ def test_unknown_categories_are_kept_for_prediction_or_refused(tmp_path):
         )
     )
     (tmp_path / "t.csv").write_text("c,n,found,id\na,1,3,x\nz,7,9,y\n,,,z\n")
-    (kept,) = iter_table(tmp_path / "t.csv", schema)
-    assert kept["c"].tolist()[:2] == ["a", "z"]
-    assert kept["n"].tolist()[:2] == [1, 7]
-    assert kept["found"].tolist()[:2] == [3, 9]
-    assert kept.iloc[2].isna().all()
+    (chunk,) = iter_table(tmp_path / "t.csv", schema)
+    assert chunk["c"].tolist()[:2] == ["a", "z"]
+    assert chunk["n"].tolist()[:2] == [1, 7]
+    assert chunk["found"].tolist()[:2] == [3, 9]
+    assert chunk.iloc[2].isna().all()
     with pytest.raises(ValueError, match=r"Column 'c', row 2: 'z' is not one of its categories"):
         list(iter_table(tmp_path / "t.csv", schema, 1, unknown="error"))
     (tmp_path / "t.csv").write_text("c,n,found\na,one,3\n")

@@ -26,8 +26,8 @@ def test_there_are_the_25_data_sets_of_the_paper():
 
 def test_the_columns_have_the_kinds_the_caption_counts(entry):
     for kind in ("real", "ordinal", "nominal"):
-        found = sum(column.kind == kind for column in entry.paper.columns)
-        assert found == getattr(entry.counts, kind), kind
+        count = sum(column.kind == kind for column in entry.paper.columns)
+        assert count == getattr(entry.counts, kind), kind
 
 
 def test_every_category_is_declared(entry):

@@ -69,16 +69,16 @@ def test_the_folder_comes_before_the_cache_and_the_cache_before_the_network(
     mine.unlink()
     assert sources.file_bytes(entry, data=folder) == (PAYLOAD, cached)
     cached.unlink()
-    assert mirror.asked == []
+    assert mirror.requests == []
     assert sources.file_bytes(entry, data=folder) == (PAYLOAD, cached)
-    assert mirror.asked == [entry.path]
+    assert mirror.requests == [entry.path]
 
 
 def test_a_download_is_kept_in_the_cache(entry, cache, mirror):
     mirror.files[entry.path] = PAYLOAD
     for _ in range(3):
         assert sources.file_bytes(entry)[0] == PAYLOAD
-    assert mirror.asked == [entry.path]
+    assert mirror.requests == [entry.path]
     assert files_under(cache) == ["iris.data"]
 
 
@@ -106,7 +106,7 @@ def test_a_wrong_file_in_the_folder_is_named_with_both_checksums(entry, tmp_path
     assert "cut short" not in message
 
 
-def test_a_file_that_is_cut_short_is_said_to_be(entry, tmp_path):
+def test_a_file_that_is_cut_short_is_reported(entry, tmp_path):
     put(tmp_path, entry, PAYLOAD[:100])
     with pytest.raises(DatasetError, match=r"100 bytes .* expected were 1120 bytes .* cut short"):
         sources.file_bytes(entry, data=tmp_path)
@@ -135,7 +135,7 @@ def test_a_damaged_cache_file_is_fetched_again(entry, cache, mirror):
     assert path.read_bytes() == PAYLOAD
 
 
-def test_without_a_network_the_error_says_what_to_put_where(entry, cache):
+def test_without_a_network_the_error_states_which_file_goes_where(entry, cache):
     with pytest.raises(DatasetError) as caught:
         sources.file_bytes(entry)
     message = str(caught.value)
@@ -165,7 +165,7 @@ def test_an_unrecorded_checksum_may_be_accepted_and_is_remembered(entry, cache, 
         assert sources.file_bytes(unsure, accept=True)[0] == OTHER
     with pytest.warns(UserWarning, match="accept=True"):
         assert sources.file_bytes(unsure)[0] == OTHER
-    assert len(mirror.asked) == 2
+    assert len(mirror.requests) == 2
     # What was accepted is that file, not any file.
     put(cache, entry, PAYLOAD[:50])
     with (
@@ -236,13 +236,13 @@ def test_members_that_point_outside_write_nothing(zipped, cache, mirror, tmp_pat
 # -- fetching ------------------------------------------------------------------------------
 
 
-def test_fetch_keeps_the_file_where_it_is_told(entry, cache, mirror, tmp_path):
+def test_fetch_stores_the_file_in_the_given_folder(entry, cache, mirror, tmp_path):
     mirror.files[entry.path] = PAYLOAD
     mine = tmp_path / "mine"
     mine.mkdir()
     assert datasets.fetch("iris", data=mine) == mine / "iris" / "iris.data"
     assert datasets.fetch("iris", data=mine) == mine / "iris" / "iris.data"
-    assert len(mirror.asked) == 1
+    assert len(mirror.requests) == 1
     assert datasets.fetch("iris") == cache / "iris" / "iris.data"
 
 
@@ -250,7 +250,7 @@ def test_fetch_leaves_what_the_named_folder_already_has(entry, mirror, tmp_path,
     path = put(tmp_path / "mine", entry, PAYLOAD)
     monkeypatch.setenv("TREEBOUND_DATA", str(tmp_path / "mine"))
     assert datasets.fetch("iris") == path
-    assert mirror.asked == []
+    assert mirror.requests == []
 
 
 def test_a_write_that_fails_leaves_no_file(entry, cache, mirror, monkeypatch):
@@ -268,8 +268,8 @@ def test_a_write_that_fails_leaves_no_file(entry, cache, mirror, monkeypatch):
 def test_fetching_at_the_same_time_is_safe(entry, cache, mirror):
     mirror.files[entry.path] = PAYLOAD
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: sources.file_bytes(entry)[0], range(24)))
-    assert set(found) == {PAYLOAD}
+        contents = list(pool.map(lambda _: sources.file_bytes(entry)[0], range(24)))
+    assert set(contents) == {PAYLOAD}
     assert files_under(cache) == ["iris.data"]
 
 

@@ -52,7 +52,7 @@ function inLines(name) {
 
 function frame({ width, height, x, y, xName, yName, xText = String, yText = String, left = 58 }) {
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${yName} against ${xName}` });
-  let end = -Infinity; // where the last figure ends: one that would touch it is left out
+  let end = -Infinity; // where the last figure ends: one that would touch it is not drawn
   for (const at of x.ticks) {
     svg.append(draw("line", { class: "grid", x1: x(at), x2: x(at), y1: 12, y2: height - 42 }));
     const half = Math.max(...[xText(at)].flat().map((text) => widthOf(String(text)))) / 2;
@@ -197,7 +197,7 @@ function differencesView() {
 function forest(one, other) {
   const pair = study.pairs[`${one}|${other}`];
   if (!pair) return make("p", { class: "note" }, "Choose two different models.");
-  const lines = pair.sets.map((found, at) => ({ ...found, name: study.datasets[at].title })).filter((line) => known(line.mean))
+  const lines = pair.sets.map((entry, at) => ({ ...entry, name: study.datasets[at].title })).filter((line) => known(line.mean))
     .sort((a, b) => b.mean - a.mean);
   lines.push({ ...pair.all, name: "All data sets", all: true });
   const left = 20 + Math.max(...lines.map((line) => widthOf(line.name, line.all)));

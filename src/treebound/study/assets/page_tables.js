@@ -115,7 +115,7 @@ function csvOf(sheet) {
   return lines.map((line) => line.map(quote).join(",")).join("\n") + "\n";
 }
 
-// A box that scrolls sideways; where it does, a shadow and a line of words say so.
+// A box that scrolls sideways; if it does, a shadow and a line of text show it.
 function sideways(node, kind = "scroll", attributes = {}) {
   const box = make("div", { class: kind, tabindex: 0, ...attributes }, node);
   const hint = make("p", { class: "hint", hidden: "" }, "scroll sideways for the rest →");

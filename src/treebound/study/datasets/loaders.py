@@ -122,7 +122,7 @@ def _compare_with_paper(entry: DatasetInfo, dataset: Dataset) -> None:
     if dataset.schema is entry.paper:
         kinds = Counter(column.kind for column in dataset.schema.columns)
         facts += [(f"{kind} features", kinds[kind], getattr(counts, kind)) for kind in KINDS]
-    wrong = [f"{own} {what} instead of {paper}" for what, own, paper in facts if own != paper]
+    wrong = [f"{here} {fact} instead of {paper}" for fact, here, paper in facts if here != paper]
     if wrong:
         raise DatasetError(
             f"{dataset.source}: the data set {entry.name!r} is not as the paper states: "

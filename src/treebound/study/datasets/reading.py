@@ -36,7 +36,7 @@ class Dataset:
     schema : Schema
         Kinds and categories of the columns.
     source : str
-        Where the data came from.
+        Source of the data.
     notes : str
         Remarks.
     """

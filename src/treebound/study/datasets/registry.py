@@ -73,7 +73,7 @@ class DatasetInfo:
         return None if self.member is None else self.path.rsplit("/", 1)[-1]
 
     def schema(self, typing: Typing = "paper") -> Schema:
-        """The columns, typed as in the paper or as the description of the file says."""
+        """The columns, typed as in the paper or in the description of the file."""
         check("load", {"typing": typing}, {"typing": OneOf(get_args(Typing))})
         return self.paper if typing == "paper" else self.declared
 
@@ -144,14 +144,14 @@ def _read(name: str) -> DatasetInfo:
     text = (files("treebound.study.datasets") / "uci" / f"{name}.toml").read_text(encoding="utf-8")
     document = tomllib.loads(text)
     source, paper, shipped = document["source"], document["paper"], document.get("sklearn")
-    kept = ("page", "path", "file", "member", "sha256", "recorded", "sheet", "rows")
+    keys = ("page", "path", "file", "member", "sha256", "recorded", "sheet", "rows")
     counts = {key: paper[key] for key in ("examples", "real", "ordinal", "nominal")}
     return DatasetInfo(
         name=name,
         title=document["title"],
         citation=document["citation"],
         size=source["bytes"],
-        **{key: source.get(key) for key in kept},
+        **{key: source.get(key) for key in keys},
         shipped=shipped and Shipped(shipped["loader"], tuple(shipped["classes"])),
         counts=Counts(**counts, classes=tuple(paper["class_counts"])),
         declared=_schema(document, {}),
@@ -162,9 +162,9 @@ def _read(name: str) -> DatasetInfo:
 
 def _schema(document: dict[str, Any], changes: dict[str, Any]) -> Schema:
     """The columns of a data set, some of them changed."""
-    said: dict[str, Any] = {"missing": [], "others": "ignore"}
-    said |= {key: document[key] for key in ("target", "read", "missing") if key in document}
-    return schema_of({**said, "columns": {**document["columns"], **changes}})
+    description: dict[str, Any] = {"missing": [], "others": "ignore"}
+    description |= {key: document[key] for key in ("target", "read", "missing") if key in document}
+    return schema_of({**description, "columns": {**document["columns"], **changes}})
 
 
 def _in_text_order(schema: Schema) -> Schema:

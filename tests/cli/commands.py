@@ -1,4 +1,4 @@
-"""Commands run as a person at a shell runs them."""
+"""Commands, run as a user runs them."""
 
 from pathlib import Path
 

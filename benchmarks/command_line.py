@@ -1,11 +1,11 @@
 """How long the command line takes to start, and to read large files.
 
-    python benchmarks/shell.py [--rows N]
+    python benchmarks/command_line.py [--rows N]
 
 Each command runs in a process of its own, in turns with bare Python and with the imports it would
 pay for otherwise; the table has the least CPU time and wall time of several runs. Then ``fit`` and
-``predict`` on a CSV file of 2 * 10^6 rows, beside pyarrow and polars, which only read it. Keeps it
-all as benchmarks/results/shell.json.
+``predict`` on a CSV file of 2 * 10^6 rows, next to pyarrow and polars, which only read it. Keeps it
+all as benchmarks/results/command_line.json.
 
 An editable install looks at its sources at every start, which a wheel does not: about 0.05 s.
 """
@@ -52,7 +52,7 @@ def write_rows(path: Path, rows: int) -> None:
 
 def measured(commands: dict[str, list[str]], runs: int) -> Times:
     """The least CPU and wall seconds of every command, all taking turns."""
-    found = {name: {"cpu": np.inf, "wall": np.inf} for name in commands}
+    times = {name: {"cpu": np.inf, "wall": np.inf} for name in commands}
     for _ in range(runs):
         for name, argv in commands.items():
             before, start = os.times(), time.perf_counter()
@@ -60,9 +60,9 @@ def measured(commands: dict[str, list[str]], runs: int) -> Times:
             wall, after = time.perf_counter() - start, os.times()
             spent = after.children_user + after.children_system
             spent -= before.children_user + before.children_system
-            best = found[name]
+            best = times[name]
             best["cpu"], best["wall"] = min(best["cpu"], spent), min(best["wall"], wall)
-    return found
+    return times
 
 
 def of_treebound(commands: list[list[str]], files: dict[str, str]) -> dict[str, list[str]]:
@@ -74,7 +74,7 @@ def of_treebound(commands: list[list[str]], files: dict[str, str]) -> dict[str, 
 
 
 def small(folder: Path, runs: int) -> Times:
-    """What a start costs, on 150 rows."""
+    """The time of a start, on 150 rows."""
     files = {name: str(folder / name) for name in ("small.csv", "model.json", "out.csv")}
     write_rows(folder / "small.csv", 150)
     on = ["small.csv", "--target", "label"]
@@ -108,8 +108,8 @@ def large(folder: Path, rows: int) -> Times:
 def show(title: str, times: Times) -> None:
     """Print a table."""
     table = Table("", "CPU s", "wall s", title=title)
-    for name, found in times.items():
-        table.add_row(name, f"{found['cpu']:.2f}", f"{found['wall']:.2f}")
+    for name, seconds in times.items():
+        table.add_row(name, f"{seconds['cpu']:.2f}", f"{seconds['wall']:.2f}")
     Console().print(table)
 
 
@@ -121,12 +121,12 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found = {"start, 150 rows": small(folder, given.runs)}
-        show("start, 150 rows", found["start, 150 rows"])
-        found[f"{given.rows:,} rows"] = large(folder, given.rows)
-        show(f"{given.rows:,} rows", found[f"{given.rows:,} rows"])
+        times = {"start, 150 rows": small(folder, given.runs)}
+        show("start, 150 rows", times["start, 150 rows"])
+        times[f"{given.rows:,} rows"] = large(folder, given.rows)
+        show(f"{given.rows:,} rows", times[f"{given.rows:,} rows"])
     RESULTS.mkdir(exist_ok=True)
-    write_text(RESULTS / "shell.json", json.dumps(found, indent=2) + "\n")
+    write_text(RESULTS / "command_line.json", json.dumps(times, indent=2) + "\n")
 
 
 if __name__ == "__main__":

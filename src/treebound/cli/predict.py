@@ -1,4 +1,4 @@
-"""Answers for new rows, and why: ``treebound predict`` and ``treebound explain``."""
+"""Predictions for new rows: ``treebound predict`` and ``treebound explain``."""
 
 from __future__ import annotations
 
@@ -91,9 +91,7 @@ def predict(
         for chunk in source.chunks(chunk_rows, None if keep else columns.names):
             table = chunk.table()  # checks the columns, even without rows
             nodes = loaded.apply(table) if len(chunk) else None
-            extra = (
-                (chunk.arrow() if form == "parquet" else chunk.native()) if keep else None
-            )
+            extra = (chunk.arrow() if form == "parquet" else chunk.native()) if keep else None
             writer.write(nodes, extra)
             done += len(chunk)
             show(f"{done:,} rows")

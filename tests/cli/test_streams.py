@@ -98,14 +98,16 @@ def test_lines_show_speed_leaves_and_the_time_left():
     lines = ProgressLines(printed.append, 1000, lambda: now[0])
     for stage, seconds, rows in (("learning", 0.0, 1), ("learning", 2.0, 500), ("coding", 3.0, 1)):
         now[0] = seconds
-        lines.tell(Progress.of_reading(stage, rows))
-    assert printed[1] == "learning: 500 rows, 250 rows a second, about 2 s left"
+        lines.show(Progress.of_reading(stage, rows))
+    assert printed[1] == "learning: 500 rows, 250 rows per second, about 2 s left"
     for seconds, passes in ((4.0, 1), (5.0, 2)):
         now[0] = seconds
-        lines.tell(Progress(1, passes, 7, 250, 1000))
-    assert printed[2] == "coding: 1 rows, 1 rows a second"  # since learning ended
-    assert printed[-2].startswith("growing: pass 1, 1,000 rows a second")
-    assert printed[-1] == ("growing: pass 2, 1,000 rows a second, 7 leaves so far, about 1 s left")
+        lines.show(Progress(1, passes, 7, 250, 1000))
+    assert printed[2] == "coding: 1 rows, 1 rows per second"  # since learning ended
+    assert printed[-2].startswith("growing: pass 1, 1,000 rows per second")
+    assert printed[-1] == (
+        "growing: pass 2, 1,000 rows per second, 7 leaves so far, about 1 s left"
+    )
 
 
 def test_predict_streams_in_and_out(frame, folder, tmp_path, capsys):

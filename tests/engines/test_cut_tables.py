@@ -68,7 +68,7 @@ def cut_table(rng, weights, n=240):
     if weights is not None:
         table["weight"] = rng.integers(0, 4, n) * weights
         for kind, weight in (("weightless", 0.0), ("ones", 1.0)):
-            odd = np.isin(part_of, [at for at, own in enumerate(kinds) if own == kind])
+            odd = np.isin(part_of, [at for at, part_kind in enumerate(kinds) if part_kind == kind])
             table.loc[odd, "weight"] = weight
     cuts = np.cumsum([0, *sizes])
     return table, [table.iloc[start:stop] for start, stop in pairwise(cuts)]

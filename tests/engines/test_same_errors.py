@@ -1,4 +1,4 @@
-"""What is wrong with a table or a parameter is refused in every engine."""
+"""Errors of tables and parameters are the same in every engine."""
 
 from __future__ import annotations
 

@@ -64,11 +64,11 @@ def test_training_rows_are_refused_in_batches_and_after_a_streamed_fit(tmp_path)
         assert tb.certify(streamed, new.drop(columns="label"), new.label).kind == "held-out"
 
 
-def test_only_the_columns_that_the_tree_asks_are_needed(tmp_path):
+def test_only_the_columns_that_the_tree_uses_are_needed(tmp_path):
     frame = rows()
     clf = model_of(frame)
-    asked = [frame.columns[at] for at in np.unique(clf.tree_.feature) if at >= 0]
-    for stream in streams_of(frame[[*asked, "k"]], tmp_path):
+    used = [frame.columns[at] for at in np.unique(clf.tree_.feature) if at >= 0]
+    for stream in streams_of(frame[[*used, "k"]], tmp_path):
         assert clf.predict(stream).tolist() == clf.predict(frame.drop(columns="label")).tolist()
     for stream in streams_of(frame[["k", "extra"]], tmp_path):
         with pytest.raises(ValueError, match=r"X has no column '[as]', which the tree needs"):
@@ -99,11 +99,11 @@ def test_predictions_are_written_in_batches(tmp_path, suffix):
         clf.write_predictions(table, path)
         assert read(path)["label"].tolist() == clf.predict(X).tolist()
         clf.write_predictions(table, path, proba=True, keep=True)
-        kept = read(path)
-        assert kept["s"].tolist() == frame["s"].tolist()
-        answers = kept["label" if number == 0 else "predicted label"]
-        assert answers.tolist() == clf.predict(X).tolist()
-        np.testing.assert_allclose(kept["P(yes)"], clf.predict_proba(X)[:, 1])
+        table = read(path)
+        assert table["s"].tolist() == frame["s"].tolist()
+        labels = table["label" if number == 0 else "predicted label"]
+        assert labels.tolist() == clf.predict(X).tolist()
+        np.testing.assert_allclose(table["P(yes)"], clf.predict_proba(X)[:, 1])
     numbers = tb.BoundTreeClassifier().fit(X[["a", "k"]].to_numpy(), frame.label)
     with pytest.raises(TypeError, match="Only the columns of a data frame can be kept"):
         numbers.write_predictions(X[["a", "k"]].to_numpy(), path, keep=True)
@@ -179,8 +179,8 @@ def test_csv_datasets_are_tables_as_in_memory(tmp_path):
     clf = tb.BoundTreeClassifier(max_leaves=8, pruning=None).fit(dataset, "label")
     memory = pd.read_csv(tmp_path / "rows.csv")
     assert clf.columns_ == model_of(memory).columns_
-    answers = clf.predict(ds.dataset(tmp_path / "rows.csv", format=form))
-    assert answers.tolist() == clf.predict(memory.drop(columns="label")).tolist()
+    predicted = clf.predict(ds.dataset(tmp_path / "rows.csv", format=form))
+    assert predicted.tolist() == clf.predict(memory.drop(columns="label")).tolist()
 
 
 def test_a_file_that_is_replaced_between_two_readings_is_named(tmp_path, monkeypatch):

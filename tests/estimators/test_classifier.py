@@ -1,4 +1,4 @@
-"""BoundTreeClassifier: growing, answering, and what it learned."""
+"""BoundTreeClassifier: growing, predicting, and the attributes of a fit."""
 
 import numpy as np
 import pandas as pd
@@ -40,7 +40,7 @@ def mixed_table(rows=120, seed=0, missing=0.0):
     return X, y
 
 
-# -- fitting and answering ---------------------------------------------------------------------
+# -- fitting and predicting ---------------------------------------------------------------------
 
 
 def test_a_mixed_table_is_learned_without_encoding_it():
@@ -139,26 +139,26 @@ def test_a_value_never_missing_in_training_goes_to_the_larger_child():
     assert clf.predict(pd.DataFrame({"s": [None]})).tolist() == ["many"]
 
 
-def test_unknown_categories_do_as_told():
+def test_unknown_categories_are_handled_as_set():
     X = pd.DataFrame({"s": ["u"] * 3 + ["v"] * 2 + [None]})
     y = [0, 0, 0, 1, 1, 2]
     new = pd.DataFrame({"s": ["never seen"]})
 
-    def answers(handle_unknown):
+    def prediction_with(handle_unknown):
         clf = BoundTreeClassifier(pruning=None, handle_unknown=handle_unknown, smoothing=None).fit(
             X, y
         )
         return clf.predict_proba(new)[0].tolist(), clf.apply(new)[0], clf
 
-    probability, node, clf = answers("majority")
+    probability, node, clf = prediction_with("majority")
     assert clf.tree_.is_leaf[node]
-    probability, node, clf = answers("stop")
+    probability, node, clf = prediction_with("stop")
     assert node == 0
     assert probability == [0.5, pytest.approx(1 / 3), pytest.approx(1 / 6)]
-    probability, node, clf = answers("missing")
+    probability, node, clf = prediction_with("missing")
     assert clf.predict(new).tolist() == [2]
     with pytest.raises(ValueError, match="'never seen', in row 0"):
-        answers("error")
+        prediction_with("error")
 
 
 # -- weights -----------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def test_wrong_weights_are_named(weight, message):
         BoundTreeClassifier().fit(X, y, sample_weight=weight)
 
 
-def test_size_chooses_the_tree_by_cross_validation():
+def test_size_sets_the_tree_by_cross_validation():
     X, y = load_digits(return_X_y=True)
     X = np.delete(X, [0, 32, 39], axis=1)  # columns of one value
     keep = np.arange(len(y)) % 3 == 0
@@ -247,9 +247,9 @@ def test_rows_of_a_group_stay_together_and_give_no_certificate():
     person = np.repeat(np.arange(300), 5)
     X = rng.normal(size=(300, 4))[person] + 0.01 * rng.normal(size=(1500, 4))
     y = rng.integers(0, 2, 300)[person]  # noise that the rows of one person share
-    apart = BoundTreeClassifier().fit(X, y)
+    ungrouped = BoundTreeClassifier().fit(X, y)
     together = BoundTreeClassifier().fit(X, y, groups=person)
-    assert apart.n_leaves_ > 50  # it recognises persons
+    assert ungrouped.n_leaves_ > 50  # it recognises persons
     assert together.n_leaves_ < 10
     assert together.certificate_ is None
     assert "Rows of one group are not independent" in together.certificate_reason_
@@ -268,14 +268,14 @@ def test_held_out_groups_count_once(certify, weighted):
     rng = np.random.default_rng(0)
     person = np.repeat(np.arange(300), rng.integers(1, 9, 300))
     X = rng.normal(size=(300, 3))[person] + 1e-3 * rng.normal(size=(len(person), 3))
-    y = (rng.random(300) < 0.5).astype(int)[person]  # nothing but who it is tells the class
+    y = (rng.random(300) < 0.5).astype(int)[person]  # only the person determines the class
     weight = rng.integers(0, 2, len(person)).astype(float) if weighted else None
     clf = BoundTreeClassifier(certificate=certify, pruning=None).fit(X, y, weight, groups=person)
     certificate = clf.certificate_
     present = len(np.unique(person if weight is None else person[weight > 0]))
     sizes = {present // 3, present // 3 + 1} if certify == "folds" else {round(0.3 * present)}
     assert certificate.m in sizes
-    assert certificate.errors / certificate.m > 0.3  # nobody is in both parts
+    assert certificate.errors / certificate.m > 0.3  # no person is in both parts
     with pytest.raises(ValueError, match="at least 2 groups"):
         BoundTreeClassifier(certificate=certify).fit(X, y, groups=np.zeros(len(y)))
 

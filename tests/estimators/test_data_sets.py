@@ -22,17 +22,17 @@ def load(name, typing="paper"):
 
 
 def one_hot(X):
-    """What a scikit-learn user would do with such a frame."""
+    """Return the pipeline that a scikit-learn user would build for such a frame."""
     return pd.get_dummies(X, dtype=float).fillna(-1.0)
 
 
 def accuracies(X, y, make):
     """Test accuracy of a classifier over some splits; over more where the test part is small."""
-    found = []
+    accuracies = []
     for seed in range(25 if len(y) < 400 else 4):
         train, test, y_train, y_test = train_test_split(X, y, test_size=0.15, random_state=seed)
-        found.append(make().fit(train, y_train).score(test, y_test))
-    return float(np.mean(found))
+        accuracies.append(make().fit(train, y_train).score(test, y_test))
+    return float(np.mean(accuracies))
 
 
 @pytest.mark.parametrize("typing", ["paper", "declared"])
@@ -41,7 +41,7 @@ def test_every_data_set_is_learned(name, typing):
     X, y = load(name, typing)
     clf = BoundTreeClassifier().fit(X, y)
     grown = clf.grown_tree_
-    # Growth stops only where no test tells two examples of different classes apart.
+    # Growth stops only where no test separates two examples of different classes.
     alike = X.groupby(list(X.columns), dropna=False, observed=True).ngroup()
     unavoidable = len(y) - pd.crosstab(alike, y).max(axis=1).sum()
     assert grown.errors == unavoidable

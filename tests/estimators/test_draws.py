@@ -122,9 +122,9 @@ def test_another_order_draws_the_same_numbers_and_another_content_others():
     least = np.where(X.min() == X, X - 1e-9, X)
     missing = np.where(np.median(X[:, 0]) == X, np.nan, X)
     missing[0, 0] = np.nan
-    others = {key(least, y), key(missing, y), key(X, (y * order) % 2), key(X[1:], y[1:])}
-    others |= {key(X, y, random_state=1), key(X[:, ::-1], y)}
-    assert len(others | {key(X, y)}) == 7
+    keys = {key(least, y), key(missing, y), key(X, (y * order) % 2), key(X[1:], y[1:])}
+    keys |= {key(X, y, random_state=1), key(X[:, ::-1], y)}
+    assert len(keys | {key(X, y)}) == 7
     words = np.where(X > 0, "a", "b").astype(object)
     swapped = words.copy()
     swapped[0] = np.where(words[0] == "a", "b", "a")
@@ -184,17 +184,19 @@ def test_the_editor_takes_the_rows_of_fit(certify, pruner, grouped, large, monke
     editor = clf.edit(X, y, sample_weight=weight, groups=groups)
     assert editor._rows.sample.n_rows == clf.tree_.rows[0]
     if clf.model_.held_out is not None:
-        held = editor._rows.calibration
-        assert held.n_rows == clf.model_.held_out.m
-        nodes = clf.tree_.apply(held.X)
-        assert (clf.tree_.label[nodes] != held.y).sum() == clf.model_.held_out.errors
+        calibration = editor._rows.calibration
+        assert calibration.n_rows == clf.model_.held_out.m
+        nodes = clf.tree_.apply(calibration.X)
+        assert (clf.tree_.label[nodes] != calibration.y).sum() == clf.model_.held_out.errors
     loaded = loads(dumps(clf.model_))
     assert loaded.draw == clf.model_.draw
     again = Editor(loaded, X, y, sample_weight=weight, groups=groups)
     np.testing.assert_array_equal(again._rows.sample.y, editor._rows.sample.y)
     # calibration rows of a large table validate a bound pruner, whose candidates share delta
-    own = pruner in ("reduced-error", "another share")
-    assert (loaded.draw.validation is not None) == (own or (large and certify != "held-out"))
+    draws_validation = pruner in ("reduced-error", "another share")
+    assert (loaded.draw.validation is not None) == (
+        draws_validation or (large and certify != "held-out")
+    )
     if certify != "training":
         reverse = slice(None, None, -1)
         with pytest.raises(ValueError, match="the rows that the tree was trained on"):
@@ -271,13 +273,13 @@ def test_checkpoints_are_written_with_every_certificate(certify, streamed, tmp_p
     clf = tb.BoundTreeClassifier(**options)
     with pytest.raises(Stopped):
         clf.fit(*given(rows, streamed), callback=stop, checkpoint=path)
-    assert [own.name for own in tmp_path.iterdir()] == ["tree" + ".fold2" * (last == 2)]
+    assert [file.name for file in tmp_path.iterdir()] == ["tree" + ".fold2" * (last == 2)]
     rounds = []
     for _ in range(2):  # from the checkpoint, and from the start
         states = []
         clf.fit(*given(rows, streamed), callback=states.append, checkpoint=path)
         assert list(tmp_path.iterdir()) == []
-        rounds.append(sum(own.phase == "growing" and own.fold == last for own in states))
+        rounds.append(sum(state.phase == "growing" and state.fold == last for state in states))
         plain = tb.BoundTreeClassifier(**options).fit(*given(rows, False))
         assert clf.to_text() == plain.to_text()
         np.testing.assert_array_equal(clf.tree_.counts, plain.tree_.counts)

@@ -1,4 +1,4 @@
-"""The forms a fitted classifier takes, and the file it is kept in."""
+"""The forms a fitted classifier takes, and the file it is stored in."""
 
 import inspect
 import json
@@ -66,10 +66,10 @@ def test_functions_take_a_classifier_as_well_as_a_tree(function, method, fruit):
 @pytest.mark.parametrize("form", FORMS)
 def test_methods_are_described_as_methods(form):
     text = inspect.getdoc(getattr(BoundTreeClassifier, form))
-    own = set(inspect.signature(getattr(BoundTreeClassifier(), form)).parameters)
+    parameters = set(inspect.signature(getattr(BoundTreeClassifier(), form)).parameters)
     block = text.partition("Parameters\n----------\n")[2].split("\n\n")[0]
     named = [line.split(" :")[0] for line in block.splitlines() if line[0] != " "]
-    assert {name for names in named for name in names.split(", ")} == own
+    assert {name for names in named for name in names.split(", ")} == parameters
     assert ">>>" not in text  # an example would call the function
 
 
@@ -78,7 +78,7 @@ def test_a_picture_needs_a_fitted_classifier():
         show.TreeDisplay.from_estimator(BoundTreeClassifier())
 
 
-def test_code_answers_as_the_classifier_is_told_to(fruit):
+def test_code_predicts_as_the_classifier_is_set_to(fruit):
     X, y = fruit
     for smoothing in ("laplace", None):
         clf = BoundTreeClassifier(smoothing=smoothing, handle_unknown="stop", pruning=None).fit(
@@ -87,11 +87,11 @@ def test_code_answers_as_the_classifier_is_told_to(fruit):
         space = {}
         exec(clf.to_python(output="proba"), space)
         row = {"weight": 0.5, "size": "M", "colour": "never seen"}
-        found = space["predict"](row)
-        assert list(found) == pytest.approx(clf.predict_proba(pd.DataFrame([row]))[0].tolist())
+        predicted = space["predict"](row)
+        assert list(predicted) == pytest.approx(clf.predict_proba(pd.DataFrame([row]))[0].tolist())
 
 
-def test_a_page_is_written_where_told(fruit, tmp_path):
+def test_a_report_is_written_to_the_path(fruit, tmp_path):
     page = BoundTreeClassifier().fit(*fruit).to_html(tmp_path / "tree.html")
     assert (tmp_path / "tree.html").read_text(encoding="utf-8") == page
 
@@ -126,8 +126,8 @@ def test_a_model_comes_back_as_it_was_saved(options, fruit, tmp_path):
     assert again.n_features_in_ == 3
     np.testing.assert_array_equal(again.feature_names_in_, clf.feature_names_in_)
     np.testing.assert_array_equal(again.feature_importances_, clf.feature_importances_)
-    kept = {k: v for k, v in clf.get_params(deep=False).items() if not isinstance(v, BoundPruner)}
-    assert {k: again.get_params(deep=False)[k] for k in kept} == kept
+    stored = {k: v for k, v in clf.get_params(deep=False).items() if not isinstance(v, BoundPruner)}
+    assert {k: again.get_params(deep=False)[k] for k in stored} == stored
     assert str(again.certificate_) == str(clf.certificate_)
     again.save(tmp_path / "again.json")
     text = (tmp_path / "model.json").read_text()
@@ -198,13 +198,13 @@ def test_what_is_not_a_model_is_refused(change, place, tmp_path):
     document = json.loads((tmp_path / "model.json").read_text())
     change(document)
     (tmp_path / "model.json").write_text(json.dumps(document))
-    with pytest.raises(FormatError) as found:
+    with pytest.raises(FormatError) as raised:
         BoundTreeClassifier.load(tmp_path / "model.json")
-    assert place in str(found.value)
+    assert place in str(raised.value)
 
 
 @pytest.mark.parametrize("step", [None, 0, -1])
-def test_rows_set_aside_certify_as_before(step, tmp_path):
+def test_calibration_rows_certify_as_before(step, tmp_path):
     X, y = load_wine(return_X_y=True)
     clf = BoundTreeClassifier(certificate="held-out", random_state=1).fit(X, y)
     clf = clf if step is None else clf.prune_to(step=step)

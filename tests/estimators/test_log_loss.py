@@ -30,7 +30,7 @@ def fitted():
     return tb.BoundTreeClassifier(pruning=PRUNER).fit(*table())
 
 
-def test_the_model_shrinks_as_the_folds_chose_and_answers_the_most_probable_class(fitted):
+def test_the_model_shrinks_as_the_folds_chose_and_predicts_the_most_probable_class(fitted):
     choice = fitted.pruning_result_.choice
     assert fitted.smoothing == "shrinkage"
     assert fitted.model_.smoothing == choice.strength
@@ -49,8 +49,8 @@ def test_exports_have_the_same_probabilities(fitted):
     expected = fitted.predict_proba(X)
     module: dict = {}
     exec(fitted.to_python(output="proba"), module)
-    found = [module["predict"](row) for row in X.to_dict("records")]
-    assert found == expected.tolist()
+    predicted = [module["predict"](row) for row in X.to_dict("records")]
+    assert predicted == expected.tolist()
     database = sqlite3.connect(":memory:")
     X.to_sql("rows", database, index=False)
     query = fitted.to_sql(output="proba", table="rows")
@@ -66,19 +66,19 @@ def test_a_model_file_keeps_the_strength_and_the_parameter(fitted):
     np.testing.assert_array_equal(model.predict_proba(X), fitted.predict_proba(X))
 
 
-def test_the_answers_are_those_of_the_shrunk_tree(fitted):
+def test_the_predictions_are_those_of_the_shrunk_tree(fitted):
     tree = fitted.tree_
     usual = tree.by_majority()
     other = tree.leaves[tree.label[tree.leaves] != usual.label[tree.leaves]]
     assert len(other)  # the majority of these leaves is a matter of chance
     shares = fitted.model_.node_probabilities
     np.testing.assert_array_equal(shares.argmax(axis=1), tree.label)
-    kept = probabilities(tree, fitted.model_.smoothing)[other].max(axis=1)
-    np.testing.assert_allclose(kept, 0.5, atol=1e-8)
+    largest = probabilities(tree, fitted.model_.smoothing)[other].max(axis=1)
+    np.testing.assert_allclose(largest, 0.5, atol=1e-8)
     for step in range(0, len(fitted.model_.path), 5):
         model = fitted.model_.prune_to(step=step)
         np.testing.assert_array_equal(model.node_probabilities.argmax(axis=1), model.tree.label)
-    # errors, certificate and what is shown are of these answers
+    # errors, certificate and text are of these predictions
     X, y = table()
     assert fitted.tree_.errors == (fitted.predict(X) != y).sum() == fitted.certificate_.errors
     again = loads(dumps(fitted.model_))
@@ -110,7 +110,7 @@ def test_costs_are_the_least_by_the_shrunk_probabilities(cost):
     np.testing.assert_array_equal(edited.tree.label, cheapest)
 
 
-def test_a_split_that_is_replaced_by_hand_answers_by_shrinkage_below(fitted):
+def test_a_split_that_is_replaced_by_hand_predicts_by_shrinkage_below(fitted):
     X, y = table()
     editor = fitted.edit(X, y)
     editor.split(0, "c <= 0.3", keep=True)
@@ -120,7 +120,7 @@ def test_a_split_that_is_replaced_by_hand_answers_by_shrinkage_below(fitted):
     assert (model.tree.label != model.tree.by_majority().label).any()
 
 
-def test_a_threshold_and_an_answer_by_hand_leave_the_probabilities(fitted):
+def test_a_threshold_and_a_label_by_hand_leave_the_probabilities(fitted):
     X, y = table()
     for model in (fitted.model_, tb.BoundTreeClassifier(pruning=None).fit(X, y).model_):
         expected = model.predict_proba(X)
@@ -203,15 +203,15 @@ def test_rows_that_choose_the_strength_share_delta_among_all_labellings(monkeypa
 
 
 @pytest.mark.parametrize("smoothing", ["laplace", 20.0, None])
-def test_a_smoothing_that_was_asked_for_stays_and_is_what_is_validated(smoothing):
+def test_a_smoothing_that_was_requested_stays_and_is_validated(smoothing):
     clf = tb.BoundTreeClassifier(pruning=PRUNER, smoothing=smoothing).fit(*table())
     assert clf.model_.smoothing == smoothing
     usual = "shrinkage" if smoothing is None else smoothing  # frequencies have infinite losses
-    own = BoundPruner(score="log-loss", smoothing=usual)
-    expected = tb.BoundTreeClassifier(pruning=own, smoothing=usual).fit(*table())
+    pruner = BoundPruner(score="log-loss", smoothing=usual)
+    expected = tb.BoundTreeClassifier(pruning=pruner, smoothing=usual).fit(*table())
     assert expected.tree_.n_leaves == clf.tree_.n_leaves
     with pytest.raises(ValueError, match=r"'smoothing' parameter of BoundPruner must be 'auto' in"):
-        tb.BoundTreeClassifier(pruning=own, smoothing="m-estimate").fit(*table())
+        tb.BoundTreeClassifier(pruning=pruner, smoothing="m-estimate").fit(*table())
     assert clf.pruning_result_.choice.strength is None
     best = clf.model_.node_probabilities.argmax(axis=1)
     np.testing.assert_array_equal(best[clf.tree_.leaves], clf.tree_.label[clf.tree_.leaves])
@@ -239,9 +239,9 @@ def test_a_fixed_weight_and_too_few_rows_keep_the_usual_strength():
 def test_the_held_out_certificate_counts_what_is_predicted():
     X, y = table(2000)
     clf = tb.BoundTreeClassifier(pruning=PRUNER, certificate="held-out").fit(X, y)
-    leaves, answers = clf.tree_.leaves, clf.model_.node_probabilities.argmax(axis=1)
+    leaves, predicted = clf.tree_.leaves, clf.model_.node_probabilities.argmax(axis=1)
     counts = clf.model_.held_out_counts()[0]
-    wrong = sum(counts[leaf].sum() - counts[leaf, answers[leaf]] for leaf in leaves)
+    wrong = sum(counts[leaf].sum() - counts[leaf, predicted[leaf]] for leaf in leaves)
     assert clf.certificate_.errors == clf.model_.held_out.errors == wrong > 0
 
 

@@ -1,4 +1,4 @@
-"""Rules before growing, as users meet them: the classifier, pruning, model files, the shell."""
+"""Rules before growing: the classifier, pruning, model files, the command line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ordered(y, order=None):
 
 
 def violations(model, frame, column, sign, n_classes):
-    """Pairs of rows that differ in one column alone and are not answered in its order."""
+    """Pairs of rows that differ in one column alone and are not predicted in its order."""
     values, some = np.unique(frame[column].dropna()), frame.iloc[::7]
     rows = some.loc[some.index.repeat(len(values))].reset_index(drop=True)
     rows[column] = np.tile(values, len(some))
@@ -127,7 +127,7 @@ def test_a_model_file_keeps_the_order():
     np.testing.assert_array_equal(model.predict_proba(frame), clf.predict_proba(frame))
 
 
-def test_the_page_says_the_rules(tmp_path):
+def test_the_report_shows_the_rules(tmp_path):
     frame, y = table(5, 3)
     clf = tb.BoundTreeClassifier(
         monotonic_cst={"up": 1, "down": -1}, forced_splits=["kind = a"]
@@ -217,7 +217,7 @@ def test_ordered_targets_of_any_library_give_one_tree(certificate):
         np.testing.assert_array_equal(tree.threshold, expected.threshold)
 
 
-def test_an_ordered_target_of_two_classes_says_which_is_higher():
+def test_an_ordered_target_of_two_classes_states_which_is_higher():
     frame, y = table(11)
     signs = {"up": 1}
     up = tb.BoundTreeClassifier(monotonic_cst=signs, pruning=None).fit(frame, y)

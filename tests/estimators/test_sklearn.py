@@ -86,7 +86,7 @@ def test_a_pipeline_may_set_the_output_of_its_steps(wine):
     assert isinstance(pipe.predict_proba(X), np.ndarray)
 
 
-def test_tags_say_what_it_takes():
+def test_tags_describe_the_input():
     tags = get_tags(BoundTreeClassifier())
     assert is_classifier(BoundTreeClassifier())
     assert tags.input_tags.allow_nan
@@ -106,7 +106,7 @@ def test_tags_say_what_it_takes():
     ],
 )
 @pytest.mark.parametrize("pruning", ["bound", None])
-def test_copies_answer_alike(duplicate, pruning, fruit, tmp_path):
+def test_copies_predict_alike(duplicate, pruning, fruit, tmp_path):
     X, y = fruit
     clf = BoundTreeClassifier(pruning=pruning, handle_unknown="stop").fit(X, y)
     if duplicate == "joblib":
@@ -187,9 +187,9 @@ def test_metas_that_pass_frames_on_take_mixed_frames(fruit):
 def test_inspection(fruit, wine):
     X, y = fruit
     clf = BoundTreeClassifier().fit(X, y)
-    found = permutation_importance(clf, X, y, n_repeats=3, random_state=0).importances_mean
-    assert found[1] < found[0]
-    assert found[1] < found[2]
+    importances = permutation_importance(clf, X, y, n_repeats=3, random_state=0).importances_mean
+    assert importances[1] < importances[0]
+    assert importances[1] < importances[2]
     pytest.importorskip("matplotlib").use("Agg")
     X, y = wine
     clf = BoundTreeClassifier().fit(X, y)
@@ -222,8 +222,8 @@ def test_array_api_dispatch_changes_nothing():
     code = (
         "from sklearn.utils.estimator_checks import check_estimator\n"
         "from treebound import BoundTreeClassifier\n"
-        "found = check_estimator(BoundTreeClassifier(), on_fail='raise', on_skip=None)\n"
-        "print({r['status'] for r in found if 'array_api' in r['check_name']})"
+        "importances = check_estimator(BoundTreeClassifier(), on_fail='raise', on_skip=None)\n"
+        "print({r['status'] for r in importances if 'array_api' in r['check_name']})"
     )
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
     command = [sys.executable, "-W", "ignore", "-c", code]

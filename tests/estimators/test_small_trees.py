@@ -114,7 +114,7 @@ def test_whole_numbers_of_any_type_will_do(leaves):
     assert BoundTreeClassifier().fit(X, y).prune_to(leaves).n_leaves_ == 2
 
 
-def test_the_choice_of_the_weight_says_that_it_is_without_the_limit() -> None:
+def test_the_choice_of_the_weight_states_that_it_is_without_the_limit() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 4))
     y = (X[:, 0] > 0) ^ (X[:, 1] > 0.3) ^ (rng.random(1500) < 0.05)

@@ -49,13 +49,13 @@ def state_of(clf):
 def test_a_fit_that_is_stopped_leaves_the_estimator_as_it_was(pruning, error, wine):
     X, y = wine
     clf = BoundTreeClassifier().fit(X, y)
-    answers, words = clf.predict_proba(X), str(clf.certificate_)
+    predicted, words = clf.predict_proba(X), str(clf.certificate_)
     clf.set_params(pruning=pruning)
     before = state_of(clf)
     with pytest.raises(error):
         clf.fit(X.iloc[:50, :3].rename(columns=str.upper), y[:50].to_numpy() + 5)
     assert state_of(clf) == before
-    np.testing.assert_array_equal(clf.predict_proba(X), answers)
+    np.testing.assert_array_equal(clf.predict_proba(X), predicted)
     assert str(clf.certificate_) == words
 
 
@@ -117,7 +117,7 @@ def test_fitted_attributes_do_not_change_with_parameters(parameters):
     X = pd.DataFrame({"s": ["a", "b", "c"] * 40, "x": np.arange(120.0)})
     y = np.where((X["s"] == "a") | (X["x"] > 90), "yes", "no")
     untouched, clf = BoundTreeClassifier().fit(X, y), BoundTreeClassifier().fit(X, y)
-    clf.set_params(**parameters)  # before anything was asked for
+    clf.set_params(**parameters)  # before any attribute was read
     for name in FITTED:
         one, other = getattr(untouched, name), getattr(clf, name)
         if name == "pruning_path_":
@@ -141,14 +141,14 @@ def test_two_equal_fits_are_stored_alike(pruning, options):
     assert one == other
 
 
-def test_what_was_asked_for_does_not_show_in_what_is_stored():
+def test_reading_attributes_does_not_change_the_stored_state():
     X, y = load_digits(return_X_y=True)
     clf = BoundTreeClassifier().fit(X, y)
     fresh = pickle.dumps(clf)
-    asked = pickle.loads(fresh)
-    asked.predict(X), asked.certificate_, asked.prune_to(4), asked.pruning_path_.table()
-    assert asked.tree_.shape.leaves == asked.n_leaves_
-    again = pickle.loads(pickle.dumps(asked))
+    used = pickle.loads(fresh)
+    used.predict(X), used.certificate_, used.prune_to(4), used.pruning_path_.table()
+    assert used.tree_.shape.leaves == used.n_leaves_
+    again = pickle.loads(pickle.dumps(used))
     np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
     assert str(again.certificate_) == str(clf.certificate_)
 
@@ -164,12 +164,12 @@ def test_a_copy_can_be_fitted_without_touching_the_first(wine):
 
 @pytest.mark.parametrize("attribute", ["model_", "tree_"])
 def test_a_pickle_of_another_version_is_refused_with_both_versions(attribute, wine, monkeypatch):
-    clf, own = BoundTreeClassifier().fit(*wine), tb.__version__
+    clf, version = BoundTreeClassifier().fit(*wine), tb.__version__
     for value in (clf, getattr(clf, attribute)):
         raw = pickle.dumps(value)
         assert pickle.loads(raw) is not None
         with monkeypatch.context() as patched:
             patched.setattr(versions, "__version__", "99.1")
-            message = rf"written by treebound {own} and cannot be read by .* 99\.1; "
+            message = rf"written by treebound {version} and cannot be read by .* 99\.1; "
             with pytest.raises(pickle.UnpicklingError, match=message):
                 pickle.loads(raw)

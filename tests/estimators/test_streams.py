@@ -105,7 +105,7 @@ def test_csv_files_and_lazy_frames(tmp_path):
 
 
 def test_all_numbers_need_no_first_reading(tmp_path, monkeypatch):
-    """Columns of Parquet whose type says all are read once."""
+    """Columns of Parquet that need no second look are read once."""
     rng = np.random.default_rng(0)
     rows = pa.table({"x": rng.normal(size=900), "k": np.arange(900), "y": np.arange(900) % 3 > 1})
     pa.parquet.write_table(rows, tmp_path / "rows.parquet")
@@ -163,18 +163,18 @@ def rare_categories(n=3000):
 
 
 def assert_same_held_out(model, expected):
-    own, other = model.model_.held_out, expected.model_.held_out
-    assert (own.m, own.errors, own.folds, own.choices) == (
+    counted, other = model.model_.held_out, expected.model_.held_out
+    assert (counted.m, counted.errors, counted.folds, counted.choices) == (
         other.m, other.errors, other.folds, other.choices,
     )  # fmt: skip
-    np.testing.assert_array_equal(own.counts, other.counts)
+    np.testing.assert_array_equal(counted.counts, other.counts)
     if model.pruning_result_ is not None:
         assert model.pruning_result_.choice == expected.pruning_result_.choice
-    kept, others = model.model_.rows.sketches, expected.model_.rows.sketches
-    assert kept.keys() == others.keys()
-    for role, sketch in kept.items():
-        np.testing.assert_array_equal(sketch.hashes, others[role].hashes)
-        assert sketch.rows == others[role].rows
+    sketches, expected_sketches = model.model_.rows.sketches, expected.model_.rows.sketches
+    assert sketches.keys() == expected_sketches.keys()
+    for role, sketch in sketches.items():
+        np.testing.assert_array_equal(sketch.hashes, expected_sketches[role].hashes)
+        assert sketch.rows == expected_sketches[role].rows
 
 
 @pytest.mark.usefixtures("small", "few_values")
@@ -225,7 +225,7 @@ def test_what_needs_all_rows_of_a_large_table_is_refused(certify):
 @pytest.mark.usefixtures("small", "few_values")
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("weight", [None, "weight"])
-def test_rows_of_a_large_table_are_left_out_by_number(options, weight):
+def test_validation_rows_of_a_large_table_are_drawn_by_number(options, weight):
     rows = table()
     given = rows if weight else rows.drop_columns("weight")
     X = rows.drop_columns(["label", "weight"])

@@ -250,9 +250,9 @@ def nodes_of(model: FittedModel, relation: Any, chunk_rows: int) -> Iterator[tup
     """Tables of rows with the nodes that they reach, some rows at a time."""
     import pyarrow
 
-    from treebound.engines.sql import with_answers
+    from treebound.engines.sql import with_predictions
 
-    for batch in with_answers(model, relation, "node").to_arrow_reader(chunk_rows):
+    for batch in with_predictions(model, relation, "node").to_arrow_reader(chunk_rows):
         rows = pyarrow.Table.from_batches([batch])
         last = rows.num_columns - 1
         yield rows.remove_column(last), rows.column(last).to_numpy()

@@ -237,7 +237,7 @@ class Training:
             if schema.target is None:
                 raise no_target(source.columns)
             lines = ProgressLines(show, source.n_rows())
-            watch = Watch(lines.tell)
+            watch = Watch(lines.show)
             return fit_elsewhere(parameters, source, schema.target, watch=watch)
 
     @contextmanager

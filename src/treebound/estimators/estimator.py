@@ -112,10 +112,10 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         ----------
         X : table of shape (n_rows, n_columns)
             A data frame of any library that narwhals knows, an array, or nested lists; or a
-            ``pyarrow.dataset.Dataset`` or a lazy frame of polars, which are read batch by batch
-            and never held in memory as a whole; or a relation of DuckDB, PySpark or Ibis, which
-            stays in its database (:class:`treebound.engines.sql.Relation` has settings); or a Dask
-            DataFrame or Array, which stays on its cluster.
+            ``pyarrow.dataset.Dataset`` or a lazy polars frame, which are read batch by batch and
+            never stored in memory as a whole; or a DuckDB, PySpark or Ibis relation, which stays in
+            its database (:class:`treebound.engines.sql.Relation` has settings); or a Dask DataFrame
+            or Array, which stays on its cluster.
         y : array-like of shape (n_rows,), or str
             The class of every row; of a table that is not in memory, the name of its column. On
             Dask, also a Series or an Array in the partitions of X. The categories of an ordered
@@ -123,13 +123,13 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column, as for ``y``.
         groups : array-like of shape (n_rows,), optional
-            The group of every row, such as a patient with several rows. Folds and held-out rows
-            keep groups together. Rows of a group are not independent, so there is a certificate
+            The group of every row, such as a patient with several rows. Folds and calibration
+            rows never split a group. Rows of a group are not independent, so there is a certificate
             only with ``certificate="held-out"`` or ``"folds"``: it counts one row of each group.
         columns : sequence of str, optional
             The columns to learn from, of a table that is read in batches; by default all others.
         verbose : int
-            Whether to print a line after every batch that is read, and every pass of growing.
+            Print a line after every batch that is read, and every pass of growing.
         callback : callable, optional
             Called with a :class:`treebound.growing.Progress` at these times.
         checkpoint : str or path-like, optional
@@ -179,7 +179,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
     # -- prediction ------------------------------------------------------------------------
 
     def _rows(self, X: Any) -> Any:
-        """What the model reads: a table that is in batches as it is."""
+        """Return the rows in a form that the model reads; a table in batches as it is."""
         return X if is_stream(X) else self._read(X)
 
     def _read(self, X: Any) -> Matrix:
@@ -188,18 +188,18 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         validate_data(self, X, reset=False, skip_check_array=True)
         return model.read(table, whole=True)
 
-    def _answer(self, X: Any, output: Any, answer: Callable[..., Any]) -> Any:
-        """What the model answers, lazily in a database (as further columns) and on Dask."""
+    def _predict(self, X: Any, output: Any, predict: Callable[..., Any]) -> Any:
+        """Return predictions, lazily in a database (as further columns) and on Dask."""
         if in_database(X):
-            from treebound.engines.sql import with_answers
+            from treebound.engines.sql import with_predictions
 
-            return with_answers(self._fitted(), X, output)
-        answer = partial(answer, n_jobs=self.n_jobs)
+            return with_predictions(self._fitted(), X, output)
+        predict = partial(predict, n_jobs=self.n_jobs)
         if is_on_dask(X):
-            from treebound.engines.dask.table import lazy_answers
+            from treebound.engines.dask.table import lazy_predictions
 
-            return lazy_answers(self._fitted(), X, output, answer)
-        return answer(self._fitted(), self._rows(X))
+            return lazy_predictions(self._fitted(), X, output, predict)
+        return predict(self._fitted(), self._rows(X))
 
     def predict(self, X: Any) -> Any:
         """Predict the class of each row of a table.
@@ -207,16 +207,16 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            The columns of the training table. A dataset of pyarrow or a lazy frame of polars is
-            read in batches.
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Of a relation of a database, a lazy frame of it with a column ``prediction``; of a
-            collection of Dask, a lazy one.
+            For a relation of a database, a lazy frame with the further column ``prediction``; for a
+            Dask collection, a lazy collection.
         """
-        return self._answer(X, "label", Model.predict)
+        return self._predict(X, "label", Model.predict)
 
     @parameters_of(predict)
     def predict_proba(self, X: Any) -> Any:
@@ -227,7 +227,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         ndarray of shape (n_rows, n_classes)
             The classes in the order of ``classes_``.
         """
-        return self._answer(X, "proba", Model.predict_proba)
+        return self._predict(X, "proba", Model.predict_proba)
 
     @parameters_of(predict)
     def predict_log_proba(self, X: Any) -> Any:
@@ -239,22 +239,24 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             See :meth:`predict_proba`.
         """
         if in_database(X):
-            raise TypeError("A database answers no logarithms. Hint: use predict_proba.")
-        return self._answer(X, "proba", _log_proba)
+            raise TypeError(
+                "A database gives no logarithms of probabilities. Hint: use predict_proba."
+            )
+        return self._predict(X, "proba", _log_proba)
 
     @parameters_of(predict)
     def apply(self, X: Any) -> Any:
-        """The node of ``tree_`` that each row reaches.
+        """Return the node of ``tree_`` that each row reaches.
 
         Returns
         -------
         ndarray of int32, shape (n_rows,)
             Leaves, or inner nodes with ``handle_unknown="stop"``.
         """
-        return self._answer(X, "node", Model.apply)
+        return self._predict(X, "node", Model.apply)
 
     def decision_path(self, X: Any) -> csr_matrix:
-        """The nodes on the path of each row.
+        """Return the nodes on the path of each row.
 
         Parameters
         ----------
@@ -269,7 +271,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
 
     @parameters_of(predict)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy on labelled rows.
+        """Return the accuracy on labelled rows.
 
         Parameters
         ----------
@@ -360,7 +362,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         return classifiers if many else classifiers[0]
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
-        """A copy of this classifier at another step of the pruning path, without refitting.
+        """Return a copy of this classifier at another step of the pruning path, without refitting.
 
         Parameters
         ----------

@@ -102,9 +102,9 @@ def _fit_calibrated(
     units, in_folds = rows.units, parameters.certificate == "folds"
     m = int(units.max(initial=-1)) + 1
     if m < 2:
-        what = "rows" if rows.groups is None else "groups"
+        unit = "rows" if rows.groups is None else "groups"
         raise ValueError(
-            f"certificate={parameters.certificate!r} needs at least 2 {what} to set some aside. "
+            f"certificate={parameters.certificate!r} needs at least 2 {unit} to calibrate on. "
             f"Got {m} instead."
         )
     size = rows.n_rows, rows.table.shape[1]
@@ -115,7 +115,7 @@ def _fit_calibrated(
     else:  # large tables by the rule of those that are not in memory
         selections = [draw.tenth() if large else draw.calibration_rows(m)]
     folds = [np.flatnonzero(selection.mask(m)) for selection in selections]
-    chooses = large and validates_on_calibration(parameters, size)
+    validates = large and validates_on_calibration(parameters, size)
     turns = iter(range(1, len(folds) + 1))
 
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
@@ -123,7 +123,7 @@ def _fit_calibrated(
         sample, calibration, hashes = learn_without(
             rows, inside, parameters.handle_unknown, **column_parameters(parameters)
         )
-        validation = calibration if chooses else None
+        validation = calibration if validates else None
         if rows.groups is not None:
             calibration = calibration.part(one_of_each(units[inside], selections[0].key))
         record = RowRecord.of(sample, rows.table.names is not None).with_rows("calibration", hashes)
@@ -174,7 +174,8 @@ def fit_sample(
     draw = Draw.start(parameters.random_state) if draw is None else draw
     sample = sample.without_identifiers()
     calibration, validation = (
-        None if own is None else own.without_identifiers() for own in (calibration, validation)
+        None if drawn is None else drawn.without_identifiers()
+        for drawn in (calibration, validation)
     )
     warn_of_common_factor(sample.weight, stacklevel=6)
     if parameters.certificate == "prior":
@@ -182,15 +183,15 @@ def fit_sample(
         draw = draw.keyed(sample)
         model = _by_prior(parameters, sample, draw, options, costs, watch)
     else:
-        chosen_on = validation
+        validation_rows = validation
         if validation is None and isinstance(pruner, BasePruner):
             if pruner.takes_validation_rows(sample.n_rows, len(sample.columns)):
                 draw = draw.keyed(sample) if draw.key is None else draw
             draw = replace(draw, validation=pruner.validation_of(sample, draw.key))
             if draw.validation is not None:
-                sample, chosen_on = draw.validation.split(sample)
+                sample, validation_rows = draw.validation.split(sample)
         grown = _grown(sample, options, watch)
-        model = pruned(parameters, grown, pruner, options, sample, chosen_on)
+        model = pruned(parameters, grown, pruner, options, sample, validation_rows)
     if calibration is not None:
         counts = HeldOut.of(calibration, model.tree, model.grown)
         model = replace(model, held_out=with_choices(counts, model, validation is not None))
@@ -236,7 +237,7 @@ def _by_prior(
     costs: Any,
     watch: Watch,
 ) -> Model:
-    """Search for a tree with a small limit from a prior that a fifth of the rows defines."""
+    """Search for a tree with a small certified error, from a prior by a fifth of the rows."""
     limits = PriorOptions.of(options.thresholds, options.max_depth)
     prior = Prior(sample, draw, limits, costs=costs)
     trees = search_trees(

@@ -354,8 +354,8 @@ class ModelMethods:
         pruning_path : bool
             Keep the pruning path. Without it the file has only the tree that predicts.
         row_record : bool
-            Keep the hashes that identify the rows of ``fit``. Anyone who has the hashes can test
-            whether a row was used.
+            Keep the hashes that identify the rows of ``fit``. With the hashes, one can test whether
+            a row was used.
 
         See Also
         --------

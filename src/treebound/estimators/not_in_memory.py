@@ -49,8 +49,8 @@ from treebound.pruning import PRUNERS, BoundPruner, Pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.bound import MAX_VALUES, is_large
 
-# Without another limit: labels that are noise would be grown to a leaf for nearly every row.
-MOST_GROWN_LEAVES = 1 << 16
+# The default limit: with noisy labels, a tree would grow a leaf for nearly every row.
+MAX_GROWN_LEAVES = 1 << 16
 # Smaller nodes are always finished in one place.
 _FEW_ROWS = 1 << 11
 
@@ -103,12 +103,12 @@ def fit_elsewhere(
     assert batches is not None
     table = _Stream(batches, y, sample_weight, columns, watch)
     model = _fit_parts(parameters, table, watch)
-    # rows are noted as they are coded; those of a small table in memory, by its sample
+    # rows are recorded as they are coded; those of a small table in memory, by its sample
     return replace(model, rows=table.record) if model.rows is None else model
 
 
 def _needs_rows(pruner: Pruner | None) -> bool:
-    """Whether a pruner looks at the rows again."""
+    """Return True if a pruner needs the rows again."""
     return isinstance(pruner, BasePruner) and pruner.needs_rows
 
 
@@ -117,9 +117,9 @@ def _refuse_what_needs_rows(pruner: Pruner | None) -> None:
     if _needs_rows(pruner):
         able = [name for name, kind in PRUNERS.items() if not kind().needs_rows]
         raise ValueError(
-            f"The pruner {pruner!r} looks at the rows again, and they are not in memory. "
+            f"The pruner {pruner!r} needs the rows again, and they are not in memory. "
             f"Hint: these need only the counts in the tree: {', '.join(map(repr, able))}, None; "
-            "others too where the constant they would look for is given."
+            "or give the constant that the pruner would look for."
         )
 
 
@@ -127,24 +127,24 @@ def _refuse_what_needs_a_table(parameters: FitParameters, why: str) -> None:
     """Raise a ValueError for certificates that need the rows of a table in memory."""
     if parameters.certificate not in ("training", "held-out"):
         must = f"'training' or 'held-out' for rows that are not in memory: {why}"
-        hint = "'held-out' has nearly the limit of 'folds' with so many rows."
+        hint = "'held-out' has nearly the bound of 'folds' with so many rows."
         raise invalid("certificate", "", must, parameters.certificate, hint)
 
 
 class _Stream(TableStream):
-    """A table that is read batch by batch; the rows that are coded are noted."""
+    """A table that is read batch by batch; the coded rows are recorded."""
 
     def __init__(self, batches: Batches, y: Any, weight: Any, columns: Any, watch: Watch) -> None:
-        def tell(phase: str, rows: int) -> None:
+        def report(phase: str, rows: int) -> None:
             if watch.progress is not None:
                 watch.progress(Progress.of_reading(phase, rows))
 
-        super().__init__(batches, y, weight, columns=columns, tell=tell)
+        super().__init__(batches, y, weight, columns=columns, tell=report)
         self._sketches: dict[Role, RowSketch] = {}
 
     @property
     def record(self) -> RowRecord:
-        """Which rows took part."""
+        """Return the record of the rows that were used."""
         return RowRecord(self._sketches)
 
     def engine(self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int) -> Engine:
@@ -153,7 +153,7 @@ class _Stream(TableStream):
         return stream_engine(self._noted(reader), bins, n_rows, n_threads=n_threads)
 
     def _noted(self, reader: PartReader) -> Iterator[PartRows]:
-        """The parts; the rows of each, and the selected ones, are added to the sketches."""
+        """Yield the parts; add the rows of each, and the drawn ones, to the sketches."""
         role: Role = "calibration" if reader.schema.calibration else "validation"
         for part in self.rows(reader):
             self._note("training", part.training_table or part.training.X, part.training)
@@ -165,15 +165,15 @@ class _Stream(TableStream):
         if sample.n_rows:
             names = [column.name for column in sample.columns]
             sketch = RowSketch.of(row_hashes(rows, sample.classes, sample.y, names=names))
-            held = self._sketches.get(role)
-            self._sketches[role] = sketch if held is None else held.merge(sketch)
+            earlier = self._sketches.get(role)
+            self._sketches[role] = sketch if earlier is None else earlier.merge(sketch)
 
 
 def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> Model:
     """Fit on rows in parts, by the method that the same table has in memory.
 
-    What looks at rows again gets those of a small table in memory. Of a large one, a tenth may be
-    selected for calibration or validation and counted at the nodes of the tree: then the summary of
+    A small table is read into memory if the rows are needed again. Of a large one, a tenth may be
+    drawn for calibration or validation and counted at the nodes of the tree: then the summary of
     all rows comes first, and columns are learned again without calibration rows.
     """
     pruner, _ = checked_parameters(parameters)
@@ -219,7 +219,7 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
 
 
 def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
-    """Whether pruning looks at the rows again, and they are few enough to be read into memory."""
+    """Return True if pruning needs the rows again and they are few enough to read into memory."""
     if _needs_rows(pruner):
         return not is_large(rows, columns)
     if not isinstance(pruner, BoundPruner):
@@ -232,8 +232,8 @@ def _fit_joined(
 ) -> Model:
     """Fit on rows in parts that are read into memory."""
     calibrated = parameters.certificate in ("held-out", "folds")
-    own = replace(schema, scale=None, factors=None) if calibrated else schema  # weights as given
-    sample = join_parts(list(table.rows(PartReader(own.with_identifiers())))).training
+    plain = replace(schema, scale=None, factors=None) if calibrated else schema  # weights as given
+    sample = join_parts(list(table.rows(PartReader(plain.with_identifiers())))).training
     named = schema.names is not None
     if calibrated:  # columns are learned again, without some rows
         labels, weight = sample.classes[sample.y], sample.weight
@@ -246,11 +246,11 @@ def _fit_joined(
 
 
 def _rows_to_gather(parameters: FitParameters, n_rows: int) -> int:
-    """Rows of a node that is finished in one place, where its subtree may get too large.
+    """Return the number of rows up to which a node is finished in one place.
 
-    Few of its leaves are kept where the limit of leaves makes them large.
+    With few leaves allowed, a subtree of many rows would grow mostly leaves that are cut off.
     """
-    rows = n_rows // (4 * (checked_parameters(parameters)[1].max_leaves or MOST_GROWN_LEAVES))
+    rows = n_rows // (4 * (checked_parameters(parameters)[1].max_leaves or MAX_GROWN_LEAVES))
     most = Engine.gather_rows
     return min(rows, most) if rows >= _FEW_ROWS else most
 
@@ -260,7 +260,7 @@ def _fit_relation(
 ) -> Model:
     """Fit inside a database.
 
-    A relation of few rows is fetched. Of another one, rows may be selected by number: calibration
+    A relation of few rows is fetched. Of a larger one, rows may be drawn by number: calibration
     rows to certify the tree, and validation rows to choose the weight of the pruner.
     """
     from treebound.engines.sql import Relation, RelationRows, SqlEngine
@@ -287,8 +287,8 @@ def _fit_relation(
             draw = rows.select(draw, column_parameters(parameters), held_out, validates)
         coded = rows.code(**column_parameters(parameters))
         warn_of_identifiers(coded.schema.identifiers, coded.schema.n_rows, stacklevel=5)
-        # cells are divided where it matters: finer ones for all rows are of no use; a query costs
-        # more than values
+        # cells are divided when they matter, so finer ones for all rows are of no use; a query
+        # costs more than values
         limits = Limits(most_live=inf, most_values=1 << 20)
         engine = SqlEngine(coded, relation.max_fetched_rows, rows)
         model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
@@ -316,7 +316,7 @@ def fit_engine(
     pruner, options = checked_parameters(parameters)
     unlimited = options.max_leaves is None
     if unlimited:
-        options = replace(options, max_leaves=MOST_GROWN_LEAVES)
+        options = replace(options, max_leaves=MAX_GROWN_LEAVES)
     grown = grow_on_engine(
         engine,
         schema.columns,
@@ -328,9 +328,9 @@ def fit_engine(
         **watch._asdict(),
         finer=lambda: make_bins(schema.columns, schema.sample, FINE_BINS),
     )
-    if unlimited and grown.n_leaves >= MOST_GROWN_LEAVES:
+    if unlimited and grown.n_leaves >= MAX_GROWN_LEAVES:
         warnings.warn(
-            f"Growing stopped at {MOST_GROWN_LEAVES:,} leaves, the limit for rows that are not in "
+            f"Growing stopped at {MAX_GROWN_LEAVES:,} leaves, the limit for rows that are not in "
             "memory. Hint: set 'min_samples_leaf' or 'max_depth' if labels are noisy.",
             UserWarning,
             stacklevel=5,

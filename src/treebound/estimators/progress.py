@@ -1,4 +1,4 @@
-"""How far a fit is: told after every batch and every pass, as lines or to a callback."""
+"""Progress of a fit, reported after every batch and pass, as lines or to a callback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treebound.growing.options import Progress
 
 
 class Watch(NamedTuple):
-    """Who is told how far a fit is, and the file that keeps the unfinished tree."""
+    """The function that gets the progress of a fit, and the file of the unfinished tree."""
 
     progress: Callable[[Progress], None] | None = None
     checkpoint: str | os.PathLike[str] | None = None
@@ -25,9 +25,9 @@ class Watch(NamedTuple):
         callback: Callable[[Progress], None] | None,
         checkpoint: str | os.PathLike[str] | None,
     ) -> Watch:
-        """As the arguments of ``fit`` say; a checkpoint that cannot be written is refused."""
+        """Read the arguments of ``fit``; raise an error for a checkpoint that cannot be written."""
         check_checkpoint(checkpoint)
-        lines = ProgressLines(print).tell if verbose else None
+        lines = ProgressLines(print).show if verbose else None
         if lines is None or callback is None:
             return cls(lines or callback, checkpoint)
 
@@ -38,7 +38,7 @@ class Watch(NamedTuple):
         return cls(both, checkpoint)
 
     def of_fold(self, fold: int, folds: int) -> Watch:
-        """The same for the tree without one of several folds, with a checkpoint of its own."""
+        """Return the watch of the tree without one of several folds, with another file."""
         progress, checkpoint = self
         if folds == 1:
             return self
@@ -61,49 +61,49 @@ class Watch(NamedTuple):
 
 
 class ProgressLines:
-    """One line after every batch and every pass: what is done, how fast, how long still."""
+    """One line after every batch and every pass: progress, speed and remaining time."""
 
     def __init__(
         self,
-        tell: Callable[[str], None],
+        write: Callable[[str], None],
         n_rows: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._tell, self._n_rows, self._clock = tell, n_rows, clock
-        self._what, self._fold, self._start = "", "", clock()
+        self._write, self._n_rows, self._clock = write, n_rows, clock
+        self._phase, self._fold, self._start = "", "", clock()
         self._last = self._start
 
-    def tell(self, state: Progress) -> None:
-        """After a batch, or a pass of growing."""
+    def show(self, state: Progress) -> None:
+        """Write the line of a batch, or of a pass of growing."""
         self._fold = f"fold {state.fold} of {state.folds}: " if state.folds else ""
         if state.phase == "growing":
             self._grown(state)
         elif state.phase == "searching":
-            self._tell(f"searching: {state.rounds:,} run{'s' * (state.rounds > 1)} so far")
+            self._write(f"searching: {state.rounds:,} run{'s' * (state.rounds > 1)} so far")
         else:
             self._read(state.phase, state.rows)
 
-    def _read(self, what: str, rows: int) -> None:
+    def _read(self, phase: str, rows: int) -> None:
         now = self._clock()
-        if what != self._what:  # it began when the last thing was told
-            self._what, self._start = what, self._last
+        if phase != self._phase:  # it began when the last line was written
+            self._phase, self._start = phase, self._last
         self._last = now
         seconds = max(now - self._start, 1e-9)
-        line = f"{what}: {rows:,} rows, {rows / seconds:,.0f} rows a second"
+        line = f"{phase}: {rows:,} rows, {rows / seconds:,.0f} rows per second"
         if self._n_rows:
             line += _left(seconds, rows / self._n_rows)
-        self._tell(line)
+        self._write(line)
 
     def _grown(self, state: Progress) -> None:
-        now, what = self._clock(), f"{self._fold}growing"
-        if self._what != what:
-            self._what, self._start = what, self._last
+        now, phase = self._clock(), f"{self._fold}growing"
+        if self._phase != phase:
+            self._phase, self._start = phase, self._last
         seconds, self._last = max(now - self._last, 1e-9), now
         line = (
-            f"{self._fold}growing: pass {state.passes}, {state.rows / seconds:,.0f} rows a second, "
-            f"{state.leaves:,} leaves so far"
+            f"{self._fold}growing: pass {state.passes}, {state.rows / seconds:,.0f} rows per second"
+            f", {state.leaves:,} leaves so far"
         )
-        self._tell(line + _left(now - self._start, 1.0 - state.open_rows / max(state.rows, 1)))
+        self._write(line + _left(now - self._start, 1.0 - state.open_rows / max(state.rows, 1)))
 
 
 def _left(seconds: float, share: float) -> str:

@@ -47,9 +47,9 @@ def prune(
     X, y : table and labels, optional
         The rows that the counts and classes of the tree come from: its training rows, or other
         rows on which it is recounted. Required for a scikit-learn tree, and for pruners that use
-        the rows. Columns are found by name where the tree was fitted with names.
+        the rows. Columns are found by name if the tree was fitted with names.
     validation : (X, y) or (X, y, sample_weight), optional
-        Rows that had no part in growing, for reduced-error pruning, or for the bound pruner to
+        Rows that were not used for growing, for reduced-error pruning, or for the bound pruner to
         choose its weight on.
     pruner : str or Pruner
         ``"bound"`` (the default), ``"kearns-mansour"``, ``"cost-complexity"``,
@@ -170,8 +170,8 @@ def certify(
         From held-out rows, anything with a ``predict``.
     X, y : table and labels, optional
         Rows to certify from; without them those of ``fit``. By giving rows you state that they were
-        not used for fitting, unless ``kind`` says otherwise. Every row counts once. The labels of a
-        table that is not in memory are named; the rows of a relation are counted in its database.
+        not used for fitting, unless ``kind`` states otherwise. Every row counts once. The labels of
+        a table that is not in memory are named; the rows of a relation are counted in its database.
     kind : {"training", "held-out", "prior"}, optional
         What the rows are: ``"held-out"`` (the default) if they were not used for fitting,
         ``"training"`` for all training rows, ``"prior"`` for all training rows, of which a fifth
@@ -186,7 +186,7 @@ def certify(
     ------
     ValueError
         If there is no certificate, or more held-out rows equal rows that were used for fitting than
-        chance explains. If such rows might not be noticed, the certificate says so.
+        chance explains. If such rows might not be noticed, the certificate states it.
 
     See Also
     --------
@@ -214,14 +214,14 @@ def certify(
         model = SklearnTree(model).certifiable(X)
     elif not isinstance(model, Model | Tree) and "model_" not in vars(model):
         return _certify_any(model, X, y, kind, delta)
-    own = as_model(model, "certify")
+    certified = as_model(model, "certify")
     if in_database(X):
         from treebound.engines.sql import tested
 
         if kind not in (None, "held-out"):
             raise invalid("kind", "certify", "None or 'held-out' for rows of a database", kind)
-        return own.certify_tested(tested(own, X, y), delta=delta)
-    return own.certify(X, y, kind=kind, landscape=landscape, delta=delta)
+        return certified.certify_tested(tested(certified, X, y), delta=delta)
+    return certified.certify(X, y, kind=kind, landscape=landscape, delta=delta)
 
 
 def _certify_any(model: Any, X: Any, y: Any, kind: str | None, delta: float | None) -> Certificate:

@@ -105,9 +105,9 @@ def test_arrays_give_the_model_of_memory(client):
     model = BoundTreeClassifier().fit(*lazy)
     assert_same(model, expected)
     for method in ("predict", "predict_proba", "predict_log_proba", "apply"):
-        answers = getattr(model, method)(lazy[0])
-        assert isinstance(answers, da.Array)
-        np.testing.assert_array_equal(answers.compute(), getattr(expected, method)(X))
+        predicted = getattr(model, method)(lazy[0])
+        assert isinstance(predicted, da.Array)
+        np.testing.assert_array_equal(predicted.compute(), getattr(expected, method)(X))
     assert model.score(*lazy) == expected.score(X, y)
 
 
@@ -148,7 +148,7 @@ def test_many_small_partitions_take_few_tasks(client):
     assert len(barrier.groups(range(60))) == 60  # tasks of a shuffle are Dask's own
 
 
-def test_answers_for_frames_are_lazy_and_keep_the_index(client):
+def test_predictions_for_frames_are_lazy_and_keep_the_index(client):
     table = frame()
     rows = table.drop(columns=["label", "weight"])
     lazy = dd.from_pandas(rows, npartitions=3)
@@ -167,8 +167,8 @@ def test_answers_for_frames_are_lazy_and_keep_the_index(client):
     np.testing.assert_array_equal(model.predict(rows), local.predict(rows))
     expected = local.score(rows, table["label"], table["weight"])
     assert model.score(labelled, "label", "weight") == pytest.approx(expected, rel=1e-12)
-    apart = (dd.from_pandas(table[name], npartitions=3) for name in ("label", "weight"))
-    assert model.score(lazy, *apart) == pytest.approx(expected, rel=1e-12)
+    separate = (dd.from_pandas(table[name], npartitions=3) for name in ("label", "weight"))
+    assert model.score(lazy, *separate) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -191,9 +191,9 @@ def test_uneven_weights_and_unused_categories_are_the_same_everywhere(client, mo
     streamed = BoundTreeClassifier(**options).fit(dataset, "label", "weight")
     lazy = dd.from_pandas(table, npartitions=5, sort=False)
     model = BoundTreeClassifier(**options).fit(lazy, "label", "weight")
-    for found in (streamed, model):
-        assert_same(found, expected)
-        assert found.columns_ == expected.columns_
+    for fitted in (streamed, model):
+        assert_same(fitted, expected)
+        assert fitted.columns_ == expected.columns_
 
 
 def test_odd_partitions(client):
@@ -240,7 +240,7 @@ def test_arrow_columns(client):
     assert_same(model, BoundTreeClassifier().fit(table.drop(columns="label"), table["label"]))
 
 
-def test_labels_that_are_read_apart(client, tmp_path):
+def test_labels_that_are_read_separately(client, tmp_path):
     table = frame(400).drop(columns=["weight", "size"])
     for k in range(4):  # every file counts its rows from zero
         part = table.iloc[100 * k : 100 * k + 100].reset_index(drop=True)
@@ -258,7 +258,7 @@ def test_labels_that_are_read_apart(client, tmp_path):
 
 @pytest.mark.parametrize("known", [False, True])
 def test_labels_and_weights_beside_a_frame(client, known):
-    """In other divisions, in none, by name or beside, and as an array."""
+    """In other divisions, in none, by name or as a collection, and as an array."""
     table = frame(600).drop(columns="size")
     X, label, weight = table.drop(columns=["label", "weight"]), table["label"], table["weight"]
     options = {"pruning": None, "max_leaves": 12}
@@ -298,9 +298,11 @@ def test_a_client_that_is_not_the_default(client):
         other = distributed.Client(cluster, set_as_default=False)
         try:
             with other.as_current():
-                held = lazy.persist()
-                model = BoundTreeClassifier(max_leaves=6).fit(held[list(rows)], held["label"])
-                accuracy = model.score(held, "label")
+                persisted = lazy.persist()
+                model = BoundTreeClassifier(max_leaves=6).fit(
+                    persisted[list(rows)], persisted["label"]
+                )
+                accuracy = model.score(persisted, "label")
         finally:
             other.close()
     expected = BoundTreeClassifier(max_leaves=6).fit(rows, table["label"])
@@ -313,8 +315,8 @@ def test_a_model_of_dask_needs_no_dask(client, tmp_path):
     rows = table.drop(columns="label")
     lazy = dd.from_pandas(table, npartitions=2)
     model = BoundTreeClassifier(max_leaves=5).fit(lazy, "label")
-    kept = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(kept.predict(rows), model.predict(rows))
+    copied = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copied.predict(rows), model.predict(rows))
     model.save(tmp_path / "model.json")
     again = BoundTreeClassifier.load(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
@@ -322,7 +324,7 @@ def test_a_model_of_dask_needs_no_dask(client, tmp_path):
 
 
 def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
-    """Where the divisions are not known too; rows that were chosen apart go by their place."""
+    """Also if divisions are unknown; rows that were chosen separately go by their place."""
     from treebound.engines.dask.partitions import partitions, with_labels
 
     table = frame(400).drop(columns=["weight", "size"])
@@ -341,7 +343,7 @@ def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
     assert_same(BoundTreeClassifier(**options).fit(X, y), expected)
 
 
-def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
+def test_validation_rows_of_a_large_table_are_drawn_by_number(client, monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 400)
     table = frame(2000)
     rows = table.drop(columns=["label", "weight"])
@@ -359,7 +361,7 @@ def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
 @pytest.mark.parametrize("here", [False, True])
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("certify", ["held-out", "folds"])
-def test_certificates_from_rows_that_are_left_out(client, monkeypatch, certify, weight, here):
+def test_certificates_from_calibration_rows(client, monkeypatch, certify, weight, here):
     """In a large table (held-out) and a small one (folds), on a cluster and without one."""
     if here:
         monkeypatch.setattr("treebound.engines.dask.table.current_client", lambda: None)
@@ -375,11 +377,11 @@ def test_certificates_from_rows_that_are_left_out(client, monkeypatch, certify, 
     lazy = dd.from_pandas(table, npartitions=3)
     model = BoundTreeClassifier(**options).fit(lazy, "label", weight)
     assert_same(model, expected)
-    own, other = model.model_.held_out, expected.model_.held_out
-    assert (own.m, own.errors, own.choices, own.folds) == (
+    counted, other = model.model_.held_out, expected.model_.held_out
+    assert (counted.m, counted.errors, counted.choices, counted.folds) == (
         other.m, other.errors, other.choices, other.folds,
     )  # fmt: skip
-    np.testing.assert_array_equal(own.counts, other.counts)
+    np.testing.assert_array_equal(counted.counts, other.counts)
     assert model.certificate_.kind == certify
 
 

@@ -42,9 +42,9 @@ def grown_on_dask(client, sample, parts, bins, options, limits, finer):
         engine.close()
 
 
-def assert_same_tree(client, seed, most_rows):
+def assert_same_tree(client, seed, max_rows):
     rng = np.random.default_rng(seed)
-    sample, options = random_sample(rng, most_rows), random_options(rng, max_leaves=12)
+    sample, options = random_sample(rng, max_rows), random_options(rng, max_leaves=12)
     bins, limits, parts = random_bins(rng, sample), random_limits(rng), random_parts(rng, sample)
     finer = partial(random_bins, rng, sample, 1000)
     tree = grown_on_dask(client, sample, parts, bins, options, limits, finer)

@@ -1,4 +1,4 @@
-"""A cluster that loses workers, files and patience: the same tree, or an error that says why."""
+"""A cluster that loses workers and files, or stops: the same tree, or an error with the reason."""
 
 from __future__ import annotations
 
@@ -230,12 +230,12 @@ def test_workers_that_spill_all_they_hold_give_the_same_tree(sample, expected):
             engine_of(client, sample), sample, lambda _: most.append(client.run(spilled).values())
         )
     assert_same(tree, expected)
-    assert all(any(found[k] > 0 for found in map(list, most)) for k in range(2))
+    assert all(any(counts[k] > 0 for counts in map(list, most)) for k in range(2))
 
 
 def test_values_read_again_are_on_one_worker_for_each_bundle(sample, expected):
     # Workers on other machines cannot read each other's files.
-    found = []
+    folders_of_bundles = []
     with (
         dask.config.set({"distributed.scheduler.work-stealing": False}),
         distributed.LocalCluster(
@@ -250,10 +250,12 @@ def test_values_read_again_are_on_one_worker_for_each_bundle(sample, expected):
                 client.run(lose_files)
             elif state.passes > 6:
                 bundles = client.gather(engine._bundles)
-                found.append([{os.path.dirname(s.values.path) for s in b[0]} for b in bundles])
+                folders_of_bundles.append(
+                    [{os.path.dirname(s.values.path) for s in b[0]} for b in bundles]
+                )
 
         assert_same(grown(engine, sample, progress), expected)
-    assert {len(folders) for folders in found[-1]} == {1}
+    assert {len(folders) for folders in folders_of_bundles[-1]} == {1}
 
 
 def test_a_client_that_is_not_the_default(sample, expected):
@@ -267,7 +269,7 @@ def test_a_client_that_is_not_the_default(sample, expected):
             client.close()
 
 
-def test_a_cluster_without_workers_is_said(monkeypatch, sample, expected):
+def test_a_cluster_without_workers_gives_a_warning(monkeypatch, sample, expected):
     from treebound.engines.dask import waiting
 
     monkeypatch.setattr(waiting, "PATIENCE", 0.5)
@@ -294,7 +296,7 @@ def running(dask_worker=None):
     dask_worker.status = distributed.Status.running
 
 
-def test_paused_workers_are_said(monkeypatch, sample, expected):
+def test_paused_workers_give_a_warning(monkeypatch, sample, expected):
     from treebound.engines.dask import waiting
 
     monkeypatch.setattr(waiting, "PATIENCE", 0.5)

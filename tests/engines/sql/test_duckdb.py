@@ -47,7 +47,7 @@ def test_200_random_tables_give_the_tree_of_memory(connection, monkeypatch, part
 PARAMETERS = {"max_depth": 4}
 
 
-def test_pruning_certificate_and_answers_are_those_of_memory(connection):
+def test_pruning_certificate_and_predictions_are_those_of_memory(connection):
     table = people()
     there = stored(connection, table.drop(["id"]))
     model = BoundTreeClassifier(**PARAMETERS).fit(there, "label")  # few rows: fetched
@@ -57,13 +57,13 @@ def test_pruning_certificate_and_answers_are_those_of_memory(connection):
     inside = BoundTreeClassifier(**PARAMETERS).fit(Relation(there, max_fetched_rows=0), "label")
     assert_same(inside, expected)
     assert model.target_name_ == "label"
-    answers = model.predict(there)
-    assert isinstance(answers, type(there))
-    assert answers.columns == [*there.columns, "prediction"]
+    predicted = model.predict(there)
+    assert isinstance(predicted, type(there))
+    assert predicted.columns == [*there.columns, "prediction"]
     X = table.drop(["id", "label"])
-    found = answers.to_arrow_table()
+    fetched = predicted.to_arrow_table()
     np.testing.assert_array_equal(
-        found["prediction"].to_pylist(), expected.predict(found.select(X.column_names))
+        fetched["prediction"].to_pylist(), expected.predict(fetched.select(X.column_names))
     )
     nodes = model.apply(there).to_arrow_table()
     np.testing.assert_array_equal(
@@ -93,9 +93,9 @@ def test_held_out_rows_are_drawn_by_the_key(connection):
     model = BoundTreeClassifier(**parameters).fit(there, "label")
     expected = in_memory(table.sort_by("id").drop(["id"]), parameters)
     assert_same(model, expected)
-    found, aside = model.model_.held_out, expected.model_.held_out
-    assert (found.m, found.errors) == (aside.m, aside.errors)
-    np.testing.assert_array_equal(found.counts, aside.counts)
+    counted, expected_rows = model.model_.held_out, expected.model_.held_out
+    assert (counted.m, counted.errors) == (expected_rows.m, expected_rows.errors)
+    np.testing.assert_array_equal(counted.counts, expected_rows.counts)
     assert model.certificate_ == expected.certificate_
     assert left_behind(connection) == []
 
@@ -134,10 +134,10 @@ def test_text_is_compared_by_its_bytes(connection):
     assert model.classes_.tolist() == ["X", "x"]
     assert model.columns_[0].categories == ("A", "a")
     assert model.tree_.counts.tolist() == [[8, 9], [8, 0], [0, 9]]
-    answers = (
+    predicted = (
         model.predict(connection.table("t")).aggregate("word, prediction, count(*)").fetchall()
     )
-    assert sorted(answers) == [("A", "X", 8), ("a", "x", 9)]
+    assert sorted(predicted) == [("A", "X", 8), ("a", "x", 9)]
     assert model.score(connection.table("t"), "label") == 1.0
 
 
@@ -148,10 +148,10 @@ def test_other_rows_certify_by_their_counts(connection, most):
     test = table.slice(500)
     expected = certify(model, test.drop(["label"]), test["label"], kind="held-out")
     there = Relation(stored(connection, test), max_fetched_rows=most)
-    found = certify(model, there, "label", kind="held-out")
-    assert (found.risk, found.m) == (expected.risk, expected.m)
-    assert found.class_lines() == expected.class_lines()
-    assert found == expected or most == 0
+    certificate = certify(model, there, "label", kind="held-out")
+    assert (certificate.risk, certificate.m) == (expected.risk, expected.m)
+    assert certificate.class_lines() == expected.class_lines()
+    assert certificate == expected or most == 0
     mine = Relation(stored(connection, table.slice(0, 500), "own"), max_fetched_rows=most)
     if most:  # these rows are fetched and compared
         with pytest.raises(ValueError, match="comparable rows equal training rows"):
@@ -201,7 +201,7 @@ def test_columns_may_be_called_categorical_or_ordinal(connection):
     assert_same(model, in_memory(table, options))
 
 
-def test_the_weight_of_pruning_is_chosen_on_rows_that_are_left_out(connection):
+def test_validation_rows_choose_the_weight_of_pruning(connection):
     table = people(1200).drop(["id"])
     there = Relation(stored(connection, table), max_fetched_rows=50)
     model = BoundTreeClassifier(size="small").fit(there, "label")
@@ -226,9 +226,9 @@ def test_a_view_that_changes_is_noticed(connection, monkeypatch, row):
     plain = rows.number_codings
 
     def changing(*arguments):
-        found = plain(*arguments)
+        result = plain(*arguments)
         connection.execute(f"INSERT INTO t VALUES {row}")
-        return found
+        return result
 
     monkeypatch.setattr(rows, "number_codings", changing)
     with pytest.raises(ValueError, match="changed while it was read"):
@@ -256,7 +256,7 @@ def test_a_category_that_is_replaced_is_noticed(connection, monkeypatch):
 
 
 def test_too_many_categories_are_refused(connection, monkeypatch):
-    monkeypatch.setattr(relation, "_MOST_CATEGORIES", 6)
+    monkeypatch.setattr(relation, "_MAX_CATEGORIES", 6)
     words = (
         "SELECT 'w' || CASE WHEN i % 8 < 7 THEN i % {} END AS b, i % 2 AS y FROM range(70) AS r(i)"
     )
@@ -306,7 +306,7 @@ def test_parameters_that_need_rows_are_refused(connection):
         with pytest.raises(ValueError, match=r"the 600 rows stay .* more than the 9 of Relation's"):
             BoundTreeClassifier(certificate=kind).fit(inside, "label")
         BoundTreeClassifier(certificate=kind).fit(Relation(there, max_fetched_rows=600), "label")
-    with pytest.raises(ValueError, match="must tell rows apart"):
+    with pytest.raises(ValueError, match="must have a different value in every row"):
         BoundTreeClassifier(certificate="held-out").fit(
             Relation(there, id="the age", max_fetched_rows=9), "label"
         )
@@ -333,7 +333,7 @@ def test_a_column_that_is_null_throughout_is_missing_as_in_memory(connection, ki
         )  # fmt: skip
 
 
-def test_answers_need_the_columns_of_the_tree(connection):
+def test_predictions_need_the_columns_of_the_tree(connection):
     there = stored(connection, people().drop(["id"]))
     model = BoundTreeClassifier(**PARAMETERS).fit(there, "label")
     with pytest.raises(ValueError, match="has no column"):

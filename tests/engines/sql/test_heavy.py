@@ -23,8 +23,8 @@ class Postgres:
     """A server of its own in a folder; tables are written through Ibis."""
 
     def __init__(self, folder: Path) -> None:
-        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-        initdb = shutil.which("initdb") or (str(found[-1]) if found else None)
+        programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+        initdb = shutil.which("initdb") or (str(programs[-1]) if programs else None)
         ibis = pytest.importorskip("ibis")
         if initdb is None:
             pytest.skip("needs PostgreSQL")
@@ -110,7 +110,7 @@ def test_random_tables_give_the_tree_of_memory(database, monkeypatch):
         assert_same(model, in_memory(table, parameters))
 
 
-def test_held_out_rows_and_answers_are_those_of_memory(database):
+def test_calibration_rows_and_predictions_are_those_of_memory(database):
     table = people()
     there = database.relation(table)
     parameters = {**PARAMETERS, "certificate": "held-out", "random_state": 5}
@@ -130,8 +130,8 @@ def test_held_out_rows_and_answers_are_those_of_memory(database):
         expected.predict_proba(shares.select(X.column_names)),
         rtol=1e-15,
     )
-    found = certify(model, Relation(there, max_fetched_rows=0), "label", kind="held-out")
-    assert found.risk == certify(expected, X, y, kind="held-out").risk
+    certificate = certify(model, Relation(there, max_fetched_rows=0), "label", kind="held-out")
+    assert certificate.risk == certify(expected, X, y, kind="held-out").risk
 
 
 def test_postgres_may_be_read_only(postgres):

@@ -1,1 +1,1 @@
-"""Tables on Dask: ``table`` for fitting and answers; workers run the rest, without scikit-learn."""
+"""Tables on Dask: ``table`` fits and predicts; workers need no scikit-learn."""

@@ -1,7 +1,7 @@
 """Shards on the workers of a Dask cluster.
 
-Some partitions of one worker are a bundle. Bundles are futures; what a lost worker had is computed
-again by Dask. Values are in files on the worker that coded the partitions; if a bundle was moved
+A bundle holds some partitions of one worker. Bundles are futures, so Dask computes those of a lost
+worker again. Values are in files on the worker that coded the partitions; if a bundle was moved
 away from its files, its partitions are read and coded again.
 """
 
@@ -26,7 +26,14 @@ from treebound.data.spill import SpillFile, ValuesLost
 from treebound.engines.dask import waiting
 from treebound.engines.dask.partitions import Partitions, in_words, same
 from treebound.engines.dask.waiting import PartitionError, gathered, waited
-from treebound.engines.dask.worker import FitState, Plan, Request, ask, finish, folder_of
+from treebound.engines.dask.worker import (
+    FitState,
+    Plan,
+    Request,
+    finish,
+    folder_of,
+    reply_to_driver,
+)
 from treebound.growing._bins import Bins
 from treebound.growing.engine import Engine
 from treebound.growing.kernel_types import TreeArrays
@@ -43,13 +50,13 @@ from treebound.growing.shard import (
     make_bundle,
 )
 
-# Workers whose results one worker puts together.
+# Number of workers whose results one worker combines.
 _FAN = 8
-# Rows of a bundle, about, at most.
+# Approximate maximum number of rows in a bundle.
 _BUNDLE_ROWS = 1 << 23
-# Seconds after which bundles are looked at while a request is not answered.
+# Seconds between two checks of the bundles while a request is pending.
 _GLANCE = 1.0
-# How often lost values are looked for before the error is the user's.
+# Attempts to recover lost values before an error is raised.
 _TRIES = 8
 
 
@@ -62,12 +69,12 @@ def _code(parts: Iterator[PartRows], bins: Bins, token: str) -> list[Coded]:
 
 
 def _code_again(parts: Iterator[PartRows], bins: Bins, token: str, *bundle: Any) -> Bundle:
-    """A bundle with its files, by one task: no other worker may be able to read them."""
+    """Make a bundle and its files in one task: other workers may not be able to read the files."""
     return make_bundle(_code(parts, bins, token), bins, *bundle)
 
 
 def _facts(coded: list[Coded]) -> tuple[Facts, list[int]]:
-    """What is known of coded rows, and the rows of each part."""
+    """Return the facts of coded rows, and the number of rows of each part."""
     return reduce(add, [some.facts for some in coded]), [n for some in coded for n in some.sizes]
 
 
@@ -75,7 +82,7 @@ class DaskEngine(Engine):
     """Bundles of shards as futures of a cluster.
 
     ``read`` makes ``PartRows`` of the rows, labels and weights of a partition, on a worker.
-    ``first`` has the number of the first row of each partition, where rows are left out.
+    ``first`` has the number of the first row of each partition, if rows are drawn by number.
     """
 
     def __init__(
@@ -98,7 +105,7 @@ class DaskEngine(Engine):
         self._futures: WeakSet[Any] = WeakSet()
         self._client.register_plugin(FitState())
         self._read, self._bins = self._map(same, [read, bins])
-        # all divisions of the rows, and how many of them all bundles have behind them
+        # all divisions of the rows, and how many of them every bundle has made
         self._divisions: list[Sequence[ShardSplit]] = []
         self._n_divided, self._located = 0, False
         try:
@@ -113,10 +120,10 @@ class DaskEngine(Engine):
         self._groups = self._partitions.groups(numbers, n_rows // _BUNDLE_ROWS)
         self._homes = [""] * len(self._groups)
         coded = self._compute([self._task(group, _code) for group in self._groups])
-        told = self._map(_facts, waited(self._client, coded, self._name))
-        facts, sizes = zip(*gathered(self._client, told, self._name), strict=True)
+        described = self._map(_facts, waited(self._client, coded, self._name))
+        facts, sizes = zip(*gathered(self._client, described, self._name), strict=True)
         rows = np.zeros(len(numbers), dtype=np.int64)
-        rows[[k for group in self._groups for k in group]] = [n for own in sizes for n in own]
+        rows[[k for group in self._groups for k in group]] = [n for counts in sizes for n in counts]
         starts = np.cumsum(rows) - rows
         self._starts = [starts[group].tolist() for group in self._groups]
         total = reduce(add, facts)
@@ -126,20 +133,20 @@ class DaskEngine(Engine):
         self.start_bundles(total, bundles)
 
     def close(self) -> None:
-        """Release everything on the workers; their files go with it."""
-        for future in list(self._futures):  # an error that is kept may hold some of them
+        """Release everything on the workers; they delete the files."""
+        for future in list(self._futures):  # a stored error may refer to some of them
             future.release()
         self._bundles = []
 
     @property
     def places(self) -> int:
-        """Small nodes are finished on all workers."""
+        """Return the number of workers; small nodes are finished on all of them."""
         return max(1, len(self._client.nthreads()))
 
     # -- rows on workers -----------------------------------------------------------------------
 
     def _map(self, function: Callable[..., Any], *args: Sequence[Any]) -> list[Any]:
-        """Tasks, sent at once: one for each of the arguments."""
+        """Submit one task for each argument, in one message."""
         keys = [self._key(function) for _ in args[0]]
         futures: list[Any] = self._client.map(function, *args, key=keys)
         self._futures.update(futures)
@@ -151,18 +158,18 @@ class DaskEngine(Engine):
         return futures
 
     def _key(self, function: Callable[..., Any]) -> str:
-        """The name of a task, from which workers know what fit it belongs to."""
+        """Return the key of a task, which contains the token of the fit."""
         return f"{function.__name__.strip('_')}-treebound-{self._token}-{next(self._number)}"
 
     def _task(self, group: Sequence[int], use: Callable[..., Any], *args: Any) -> Any:
-        """A task that reads some partitions."""
+        """Return a task that reads some partitions."""
         return self._partitions.task(
             group, use, self._read, self._bins, self._token, *args,
             first=self._first, key=self._key(use),
         )  # fmt: skip
 
     def keep(self, results: Any) -> None:
-        """Divide the rows with the next request; bundles of other codes are made by tasks."""
+        """Divide the rows with the next request; make bundles of other codes by tasks."""
         function, args = results
         if function is divide_rows:
             self._divisions.append(*args)
@@ -174,72 +181,72 @@ class DaskEngine(Engine):
     # -- requests ------------------------------------------------------------------------------
 
     def map(self, function: Callable[..., Any], *args: Any) -> Any:
-        """What workers are asked; :meth:`reduce` sends it."""
+        """Return the request to the workers; :meth:`reduce` sends it."""
         return function, args
 
     def reduce(self, function: Callable[[Sequence[Any]], Any], results: Any) -> Any:
-        """Ask one worker, which asks others; what they tell is put together on the way."""
-        asked, args = results
+        """Send a request to one worker, which passes it on; combine the replies on the way back."""
+        requested, args = results
 
         def send() -> Any:
             plan = Plan.over(self._holders(), _FAN)
-            request = self._request(asked, args, function)
-            return self._client.sync(self._answer, request, plan)
+            request = self._request(requested, args, function)
+            return self._client.sync(self._reply_to, request, plan)
 
         return self._tried(send)
 
-    async def _answer(self, request: bytes, plan: Plan) -> Any:
-        """What a worker tells; Dask would try for half a minute to reach one that is gone."""
-        call = self._client.run(ask, request, plan, workers=[plan.address])
-        asked, start = asyncio.ensure_future(call), time.monotonic()
-        while not (await asyncio.wait([asked], timeout=_GLANCE))[0]:
+    async def _reply_to(self, request: bytes, plan: Plan) -> Any:
+        """Return the reply of a worker; Dask alone would try to reach a lost one for 30 seconds."""
+        call = self._client.run(reply_to_driver, request, plan, workers=[plan.address])
+        reply, start = asyncio.ensure_future(call), time.monotonic()
+        while not (await asyncio.wait([reply], timeout=_GLANCE))[0]:
             if any(bundle.status != "finished" for bundle in self._bundles):
-                asked.cancel()
+                reply.cancel()
                 raise ValuesLost
             if time.monotonic() - start > waiting.PATIENCE:
-                await waiting.tell_of_workers(self._client)
+                await waiting.warn_about_workers(self._client)
                 start = time.monotonic()
-        return asked.result()[plan.address]
+        return reply.result()[plan.address]
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[TreeArrays]:
-        """What is below small nodes: every worker gets the rows of some of them, and no others."""
+        """Grow the subtrees below small nodes; every worker gets the rows of some of them."""
         n_groups = min(len(subtrees), 2 * self.places)
         groups = [subtrees[k::n_groups] for k in range(n_groups)]
 
         def send() -> list[Any]:
-            plans = [Plan(*held, []) for held in self._holders()]
+            plans = [Plan(*holder, []) for holder in self._holders()]
             slots = [[subtree.slot for subtree in group] for group in groups]
-            requests = [self._request(gather_rows, (own,), join_pieces) for own in slots]
+            requests = [self._request(gather_rows, (group,), join_pieces) for group in slots]
             tasks = self._map(finish, requests, [plans] * n_groups, groups)
             return gathered(self._client, tasks, lambda _: "Rows")
 
         grown = self._tried(send)
         return [grown[k % n_groups][k // n_groups] for k in range(len(subtrees))]
 
-    def _request(self, function: Any, args: Any, put_together: Any) -> bytes:
+    def _request(self, function: Any, args: Any, combine: Any) -> bytes:
         divisions = self._divisions[self._n_divided :]
-        request = Request(function, args, put_together, self._n_divided, divisions)
+        request = Request(function, args, combine, self._n_divided, divisions)
         return pickle.dumps(request, protocol=5)
 
     def _holders(self) -> list[tuple[str, list[str]]]:
-        """Every worker with the keys of its bundles."""
-        held: dict[str, list[str]] = {}
+        """Return the address of every worker with the keys of its bundles."""
+        keys: dict[str, list[str]] = {}
         for bundle, home in zip(self._bundles, self._homes, strict=True):
-            held.setdefault(home, []).append(bundle.key)
-        return list(held.items())
+            keys.setdefault(home, []).append(bundle.key)
+        return list(keys.items())
 
     def _tried(self, send: Callable[[], Any]) -> Any:
-        """Send a request until it is answered; bundles are looked for where that fails."""
+        """Send a request until there is a reply; locate the bundles again after a failure."""
         lost: tuple[str, ...] = ()
         for tries in range(_TRIES):
             time.sleep(0.1 * tries)
             try:
                 self._locate(lost)
-                answer = send()
-                if isinstance(answer, ValuesLost):
-                    raise answer
+                reply = send()
+                if isinstance(reply, ValuesLost):
+                    raise reply
                 self._n_divided = len(self._divisions)
-                return answer
+                return reply
             except (ValuesLost, OSError) as error:  # or a worker left
                 lost = error.args if isinstance(error, ValuesLost) else ()
                 self._located = False
@@ -249,7 +256,7 @@ class DaskEngine(Engine):
         )
 
     def _locate(self, lost: Sequence[str]) -> None:
-        """See where the bundles are; those whose values are lost are made again."""
+        """Look up the workers of the bundles; make those whose values are lost again."""
         if self._located:
             return
         for i, bundle in enumerate(self._bundles):
@@ -257,10 +264,10 @@ class DaskEngine(Engine):
             if failed or bundle.key in lost:
                 self._renew(i)
         waited(self._client, self._bundles, self._name)
-        held = self._client.who_has(self._bundles)
-        if not all(held.get(bundle.key) for bundle in self._bundles):
+        holders = self._client.who_has(self._bundles)
+        if not all(holders.get(bundle.key) for bundle in self._bundles):
             raise ValuesLost
-        self._homes = [held[bundle.key][0] for bundle in self._bundles]
+        self._homes = [holders[bundle.key][0] for bundle in self._bundles]
         self._located, self._n_divided = True, 0
 
     def _renew(self, i: int) -> None:
@@ -269,5 +276,5 @@ class DaskEngine(Engine):
         (self._bundles[i],) = self._compute([self._task(self._groups[i], _code_again, *of_bundle)])
 
     def _name(self, i: int) -> str:
-        """Which rows a bundle has, and where they were."""
+        """Name the partitions of a bundle and their worker, for messages."""
         return f"The rows of {in_words(self._groups[i])} (worker {self._homes[i] or 'unknown'})"

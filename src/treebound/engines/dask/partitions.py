@@ -45,7 +45,7 @@ class Subgraph(NamedTuple):
 
 
 def in_partition(number: int, function: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
-    """Call a function; an error tells the number of the partition, once."""
+    """Call a function; add the number of the partition to errors."""
     try:
         return function(*args, **options)
     except Exception as error:
@@ -70,9 +70,9 @@ def _on_group(
     from dask.local import get_sync
 
     def each() -> Iterator[Any]:
-        for (number, part, more), own in zip(work, needs, strict=True):
+        for (number, part, more), inputs in zip(work, needs, strict=True):
             values = {
-                key: (partial(same, value),) for key, value in zip(part.needs, own, strict=True)
+                key: (partial(same, value),) for key, value in zip(part.needs, inputs, strict=True)
             }
             pieces = in_partition(number, get_sync, part.graph | values, part.keys)
             yield in_partition(number, function, *split(*pieces), **more)
@@ -90,7 +90,7 @@ def same(value: Any) -> Any:
 
 
 def learn(X: Any, y: Any, weight: Any, **options: Any) -> PartFacts:
-    """What rows, labels and weights tell of columns and classes."""
+    """Learn columns and classes from the rows, labels and weights of a partition."""
     if not len(X.columns if hasattr(X, "columns") else X[:1].T):
         X = nothing_but_rows(len(y))
     return learn_part(X, y, weight, **options)
@@ -153,10 +153,10 @@ class Partitions:
                     homes[k] = k
                 else:
                     futures.setdefault(k, need)
-        asked = list(futures.values())
-        waited(self.client, asked, lambda i: f"The rows of partition {list(futures)[i]}")
-        held = self.client.who_has(asked) if asked else {}
-        homes |= {k: (*held.get(future.key, ()), "")[0] for k, future in futures.items()}
+        wanted = list(futures.values())
+        waited(self.client, wanted, lambda i: f"The rows of partition {list(futures)[i]}")
+        holders = self.client.who_has(wanted) if wanted else {}
+        homes |= {k: (*holders.get(future.key, ()), "")[0] for k, future in futures.items()}
         return [homes.get(k, "") for k in numbers]
 
     def task(
@@ -178,8 +178,8 @@ class Partitions:
             parts = [_of_tasks(_pieces(parts[0]))]
         more = [{} if first is None else {"first": first[k]} for k in group]
         work = [
-            (k, part._replace(needs=dict.fromkeys(part.needs)), own)
-            for k, part, own in zip(group, parts, more, strict=True)
+            (k, part._replace(needs=dict.fromkeys(part.needs)), options)
+            for k, part, options in zip(group, parts, more, strict=True)
         ]
         task = _dask("delayed").delayed(partial(_on_group, self._split, work), pure=False)
         needs = [list(part.needs.values()) for part in parts]
@@ -191,16 +191,18 @@ class Partitions:
         numbers: Sequence[int] | None = None,
         first: Sequence[int] | None = None,
     ) -> list[Any]:
-        """What a function of rows, labels and weights gives, by the cluster or here."""
+        """Call a function of rows, labels and weights for each partition; return the results."""
         numbers = range(len(self)) if numbers is None else numbers
         if self.client is None:
             more = [{} if first is None else {"first": first[k]} for k in numbers]
-            return [self._here(k, function, own) for k, own in zip(numbers, more, strict=True)]
+            return [
+                self._here(k, function, options) for k, options in zip(numbers, more, strict=True)
+            ]
         groups = self.groups(numbers)
         tasks = [self.task(group, list, function, first=first) for group in groups]
         futures = self.client.compute(tasks)
         try:
-            told = gathered(self.client, futures, lambda i: f"The rows of {in_words(groups[i])}")
+            results = gathered(self.client, futures, lambda i: f"The rows of {in_words(groups[i])}")
         except PartitionError:
             raise
         except Exception:
@@ -208,7 +210,7 @@ class Partitions:
                 if future.status == "error":
                     in_partition(group[0], future.result)
             raise
-        by_number = dict(zip(chain(*groups), chain(*told), strict=True))
+        by_number = dict(zip(chain(*groups), chain(*results), strict=True))
         return [by_number[k] for k in numbers]
 
     def here(self, read: Callable[..., PartRows]) -> Iterator[PartRows]:
@@ -227,7 +229,7 @@ class Partitions:
 def _subgraphs(pieces: Sequence[Sequence[Any]]) -> list[Subgraph]:
     """How each partition is made: by itself, unless it needs tasks that others need too."""
     merged = _merged(list(chain(*pieces)))
-    parts = [_own_graph(own, merged) for own in pieces]
+    parts = [_own_graph(some, merged) for some in pieces]
     users: dict[Any, int] = {}
     shared = set()
     for k, part in enumerate(parts):
@@ -249,8 +251,8 @@ def _merged(pieces: Sequence[Any]) -> dict[Any, Any]:
 def _own_graph(pieces: Sequence[Any], merged: dict[Any, Any]) -> Subgraph:
     """All tasks that make some pieces, and futures that they need.
 
-    Where a task is of an unknown form, or is bound to a worker as those of a shuffle, the pieces
-    are made by tasks of the scheduler.
+    If a task is of an unknown form, or is bound to a worker as those of a shuffle, the pieces are
+    made by tasks of the scheduler.
     """
     graph, futures, left = {}, {}, [piece.key for piece in pieces]
     while left:
@@ -293,19 +295,19 @@ def _dask(module: str) -> Any:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a Dask DataFrame."""
+    """Return True if X is a Dask DataFrame."""
     return is_on_dask(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
 
 
 def is_array(X: Any) -> bool:
-    """Whether X is a Dask Array."""
+    """Return True if X is a Dask Array."""
     return is_on_dask(X) and hasattr(X, "rechunk")
 
 
 def partitions(client: Any, X: Any, y: Any, weight: Any) -> Partitions:
     """The partitions of what :func:`with_labels` gives."""
     if isinstance(y, str):
-        split = partial(_apart, label=y, weight=weight)
+        split = partial(_split_frame, label=y, weight=weight)
         return Partitions(client, [(part,) for part in X.to_delayed()], split)
     parts = [_delayed(collection) for collection in (X, y, weight) if collection is not None]
     if len({len(part) for part in parts}) > 1:
@@ -323,34 +325,36 @@ def with_labels(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     Or collections side by side, whose rows go by their place: arrays, and frames where Dask does
     not know which index each partition has and that are not columns of one frame.
     """
-    own = {"y": y, "sample_weight": weight}
-    named = {parameter: name for parameter, name in own.items() if not is_on_dask(name)}
+    given = {"y": y, "sample_weight": weight}
+    named = {parameter: name for parameter, name in given.items() if not is_on_dask(name)}
     if not is_frame(X):
         for parameter, value in named.items():
             if parameter == "y" or value is not None:
-                raise invalid(parameter, "fit", "a Dask collection beside one", type(value))
+                raise invalid(parameter, "fit", "a Dask collection, as X is one", type(value))
         return X, y, weight
     check_names("fit", list(X.columns), "the frame (or a Dask collection)", **named)
-    apart = {_NAMES[parameter]: own[parameter] for parameter in own if parameter not in named}
-    if all(_has_rows_of(X, collection) for collection in apart.values()):
+    separate = {
+        _NAMES[parameter]: given[parameter] for parameter in given if parameter not in named
+    }
+    if all(_has_rows_of(X, collection) for collection in separate.values()):
         names = _NAMES | named
-        if not apart:
+        if not separate:
             return X, names["y"], names["sample_weight"]
         try:
-            joined = X.assign(**apart)
-            len(joined.divisions)  # what cannot be joined is told here, not by a task
+            joined = X.assign(**separate)
+            len(joined.divisions)  # an impossible join is an error here, not in a task
             return joined, names["y"], names["sample_weight"]
         except (ValueError, TypeError, AssertionError, NotImplementedError) as error:
             raise ValueError(
                 f"Dask cannot join X, y and sample_weight by their index: {error}. Hint: make them "
                 "from one DataFrame."
             ) from error
-    y, weight = (X[value] if isinstance(value, str) else value for value in own.values())
+    y, weight = (X[value] if isinstance(value, str) else value for value in given.values())
     return X.drop(columns=[name for name in named.values() if name is not None]), y, weight
 
 
 def _has_rows_of(frame: Any, collection: Any) -> bool:
-    """Whether rows are found by their index, or are those of the same frame."""
+    """Return True if rows can be found by their index, or are those of the same frame."""
     if frame.known_divisions and getattr(collection, "known_divisions", False):
         return True
     root = _root(frame)
@@ -358,7 +362,7 @@ def _has_rows_of(frame: Any, collection: Any) -> bool:
 
 
 def _root(collection: Any) -> Any:
-    """What a collection is columns of, by its name; None if that cannot be told."""
+    """Return the name of the collection of which this one has columns; None if it is unknown."""
     expression: Any = getattr(collection, "expr", None)
     while type(expression).__name__ in ("Projection", "Drop"):
         expression = expression.frame
@@ -377,14 +381,14 @@ def plain_numbers(X: Any) -> list[str]:
     ]
 
 
-def _apart(frame: Any, label: str, weight: str | None) -> tuple[Any, Any, Any]:
+def _split_frame(frame: Any, label: str, weight: str | None) -> tuple[Any, Any, Any]:
     """The columns of a partition, its labels and its weights."""
     rows = frame.drop(columns=[name for name in (label, weight) if name is not None])
     return rows, frame[label], None if weight is None else frame[weight]
 
 
 def _delayed(collection: Any) -> list[Any]:
-    """A delayed object for every partition, none of them put together."""
+    """A delayed object for every partition, not combined."""
     if not is_array(collection):
         return list(collection.to_delayed(optimize_graph=False))
     if collection.ndim == 2:

@@ -1,4 +1,4 @@
-"""Dask DataFrames and Arrays: learned and coded where the rows are, and answered lazily."""
+"""Dask DataFrames and Arrays: learned and coded on the workers, predicted lazily."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from treebound.growing._bins import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.model import Model
 
-# Values of real columns that bins are chosen from, in all partitions.
+# Rows whose values bins are chosen from, in all partitions.
 _SAMPLE_ROWS = 1 << 17
-# Partitions that are read for these where nothing else must be learned.
+# Partitions that are read for these if nothing else must be learned.
 _SAMPLED = 4
 
 
 def current_client() -> Any:
-    """The client in use; None where there is no cluster."""
+    """The client in use; None without a cluster."""
     try:
         return require("distributed", extra="dask", why="A cluster of Dask").default_client()
     except (ImportError, ValueError):
@@ -60,12 +60,12 @@ class DaskTable:
         name = y if isinstance(y, str) else getattr(y, "name", None)
         self.target: str | None = name if isinstance(name, str) and not is_array(y) else None
         self._names: list[str] = []
-        lazy, *self._own = with_labels(X, y, weight)
+        lazy, *self._labels = with_labels(X, y, weight)
         if is_frame(X):
             named = [name for name in (y, weight) if isinstance(name, str)]
             self._names = chosen_columns(list(X.columns), "the frame", columns, *named)
-            lazy = lazy[[*self._names, *(name for name in self._own if isinstance(name, str))]]
-        self._X, self._partitions = lazy, partitions(current_client(), lazy, *self._own)
+            lazy = lazy[[*self._names, *(name for name in self._labels if isinstance(name, str))]]
+        self._X, self._partitions = lazy, partitions(current_client(), lazy, *self._labels)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -77,8 +77,8 @@ class DaskTable:
     def learn(self, *, calibration: Tenth | None = None, **options: Any) -> LearnedSchema:
         """Learn columns and classes, without calibration rows.
 
-        Columns of plain numbers are looked at in a few partitions only, which are kept until they
-        are coded. Where that fails, all are read for an error with the number of the partition.
+        Columns of plain numbers are read in a few partitions only, which are stored until they
+        are coded. If that fails, all are read, for an error with the number of the partition.
         """
         rows, X = self._partitions, self._X
         chosen = set(self._names)
@@ -88,22 +88,22 @@ class DaskTable:
             some = spread(len(rows), _SAMPLED).tolist()
             with suppress(ValueError, TypeError, PartitionError):
                 unread = set(plain)
-                others = X[[name for name in X.columns if name not in unread]]
-                parts = partitions(rows.client, others, *self._own)
-                schema = _put_together(parts, calibration, **options)
+                read = X[[name for name in X.columns if name not in unread]]
+                parts = partitions(rows.client, read, *self._labels)
+                schema = _learned(parts, calibration, **options)
                 rows.keep(some)
                 samples = rows.each(partial(numbers, names=plain), some)
                 return with_numbers(schema, self._names, samples)
-        return _put_together(rows, calibration, **options)
+        return _learned(rows, calibration, **options)
 
     def summary(self, schema: LearnedSchema) -> TableSummary:
         """The summary of all rows; columns that learning left unread are read for it."""
         names, parts = schema.unread, list[tuple[ColumnSummary, ...]]()
         if names:
-            labels = [name for name in self._own if isinstance(name, str)]
-            read = self._X[[*names, *labels]]  # without the others
-            own = partitions(self._partitions.client, read, *self._own)
-            parts = own.each(partial(summaries, names=names))
+            labels = [name for name in self._labels if isinstance(name, str)]
+            read = self._X[[*names, *labels]]
+            numbered = partitions(self._partitions.client, read, *self._labels)
+            parts = numbered.each(partial(summaries, names=names))
         return schema.summary(dict(zip(names, merged(parts), strict=True)))
 
     def rows(self, reader: PartReader) -> Iterable[PartRows]:
@@ -133,10 +133,10 @@ class DaskTable:
         return engine
 
 
-def _put_together(
+def _learned(
     rows: Partitions, calibration: Tenth | None, class_weight: Any, **kinds: Any
 ) -> LearnedSchema:
-    """What all partitions tell, without calibration rows."""
+    """Learn columns and classes from all partitions, without calibration rows."""
     sample_rows = max(256, _SAMPLE_ROWS // len(rows))
     facts = rows.each(
         partial(learn, sample_rows=sample_rows, calibration=calibration, **kinds),
@@ -148,44 +148,46 @@ def _put_together(
 
 
 def _first_rows(rows: Partitions, schema: LearnedSchema | None = None) -> list[int]:
-    """The number of the first row of every partition, where columns were not learned in these."""
+    """Return the number of the first row of every partition; count rows if it is not known."""
     learned = schema is not None and not schema.calibration and len(schema.part_rows) == len(rows)
     sizes = schema.part_rows if schema and learned else rows.each(count_rows)
     return [0, *accumulate(sizes)][:-1]
 
 
-# -- answers -----------------------------------------------------------------------------------
+# -- predictions -------------------------------------------------------------------------------
 
 
-def lazy_answers(model: Model, X: Any, output: str, answer: Callable[..., Any]) -> Any:
-    """What a model answers for every partition, when it is computed."""
+def lazy_predictions(model: Model, X: Any, output: str, predict: Callable[..., Any]) -> Any:
+    """Return the predictions for every partition, as a lazy collection."""
     nothing: NDArray[Any] = np.empty((0, len(model.classes)))
     if output != "proba":
         nothing = model.classes[:0] if output == "label" else np.empty(0, dtype=np.int32)
-    answers = partial(_answers, model, output, answer, nothing)
+    predicted = partial(_predictions, model, output, predict, nothing)
     if is_frame(X):
-        return X.map_partitions(answers, meta=answers(X._meta))
+        return X.map_partitions(predicted, meta=predicted(X._meta))
     X = X.rechunk({1: X.shape[1]})
-    kept = None if nothing.ndim == 1 else (X.chunks[0], nothing.shape[1:])
-    dropped = 1 if kept is None else None
-    return X.map_blocks(answers, dtype=nothing.dtype, meta=nothing, chunks=kept, drop_axis=dropped)
+    chunks = None if nothing.ndim == 1 else (X.chunks[0], nothing.shape[1:])
+    dropped = 1 if chunks is None else None
+    return X.map_blocks(
+        predicted, dtype=nothing.dtype, meta=nothing, chunks=chunks, drop_axis=dropped
+    )
 
 
-def _answers(
-    model: Model, output: str, answer: Callable[..., Any], nothing: NDArray[Any], rows: Any
+def _predictions(
+    model: Model, output: str, predict: Callable[..., Any], nothing: NDArray[Any], rows: Any
 ) -> Any:
-    """What a model answers for a partition: a pandas object with its index, or an array."""
-    answers = answer(model, rows) if len(rows) else nothing
+    """Return the predictions for a partition: a pandas object with its index, or an array."""
+    predicted = predict(model, rows) if len(rows) else nothing
     if isinstance(rows, np.ndarray):
-        return answers
+        return predicted
     import pandas
 
-    if answers.ndim == 2:
-        return pandas.DataFrame(answers, index=rows.index, columns=model.classes)
+    if predicted.ndim == 2:
+        return pandas.DataFrame(predicted, index=rows.index, columns=model.classes)
     if output != "label":
-        return pandas.Series(answers, index=rows.index)
+        return pandas.Series(predicted, index=rows.index)
     kind = pandas.Series(model.classes).dtype
-    return pandas.Series(answers, index=rows.index, name=model.target, dtype=kind)
+    return pandas.Series(predicted, index=rows.index, name=model.target, dtype=kind)
 
 
 def accuracy_of(model: Model, X: Any, y: Any, weight: Any) -> float:

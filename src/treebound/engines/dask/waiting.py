@@ -1,4 +1,4 @@
-"""Waiting for results: what is wrong with a cluster is said, not waited for in silence."""
+"""Waiting for results, with warnings about a cluster that does not work."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any
 
 from treebound._utils.extras import require
 
-# Seconds without a result after which the workers are looked at.
+# Seconds without a result after which the state of the workers is checked.
 PATIENCE = 60.0
 
 
 class PartitionError(RuntimeError):
-    """Rows could not be read or coded; the message says which."""
+    """Rows could not be read or coded; the message names them."""
 
 
 def waited(client: Any, futures: Sequence[Any], name: Callable[[int], str]) -> Sequence[Any]:
-    """Wait until all are there; the first error is raised, and lost inputs are named.
+    """Wait until all futures are done; raise the first error, and name lost inputs.
 
-    ``name`` says which rows a future is of.
+    ``name`` describes the rows of a future, given its index.
     """
     wait = require("distributed", extra="dask", why="Growing on Dask").wait
     while True:
         try:
             with client.as_current():
                 wait(list(futures), timeout=PATIENCE)
-            # Lost after it was there, as its worker died: Dask is computing it again.
+            # Its worker died after it was computed: Dask is computing it again.
             if not any(future.status == "lost" for future in futures):
                 break
         except TimeoutError:
-            client.sync(tell_of_workers, client)
+            client.sync(warn_about_workers, client)
         except CancelledError:
             break
     for i, future in enumerate(futures):
@@ -48,20 +48,20 @@ def waited(client: Any, futures: Sequence[Any], name: Callable[[int], str]) -> S
 
 
 def gathered(client: Any, futures: Sequence[Any], name: Callable[[int], str]) -> list[Any]:
-    """The results of tasks, here."""
+    """Return the results of tasks."""
     return list(client.gather(list(waited(client, futures, name))))
 
 
-async def tell_of_workers(client: Any) -> None:
-    """Warn if nobody can work, or if workers do not answer."""
+async def warn_about_workers(client: Any) -> None:
+    """Warn if no worker is available, or if workers do not respond."""
     info = await client.scheduler.identity(n_workers=-1)
-    text = _what_is_wrong(info["workers"])
+    text = _worker_problem(info["workers"])
     if text is not None:
         warnings.warn(text, UserWarning, stacklevel=2)
 
 
-def _what_is_wrong(workers: dict[str, Any]) -> str | None:
-    """Why nobody works, or who does not answer, if it is so."""
+def _worker_problem(workers: dict[str, Any]) -> str | None:
+    """Describe why no worker is available, or which do not respond; None if all is well."""
     seconds = f"{PATIENCE:.0f} s"
     if not workers:
         return (
@@ -73,7 +73,7 @@ def _what_is_wrong(workers: dict[str, Any]) -> str | None:
             f"All {len(workers)} workers are paused, since their memory is full; nothing happened "
             f"for {seconds}. Hint: give them more memory, or start more of them."
         )
-    silent = [name for name, own in workers.items() if time.time() - own["last_seen"] > PATIENCE]
+    silent = [name for name, info in workers.items() if time.time() - info["last_seen"] > PATIENCE]
     if not silent:
         return None
     return (

@@ -1,8 +1,8 @@
 """Growing and predicting inside a database: DuckDB, Spark, and those that Ibis knows."""
 
-from treebound.engines.sql.answers import accuracy, tested, with_answers
 from treebound.engines.sql.engine import SqlEngine
+from treebound.engines.sql.predictions import accuracy, tested, with_predictions
 from treebound.engines.sql.relation import Relation
 from treebound.engines.sql.rows import RelationRows
 
-__all__ = ["Relation", "RelationRows", "SqlEngine", "accuracy", "tested", "with_answers"]
+__all__ = ["Relation", "RelationRows", "SqlEngine", "accuracy", "tested", "with_predictions"]

@@ -1,8 +1,8 @@
-"""SqlEngine: growing where every question about the rows is a query of counts.
+"""SqlEngine: growing by queries that count rows.
 
-Rows are counted by slot, cell and label. What is inside a cell is asked in slices of equal width,
-again and again, each with its least and greatest value; at last value by value. Any map that keeps
-the order of values gives the same tree.
+Rows are counted by slot, cell and label. A cell is counted in slices of equal width, each with its
+least and greatest value, and these slices again, at last value by value. Any map that preserves the
+order of values gives the same tree.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from treebound.tree.model import Tree
 _AT_ONCE = 64
 # Results that are not whole numbers.
 _FLOATS = {"low": np.float64, "high": np.float64, "part": np.float64}
-_LOOK = 2  # the value tells the side of a row
+_LOOK = 2  # the side of a row depends on its value
 
 
 class SqlEngine(Engine):
@@ -42,7 +42,7 @@ class SqlEngine(Engine):
         self._rows, self._table, self._store = rows, rows.table, rows.store
         self._n_classes = len(rows.schema.classes)
         self._weighted = not rows.total.ones
-        # counts of a bin: one a class, and the rows where these are weights
+        # counts of a bin: one per class, and the number of rows if these are weights
         self._stride = self._n_classes + self._weighted
         # SQL of the rows of a group and of their weight; columns of weights and codes; of numbers
         self._sums, self._codes = ["COUNT(*) AS n"], rows.words
@@ -84,7 +84,7 @@ class SqlEngine(Engine):
             schema.n_rows,
             self._rows.total,
             np.array([cells.extent for cells in self._cells], dtype=np.float64).reshape(-1, 2),
-            np.array([own[-1].any() for own in counts], dtype=bool),
+            np.array([column[-1].any() for column in counts], dtype=bool),
             [(cells.low == cells.high).astype(np.uint8) for cells in self._cells],
         )
 
@@ -93,7 +93,7 @@ class SqlEngine(Engine):
         return np.split(table.reshape(-1, self._stride), self._starts[1:-1])
 
     def recode(self, bins: Bins) -> None:
-        """Nothing: cells are divided where it matters."""
+        """Do nothing: cells are divided when they matter."""
 
     # -- counting ------------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ class SqlEngine(Engine):
     def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
         """Count what is inside some intervals of columns, by the number of the column."""
         fetched = self._fetch([self._inside(j, question) for j, question in questions.items()])
-        return {j: self._answer(fetched, fetched["j"] == j) for j in questions}
+        return {j: self._counts_inside(fetched, fetched["j"] == j) for j in questions}
 
     def _inside(self, j: int, question: Question) -> str:
         """A query of the rows of some intervals, by slices of equal width or by value."""
@@ -191,8 +191,8 @@ class SqlEngine(Engine):
             f"AND t.v{j} BETWEEN q.least AND q.most) AS s GROUP BY i, part, label"
         )
 
-    def _answer(self, fetched: Mapping[str, Any], of: NDArray[np.bool_]) -> Answer:
-        """Intervals, their least and greatest keys, and counts, in order."""
+    def _counts_inside(self, fetched: Mapping[str, Any], of: NDArray[np.bool_]) -> Answer:
+        """Return intervals, their least and greatest keys, and counts, in order."""
         mine = {name: array[of] for name, array in fetched.items()}
         by = np.lexsort((mine["part"], mine["i"]))
         mine = {name: array[by] for name, array in mine.items()}
@@ -217,16 +217,16 @@ class SqlEngine(Engine):
         numbers: list[int] = []
         cases: list[tuple[int, str]] = []
         for split in splits:
-            own = int(self._numbers[split.slot])
-            left_over.discard(own)
-            left, right = own if split.keep_left else -1, -1
-            if split.keep_right:  # a new number where the left child has that of the node
-                right = self._n_numbers if split.keep_left else own
+            number = int(self._numbers[split.slot])
+            left_over.discard(number)
+            left, right = number if split.keep_left else -1, -1
+            if split.keep_right:  # a new number if the left child has that of the node
+                right = self._n_numbers if split.keep_left else number
                 self._n_numbers += split.keep_left
-            numbers += [number for number in (left, right) if number >= 0]
+            numbers += [child for child in (left, right) if child >= 0]
             if left < 0 or (split.sides != 1).any():
                 test = f"CASE WHEN {self._goes_left(split)} THEN {left} ELSE {right} END"
-                cases.append((own, test))
+                cases.append((number, test))
         cases = sorted([*cases, *((number, "-1") for number in left_over)])
         if cases:
             changed = [number for number, _ in cases]
@@ -273,7 +273,7 @@ class SqlEngine(Engine):
         return arrays
 
     def check_unchanged(self) -> None:
-        """Raise an error if rows that are not kept are others than at first."""
+        """Raise an error if rows that are not copied have changed since the first query."""
         if not self._store.keeps:
             again = SqlEngine(self._rows, 0, self._source)
             if not np.array_equal(again._root, self._root):
@@ -282,7 +282,7 @@ class SqlEngine(Engine):
     # -- the rest ------------------------------------------------------------------------------
 
     def name(self, tree: Tree) -> NDArray[np.int64]:
-        """None: rows of a database have no numbers."""
+        """Raise an error: rows of a database have no numbers."""
         raise ValueError(
             "thresholds='observed' names training rows, and the rows of a database have no "
             "numbers. Hint: use 'decimal' or 'midpoint'."
@@ -328,15 +328,15 @@ def _cells(coding: Coding, fetched: Mapping[str, Any]) -> Cells:
     # also of code 0: a value that was not there when the cells were made may be below all of them
     if (fetched["low"] < coding.low).any() or (fetched["high"] > coding.high).any():
         raise _changed()
-    own = {name: array[fetched["code"] > 0] for name, array in fetched.items()}
-    codes, at = np.unique(own["code"], return_inverse=True)
+    cells = {name: array[fetched["code"] > 0] for name, array in fetched.items()}
+    codes, at = np.unique(cells["code"], return_inverse=True)
     low, high = np.full(len(codes), np.inf), np.full(len(codes), -np.inf)
-    np.minimum.at(low, at, own["low"] + 0.0)  # no negative zero
-    np.maximum.at(high, at, own["high"] + 0.0)
+    np.minimum.at(low, at, cells["low"] + 0.0)  # no negative zero
+    np.maximum.at(high, at, cells["high"] + 0.0)
     bins = np.full(coding.width, -1, dtype=np.int64)
     bins[codes] = np.arange(len(codes))
     bins[0] = max(len(codes), 1)
-    if not len(codes):  # one bin that nothing is in
+    if not len(codes):  # one empty bin
         return Cells(True, bins, np.zeros(1, np.int64), np.zeros(1), np.zeros(1), (np.inf, -np.inf))
     return Cells(True, bins, codes, low, high, (low[0], high[-1]))
 

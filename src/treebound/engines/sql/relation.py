@@ -21,7 +21,7 @@ from treebound.engines.sql.stores import ROWS, Store
 # Cells of equal width in which a column of numbers is counted.
 CELLS = 1023
 # Codes of categories have 16 bits in memory, and one of them is for missing values.
-_MOST_CATEGORIES = 65534
+_MAX_CATEGORIES = 65534
 # Bits of codes in one number: whole floats are exact so far.
 _WORD_BITS = 52
 
@@ -32,10 +32,10 @@ class Relation:
     Parameters
     ----------
     frame : object
-        A relation of DuckDB, a data frame of PySpark, or a table of Ibis.
+        A DuckDB relation, a PySpark data frame, or an Ibis table.
     id : str, optional
-        A column that tells rows apart; it is not learned from. Rows that are held out are drawn
-        by it. Without it they are drawn by row numbers in a temporary table.
+        A column with a different value in every row; it is not learned from. Calibration and
+        validation rows are drawn by it, or by row numbers in a temporary table without it.
     max_fetched_rows : int
         The rows of nodes with at most this many are fetched, and the tree below them is grown in
         memory; 0 fetches none.
@@ -62,7 +62,7 @@ class Relation:
 
     @classmethod
     def of(cls, frame: Any) -> Relation:
-        """The relation itself, or a bare one with the usual settings."""
+        """Return the relation itself, or wrap a bare one with the default settings."""
         return frame if isinstance(frame, cls) else cls(frame)
 
     def types(self, caller: str, **columns: Any) -> Any:
@@ -90,7 +90,7 @@ def fetch_table(frame: Any, types: Mapping[str, Any]) -> Any:
 class Coding(NamedTuple):
     """How the values of a column are stored: in cells of equal width, or as numbers of categories.
 
-    A unit of numbers has ``rate`` cells, 0 where floats have no cells of equal width. ``codes`` has
+    A unit of numbers has ``rate`` cells, 0 if floats have no cells of equal width. ``codes`` has
     the code of each stored number of a category: those are in the order of the database. Codes are
     bits of whole numbers (``word``, ``shift``), since a database copies few columns faster.
     """
@@ -106,7 +106,7 @@ class Coding(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many stored codes there are, with that of missing values, which is 0."""
+        """Return the number of stored codes, including 0 for missing values."""
         return 1 + (CELLS if self.codes is None else len(self.codes))
 
     @property
@@ -142,7 +142,7 @@ def in_words(codings: Sequence[Coding]) -> list[Coding]:
 
 
 def is_number(dtype: Any, name: str) -> bool:
-    """Whether a column holds numbers; text, booleans and enums have categories."""
+    """Return True for a column of numbers; text, booleans and enums have categories."""
     if dtype.is_numeric():
         return True
     if dtype in (nw.String, nw.Boolean, nw.Categorical, nw.Enum):
@@ -227,20 +227,20 @@ def _numbered_values(store: Store, native: Any, at: str) -> str:
 def _fetched_values(store: Store, table: str, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The values of such a table in order, and the rows of each; an error if they are too many."""
     # one more than there may be, and missing values
-    most = f"code <= {_MOST_CATEGORIES + 1}"
+    most = f"code <= {_MAX_CATEGORIES + 1}"
     fetched = store.fetch(f"SELECT value, n, code FROM {table} AS t WHERE {most}")
-    if len(fetched["code"]) > _MOST_CATEGORIES + 1:
+    if len(fetched["code"]) > _MAX_CATEGORIES + 1:
         raise ValueError(
-            f"Column {name!r} of the relation has more than {_MOST_CATEGORIES} different values. "
-            "Growing in a database takes no more. Hint: leave the column out, or put rare values "
-            "together."
+            f"Column {name!r} of the relation has more than {_MAX_CATEGORIES} different values. "
+            "Growing in a database takes no more. Hint: leave the column out, or merge rare "
+            "values."
         )
     order = np.argsort(fetched["code"])
     return fetched["value"][order], fetched["n"][order].astype(np.int64)
 
 
 def _arrow(values: list[Any], dtype: Any) -> Any:
-    """Values with their type, even where all of them are missing."""
+    """Return values with their type, even if all of them are missing."""
     if dtype.is_float():
         return pyarrow.array([np.nan if v is None else v for v in values], pyarrow.float64())
     if dtype.is_numeric():

@@ -1,7 +1,7 @@
-"""The rows of a relation: checked, weighted, some of them held out, and coded in the database.
+"""The rows of a relation: checked, weighted, drawn, and coded in the database.
 
 Only counts, categories and the ends of columns are fetched. The rows stay where they are: as a
-temporary table of values and codes, or, where nothing may be written, as a query.
+temporary table of values and codes, or as a query if nothing may be written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treebound.data.raw import columns_to_learn
 from treebound.data.summaries import ColumnSummary, TableSummary
 from treebound.data.targets import learn_classes
 from treebound.data.weights import WeightTotal
-from treebound.engines.sql.answers import rows_at_nodes
+from treebound.engines.sql.predictions import rows_at_nodes
 from treebound.engines.sql.relation import (
     Coding,
     Relation,
@@ -46,7 +46,7 @@ _ROW = "treebound_row"
 class CodedRows(NamedTuple):
     """Rows as values and codes, and what was learned of them.
 
-    The table has the columns ``slot``, ``label``, ``units`` (where rows have weights), the words
+    The table has the columns ``slot``, ``label``, ``units`` (if rows have weights), the words
     ``w0``, ``w1``, ... of codes, and the number ``vj`` of every column j that is real.
     """
 
@@ -91,7 +91,7 @@ class RelationRows:
         self._store = store_of(relation.frame)
         self._frame = relation.frame
         self._type_empty_columns()
-        self._most_weight: float | None = None
+        self._max_weight: float | None = None
         if weight is not None:
             self._leave_out_weightless()
         self._selected: dict[str, Any] = {}  # calibration and validation rows
@@ -131,9 +131,9 @@ class RelationRows:
         if fetched["n"][0]:
             raise ValueError(
                 f"Weights must be finite numbers from 0 on. The column {self.weight!r} of the "
-                f"relation has {int(fetched['n'][0])} others. Hint: leave these rows out."
+                f"relation has {int(fetched['n'][0])} rows with others. Hint: leave these rows out."
             )
-        self._most_weight = float(fetched["most"][0] or 0.0)
+        self._max_weight = float(fetched["most"][0] or 0.0)
         self._frame = self._frame.filter(weight > 0.0)
 
     def _learn_classes(self) -> None:
@@ -182,8 +182,8 @@ class RelationRows:
         """
         if certify and not self._store.keeps:
             raise ValueError(
-                "Held-out rows are kept in a temporary table, and none can be written here. Hint: "
-                "use certificate='training', and certify the fitted classifier with other rows."
+                "Calibration rows are stored in a temporary table, and none can be written here. "
+                "Hint: use certificate='training', and certify the classifier with other rows."
             )
         if not self._store.keeps:
             return draw
@@ -250,9 +250,9 @@ class RelationRows:
         )
 
     def _part(self, table: str, like: Any, which: str, numbers: NDArray[np.int64]) -> Any:
-        """Some rows of a table that has numbers of rows beside the columns of a relation."""
-        others = self._store.table_of(n=numbers)
-        text = f"SELECT * FROM {table} AS t WHERE {_ROW} {which} (SELECT n FROM {others} AS q)"
+        """Some rows of a table that has row numbers in addition to the columns of a relation."""
+        listed = self._store.table_of(n=numbers)
+        text = f"SELECT * FROM {table} AS t WHERE {_ROW} {which} (SELECT n FROM {listed} AS q)"
         return nw.from_native(self._store.relation(text, like, **{_ROW: "int64"}))
 
     def _numbered(self) -> str:
@@ -265,8 +265,8 @@ class RelationRows:
         ids = int(self._store.fetch(counted, self._read({"id": self.id}))["n"][0])
         if ids != m:
             raise ValueError(
-                f"The column {self.id!r} must tell rows apart. It has {ids} different values in "
-                f"{m} rows. Hint: name another key."
+                f"The column {self.id!r} must have a different value in every row. It has "
+                f"{ids} different values in {m} rows. Hint: name another key."
             )
         # the number comes last, as it does without a key
         numbered = frame.with_row_index(_ROW, order_by=[self.id]).select(*self.types.names(), _ROW)
@@ -288,7 +288,7 @@ class RelationRows:
     def count_selected(
         self, tree: Tree, *, handle_unknown: Unknown = "other", role: str = "calibration"
     ) -> NDArray[np.int64]:
-        """Rows of each class that come to rest at each node of a tree."""
+        """Count the drawn rows of each class that stop at each node of a tree."""
         return rows_at_nodes(self._store, self._selected[role], tree, self.target, handle_unknown)
 
     # -- coding --------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ class RelationRows:
             if codings[j].column.identifier:
                 continue
             joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
-        weights = Weights(store, native, self._labels, self._most_weight, class_weight)
+        weights = Weights(store, native, self._labels, self._max_weight, class_weight)
         stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
         ordered = in_words([codings[j] for j in range(len(self.names))])
         words = list(dict.fromkeys(coding.word for coding in ordered))

@@ -1,4 +1,4 @@
-"""The databases: how a query is run, and where rows are kept while a tree grows.
+"""The databases: how queries run, and where rows are stored while a tree grows.
 
 Queries name only columns of ours, so they need no quoting; ``ROWS`` in them is a relation.
 """
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-# Stands for a relation in a query; no name or text of SQL holds this character.
+# Placeholder of a relation in a query; no name or text of SQL contains this character.
 ROWS = "\0"
 
 
@@ -32,7 +32,7 @@ class Store:
         self._tables: list[str] = []
 
     def close(self) -> None:
-        """Remove all tables that were kept."""
+        """Remove all temporary tables."""
         for table in list(self._tables):
             self.drop(table)
 
@@ -41,7 +41,7 @@ class Store:
         return f"CAST('{float(value)!r}' AS {self.double})"
 
     def suffixes(self, types: Mapping[str, Any]) -> dict[str, str]:
-        """What stands after columns of text."""
+        """Return the SQL that follows each column of text."""
         return {name: self.by_bytes for name, dtype in types.items() if dtype == nw.String}
 
     def run(self, text: str, native: Any = None) -> Any:
@@ -53,7 +53,7 @@ class Store:
         return self.run(text, native)
 
     def keep(self, text: str, native: Any = None) -> str:
-        """A table with the rows of a query, until it is dropped; what stands after FROM."""
+        """Write the rows of a query to a temporary table; return the SQL that follows FROM."""
         self._tables.append(self._write(text, native))
         return self._tables[-1]
 
@@ -68,7 +68,7 @@ class Store:
         return {name: _array(table.column(name)) for name in table.column_names}
 
     def drop(self, table: str) -> None:
-        """Remove a table that was kept."""
+        """Remove a temporary table."""
         self._tables.remove(table)
         self._remove(table)
 
@@ -88,16 +88,16 @@ class Store:
         """SQL of some bits of a whole number."""
         return f"(({number} >> {shift}) & {2**n - 1})"
 
-    def update(self, table: str, case: str, slots: Sequence[int], others: Sequence[str]) -> str:
+    def update(self, table: str, case: str, slots: Sequence[int], columns: Sequence[str]) -> str:
         """A table with another ``slot`` of the rows of some; those of a negative one may go."""
         slot = f"CASE WHEN slot {one_of(slots)} THEN {case} ELSE slot END AS slot"
-        new = self.keep(f"SELECT {', '.join(others)}, {slot} FROM {table} AS t WHERE slot >= 0")
+        new = self.keep(f"SELECT {', '.join(columns)}, {slot} FROM {table} AS t WHERE slot >= 0")
         self.drop(table)
         return new
 
 
 class DuckStore(Store):
-    """DuckDB: temporary tables, even where the database file is read-only."""
+    """DuckDB: temporary tables, even if the database file is read-only."""
 
     dialect = "duckdb"
     by_bytes = ' COLLATE "C"'
@@ -115,8 +115,8 @@ class DuckStore(Store):
         ]
         return f"(SELECT {', '.join(lists)})"
 
-    def update(self, table: str, case: str, slots: Sequence[int], others: Sequence[str]) -> str:
-        # a column is changed where it is: a copy of all others takes half as much memory again
+    def update(self, table: str, case: str, slots: Sequence[int], columns: Sequence[str]) -> str:
+        # changing a column in place takes two thirds of the memory of a copy of the table
         self.run(f"UPDATE {table} SET slot = {case} WHERE slot {one_of(slots)}")
         return table
 
@@ -162,7 +162,7 @@ class SparkStore(Store):
 class IbisStore(Store):
     """A database that Ibis knows.
 
-    Where no temporary table may be written, every query begins at the relation: the codes, and a
+    If no temporary table may be written, every query starts from the relation: the codes, and a
     CASE of the tree, are computed again and again.
     """
 

@@ -1,4 +1,4 @@
-"""Answers inside a database: a fitted tree as columns of a relation, and its rows by counts."""
+"""Predictions inside a database as columns of a relation, and counts of rows at the nodes."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _NAME, _NODE, _LABEL, _WEIGHT = (
 )  # fmt: skip
 
 
-def with_answers(model: Model, X: Any, output: Literal["label", "proba", "node"]) -> Any:
-    """A lazy frame of the database, of the type of X, with the answers as further columns."""
+def with_predictions(model: Model, X: Any, output: Literal["label", "proba", "node"]) -> Any:
+    """Return a lazy frame of the type of X, with the predictions as further columns."""
     frame = Relation.of(X).frame
     columns = frame.collect_schema()
-    _check_asked(model.tree, columns.names())
+    _check_columns(model.tree, columns.names())
     if any(name == _NAME or name.startswith(f"{_NAME} ") for name in columns.names()):
         raise ValueError(f"The relation has a column {_NAME!r} already. Hint: rename it.")
     store, tree = store_of(frame), model.tree
@@ -40,21 +40,21 @@ def with_answers(model: Model, X: Any, output: Literal["label", "proba", "node"]
     elif output == "proba":
         shares = zip(*answers(model, "proba"), strict=True)
         labels = model.classes.tolist()
-        values = {f"{_NAME} {plain(k)}": own for k, own in zip(labels, shares, strict=True)}
+        values = {f"{_NAME} {plain(k)}": share for k, share in zip(labels, shares, strict=True)}
     types = {bool: "boolean", int: "int64", float: "float64"}
-    more = {name: types.get(type(plain(own[0])), "string") for name, own in values.items()}
+    more = {name: types.get(type(plain(column[0])), "string") for name, column in values.items()}
     text = case_of(tree, values, model.handle_unknown, store.dialect, store.suffixes(columns))
-    answered = store.relation(f"SELECT *, {text} FROM {ROWS}", frame.to_native(), **more)
-    return nw.from_native(answered) if isinstance(X, nw.LazyFrame) else answered
+    relation = store.relation(f"SELECT *, {text} FROM {ROWS}", frame.to_native(), **more)
+    return nw.from_native(relation) if isinstance(X, nw.LazyFrame) else relation
 
 
-def _check_asked(tree: Tree, names: list[str]) -> None:
+def _check_columns(tree: Tree, names: list[str]) -> None:
     """Raise an error if a relation lacks a column of a tree."""
     missing = [
         tree.columns[j].name for j in columns_used(tree) if tree.columns[j].name not in names
     ]
     if missing:
-        raise ValueError(f"The relation has no column {missing[0]!r}, which the tree asks.")
+        raise ValueError(f"The relation has no column {missing[0]!r}, which the tree uses.")
 
 
 def rows_at_nodes(
@@ -65,9 +65,9 @@ def rows_at_nodes(
     handle_unknown: Unknown,
     weight: str | None = None,
 ) -> NDArray[Any]:
-    """Rows of each class that come to rest at each node of a tree, or their weight."""
+    """Count the rows of each class that stop at each node of a tree, or add their weights."""
     types = frame.collect_schema()
-    _check_asked(tree, types.names())
+    _check_columns(tree, types.names())
     weights = nw.lit(1.0) if weight is None else nw.col(weight).cast(nw.Float64)
     suffixes = store.suffixes(types)
     nodes = case_of(tree, {_NODE: range(tree.n_nodes)}, handle_unknown, store.dialect, suffixes)
@@ -87,7 +87,7 @@ def rows_at_nodes(
 
 
 def accuracy(model: Model, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """The share of rows, by weight, whose class is predicted; counted in the database."""
+    """Return the accuracy, by weight; rows are counted in the database."""
     relation = Relation.of(X)
     relation.types("score", y=y, sample_weight=sample_weight)
     counts = rows_at_nodes(
@@ -98,7 +98,7 @@ def accuracy(model: Model, X: Any, y: Any, sample_weight: Any = None) -> float:
 
 
 def tested(model: Model, X: Any, y: Any) -> Tested:
-    """Labelled rows at the nodes; few of them are fetched and compared with those of ``fit``."""
+    """Count labelled rows at the nodes; compare them with the rows of ``fit`` if they are few."""
     relation = Relation.of(X)
     types = relation.types("certify", y=y)
     counts = rows_at_nodes(

@@ -202,7 +202,7 @@ def test_rows_that_chose_the_weight_of_a_large_table_certify_it_with_a_part_of_d
     monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 3000)
     X, y = noise(0)
     clf = tb.BoundTreeClassifier(certificate="held-out", delta=0.1).fit(X, y)
-    choice, held_out = clf.pruning_result_.choice, clf.model_.held_out
+    choice, held_out = clf.pruning_result_.choice, clf.model_.evidence.calibration
     assert choice.reason == "validation"
     assert held_out.m + clf.grown_tree_.rows[0] == len(y)
     assert choice.loss == pytest.approx(held_out.errors / held_out.m)
@@ -212,15 +212,17 @@ def test_rows_that_chose_the_weight_of_a_large_table_certify_it_with_a_part_of_d
     assert (certificate.delta, certificate.kind) == (0.1, "held-out")
     assert any("chose it among 10 candidates" in str(each) for each in certificate.assumptions)
     again = tb.exchange.loads(tb.exchange.dumps(clf.model_))
-    assert again.held_out.choices == len(choice.weights)
+    assert again.evidence.calibration.choices == len(choice.weights)
     assert again.certificate.risk == certificate.risk
     groups = np.arange(len(y)) // 3
     grouped = (
-        tb.BoundTreeClassifier(certificate="held-out").fit(X, y, groups=groups).model_.held_out
+        tb.BoundTreeClassifier(certificate="held-out")
+        .fit(X, y, groups=groups)
+        .model_.evidence.calibration
     )
     assert 20 < grouped.m < 80  # one row of each group in a tenth of 400
     few = tb.BoundTreeClassifier(certificate="held-out").fit(X[:900], y[:900])
-    assert few.model_.held_out.choices == 1
+    assert few.model_.evidence.calibration.choices == 1
 
 
 @pytest.mark.parametrize("ordered", [False, True])

@@ -102,7 +102,7 @@ def test_the_frontier_finds_the_most_accurate_tree_at_a_risk(by_prior):
     clf = by_prior.prune_to(step=frontier.step_certified_at(0.155))
     assert clf.certificate_.risk <= 0.155
     met = [one.training_error for one in frontier if one.risk <= 0.155]
-    assert clf.model_.proof.training_error == min(met)
+    assert clf.model_.evidence.proof.training_error == min(met)
     with pytest.raises(
         ValueError, match=r"certified at 1 % or below; the smallest certified error is 1\d\.\d %"
     ):
@@ -223,7 +223,7 @@ def test_every_kind_has_limits_by_class(kind, cancer):
     assert "malignant: at most" not in clf.certificate_.explain(by_class=False)
     if kind == "prior":
         own = limits[1]
-        level = log(0.05 / 2) + clf.model_.proof.log_prior
+        level = log(0.05 / 2) + clf.model_.evidence.proof.log_prior
         assert own.risk == pytest.approx(risk_upper(own.m, own.errors, level), rel=1e-7)
 
 
@@ -364,7 +364,7 @@ def test_a_prior_has_bounds_for_every_risk_at_once(by_prior):
 def test_abstention_by_the_prior_needs_no_rows(cancer, by_prior):
     found = by_prior.abstain(max_risk=0.125)
     assert found.abstention_.predicts.any()
-    assert found.abstention_.m == sum(by_prior.model_.proof.rows)
+    assert found.abstention_.m == sum(by_prior.model_.evidence.proof.rows)
     assert (found.predict(cancer[0]) != "abstain").any()
 
 

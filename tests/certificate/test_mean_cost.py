@@ -66,7 +66,7 @@ def test_costs_of_a_classifier_are_certified_from_held_out_rows():
     X, y = load_breast_cancer(return_X_y=True)
     clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
     own = clf.certify_cost(costs={0: 5.0})
-    counts = clf.model_.held_out.counts
+    counts = clf.model_.evidence.calibration.counts
     assert own.m == clf.certificate_.m
     assert own.most == 5.0
     limits = clf.certificate_.by_class
@@ -89,7 +89,7 @@ def test_costs_of_a_classifier_are_certified_from_held_out_rows():
 def test_of_a_prior_every_tree_has_its_share_of_delta():
     X, y = load_breast_cancer(return_X_y=True)
     clf = tb.BoundTreeClassifier(certificate="prior").fit(X, y)
-    found, proof = clf.certify_cost(costs={0: 5.0, 1: 2.0}), clf.model_.proof
+    found, proof = clf.certify_cost(costs={0: 5.0, 1: 2.0}), clf.model_.evidence.proof
     assert found.m == proof.m
     assert found.mean == pytest.approx((5 * proof.errors[0] + 2 * proof.errors[1]) / proof.m)
     values = np.repeat([0.0, 2.0, 5.0], [proof.m - proof.wrong, proof.errors[1], proof.errors[0]])

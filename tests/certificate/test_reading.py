@@ -37,9 +37,9 @@ def objects_of(clf, rows):
         "bound of a class": certificate.by_class[0],
         "monitor": certificate.monitor(),
         "editor": Editor(clf.model_, *rows),
-        "held-out": clf.model_.held_out,
-        "record of rows": clf.model_.rows,
-        "proof": clf.model_.proof,
+        "held-out": clf.model_.evidence.calibration,
+        "record of rows": clf.model_.provenance.row_record,
+        "proof": clf.model_.evidence.proof,
         "frontier": clf.frontier_,
         "pruning path": path,
         "pruning result": clf.pruning_result_,
@@ -97,7 +97,10 @@ def test_what_was_read_does_not_change_a_later_edit(fitted, rows):
         assert kind is None or kind.kind in ("training", "prior")
     assert found[0].certificate == found[1].certificate
     assert found[0].certificate_reason == found[1].certificate_reason
-    if plain.model_.held_out is not None and plain.model_.held_out.folds == 1:
+    if (
+        plain.model_.evidence.calibration is not None
+        and plain.model_.evidence.calibration.folds == 1
+    ):
         stated = [edited(clf, rows).done(calibration_unseen=True) for clf in (plain, seen)]
         assert stated[0].certificate == stated[1].certificate
         assert stated[0].certificate.kind == "held-out"

@@ -93,11 +93,11 @@ def test_rows_that_are_recorded_twice_do_not_look_repeated():
     clf = tb.BoundTreeClassifier().fit(X[:600], y[:600])
     for _ in range(2):
         clf = tb.prune(clf, X[:500], y[:500])
-    sketch = clf.model_.rows.sketches["training"]
+    sketch = clf.model_.provenance.row_record.sketches["training"]
     assert (sketch.rows, sketch.counts.max()) == (600, 1)
     assert CANNOT not in str(tb.certify(clf, X[600:], y[600:]))
     both = tb.prune(clf, X, y)
-    assert both.model_.rows.sketches["training"].rows == 900
+    assert both.model_.provenance.row_record.sketches["training"].rows == 900
 
 
 def test_without_all_columns_the_sentence_says_that_rows_were_not_compared(fitted):
@@ -157,7 +157,7 @@ def test_rows_that_are_equal_by_chance_are_not_refused():
     for seed in range(200):  # about half of the rows occur several times
         X, y = rng.integers(0, 9, (400, 3)).astype(float), rng.integers(0, 2, 400)
         clf = tb.BoundTreeClassifier(max_leaves=2).fit(X[:300], y[:300])
-        found = clf.model_.rows.compare(clf.model_.hashes(X[300:], y[300:]), 100)
+        found = clf.model_.provenance.row_record.compare(clf.model_.hashes(X[300:], y[300:]), 100)
         assert not found.used, seed
         assert 0 < found.by_role[0].matches < 60
 

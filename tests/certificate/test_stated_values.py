@@ -109,7 +109,7 @@ PINNED = [(1, 0.81217), (3, 0.153582), (3, 0.153582), (3, 0.153582), (3, 0.15464
 def test_levels_outside_of_their_range_are_refused():
     X, y = load_iris(return_X_y=True)
     clf = tb.BoundTreeClassifier(certificate="prior").fit(X, y)
-    trees, tree = list(clf.model_.frontier), clf.tree_
+    trees, tree = list(clf.model_.evidence.frontier), clf.tree_
     counts = np.zeros_like(tree.counts, dtype=np.int64)
     for delta in (0.0, 1.0, -0.1, 2.0):
         with pytest.raises(ValueError, match="delta"):

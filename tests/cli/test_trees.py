@@ -283,7 +283,7 @@ def test_fit_and_prune_for_probabilities(tmp_path, capsys):
         frame[["a", "b", "c"]], frame["y"]
     )
     for model in models:
-        assert model.model_.free_shrinkage
+        assert model.model_.prediction.free_shrinkage
         np.testing.assert_array_equal(
             model.predict_proba(frame[["a", "b", "c"]]),
             expected.predict_proba(frame[["a", "b", "c"]]),

@@ -274,7 +274,7 @@ def test_an_edit_after_folds_has_no_certificate_and_says_how_to_get_one(fitted) 
 
 def test_calibration_rows_that_chose_the_tree_do_not_certify_an_edit(fitted) -> None:
     clf, X, y = fitted(certificate="held-out")
-    held_out = replace(clf.model_.held_out, choices=3)
+    held_out = replace(clf.model_.evidence.calibration, choices=3)
     editor = Editor(replace(clf.model_, held_out=held_out), X, y)
     editor.collapse("")
     with pytest.raises(ValueError, match="The calibration rows chose the fitted tree"):
@@ -285,7 +285,7 @@ def test_calibration_rows_that_chose_the_tree_do_not_certify_an_edit(fitted) -> 
 def test_the_training_certificate_of_a_fold_has_its_share_of_delta(fitted) -> None:
     clf, *_ = fitted(certificate="folds")
     found = tb.certify(clf, kind="training")
-    shared = certify_tree(clf.tree_, delta=clf.delta / clf.model_.held_out.folds)
+    shared = certify_tree(clf.tree_, delta=clf.delta / clf.model_.evidence.calibration.folds)
     assert (found.risk, found.delta) == (shared.risk, clf.delta)
 
 
@@ -294,6 +294,6 @@ def test_rows_are_drawn_again_without_a_seed(fitted, certify) -> None:
     clf, X, y = fitted(certificate=certify, random_state=None)
     assert clf.edit(X, y).tree is clf.tree_
     loaded = loads(dumps(clf.model_))
-    assert loaded.draw == clf.model_.draw
+    assert loaded.provenance.draw == clf.model_.provenance.draw
     editor = Editor(loaded, X, y)
     assert (editor.figures.certificate is None) == (certify == "folds")

@@ -69,7 +69,7 @@ def test_every_button_does_its_step(opened, tmp_path) -> None:
     window.says("report done")
     window.press("#save")
     window.says("save done")
-    assert load(tmp_path / "edited.json").edits == editor.history
+    assert load(tmp_path / "edited.json").provenance.edits == editor.history
     assert window.errors() == []
 
 

@@ -79,12 +79,12 @@ def test_the_key_is_the_same_in_every_engine(certify, weight, by_type, tmp_path)
     expected = tb.BoundTreeClassifier(**options).fit(X, rows["label"], weights).model_
     frame = X.to_pandas()
     again = tb.BoundTreeClassifier(**options).fit(frame, rows["label"].to_pylist(), weights)
-    assert again.model_.draw == expected.draw
-    selection = expected.draw.calibration or expected.draw.validation
+    assert again.model_.provenance.draw == expected.provenance.draw
+    selection = expected.provenance.draw.calibration or expected.provenance.draw.validation
     assert isinstance(selection, Tenth)
     for name, source in sources(rows, tmp_path):
         model = tb.BoundTreeClassifier(**options).fit(source, "label", weight).model_
-        assert model.draw == expected.draw, name
+        assert model.provenance.draw == expected.provenance.draw, name
         np.testing.assert_array_equal(model.grown.rows, expected.grown.rows)
 
 
@@ -100,8 +100,12 @@ def test_the_key_in_a_database_is_that_of_memory(certify):
         connection.register("rows", rows)
         there = Relation(connection.sql("SELECT * FROM rows"), id="id", max_fetched_rows=0)
         clf = tb.BoundTreeClassifier(**options).fit(there, "label")
-    draw, X, y = clf.model_.draw, rows.drop_columns(["label", "id"]), rows["label"]
-    key = tb.BoundTreeClassifier(**{**options, "certificate": "folds"}).fit(X, y).model_.draw.key
+    draw, X, y = clf.model_.provenance.draw, rows.drop_columns(["label", "id"]), rows["label"]
+    key = (
+        tb.BoundTreeClassifier(**{**options, "certificate": "folds"})
+        .fit(X, y)
+        .model_.provenance.draw.key
+    )
     assert draw.key == key
     assert isinstance(draw.validation, Slice)
     assert (draw.calibration is None) == (certify == "training")
@@ -114,7 +118,7 @@ def test_another_order_draws_the_same_numbers_and_another_content_others():
 
     def key(X, y, **options):
         options = {"certificate": "held-out", **options}
-        return tb.BoundTreeClassifier(**options).fit(X, y).model_.draw.key
+        return tb.BoundTreeClassifier(**options).fit(X, y).model_.provenance.draw.key
 
     order = np.random.default_rng(1).permutation(300)
     assert key(X[order], y[order]) == key(X, y) == key(X.astype(np.longdouble), y + 5)
@@ -138,7 +142,7 @@ def test_without_a_seed_the_key_is_drawn_once():
     for certify in ("training", "prior", "held-out"):
         clf = tb.BoundTreeClassifier(random_state=None, certificate=certify).fit(X, y)
         again = tb.BoundTreeClassifier(random_state=None, certificate=certify).fit(X, y)
-        assert clf.model_.draw.salt != again.model_.draw.salt
+        assert clf.model_.provenance.draw.salt != again.model_.provenance.draw.salt
         risks = {clf.model_.certify(X, y, kind="prior").risk for _ in range(3)}
         loaded = loads(dumps(clf.model_))
         assert risks == {loaded.certify(X, y, kind="prior").risk}
@@ -183,18 +187,20 @@ def test_the_editor_takes_the_rows_of_fit(certify, pruner, grouped, large, monke
     clf = tb.BoundTreeClassifier(**parameters).fit(X, y, weight, groups=groups)
     editor = clf.edit(X, y, sample_weight=weight, groups=groups)
     assert editor._rows.sample.n_rows == clf.tree_.rows[0]
-    if clf.model_.held_out is not None:
+    if clf.model_.evidence.calibration is not None:
         calibration = editor._rows.calibration
-        assert calibration.n_rows == clf.model_.held_out.m
+        assert calibration.n_rows == clf.model_.evidence.calibration.m
         nodes = clf.tree_.apply(calibration.X)
-        assert (clf.tree_.label[nodes] != calibration.y).sum() == clf.model_.held_out.errors
+        assert (
+            clf.tree_.label[nodes] != calibration.y
+        ).sum() == clf.model_.evidence.calibration.errors
     loaded = loads(dumps(clf.model_))
-    assert loaded.draw == clf.model_.draw
+    assert loaded.provenance.draw == clf.model_.provenance.draw
     again = Editor(loaded, X, y, sample_weight=weight, groups=groups)
     np.testing.assert_array_equal(again._rows.sample.y, editor._rows.sample.y)
     # calibration rows of a large table validate a bound pruner, whose candidates share delta
     draws_validation = pruner in ("reduced-error", "another share")
-    assert (loaded.draw.validation is not None) == (
+    assert (loaded.provenance.draw.validation is not None) == (
         draws_validation or (large and certify != "held-out")
     )
     if certify != "training":
@@ -212,18 +218,23 @@ def test_the_editor_takes_rows_that_were_streamed():
         assert clf.edit(X, y)._rows.sample.n_rows == clf.tree_.rows[0] < len(y)
 
 
+def with_draw(model, draw):
+    return replace(model, provenance=replace(model.provenance, draw=draw))
+
+
 def test_selections_are_kept_in_a_file():
     X, y, _ = sample_table(200)
     model = tb.BoundTreeClassifier().fit(X, y).model_
+    drawn = model.provenance.draw
     for selection in (Slice(5, 2, 9), Tenth(2**53 - 1), Stratified(3, 0.25), None):
-        draw = replace(model.draw, key=7, validation=selection)
-        assert loads(dumps(replace(model, draw=draw))).draw == draw
-    text = dumps(replace(model, draw=replace(model.draw, calibration=Tenth(1))))
+        draw = replace(drawn, key=7, validation=selection)
+        assert loads(dumps(with_draw(model, draw))).provenance.draw == draw
+    text = dumps(with_draw(model, replace(drawn, calibration=Tenth(1))))
     for old, new in (("tenth", "stratified"), ("tenth", "other")):
         with pytest.raises(ValueError, match="draw"):
             loads(text.replace(f'"{old}"', f'"{new}"'))
     huge = tb.BoundTreeClassifier(random_state=2**70).fit(X, y).model_
-    assert huge.draw.salt < 2**53
+    assert huge.provenance.draw.salt < 2**53
 
 
 # -- progress and checkpoints ------------------------------------------------------------------

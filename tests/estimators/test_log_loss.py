@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 import treebound as tb
 from treebound.edit import Editor
 from treebound.exchange import dumps, loads
-from treebound.model import Model
+from treebound.model import Model, PredictionOptions
 from treebound.pruning import BoundPruner
 from treebound.tree.smoothing import probabilities
 
@@ -33,8 +33,8 @@ def fitted():
 def test_the_model_shrinks_as_the_folds_chose_and_predicts_the_most_probable_class(fitted):
     choice = fitted.pruning_result_.choice
     assert fitted.smoothing == "shrinkage"
-    assert fitted.model_.smoothing == choice.strength
-    assert fitted.model_.free_shrinkage
+    assert fitted.model_.prediction.smoothing == choice.strength
+    assert fitted.model_.prediction.free_shrinkage
     shares = probabilities(fitted.tree_, choice.strength, free=True)
     assert np.abs(shares - probabilities(fitted.tree_)).max() > 0.01
     X = table(seed=1)[0]
@@ -60,8 +60,8 @@ def test_exports_have_the_same_probabilities(fitted):
 def test_a_model_file_keeps_the_strength_and_the_parameter(fitted):
     X = table(seed=1)[0]
     model = loads(dumps(fitted.model_))
-    assert model.smoothing == fitted.model_.smoothing
-    assert model.parameters["smoothing"] == "shrinkage"
+    assert model.prediction.smoothing == fitted.model_.prediction.smoothing
+    assert model.provenance.parameters["smoothing"] == "shrinkage"
     assert model.pruning.choice == fitted.pruning_result_.choice
     np.testing.assert_array_equal(model.predict_proba(X), fitted.predict_proba(X))
 
@@ -73,7 +73,7 @@ def test_the_predictions_are_those_of_the_shrunk_tree(fitted):
     assert len(other)  # the majority of these leaves is a matter of chance
     shares = fitted.model_.node_probabilities
     np.testing.assert_array_equal(shares.argmax(axis=1), tree.label)
-    largest = probabilities(tree, fitted.model_.smoothing)[other].max(axis=1)
+    largest = probabilities(tree, fitted.model_.prediction.smoothing)[other].max(axis=1)
     np.testing.assert_allclose(largest, 0.5, atol=1e-8)
     for step in range(0, len(fitted.model_.path), 5):
         model = fitted.model_.prune_to(step=step)
@@ -99,7 +99,7 @@ def test_costs_are_the_least_by_the_shrunk_probabilities(cost):
     pruner = BoundPruner(score="log-loss", costs={"yes": cost})
     clf = tb.BoundTreeClassifier(pruning=pruner, class_weight={"yes": 2.0}).fit(X, y)
     model = clf.model_
-    assert model.free_shrinkage
+    assert model.prediction.free_shrinkage
     shares = model.node_probabilities / [1.0, 2.0]  # as of rows of equal weight
     cheapest = (shares * [1.0, 2.0 * cost]).argmax(axis=1)
     np.testing.assert_array_equal(model.tree.label, cheapest)
@@ -115,7 +115,7 @@ def test_a_split_that_is_replaced_by_hand_predicts_by_shrinkage_below(fitted):
     editor = fitted.edit(X, y)
     editor.split(0, "c <= 0.3", keep=True)
     model = editor.model()
-    assert model.smoothing == fitted.model_.smoothing
+    assert model.smoothing == fitted.model_.prediction.smoothing
     np.testing.assert_array_equal(model.node_probabilities.argmax(axis=1), model.tree.label)
     assert (model.tree.label != model.tree.by_majority().label).any()
 
@@ -166,7 +166,10 @@ def test_a_bare_model_is_pruned_again_and_edited_as_that_of_a_classifier(fitted)
     once = bare.prune(PRUNER, X, y)
     twice = once.prune(PRUNER, X, y)
     for model in (once, twice):
-        assert (model.smoothing, model.free_shrinkage) == (fitted.model_.smoothing, True)
+        assert (model.prediction.smoothing, model.prediction.free_shrinkage) == (
+            fitted.model_.prediction.smoothing,
+            True,
+        )
         np.testing.assert_array_equal(model.tree.label, fitted.tree_.label)
     for source in (once, loads(dumps(once))):
         editor = Editor(source, X, y)
@@ -191,7 +194,7 @@ def test_rows_that_choose_the_strength_share_delta_among_all_labellings(monkeypa
     monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 3000)
     X, y = table(3000)
     model = tb.BoundTreeClassifier(pruning=PRUNER, certificate="held-out").fit(X, y).model_
-    held_out, path = model.held_out, model.path
+    held_out, path = model.evidence.calibration, model.path
     assert (held_out.choices, held_out.labellings) == (11, 10)
     assert held_out.at(path, None)[1] == 110
     assert held_out.at(path, path.chosen + 1)[1] == 10 * path.n_considered
@@ -199,13 +202,13 @@ def test_rows_that_choose_the_strength_share_delta_among_all_labellings(monkeypa
     assert "chose it among 110 candidates" in words
     other = model.prune_to(step=path.chosen + 1).certificate
     assert "labelled in 10 ways" in " ".join(map(str, other.assumptions))
-    assert loads(dumps(model)).held_out.labellings == 10
+    assert loads(dumps(model)).evidence.calibration.labellings == 10
 
 
 @pytest.mark.parametrize("smoothing", ["laplace", 20.0, None])
 def test_a_smoothing_that_was_requested_stays_and_is_validated(smoothing):
     clf = tb.BoundTreeClassifier(pruning=PRUNER, smoothing=smoothing).fit(*table())
-    assert clf.model_.smoothing == smoothing
+    assert clf.model_.prediction.smoothing == smoothing
     usual = "shrinkage" if smoothing is None else smoothing  # frequencies have infinite losses
     pruner = BoundPruner(score="log-loss", smoothing=usual)
     expected = tb.BoundTreeClassifier(pruning=pruner, smoothing=usual).fit(*table())
@@ -216,24 +219,27 @@ def test_a_smoothing_that_was_requested_stays_and_is_validated(smoothing):
     best = clf.model_.node_probabilities.argmax(axis=1)
     np.testing.assert_array_equal(best[clf.tree_.leaves], clf.tree_.label[clf.tree_.leaves])
     model = loads(dumps(clf.model_))
-    assert (model.smoothing, model.parameters["smoothing"]) == (smoothing, smoothing)
+    assert (model.prediction.smoothing, model.provenance.parameters["smoothing"]) == (
+        smoothing,
+        smoothing,
+    )
 
 
 def test_pruning_again_has_its_own_smoothing(fitted):
     X, y = table()
     usual = fitted.model_.prune(BoundPruner(weight=0.6))
     assert usual.smoothing == "shrinkage"
-    assert usual.prune(PRUNER, X, y).smoothing == fitted.model_.smoothing
+    assert usual.prune(PRUNER, X, y).smoothing == fitted.model_.prediction.smoothing
     smaller = fitted.model_.prune_to(2)
-    assert smaller.smoothing == fitted.model_.smoothing
+    assert smaller.smoothing == fitted.model_.prediction.smoothing
 
 
 def test_a_fixed_weight_and_too_few_rows_keep_the_usual_strength():
     X, y = table()
     fixed = tb.BoundTreeClassifier(pruning=BoundPruner(score="log-loss", weight=0.3)).fit(X, y)
-    assert fixed.model_.smoothing == "shrinkage"
+    assert fixed.model_.prediction.smoothing == "shrinkage"
     few = tb.BoundTreeClassifier(pruning=PRUNER).fit(X.head(1), y.head(1))
-    assert few.model_.smoothing == "shrinkage"
+    assert few.model_.prediction.smoothing == "shrinkage"
 
 
 def test_the_held_out_certificate_counts_what_is_predicted():
@@ -242,13 +248,13 @@ def test_the_held_out_certificate_counts_what_is_predicted():
     leaves, predicted = clf.tree_.leaves, clf.model_.node_probabilities.argmax(axis=1)
     counts = clf.model_.held_out_counts()[0]
     wrong = sum(counts[leaf].sum() - counts[leaf, predicted[leaf]] for leaf in leaves)
-    assert clf.certificate_.errors == clf.model_.held_out.errors == wrong > 0
+    assert clf.certificate_.errors == clf.model_.evidence.calibration.errors == wrong > 0
 
 
 def test_another_strength_leaves_the_labels():
     X, y = table()
     clf = tb.BoundTreeClassifier(pruning=None).fit(X, y)
     for strength in (1.0, 1e4):
-        model = replace(clf.model_, smoothing=strength)
+        model = replace(clf.model_, prediction=PredictionOptions(strength))
         best = model.classes[model.predict_proba(X).argmax(axis=1)]
         np.testing.assert_array_equal(best, clf.predict(X))

@@ -163,14 +163,17 @@ def rare_categories(n=3000):
 
 
 def assert_same_held_out(model, expected):
-    counted, other = model.model_.held_out, expected.model_.held_out
+    counted, other = model.model_.evidence.calibration, expected.model_.evidence.calibration
     assert (counted.m, counted.errors, counted.folds, counted.choices) == (
         other.m, other.errors, other.folds, other.choices,
     )  # fmt: skip
     np.testing.assert_array_equal(counted.counts, other.counts)
     if model.pruning_result_ is not None:
         assert model.pruning_result_.choice == expected.pruning_result_.choice
-    sketches, expected_sketches = model.model_.rows.sketches, expected.model_.rows.sketches
+    sketches, expected_sketches = (
+        model.model_.provenance.row_record.sketches,
+        expected.model_.provenance.row_record.sketches,
+    )
     assert sketches.keys() == expected_sketches.keys()
     for role, sketch in sketches.items():
         np.testing.assert_array_equal(sketch.hashes, expected_sketches[role].hashes)
@@ -192,7 +195,7 @@ def test_rows_held_out_of_a_large_table(options, weight):
     assert_same(model, expected)
     assert_same_held_out(model, expected)
     positive = X.num_rows if weight is None else (weights > 0).sum()
-    assert model.model_.held_out.m + model.grown_tree_.rows[0] == positive
+    assert model.model_.evidence.calibration.m + model.grown_tree_.rows[0] == positive
     assert model.certificate_.kind == "held-out"
     known = model.model_.columns[-1].categories
     assert len(known) < len(set(rows["key"].to_pylist()) - {None})

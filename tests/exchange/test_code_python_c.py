@@ -20,7 +20,7 @@ from random_trees import decoded as decoded_rows
 from treebound.data import Column
 from treebound.exchange import to_c, to_python
 from treebound.exchange.code import columns_used, identifiers
-from treebound.model import Model
+from treebound.model import Model, PredictionOptions, ReadingOptions
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
@@ -28,9 +28,12 @@ POLICIES = ["other", "majority", "stop", "missing"]
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
 
-def python_function(tree: Tree, output: str = "label", **options):
+def python_function(
+    tree: Tree, output: str = "label", *, handle_unknown="other", smoothing="shrinkage"
+):
     module: dict = {}
-    exec(to_python(Model(tree, **options), output=output), module)
+    reading, prediction = ReadingOptions(handle_unknown), PredictionOptions(smoothing)
+    exec(to_python(Model(tree, reading=reading, prediction=prediction), output=output), module)
     return module["predict"]
 
 
@@ -99,7 +102,8 @@ class Compiled:
     def __init__(self, tree: Tree, folder: str, handle_unknown: str, output: str = "label") -> None:
         source = Path(folder, "tree.c")
         source.write_text(
-            to_c(Model(tree, handle_unknown=handle_unknown), output=output), encoding="ascii"
+            to_c(Model(tree, reading=ReadingOptions(handle_unknown)), output=output),
+            encoding="ascii",
         )
         library = Path(folder, "tree.so")
         flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0"]
@@ -211,9 +215,11 @@ def test_names_of_columns_never_meet_names_of_the_code(kind, output, tmp_path) -
     texts = []
     for place, name in enumerate(NAMES):
         tree = named_tree(name, kind)
-        texts.append(to_c(Model(tree, handle_unknown="error"), name=f"tree{place}", output=output))
+        model = Model(tree, reading=ReadingOptions("error"))
+        texts.append(to_c(model, name=f"tree{place}", output=output))
         module: dict = {}
-        exec(to_python(Model(tree, smoothing="m-estimate"), output=output), module)
+        model = Model(tree, prediction=PredictionOptions("m-estimate"))
+        exec(to_python(model, output=output), module)
         row = {name: 0.2 if kind == "real" else "a", "other": 1}
         assert module["predict"](row) == ("no" if output == "label" else [5 / 7, 2 / 7])
     source = tmp_path / "trees.c"
@@ -318,7 +324,7 @@ def test_categories_of_mixed_types_are_refused_with_the_column_named() -> None:
     )  # fmt: skip
     for form in (to_python, to_c):
         with pytest.raises(ValueError, match="The categories of the column 'mix' must be all text"):
-            form(Model(tree, handle_unknown="majority"))  # which must know all categories
+            form(Model(tree, reading=ReadingOptions("majority")))  # which must know all categories
 
 
 def test_c_refuses_the_character_nul() -> None:

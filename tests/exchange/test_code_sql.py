@@ -24,7 +24,7 @@ from random_trees import Case, cases, decoded, random_rows, random_tree, route, 
 from treebound.data import Column
 from treebound.exchange import to_sql
 from treebound.exchange.sql_code import _Writer, dialects
-from treebound.model import Model
+from treebound.model import Model, PredictionOptions, ReadingOptions
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
@@ -156,7 +156,7 @@ def test_sql_answers_as_the_tree(database: Database, handle_unknown: str) -> Non
         labels = case.labels(route(case.tree, case.X, handle_unknown))
         for dialect in database.dialects:
             answers = database.answers(
-                to_sql(Model(case.tree, handle_unknown=handle_unknown), dialect=dialect)
+                to_sql(Model(case.tree, reading=ReadingOptions(handle_unknown)), dialect=dialect)
             )
             assert [label for (label,) in answers] == labels
 
@@ -168,7 +168,8 @@ def test_sql_gives_the_very_probabilities(database: Database) -> None:
     @settings(max_examples=15)
     def check(case: Case) -> None:
         database.fill(case.tree, case.rows)
-        found = database.answers(to_sql(Model(case.tree, smoothing="laplace"), output="proba"))
+        model = Model(case.tree, prediction=PredictionOptions("laplace"))
+        found = database.answers(to_sql(model, output="proba"))
         wanted = probabilities(case.tree, "laplace")[route(case.tree, case.X)]
         assert np.array(found).tolist() == wanted.tolist()
 
@@ -182,7 +183,7 @@ def test_sql_is_null_for_a_category_never_seen_that_is_an_error(database: Databa
         kinds = used_categories(case.tree)
         unseen = (case.X[:, kinds] == -1).any(axis=1)
         database.fill(case.tree, case.rows)
-        found = database.answers(to_sql(Model(case.tree, handle_unknown="error")))
+        found = database.answers(to_sql(Model(case.tree, reading=ReadingOptions("error"))))
         labels = case.labels(route(case.tree, case.X))
         wanted = [None if gone else label for gone, label in zip(unseen, labels, strict=True)]
         assert [label for (label,) in found] == wanted
@@ -263,7 +264,7 @@ def test_nan_and_null_take_the_same_way(
     ]
     for dialect in database.dialects:
         answers = database.answers(
-            to_sql(Model(tree, handle_unknown=handle_unknown), dialect=dialect)
+            to_sql(Model(tree, reading=ReadingOptions(handle_unknown)), dialect=dialect)
         )
         assert [label for (label,) in answers] == labels.tolist()
 
@@ -339,7 +340,7 @@ def test_every_dialect_parses_to_the_same_values_and_names(dialect: str) -> None
     )  # fmt: skip
     shares = to_sql(tree, output="proba", dialect=dialect)
     assert len(sqlglot.parse_one(f"SELECT {shares}", read=dialect).expressions) == 3
-    text = to_sql(Model(tree, handle_unknown="error"), table="data", dialect=dialect)
+    text = to_sql(Model(tree, reading=ReadingOptions("error")), table="data", dialect=dialect)
     parsed = sqlglot.parse_one(text, read=dialect)
     expressions = sqlglot.expressions
     literals = {node.this for node in parsed.find_all(expressions.Literal) if node.is_string}

@@ -20,6 +20,7 @@ import treebound as tb
 from treebound import Model
 from treebound.data import Column
 from treebound.exchange import FormatError, dumps, json_schema, load, loads, save
+from treebound.model import Evidence, PredictionOptions, ReadingOptions
 from treebound.pruning import PruningResult
 from treebound.pruning.path import ListedPath
 from treebound.tree import Tree
@@ -83,10 +84,11 @@ def document(seed: int = 3, leaves: int = 8) -> dict:
 @given(cases(leaves=30, rows=1))
 @settings(max_examples=60)
 def test_a_tree_reads_back_as_it_was(case):
-    text = dumps(Model(case.tree, handle_unknown="stop", smoothing=None))
+    reading, prediction = ReadingOptions("stop"), PredictionOptions(None)
+    text = dumps(Model(case.tree, reading=reading, prediction=prediction))
     model = loads(text)
     same(case.tree, model.tree, only_named=False)
-    assert (model.handle_unknown, model.smoothing) == ("stop", None)
+    assert (model.reading.handle_unknown, model.prediction.smoothing) == ("stop", None)
     assert dumps(model) == text
     text = dumps(Model(case.tree))
     same(case.tree, loads(text).tree)
@@ -338,12 +340,12 @@ def test_a_truncated_file_is_refused_with_its_name(tmp_path):
 def test_a_pair_of_surrogates_is_one_character():
     model = document()
     model["target"] = "🙂"
-    assert loads(json.dumps(model, ensure_ascii=True)).target == "🙂"
+    assert loads(json.dumps(model, ensure_ascii=True)).reading.target == "🙂"
 
 
 def test_text_that_cannot_be_written_is_refused_when_saving():
     with pytest.raises(ValueError, match="a lone surrogate"):
-        dumps(Model(random_tree(1, 2), target="\ud800"))
+        dumps(Model(random_tree(1, 2), reading=ReadingOptions(target="\ud800")))
 
 
 # -- documents made to use up time or memory: none of these tests would end if it were not linear --
@@ -464,20 +466,20 @@ def test_the_record_of_rows_is_kept_or_left_out():
     again = loads(dumps(clf.model_))
     with pytest.raises(ValueError, match="comparable rows equal training rows"):
         again.certify(frame, y)
-    for role, sketch in clf.model_.rows.sketches.items():
-        read = again.rows.sketches[role]
+    for role, sketch in clf.model_.provenance.row_record.sketches.items():
+        read = again.provenance.row_record.sketches[role]
         assert (read.hashes.tolist(), read.counts.tolist(), read.rows) == (
             sketch.hashes.tolist(), sketch.counts.tolist(), sketch.rows,
         )  # fmt: skip
-    assert loads(dumps(clf.model_, row_record=False)).rows is None
+    assert loads(dumps(clf.model_, row_record=False)).provenance.row_record is None
     jsonschema.Draft202012Validator(json_schema()).validate(json.loads(dumps(clf.model_)))
 
 
 def test_a_reason_against_a_certificate_and_class_weights_are_kept():
     tree = replace(random_tree(3, 4), weighted=True, factors=(1.0, 2.0, 3.0))
-    again = loads(dumps(Model(tree, no_certificate="Rows were left out.")))
-    assert (again.no_certificate, tuple(again.tree.factors)) == (
-        "Rows were left out.", (1.0, 2.0, 3.0),
+    again = loads(dumps(Model(tree, evidence=Evidence(no_certificate="Rows were weighted."))))
+    assert (again.evidence.no_certificate, tuple(again.tree.factors)) == (
+        "Rows were weighted.", (1.0, 2.0, 3.0),
     )  # fmt: skip
     assert again.certificate is None
 

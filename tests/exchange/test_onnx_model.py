@@ -14,7 +14,7 @@ from random_trees import Case, cases, random_rows, random_tree, route
 
 from treebound.data import Column
 from treebound.exchange import to_onnx
-from treebound.model import Model
+from treebound.model import Model, PredictionOptions, ReadingOptions
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
@@ -58,7 +58,7 @@ def fits_doubles(tree: Tree) -> bool:
 @settings(max_examples=80)
 def test_it_answers_as_the_tree_does(case, handle_unknown):
     assume(fits_doubles(case.tree))
-    model = to_onnx(Model(case.tree, handle_unknown=handle_unknown), missing_text=MISSING)
+    model = to_onnx(Model(case.tree, reading=ReadingOptions(handle_unknown)), missing_text=MISSING)
     label, scores = run(model, feed_of(case))
     nodes = route(case.tree, case.X, handle_unknown)
     assert label == case.labels(nodes)
@@ -75,7 +75,7 @@ def test_real_columns_with_adjacent_floats(seed, n_classes, leaves):
                          np.nan)  # fmt: skip
     tree = replace(tree, columns=columns, threshold=threshold, category=np.full(tree.n_nodes, -1))
     X = random_rows(tree, seed, 50)
-    label, scores = run(to_onnx(Model(tree, smoothing=None)), {"X": X})
+    label, scores = run(to_onnx(Model(tree, prediction=PredictionOptions(None))), {"X": X})
     nodes = route(tree, X)
     assert label == tree.classes[tree.label[nodes]].tolist()
     np.testing.assert_allclose(scores, probabilities(tree, None)[nodes], rtol=1e-6)
@@ -127,7 +127,7 @@ def test_chains_of_one_nominal_column_with_equal_leaves(seed, handle_unknown):
     tree, X = nominal_chain(seed)
     categories = tree.columns[0].categories
     texts = [["never seen"], [MISSING], *([category] for category in categories)]
-    model = to_onnx(Model(tree, handle_unknown=handle_unknown), missing_text=MISSING)
+    model = to_onnx(Model(tree, reading=ReadingOptions(handle_unknown)), missing_text=MISSING)
     label, scores = run(model, {"c": np.array(texts, dtype=object)})
     nodes = route(tree, X, handle_unknown)
     assert label == tree.classes[tree.label[nodes]].tolist()
@@ -145,7 +145,7 @@ def test_answers_by_cost_or_by_a_hair_are_kept(label):
 
 def test_an_unknown_rule_that_a_graph_cannot_follow_is_refused():
     with pytest.raises(ValueError, match="cannot raise errors"):
-        to_onnx(Model(random_tree(1, 2), handle_unknown="error"))
+        to_onnx(Model(random_tree(1, 2), reading=ReadingOptions("error")))
 
 
 def test_the_missing_text_must_not_be_a_category():

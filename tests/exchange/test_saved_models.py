@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold
 import treebound as tb
 from treebound.estimators.abstaining import AbstainingClassifier
 from treebound.exchange import dumps, loads
+from treebound.model import Evidence
 from treebound.model.parameters import FitParameters, parameter_values
 from treebound.pruning import PRUNERS, BasePruner, BoundPruner
 from treebound.show import to_text
@@ -255,9 +256,9 @@ def test_what_a_file_cannot_hold_is_refused_by_name(
 def test_options_without_parameters_are_refused_and_delta_is_kept() -> None:
     frame, y = _rows(np.random.default_rng(0))
     clf = tb.BoundTreeClassifier(criterion="gini").fit(frame, y)
-    bare = replace(clf.model_, parameters={})
+    bare = replace(clf.model_, provenance=replace(clf.model_.provenance, parameters={}))
     with pytest.raises(ValueError, match="options of growing"):
         dumps(replace(bare, options=replace(bare.options, max_depth=3)))
-    tree = tb.Model(clf.tree_, delta=0.2)
-    assert loads(dumps(tree)).delta == 0.2
+    tree = tb.Model(clf.tree_, evidence=Evidence(0.2))
+    assert loads(dumps(tree)).evidence.delta == 0.2
     assert (loads(dumps(tree)).importances == tree.importances).all()

@@ -18,7 +18,7 @@ from random_trees import Case, cases, random_tree, route
 import treebound as tb
 from treebound.data import Column, read_matrix
 from treebound.data.frames import read_row
-from treebound.model import Model
+from treebound.model import Model, PredictionOptions, ReadingOptions
 from treebound.show import explain, to_rules
 from treebound.show.counterfactual import least_change
 from treebound.tree import Tree
@@ -28,7 +28,8 @@ POLICIES = ("other", "majority", "stop", "missing")
 
 
 def model(tree: Tree, handle_unknown: str = "other") -> Model:
-    return Model(tree, handle_unknown=handle_unknown, smoothing="laplace", target="kind")
+    reading = ReadingOptions(handle_unknown, target="kind")
+    return Model(tree, reading=reading, prediction=PredictionOptions("laplace"))
 
 
 def answer_of(tree: Tree, row: dict[str, Any], handle_unknown: str) -> tuple[int, Any]:
@@ -98,7 +99,7 @@ def cheapest(
 ) -> tuple[int, float] | None:
     """The least cost over all ends with another answer, one rule after the other."""
     best = None
-    for rule in to_rules(Model(tree, handle_unknown=handle_unknown)):
+    for rule in to_rules(Model(tree, reading=ReadingOptions(handle_unknown))):
         if rule.label == own:
             continue
         order = sorted(rule.regions, key=lambda region: tree.columns.index(region.column))

@@ -17,7 +17,7 @@ from treebound.cli.models import schema_of
 from treebound.cli.options import FileOptions
 from treebound.data.files import Source
 from treebound.exchange import dumps, loads
-from treebound.model import Model
+from treebound.model import Model, ReadingOptions
 from treebound.show import explain, to_html, to_rules
 from treebound.tree.impurity import importances
 
@@ -74,7 +74,7 @@ def test_rows_are_routed_explained_and_changed_as_by_the_library(
 ) -> None:
     for seed in range(4):
         tree = random_tree(seed, 25, n_classes=3)
-        model = Model(tree, handle_unknown=unknown)
+        model = Model(tree, reading=ReadingOptions(unknown))
         opened(driver, to_html(model), tmp_path)
         listed = loads(dumps(model))  # it knows the categories that the report lists
         X = random_rows(tree, seed, 25)

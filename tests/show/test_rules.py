@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from random_trees import Case, cases, random_tree, route, used_categories
 
-from treebound.model import Model
+from treebound.model import Model, PredictionOptions, ReadingOptions
 from treebound.show import to_rules
 
 TOKEN = re.compile(
@@ -115,7 +115,7 @@ def nodes_reached(case: Case, handle_unknown: str) -> np.ndarray:
 def test_exactly_one_rule_matches_and_it_is_the_node_reached(
     handle_unknown: str, case: Case
 ) -> None:
-    made = to_rules(Model(case.tree, handle_unknown=handle_unknown))
+    made = to_rules(Model(case.tree, reading=ReadingOptions(handle_unknown)))
     for row, node in zip(case.rows, nodes_reached(case, handle_unknown), strict=True):
         assert [rule.node for rule in made if rule.matches(row)] == [node]
 
@@ -124,7 +124,7 @@ def test_exactly_one_rule_matches_and_it_is_the_node_reached(
 @given(case=cases())
 @settings(max_examples=60)
 def test_text_read_by_a_parser_answers_as_the_tree(handle_unknown: str, case: Case) -> None:
-    lines = str(to_rules(Model(case.tree, handle_unknown=handle_unknown))).split("\n")
+    lines = str(to_rules(Model(case.tree, reading=ReadingOptions(handle_unknown)))).split("\n")
     parsed = [Parser(line).rule() for line in lines]
     for row, label in zip(case.rows, case.labels(nodes_reached(case, handle_unknown)), strict=True):
         answers = [answer for tests, answer in parsed if all(test(row) for test in tests)]
@@ -142,7 +142,7 @@ def test_text_is_one_line_a_leaf_even_for_names_with_newlines(case: Case) -> Non
 @given(case=cases())
 @settings(max_examples=30)
 def test_unseen_categories_match_no_rule_when_they_are_an_error(case: Case) -> None:
-    rules = to_rules(Model(case.tree, handle_unknown="error"))
+    rules = to_rules(Model(case.tree, reading=ReadingOptions("error")))
     parsed = [Parser(line).rule() for line in str(rules).split("\n")]
     refused = (case.X[:, used_categories(case.tree)] == -1).any(axis=1)
     for row, gone, node in zip(case.rows, refused, nodes_reached(case, "other"), strict=True):
@@ -152,7 +152,8 @@ def test_unseen_categories_match_no_rule_when_they_are_an_error(case: Case) -> N
 
 def test_support_counts_and_probabilities_are_those_of_the_leaf() -> None:
     tree = random_tree(5, 9)
-    for rule, leaf in zip(to_rules(Model(tree, smoothing=None)), tree.leaves, strict=True):
+    rules = to_rules(Model(tree, prediction=PredictionOptions(None)))
+    for rule, leaf in zip(rules, tree.leaves, strict=True):
         assert rule.node == leaf
         assert rule.rows == tree.rows[leaf]
         assert list(rule.counts.values()) == tree.counts[leaf].tolist()
@@ -182,4 +183,4 @@ def test_very_deep_trees_have_rules() -> None:
 
 def test_unknown_policy_is_checked() -> None:
     with pytest.raises(ValueError, match="The 'handle_unknown' parameter of Model must be one of"):
-        Model(random_tree(0, 2), handle_unknown="nearest")  # type: ignore[arg-type]
+        ReadingOptions("nearest")  # type: ignore[arg-type]

@@ -89,7 +89,7 @@ def tested_rows(
 
         refuse_file_options(options, paths[1:])
         with relation_of(paths[0]) as relation:
-            name = target or model.target
+            name = target or model.reading.target
             if name not in relation.columns:
                 raise no_target(relation.columns)
             return tested_there(model, relation, name)
@@ -107,7 +107,7 @@ def _labelled(
     """A table with labels, in the columns of a model; unused columns may be missing."""
     from treebound.data.files import Source
 
-    name = target or model.target
+    name = target or model.reading.target
     if name is None:
         raise ValueError("The model does not name its target. Hint: name the column with --target.")
     schema = schema_of(model, options, name, whole=True)

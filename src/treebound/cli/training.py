@@ -272,7 +272,7 @@ class Training:
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is suspicious was printed above
             model = fit_rows(parameters, rows, sample)
-        model = replace(model, target=table.schema.target)
+        model = replace(model, reading=replace(model.reading, target=table.schema.target))
         return Fitted(model, parameters, sample, table.names)
 
     def _describe(self, table: RawTable, sample: Sample) -> None:

@@ -92,7 +92,7 @@ class WeightOptions:
 
     def cost_bound(self, model: Model) -> Iterator[str]:
         """Yield the bound on the mean cost, if errors differ in cost and there are rows for it."""
-        if self.costs and (model.proof is not None or model.held_out_counts() is not None):
+        if self.costs and (model.evidence.proof is not None or model.held_out_counts() is not None):
             from treebound.model.guarantees import certify_cost
 
             yield str(certify_cost(model, costs=by_class(self.costs, model.classes.tolist())))

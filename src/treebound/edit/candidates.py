@@ -142,7 +142,7 @@ class NodeRows:
             adjusted = (agreement - most) / (1.0 - most) if most < 1.0 else None
         return Candidate(
             test,
-            split_of(tree, 0, handle_unknown=self._rules.model.handle_unknown),
+            split_of(tree, 0, handle_unknown=self._rules.model.reading.handle_unknown),
             float(mass[0] - mass[1] - mass[2]) / self._total,
             tree.errors,
             (int(tree.rows[1]), int(tree.rows[2])),

@@ -35,23 +35,23 @@ class Certifier:
 
     def __init__(self, start: Model, rows: EditedRows) -> None:
         self._start, self._rows = start, rows
-        self._prior = None if start.proof is None else self._same_prior()
+        self._prior = None if start.evidence.proof is None else self._same_prior()
 
     def _same_prior(self) -> Prior | None:
         """The prior of fit, if it gives the fitted tree the same proof again."""
-        start = self._start
-        prior = start.prior(self._rows.sample, None if start.draw is None else start.draw.key)
-        assert start.proof is not None
-        proof = prior.certify(start.tree, start.delta).proof
-        same = (proof.rows, proof.errors) == (start.proof.rows, start.proof.errors)
-        if same and abs(proof.log_prior - start.proof.log_prior) <= _ROUNDING:
+        start, draw, fitted = self._start, self._start.provenance.draw, self._start.evidence.proof
+        assert fitted is not None
+        prior = start.prior(self._rows.sample, None if draw is None else draw.key)
+        proof = prior.certify(start.tree, start.evidence.delta).proof
+        same = (proof.rows, proof.errors) == (fitted.rows, fitted.errors)
+        if same and abs(proof.log_prior - fitted.log_prior) <= _ROUNDING:
             return prior
         return None
 
     @property
     def calibration_reason(self) -> str:
         """Why calibration rows cannot certify an edited tree, whatever was seen; or empty."""
-        held_out = self._start.held_out
+        held_out = self._start.evidence.calibration
         if held_out is None:
             return "There are no calibration rows: fit held none out."
         if held_out.folds > 1:
@@ -72,34 +72,25 @@ class Certifier:
 
     def model(self, tree: Tree) -> Model:
         """Return the model of a tree while it is edited: without calibration rows."""
-        start, reason, proof = self._start, self._start.no_certificate, None
-        if start.proof is not None:
-            proof = None if self._prior is None else self._prior.certify(tree, start.delta).proof
+        evidence, proof = self._start.evidence, None
+        reason = evidence.no_certificate
+        if evidence.proof is not None:
+            proof = None if self._prior is None else self._prior.certify(tree, evidence.delta).proof
             reason = reason or ("" if proof is not None else _OTHER_ORDER)
-        if start.held_out is not None and start.held_out.folds > 1:
+        if evidence.calibration is not None and evidence.calibration.folds > 1:
             reason = reason or _FOLDS
-        return replace(
-            start,
-            tree=tree,
-            pruning=None,
-            step=None,
-            held_out=None,
-            proof=proof,
-            frontier=None,
-            abstention=None,
-            row_counts=row_counts(tree, self._rows.sample),
-            no_certificate=reason,
-        )
+        counted = evidence.of_counts(row_counts(tree, self._rows.sample), reason)
+        return self._start.with_tree(tree, evidence=replace(counted, proof=proof), abstention=None)
 
     def last(self, tree: Tree, *, calibration_unseen: bool) -> Model:
         """Return the model of a tree when the edits end."""
-        model, held_out = self.model(tree), self._start.held_out
+        model, held_out = self.model(tree), self._start.evidence.calibration
         if not calibration_unseen:
             return model
         self.check_calibration()
         assert held_out is not None
         assert self._rows.calibration is not None
         counted = HeldOut.of(self._rows.calibration, tree, tree)
-        return replace(
-            model, held_out=replace(counted, grouped=held_out.grouped), no_certificate=""
-        )
+        counted = replace(counted, grouped=held_out.grouped)
+        evidence = replace(model.evidence, calibration=counted, no_certificate="")
+        return replace(model, evidence=evidence)

@@ -71,7 +71,7 @@ class Editor(ShownTree):
     3
     >>> print(editor.history[0])
     Where petal length (cm) > 2: petal length (cm) <= 4.75 instead of petal width (cm) <= 1.75.
-    >>> editor.done().model_.edits == editor.history
+    >>> editor.done().model_.provenance.edits == editor.history
     True
     """
 
@@ -108,7 +108,7 @@ class Editor(ShownTree):
     @property
     def notice(self) -> str:
         """Basis of the certificate of the edited tree, if ``fit`` held out calibration rows."""
-        if self._start.held_out is None:
+        if self._start.evidence.calibration is None:
             return ""
         sentence = "The certificate of the edited tree is computed from the training rows."
         if self.model().certificate is None:
@@ -344,8 +344,8 @@ class Editor(ShownTree):
         Returns
         -------
         BoundTreeClassifier
-            A fitted copy with the edited tree, without a pruning path; ``model_.edits`` has the
-            steps. If there is no certificate, ``certificate_reason_`` says why.
+            A fitted copy with the edited tree, without a pruning path; ``model_.provenance.edits``
+            has the steps. If there is no certificate, ``certificate_reason_`` says why.
 
         Raises
         ------
@@ -356,9 +356,10 @@ class Editor(ShownTree):
         if self.history:
             now = self.model()
             last = self._certifier.last(now.tree, calibration_unseen=calibration_unseen)
-            model = replace(last, edits=now.edits, swapped=now.swapped)
-        if self._rows.record is not self._start.rows:
-            model = replace(model, rows=self._rows.record)
+            model = replace(last, provenance=now.provenance, swapped=now.swapped)
+        if self._rows.record is not self._start.provenance.row_record:
+            provenance = replace(model.provenance, row_record=self._rows.record)
+            model = replace(model, provenance=provenance)
         return model if self._finish is None else self._finish(model)
 
     # -- parts -----------------------------------------------------------------------------
@@ -376,10 +377,12 @@ class Editor(ShownTree):
             kept = self._steps.now.swapped
             swapped = frozenset(at for at in kept if not at.startswith(step["node"]))
         self._trees.rules.check(tree, f"{step['do']!r} at node {step['node']!r}")
-        sentence = f"{where(self.tree, node, self._start.handle_unknown)}: {words}."
+        sentence = f"{where(self.tree, node, self._start.reading.handle_unknown)}: {words}."
+        provenance = self._start.provenance
+        edits = (*provenance.edits, *self.history, sentence)
         model = replace(
             self._certifier.model(tree),
-            edits=(*self._start.edits, *self.history, sentence),
+            provenance=replace(provenance, edits=edits),
             swapped=tuple(sorted(node_at(tree, path) for path in swapped)),
         )
         figures = figures_of(model, self._rows.test, self._costs)

@@ -105,7 +105,7 @@ def figures_of(model: Model, test: Sample | None, costs: Costs | None) -> Figure
 
 def costs_of(model: Model) -> Costs | None:
     """The costs of the pruner, or of class weights; None if all errors cost the same."""
-    pruner = make_pruner(model.parameters.get("pruning"))
+    pruner = make_pruner(model.provenance.parameters.get("pruning"))
     chosen = pruner.costs if isinstance(pruner, BoundPruner) else None
     if chosen is None and model.tree.factors is None:
         return None
@@ -123,8 +123,8 @@ def as_frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> Any:
 
 def usual_answers(model: Model, costs: Costs | None) -> UsualAnswers:
     """What nodes answer unless someone chooses: of least cost, most probable, or the majority's."""
-    strength = model.smoothing
-    if model.free_shrinkage and isinstance(strength, float):
+    strength = model.prediction.smoothing
+    if model.prediction.free_shrinkage and isinstance(strength, float):
         return lambda tree: probable_labels(tree, strength, costs)
     if costs is not None and costs.chosen:
         return lambda tree: costs.labels(tree.counts)

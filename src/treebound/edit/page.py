@@ -129,7 +129,7 @@ class EditorPage:
             "changed": [
                 {
                     "path": line["path"],
-                    "where": where(editor.tree, line["leaf"], model.handle_unknown),
+                    "where": where(editor.tree, line["leaf"], model.reading.handle_unknown),
                     "before": one_line(line["before"]),
                     "now": one_line(line["now"]),
                     "rows": line["rows"],
@@ -151,7 +151,7 @@ class EditorPage:
             )
         return {
             "key": path,
-            "where": where(editor.tree, at, editor.model().handle_unknown),
+            "where": where(editor.tree, at, editor.model().reading.handle_unknown),
             "candidates": listed,
         }
 

@@ -52,7 +52,8 @@ def with_categories(model: Model, X: Any) -> Model:
     elif table.shape[1] != len(names):
         return model
     kinds = ("categorical_features", "ordinal_features")
-    chosen = {name: model.parameters[name] for name in kinds if name in model.parameters}
+    parameters = model.provenance.parameters
+    chosen = {name: parameters[name] for name in kinds if name in parameters}
     columns = tuple(
         replace(column, categories=other.categories, unlisted=0)
         if _lists_more(other, column)
@@ -85,7 +86,7 @@ def read_rows(
         )
         raise _other_rows(why)
     if test is None:
-        return replace(trained, record=model.rows)
+        return replace(trained, record=model.provenance.row_record)
     return replace(
         trained,
         test=_read_test(model, test),
@@ -96,10 +97,10 @@ def read_rows(
 
 def _check_known(model: Model, rows: LabelledRows) -> None:
     """Refuse rows that the record of the model does not know."""
-    if model.rows is None:
+    if model.provenance.row_record is None:
         return
     hashes = model.hashes(rows.table, rows.labels)
-    comparable, unknown = (0, 0) if hashes is None else model.rows.unknown(hashes)
+    comparable, unknown = (0, 0) if hashes is None else model.provenance.row_record.unknown(hashes)
     if unknown:
         why = f"{unknown:,} of the {comparable:,} rows that can be compared are not among them."
         raise _other_rows(why)
@@ -107,13 +108,13 @@ def _check_known(model: Model, rows: LabelledRows) -> None:
 
 def _drawn_again(model: Model, rows: LabelledRows) -> EditedRows:
     """The training and calibration rows among those of fit, by the key that the model keeps."""
-    draw, calibration = model.draw or Draw(), None
+    draw, calibration = model.provenance.draw or Draw(), None
     if draw.calibration is not None:
         units = rows.units
         inside = draw.calibration.mask(int(units.max(initial=-1)) + 1)[units]
-        reader = (
-            replace(model, handle_unknown="other") if model.handle_unknown == "error" else model
-        )
+        reader = model
+        if model.reading.handle_unknown == "error":
+            reader = replace(model, reading=replace(model.reading, handle_unknown="other"))
         calibration = _sample(reader, rows.part(inside))
         if rows.groups is not None:
             calibration = calibration.part(one_of_each(units[inside], draw.calibration.key))
@@ -155,14 +156,14 @@ def _read_test(model: Model, test: Any) -> Sample:
 
 def _record(model: Model, test: tuple[Any, Any]) -> RowRecord | None:
     """The record of the model with the test rows: showing figures of them spends them."""
-    if model.rows is None:
+    if model.provenance.row_record is None:
         return None
-    return model.rows.with_rows("validation", model.hashes(*test))
+    return model.provenance.row_record.with_rows("validation", model.hashes(*test))
 
 
 def _are(model: Model, role: Role, rows: tuple[Any, Any]) -> bool:
     """Return True if fit used rows in this role."""
-    if model.rows is None:
+    if model.provenance.row_record is None:
         return False
-    used = model.rows.compare(model.hashes(*rows), len(rows[1])).used
+    used = model.provenance.row_record.compare(model.hashes(*rows), len(rows[1])).used
     return role in {own.role for own in used}

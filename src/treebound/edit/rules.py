@@ -127,7 +127,7 @@ class Rules:
     def _order(self, tree: Tree, node: int) -> str:
         names = [repr(tree.columns[int(tree.feature[at])].name) for at, _ in turns(tree, node)
                  if self._signs[tree.feature[at]]]  # fmt: skip
-        place = where(tree, node, self.model.handle_unknown)
+        place = where(tree, node, self.model.reading.handle_unknown)
         place = place[:1].lower() + place[1:]
         return (
             f"{place}, the classes would break the order in {' or '.join(dict.fromkeys(names))} "

@@ -179,7 +179,7 @@ class ShownTree:
         """
         at = self._node(node)
         listed = [candidate.entry() for candidate in self.rows_of(at).candidates()]
-        title = where(self.tree, at, self._start.handle_unknown)
+        title = where(self.tree, at, self._start.reading.handle_unknown)
         return AlternativesDisplay(listed[:most], title).plot(ax=ax)
 
     def changed(self) -> Any:
@@ -233,4 +233,4 @@ class ShownTree:
         return at
 
     def _asked(self, tree: Tree, node: int) -> str:
-        return question(tree, node, self._start.handle_unknown)
+        return question(tree, node, self._start.reading.handle_unknown)

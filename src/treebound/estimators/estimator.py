@@ -157,7 +157,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
         self.model_ = model
         self.n_features_in_ = len(model.columns)
         self.__dict__.pop("feature_names_in_", None)
-        if model.named:
+        if model.reading.named:
             names = [column.name for column in model.columns]
             self.feature_names_in_ = np.array(names, dtype=object)
         return self
@@ -170,7 +170,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
                 "This model abstains on some cases. Hint: "
                 "treebound.estimators.abstaining.AbstainingClassifier.load."
             )
-        return cls(**model.parameters)._with_model(model)
+        return cls(**model.provenance.parameters)._with_model(model)
 
     def _with_model(self, model: Model) -> Self:
         """A fitted copy with another model."""

@@ -28,13 +28,16 @@ from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
 from treebound.growing.graph import search
 from treebound.model import Model
+from treebound.model.evidence import Evidence
 from treebound.model.model import row_counts, with_probable_answers, with_smoothing
+from treebound.model.options import PredictionOptions, ReadingOptions
 from treebound.model.parameters import (
     FitParameters,
     checked_parameters,
     column_parameters,
     parameter_values,
 )
+from treebound.model.provenance import Provenance
 from treebound.pruning import BoundPruner, Pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.bound import is_large
@@ -65,7 +68,8 @@ def fit_table(
     rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
     name = y.name if hasattr(y, "name") else None
     model = fit_rows(parameters, rows, rows.learn(**column_parameters(parameters)), watch)
-    return replace(model, target=name if isinstance(name, str) and name else None)
+    target = name if isinstance(name, str) and name else None
+    return replace(model, reading=replace(model.reading, target=target))
 
 
 def check_watch(parameters: FitParameters, watch: Watch) -> None:
@@ -92,7 +96,7 @@ def fit_rows(
         record = RowRecord.of(sample, named)
         warn_of_findings(sample, record.sketches["training"], stacklevel=5)
         model = fit_sample(parameters, sample, draw=draw, rows=record, watch=watch)
-    return replace(model, named=named)
+    return replace(model, reading=replace(model.reading, named=named))
 
 
 def _fit_calibrated(
@@ -138,13 +142,14 @@ def _fit_calibrated(
             rows=record,
             watch=watch.of_fold(at, len(folds)),
         )
-        assert model.held_out is not None
-        return model, model.held_out.errors
+        assert model.evidence.calibration is not None
+        return model, model.evidence.calibration.errors
 
     model: Model = best_of_folds(fit, folds, parameters.delta).fitted
-    assert model.held_out is not None
-    held_out = replace(model.held_out, folds=len(folds), grouped=rows.groups is not None)
-    return replace(model, held_out=held_out)
+    counts = model.evidence.calibration
+    assert counts is not None
+    counts = replace(counts, folds=len(folds), grouped=rows.groups is not None)
+    return replace(model, evidence=replace(model.evidence, calibration=counts))
 
 
 def validates_on_calibration(parameters: FitParameters, size: tuple[int, int]) -> bool:
@@ -192,15 +197,19 @@ def fit_sample(
                 sample, validation_rows = draw.validation.split(sample)
         grown = _grown(sample, options, watch)
         model = pruned(parameters, grown, pruner, options, sample, validation_rows)
+    counts = None
     if calibration is not None:
         counts = HeldOut.of(calibration, model.tree, model.grown)
-        model = replace(model, held_out=with_choices(counts, model, validation is not None))
+        counts = with_choices(counts, model, validation is not None)
     return replace(
         model,
-        draw=draw,
-        rows=rows,
-        row_counts=row_counts(model.grown, sample),
-        no_certificate=_GROUPED if sample.groups is not None else "",
+        evidence=replace(
+            model.evidence,
+            calibration=counts,
+            row_counts=row_counts(model.grown, sample),
+            no_certificate=_GROUPED if sample.groups is not None else "",
+        ),
+        provenance=replace(model.provenance, row_record=rows, draw=draw),
     )
 
 
@@ -247,7 +256,9 @@ def _by_prior(
         trees = [tree for tree in trees if tree.leaves <= parameters.max_leaves]
     frontier = Frontier.of(trees)
     chosen = frontier[frontier.chosen]
-    return replace(_model(parameters, chosen.tree, options), proof=chosen.proof, frontier=frontier)
+    model = _model(parameters, chosen.tree, options)
+    evidence = replace(model.evidence, proof=chosen.proof, frontier=frontier)
+    return replace(model, evidence=evidence)
 
 
 def pruned(
@@ -283,17 +294,17 @@ def pruned(
     model = replace(model, tree=result.tree, pruning=result)
     if strength is None:
         return model
-    return replace(model, smoothing=strength, free_shrinkage=True)
+    return replace(model, prediction=PredictionOptions(strength, free_shrinkage=True))
 
 
 def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model:
     return Model(
         tree,
         options=options,
-        handle_unknown=parameters.handle_unknown,
-        smoothing=parameters.smoothing,
-        delta=parameters.delta,
-        parameters=parameter_values(parameters),
+        reading=ReadingOptions(parameters.handle_unknown),
+        prediction=PredictionOptions(parameters.smoothing),
+        evidence=Evidence(parameters.delta),
+        provenance=Provenance(parameter_values(parameters)),
     )
 
 

@@ -67,7 +67,7 @@ class ModelMethods:
     @property
     def target_name_(self) -> str | None:
         """The name of ``y``, if it has one (a pandas or polars series)."""
-        return self._fitted().target
+        return self._fitted().reading.target
 
     @property
     def tree_(self) -> Tree:
@@ -127,7 +127,7 @@ class ModelMethods:
     @property
     def frontier_(self) -> Frontier | None:
         """Trees of few and many leaves and their certified errors, with ``certificate="prior"``."""
-        return self._fitted().frontier
+        return self._fitted().evidence.frontier
 
     # -- certificates ----------------------------------------------------------------------
 

@@ -103,8 +103,11 @@ def fit_elsewhere(
     assert batches is not None
     table = _Stream(batches, y, sample_weight, columns, watch)
     model = _fit_parts(parameters, table, watch)
-    # rows are recorded as they are coded; those of a small table in memory, by its sample
-    return replace(model, rows=table.record) if model.rows is None else model
+    # rows are noted as they are coded; those of a small table in memory, by its sample
+    provenance = model.provenance
+    if provenance.row_record is not None:
+        return model
+    return replace(model, provenance=replace(provenance, row_record=table.record))
 
 
 def _needs_rows(pruner: Pruner | None) -> bool:
@@ -211,11 +214,12 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
         gather_rows=_rows_to_gather(parameters, size[0]),
     )
     model = fit_engine(parameters, engine, schema, table.target, watch, validate=validates)
-    model = replace(model, draw=draw)
+    model = replace(model, provenance=replace(model.provenance, draw=draw))
     if not certified:
         return model
     counts = HeldOut.by_counts(engine.left_out_rows, model.tree, model.grown)
-    return replace(model, held_out=with_choices(counts, model, validates))
+    counts = with_choices(counts, model, validates)
+    return replace(model, evidence=replace(model.evidence, calibration=counts))
 
 
 def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
@@ -242,7 +246,7 @@ def _fit_joined(
         record = RowRecord.of(sample, named)
         warn_of_findings(sample, record.sketches["training"], stacklevel=6)
         model = fit_sample(parameters, sample, rows=record, watch=watch)
-    return replace(model, target=table.target, named=named)
+    return replace(model, reading=replace(model.reading, target=table.target, named=named))
 
 
 def _rows_to_gather(parameters: FitParameters, n_rows: int) -> int:
@@ -269,7 +273,8 @@ def _fit_relation(
     relation = X if isinstance(X, Relation) else Relation(X)
     with RelationRows(relation, y, sample_weight, columns) as rows:
         if rows.n_rows <= relation.max_fetched_rows:
-            return replace(fit_table(parameters, *rows.fetched(), watch=watch), target=y)
+            model = fit_table(parameters, *rows.fetched(), watch=watch)
+            return replace(model, reading=replace(model.reading, target=y))
         _refuse_what_needs_rows(pruner)
         stay = (
             f"the {rows.n_rows:,} rows stay in the database, as they are more than the "
@@ -292,11 +297,12 @@ def _fit_relation(
         limits = Limits(most_live=inf, most_values=1 << 20)
         engine = SqlEngine(coded, relation.max_fetched_rows, rows)
         model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
-        model = replace(model, draw=draw)
+        model = replace(model, provenance=replace(model.provenance, draw=draw))
         engine.check_unchanged()
         if held_out:
             counted = partial(rows.count_selected, handle_unknown=parameters.handle_unknown)
-            model = replace(model, held_out=HeldOut.by_counts(counted, model.tree, model.grown))
+            counts = HeldOut.by_counts(counted, model.tree, model.grown)
+            model = replace(model, evidence=replace(model.evidence, calibration=counts))
     return model
 
 
@@ -336,9 +342,10 @@ def fit_engine(
             stacklevel=5,
         )
     validation = engine.left_out(grown) if validate else None
+    model = pruned(parameters, grown, pruner, options, validation=validation)
+    counts = engine.class_rows(grown) if grown.weighted else None
     return replace(
-        pruned(parameters, grown, pruner, options, validation=validation),
-        target=target,
-        named=schema.names is not None,
-        row_counts=engine.class_rows(grown) if grown.weighted else None,
+        model,
+        reading=replace(model.reading, target=target, named=schema.names is not None),
+        evidence=replace(model.evidence, row_counts=counts),
     )

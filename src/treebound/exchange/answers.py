@@ -78,7 +78,7 @@ class _CsvWriter:
 
     def answers(self, kept: pa.Table | None) -> dict[str, NDArray[Any]]:
         """By name, beside the columns that are kept, a value for every node."""
-        tree, name = self.model.tree, self.model.target or "prediction"
+        tree, name = self.model.tree, self.model.reading.target or "prediction"
         if kept is not None and name in kept.column_names:
             name = f"predicted {name}"
         columns = {name: tree.classes[tree.label]}

@@ -136,7 +136,10 @@ def to_c(source: Any, *, name: str = "predict", output: code.Output = "label") -
         raise invalid("name", "to_c", must + "does not begin with '_' or 'x_'", name)
     model = code.with_listed_categories(as_model(source, "to_c"))
     values = code.answers(model, output, "to_c")
-    writer, steps = _Writer(model, name), list(code.branches(model.tree, model.handle_unknown))
+    writer, steps = (
+        _Writer(model, name),
+        list(code.branches(model.tree, model.reading.handle_unknown)),
+    )
     lines, opened = writer.preamble(), 0
     if output == "proba":
         lines += writer.answers(steps, values)
@@ -163,7 +166,7 @@ class _Writer:
     def __init__(self, model: Model, name: str) -> None:
         self.tree = tree = model.tree
         self.name, self.upper = name, name.upper()
-        self.refuses = model.handle_unknown == "error"
+        self.refuses = model.reading.handle_unknown == "error"
         self.names = [f"x_{text}" for text in code.identifiers(tree.columns, frozenset())]
         self.used = code.columns_used(tree)
         of_categories = [(j, tree.columns[j]) for j in self.used if tree.columns[j].kind != "real"]

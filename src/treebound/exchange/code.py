@@ -88,7 +88,7 @@ def compared(branch: Branch, value: str, bound: str, signs: Signs) -> str:
 
 def with_listed_categories(model: Model) -> Model:
     """The model with the categories that code must know, to be written."""
-    columns = listed_columns(model.columns, [model.tree], model.handle_unknown)
+    columns = listed_columns(model.columns, [model.tree], model.reading.handle_unknown)
     return replace(model, tree=recoded(model.tree, columns))
 
 

@@ -43,13 +43,16 @@ from treebound.exchange.stored import (
 )
 from treebound.growing import GrowOptions
 from treebound.model import Model
+from treebound.model.evidence import Evidence
 from treebound.model.methods import as_model
+from treebound.model.options import PredictionOptions, ReadingOptions
 from treebound.model.parameters import (
     FitParameters,
     checked_parameters,
     parameter_values,
     with_class_order,
 )
+from treebound.model.provenance import Provenance
 from treebound.pruning import PruningPath, PruningResult, WeightChoice
 from treebound.tree import Tree
 
@@ -151,23 +154,26 @@ def loads(text: str | bytes) -> Model:
         pruning=None if path is None else _result(path, document.pruning),
         step=_step(document),
         options=GrowOptions() if parameters is None else _options(parameters, tree),
-        handle_unknown=document.prediction.handle_unknown,
-        smoothing=document.prediction.smoothing,
-        free_shrinkage=document.prediction.free_shrinkage,
-        delta=document.delta,
-        held_out=_optional(_held_out, document.held_out, grown),
-        proof=_optional(_proof, document.proof, tree, "proof"),
-        frontier=_optional(_frontier, document.frontier, tree, document.delta),
-        abstention=_optional(_abstention, document.abstention, columns),
-        row_counts=_optional(_row_counts, document.row_counts, grown),
-        target=document.target,
-        named=document.named,
-        rows=_optional(_row_record, document.rows),
-        draw=_optional(_draw, document.draw),
-        parameters={} if parameters is None else parameter_values(parameters),
-        no_certificate=document.no_certificate,
-        edits=document.edits,
+        reading=ReadingOptions(document.prediction.handle_unknown, document.named, document.target),
+        prediction=PredictionOptions(
+            document.prediction.smoothing, document.prediction.free_shrinkage
+        ),
+        evidence=Evidence(
+            delta=document.delta,
+            calibration=_optional(_held_out, document.held_out, grown),
+            proof=_optional(_proof, document.proof, tree, "proof"),
+            frontier=_optional(_frontier, document.frontier, tree, document.delta),
+            row_counts=_optional(_row_counts, document.row_counts, grown),
+            no_certificate=document.no_certificate,
+        ),
+        provenance=Provenance(
+            parameters={} if parameters is None else parameter_values(parameters),
+            row_record=_optional(_row_record, document.rows),
+            draw=_optional(_draw, document.draw),
+            edits=document.edits,
+        ),
         swapped=_swapped(document.swapped, tree),
+        abstention=_optional(_abstention, document.abstention, columns),
     )
 
 
@@ -194,44 +200,54 @@ def _swapped(nodes: tuple[int, ...], tree: Tree) -> tuple[int, ...]:
 
 def _document(model: Model, row_record: bool) -> doc.ModelDocument:
     tree, listing = model.tree, listing_of(model)
+    reading, evidence, provenance = model.reading, model.evidence, model.provenance
+    record = provenance.row_record if row_record else None
     _check_options(model)
-    return document_of(
-        doc.ModelDocument,
-        model,
+    return doc.ModelDocument(
         format="treebound-model",
-        version=doc.VERSION,
+        version=2,
         made_by=f"treebound {__version__}",
+        target=reading.target,
         named=model.has_names,
         columns=listing.documents,
         classes=classes_document(tree.classes),
         nodes=listing.nodes(tree),
-        prediction=doc.Prediction(model.handle_unknown, model.smoothing, model.free_shrinkage),
-        parameters=parameters_document(model.parameters),
+        prediction=document_of(
+            doc.Prediction, model.prediction, handle_unknown=reading.handle_unknown
+        ),
+        delta=evidence.delta,
+        parameters=parameters_document(provenance.parameters),
         certificate=_optional(_representable, model.certificate and model.certificate.as_dict()),
+        no_certificate=evidence.no_certificate,
+        edits=provenance.edits,
+        swapped=model.swapped,
         pruning=_pruning(model, listing),
-        held_out=_optional(partial(document_of, doc.HeldOutDocument), model.held_out),
-        proof=_optional(partial(document_of, doc.ProofDocument), model.proof),
-        frontier=_optional(_frontier_document, model.frontier, model.step, listing),
+        held_out=_optional(partial(document_of, doc.HeldOutDocument), evidence.calibration),
+        proof=_optional(partial(document_of, doc.ProofDocument), evidence.proof),
+        frontier=_optional(_frontier_document, evidence.frontier, model.step, listing),
         abstention=_optional(_abstention_document, model.abstention, listing),
-        rows=None if model.rows is None or not row_record else {
-            role: _sketch_document(sketch) for role, sketch in model.rows.sketches.items()
-        },
-        draw=_optional(_draw_document, model.draw),
-    )  # fmt: skip
+        row_counts=None if evidence.row_counts is None else evidence.row_counts.tolist(),
+        rows=_optional(_record_document, record),
+        draw=_optional(_draw_document, provenance.draw),
+    )
 
 
 def listing_of(model: Model) -> Listing:
     """The columns of a file that has all trees of a model."""
-    trees = [model.tree, model.grown, *(certified.tree for certified in model.frontier or ())]
+    trees = [
+        model.tree,
+        model.grown,
+        *(certified.tree for certified in model.evidence.frontier or ()),
+    ]
     trees += stored_trees(model.path, model.step)
     if model.abstention is not None:
         trees.append(model.abstention.tree)
-    return Listing(model.columns, trees, model.handle_unknown)
+    return Listing(model.columns, trees, model.reading.handle_unknown)
 
 
 def _check_options(model: Model) -> None:
     """Raise a ValueError if the parameters do not give the options of growing."""
-    if not model.parameters and vars(model.options) != vars(GrowOptions()):
+    if not model.provenance.parameters and vars(model.options) != vars(GrowOptions()):
         raise ValueError(
             "A model file cannot hold the options of growing of a model without parameters. "
             "Hint: leave 'options' at its default, or fit a BoundTreeClassifier."
@@ -240,19 +256,21 @@ def _check_options(model: Model) -> None:
 
 def _without_path(model: Model) -> Model:
     """The model of the tree alone; held-out rows are kept where they were counted on that tree."""
-    path, held_out = model.path, model.held_out
+    path, evidence = model.path, model.evidence
     if path is None:
-        return replace(model, frontier=None, step=None)
-    step, reason = path.chosen if model.step is None else model.step, model.no_certificate
-    if held_out is not None:
-        counts = counts_at(path, step, held_out.counts) if step == path.chosen else None
-        held_out = None if counts is None else replace(held_out, counts=counts)
+        return replace(model, evidence=replace(evidence, frontier=None), step=None)
+    step = path.chosen if model.step is None else model.step
+    calibration, row_counts = evidence.calibration, evidence.row_counts
+    if calibration is not None:
+        counts = counts_at(path, step, calibration.counts) if step == path.chosen else None
+        calibration = None if counts is None else replace(calibration, counts=counts)
+        evidence = replace(evidence, calibration=calibration)
         if counts is None:
             reason = "The model was saved without its pruning path."
-    counts = None if model.row_counts is None else counts_at(path, step, model.row_counts)
-    return replace(
-        model, pruning=None, step=None, held_out=held_out, row_counts=counts, no_certificate=reason
-    )
+            evidence = replace(evidence, no_certificate=reason)
+    if row_counts is not None:
+        evidence = replace(evidence, row_counts=counts_at(path, step, row_counts))
+    return replace(model, pruning=None, step=None, evidence=evidence)
 
 
 def _pruning(model: Model, listing: Listing) -> doc.PathDocument | None:
@@ -404,6 +422,10 @@ def _row_counts(counts: list[list[int]], grown: Tree) -> NDArray[np.int64]:
 def _sketch_document(sketch: RowSketch) -> doc.SketchDocument:
     hashes = sketch.hashes.astype("<u8").tobytes()
     return doc.SketchDocument(hashes, sketch.counts.tolist(), sketch.rows)
+
+
+def _record_document(record: RowRecord) -> dict[Any, doc.SketchDocument]:
+    return {role: _sketch_document(sketch) for role, sketch in record.sketches.items()}
 
 
 def _row_record(document: Mapping[Any, doc.SketchDocument]) -> RowRecord:

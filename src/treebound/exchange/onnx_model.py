@@ -61,13 +61,11 @@ def to_onnx(source: Any, *, missing_text: str = "") -> Any:
     onnx = require("onnx", extra="onnx", why="Writing an ONNX model")
     model = as_model(source, "to_onnx")
     tree, weights = model.tree, model.node_probabilities
-    if model.handle_unknown == "error":
+    if model.reading.handle_unknown == "error":
         hint = "an ONNX graph cannot raise errors; choose another policy."
-        raise invalid(
-            "handle_unknown", "to_onnx", "another policy than 'error'", model.handle_unknown, hint
-        )
+        raise invalid("handle_unknown", "to_onnx", "another policy than 'error'", "error", hint)
     graph = _Graph(onnx, tree, missing_text)
-    entries = _entries(tree, graph, model.handle_unknown)
+    entries = _entries(tree, graph, model.reading.handle_unknown)
     graph.close_inputs()
     votes = graph.probabilities
     graph.add_ensemble(entries, weights, votes)

@@ -58,7 +58,7 @@ def to_python(source: Any, *, name: str = "predict", output: code.Output = "labe
     ----------
     source : BoundTreeClassifier, Model or Tree
         Unknown categories and probabilities are as it has them;
-        ``Model(tree, handle_unknown="stop")`` chooses them for a tree.
+        ``Model(tree, reading=ReadingOptions("stop"))`` chooses them for a tree.
     name : str
         Name of the function; it must not begin with an underscore.
     output : {"label", "proba"}
@@ -88,13 +88,13 @@ def to_python(source: Any, *, name: str = "predict", output: code.Output = "labe
     names = code.identifiers(tree.columns, _RESERVED | {name})
     asked = [(tree.columns[j], names[j]) for j in code.columns_used(tree)]
     body = []
-    for step in code.branches(tree, model.handle_unknown):
+    for step in code.branches(tree, model.reading.handle_unknown):
         indent = "    " * (step.level + 1)
         if isinstance(step, code.Answer):
             body.append(f"{indent}return {_literal(values[step.node])}")
         else:
             body.append(f"{indent}if {_condition(step, names[step.split.feature])}:")
-    checks = _checks(asked) if model.handle_unknown == "error" else []
+    checks = _checks(asked) if model.reading.handle_unknown == "error" else []
     what = "The probabilities of CLASSES" if output == "proba" else "The class"
     doc = f'    """{what} of a row, a mapping from column names to values."""'
     head = [f"def {name}(row):", doc, *_reads(asked), *checks]

@@ -23,6 +23,7 @@ from treebound.data.weights import class_factors, class_totals, snapped
 from treebound.exchange.indicators import Indicators, preorder
 from treebound.model import Model
 from treebound.model.methods import as_model
+from treebound.model.options import ReadingOptions
 from treebound.tree.base import NO_SPLIT
 from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
@@ -103,7 +104,7 @@ class SklearnTree:
                 "A scikit-learn tree keeps no record of its rows. Hint: give rows that were not "
                 "used for fitting as X and y, or all training rows with kind='training'."
             )
-        return Model(self.tree, named=self.named)
+        return Model(self.tree, reading=ReadingOptions(named=self.named))
 
 
 def _table(X: Any, names: Sequence[str]) -> Table:
@@ -293,7 +294,7 @@ def _shares(tree: Tree, source: Model) -> NDArray[np.float64]:
     # ties must be exact
     masses = snapped(tree.masses) if tree.weighted else tree.masses
     unlike = tree.is_leaf & (masses.argmax(axis=1) != tree.label)
-    if not unlike.any() and not source.free_shrinkage:
+    if not unlike.any() and not source.prediction.free_shrinkage:
         return np.asarray(masses / np.maximum(tree.mass, np.finfo(float).tiny)[:, None])
     shares = source.probabilities_of(tree)
     unlike = tree.is_leaf & (shares.argmax(axis=1) != tree.label)

@@ -79,7 +79,9 @@ def to_sql(
     values = code.answers(model, output, "to_sql")
     code.literal_type(model.classes.tolist(), what="The classes")
     writer = _Writer(dialect)
-    return _translated(writer.query(model.tree, table, name, model.handle_unknown, values), dialect)
+    return _translated(
+        writer.query(model.tree, table, name, model.reading.handle_unknown, values), dialect
+    )
 
 
 def case_of(

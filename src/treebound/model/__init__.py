@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING
 from treebound._utils.extras import loaded_late
 
 if TYPE_CHECKING:
+    from treebound.model.evidence import Evidence
     from treebound.model.model import Model
+    from treebound.model.options import PredictionOptions, ReadingOptions
+    from treebound.model.provenance import Provenance
 
-__all__ = ["Model"]
+__all__ = ["Evidence", "Model", "PredictionOptions", "Provenance", "ReadingOptions"]
 
-__getattr__ = loaded_late(__name__, {"Model": "treebound.model.model"})
+__getattr__ = loaded_late(
+    __name__,
+    {
+        "Evidence": "treebound.model.evidence",
+        "Model": "treebound.model.model",
+        "PredictionOptions": "treebound.model.options",
+        "Provenance": "treebound.model.provenance",
+        "ReadingOptions": "treebound.model.options",
+    },
+)

@@ -78,23 +78,24 @@ def certify_cost(
         raise ValueError(
             "A tree that abstains has no mean cost. Hint: certify the one that always predicts."
         )
-    tree, level, log_share = model.tree, model.delta if delta is None else delta, 0.0
+    tree, evidence, log_share = model.tree, model.evidence, 0.0
+    level = evidence.delta if delta is None else delta
     matrix, tested = cost_matrix(tree.classes, costs), model.held_out_counts()
     note, grouped = "", False
     if X is not None:
         counts, comparison = _unused_rows(model, X, y, "certify_cost")
         note = comparison.note
-    elif model.proof is not None:  # as for errors: the bounds of all trees hold together
-        counts = rows_at_rest(tree, model.proof.counts_b)
-        log_share = model.proof.log_prior
+    elif evidence.proof is not None:  # as for errors: the bounds of all trees hold together
+        counts = rows_at_rest(tree, evidence.proof.counts_b)
+        log_share = evidence.proof.log_prior
     elif tested is not None:
         counts, log_share = rows_at_rest(tree, tested[0]), -log(tested[1])
-        grouped = model.held_out is not None and model.held_out.grouped
+        grouped = evidence.calibration is not None and evidence.calibration.grouped
     else:
         raise ValueError(
             "certify_cost needs rows that were not used for fitting. Hint: fit with "
             "certificate='held-out', 'folds' or 'prior', or give such rows as X and y."
-            if model.held_out is None
+            if evidence.calibration is None
             else _RAISED
         )
     values = np.repeat(matrix.T[tree.label].ravel(), counts.ravel())
@@ -122,7 +123,7 @@ def abstain(
     if model.abstention is not None:
         raise ValueError("This tree abstains already. Hint: call abstain of the fitted tree.")
     new_label = _abstention_label(model.classes, label)
-    level = model.delta if delta is None else delta
+    level = model.evidence.delta if delta is None else delta
     for max_risk in max_risks:
         check("abstain", {"max_risk": max_risk, "delta": level}, CONSTRAINTS)
     return [
@@ -133,10 +134,9 @@ def abstain(
 
 def _abstaining(model: Model, abstention: Abstention) -> Model:
     return model.with_tree(
-        abstention.shown_tree(stops=model.handle_unknown == "stop"),
+        abstention.shown_tree(stops=model.reading.handle_unknown == "stop"),
         abstention=abstention,
-        row_counts=None,
-        no_certificate=f"The tree predicts only some cases. {abstention}",
+        evidence=model.evidence.of_counts(None, f"The tree predicts only some cases. {abstention}"),
     )
 
 
@@ -144,17 +144,19 @@ def _abstentions(
     model: Model, max_risks: Sequence[float], X: Any, y: Any, delta: float
 ) -> list[Abstention]:
     """Return the leaves that predict: by calibration rows, by other rows, or by the prior."""
-    if X is None and model.proof is not None:
-        trees = [CertifiedTree(model.tree, model.proof, model.proof.risk(delta))]
-        if model.frontier is not None and model.step is None:
-            trees = list(model.frontier)
+    proof, frontier = model.evidence.proof, model.evidence.frontier
+    if X is None and proof is not None:
+        trees = [CertifiedTree(model.tree, proof, proof.risk(delta))]
+        if frontier is not None and model.step is None:
+            trees = list(frontier)
         return [abstain_by_prior(trees, max_risk, delta) for max_risk in max_risks]
     shares, note, grouped = 1, "", False
     if X is not None:
         counts, comparison = _unused_rows(model, X, y, "abstain")
         m, note = int(counts.sum()), comparison.note
     else:
-        if model.held_out is None:
+        calibration = model.evidence.calibration
+        if calibration is None:
             raise ValueError(
                 "abstain needs rows that were not used for fitting. Hint: fit with "
                 "certificate='held-out', 'folds' or 'prior', or give such rows: "
@@ -163,8 +165,8 @@ def _abstentions(
         tested = model.held_out_counts()
         if tested is None:
             raise ValueError(_RAISED)
-        (counts, shares), m = tested, model.held_out.m
-        grouped = model.held_out.grouped
+        (counts, shares), m = tested, calibration.m
+        grouped = calibration.grouped
     return [
         replace(
             abstain_by_rows(model.tree, counts, m, max_risk, delta, shares),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, partial
 from math import log
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.choices import CertificateKind, Unknown
+from treebound._utils.choices import CertificateKind
 from treebound._utils.validation import Number, check, invalid
 from treebound._utils.versions import checked_state, state_with_version
 from treebound.certificate.abstention import Abstention
@@ -22,10 +22,9 @@ from treebound.certificate.certificate import (
     Certificate,
     certify_counts,
 )
-from treebound.certificate.frontier import Frontier, certify_proof
-from treebound.certificate.held_out import HeldOut, counts_at
-from treebound.certificate.prior import Prior, PriorOptions, PriorProof
-from treebound.certificate.row_record import RowRecord
+from treebound.certificate.frontier import certify_proof
+from treebound.certificate.held_out import counts_at
+from treebound.certificate.prior import Prior, PriorOptions
 from treebound.certificate.training import certify_tree, reason_against
 from treebound.data import Matrix, Sample
 from treebound.data.draws import Draw
@@ -33,13 +32,15 @@ from treebound.data.streams import is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.growing import GrowOptions, grow
 from treebound.landscape import Landscape
+from treebound.model.evidence import Evidence
+from treebound.model.options import PredictionOptions, ReadingOptions
+from treebound.model.provenance import Provenance
 from treebound.model.rows import RowReader, Tested, new_missing
 from treebound.pruning import BoundPruner, Pruner, PruningPath, PruningResult
 from treebound.pruning.costs import Costs, probable_labels
 from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import SHRINKAGE, Smoothing, probabilities
-from treebound.tree.split import check_unknown
 
 _UNSEEN = Assumption(
     "no figure of the calibration rows was seen before the edits ended, the certificate of the "
@@ -64,38 +65,14 @@ class Model(RowReader):
         The step of the path selected by ``prune_to``; None for the tree that was fitted.
     options : GrowOptions
         The options of growing.
-    handle_unknown : {"other", "majority", "stop", "missing", "error"}
-        How categories that were not seen in training are handled.
-    smoothing : {"shrinkage", "m-estimate", "laplace"}, float or None
-        How counts become probabilities; a number is the strength of shrinkage.
-    free_shrinkage : bool
-        Whether shrinkage may make another class the most probable: pruning for log-loss chose its
-        strength, and answers follow.
-    target : str or None
-        The name of the target.
-    named : bool or None
-        Whether the training table had column names, so that rows are read by name. None if it is
-        not known, as for a bare tree: by name if a table has these names, else by position.
-    delta : float
-        The certificate holds with probability ``1 - delta``.
-    held_out : HeldOut or None
-        Counts of the calibration rows, which ``fit`` held out.
-    proof : PriorProof or None
-        What the certificate by a prior rests on.
-    frontier : Frontier or None
-        The other trees that the prior certifies.
-    row_counts : ndarray of int64 or None
-        If the rows were weighted: training rows of each class at each node of the grown tree.
-    rows : RowRecord or None
-        Sketches of the rows that were used for fitting, to notice if they are used again.
-    draw : Draw or None
-        The key by which ``fit`` drew rows for calibration, validation or the prior, and which.
-    parameters : mapping
-        The other parameters of the classifier that fitted it.
-    no_certificate : str
-        Why the training rows give no certificate, if the tree itself does not tell.
-    edits : tuple of str
-        What was changed by hand after fitting, as sentences.
+    reading : ReadingOptions
+        How rows are read: unknown categories, names of columns, the target.
+    prediction : PredictionOptions
+        How counts become predictions.
+    evidence : Evidence
+        The counts and proofs of the certificate, and its ``delta``.
+    provenance : Provenance
+        The parameters and rows of ``fit``, and the edits.
     swapped : tuple of int
         Nodes whose right branch is shown first; nothing else depends on it.
     abstention : Abstention or None
@@ -107,26 +84,12 @@ class Model(RowReader):
     pruning: PruningResult | None = None
     step: int | None = None
     options: GrowOptions = field(default_factory=GrowOptions)
-    handle_unknown: Unknown = "other"
-    smoothing: Smoothing | None = "shrinkage"
-    free_shrinkage: bool = False
-    target: str | None = None
-    named: bool | None = None
-    delta: float = 0.05
-    held_out: HeldOut | None = None
-    proof: PriorProof | None = None
-    frontier: Frontier | None = None
-    row_counts: NDArray[np.int64] | None = None
-    rows: RowRecord | None = None
-    draw: Draw | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    no_certificate: str = ""
-    edits: tuple[str, ...] = ()
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    prediction: PredictionOptions = field(default_factory=PredictionOptions)
+    evidence: Evidence = field(default_factory=Evidence)
+    provenance: Provenance = field(default_factory=Provenance)
     swapped: tuple[int, ...] = ()
     abstention: Abstention | None = None
-
-    def __post_init__(self) -> None:
-        check_unknown(self.handle_unknown, caller="Model")
 
     def __getstate__(self) -> dict[str, Any]:
         return state_with_version({own.name: getattr(self, own.name) for own in fields(self)})
@@ -188,7 +151,7 @@ class Model(RowReader):
 
     def probabilities_of(self, tree: Tree) -> NDArray[np.float64]:
         """The probability of each class at each node of another tree of the model."""
-        return probabilities(tree, self.smoothing, free=self.free_shrinkage)
+        return probabilities(tree, self.prediction.smoothing, free=self.prediction.free_shrinkage)
 
     # -- other trees -----------------------------------------------------------------------
 
@@ -199,15 +162,16 @@ class Model(RowReader):
                 "prune_to needs one of 'leaves' and 'step'. "
                 f"Got leaves={leaves!r} and step={step!r} instead."
             )
-        by_size, frontier = step is None, self.frontier
+        by_size, frontier = step is None, self.evidence.frontier
         number: int = leaves if by_size else step  # type: ignore[assignment]
         if frontier is not None:
             at = frontier.step_with(number) if by_size else frontier.step(number)
             tree, proof = frontier[at].tree, frontier[at].proof
             counts = proof.counts_a + proof.counts_b if tree.weighted else None
-            return replace(self, tree=tree, proof=proof, row_counts=counts, step=at)
+            evidence = replace(self.evidence, proof=proof, row_counts=counts)
+            return replace(self, tree=tree, evidence=evidence, step=at)
         if self.pruning is None:
-            why = "edited by hand" if self.edits else "fitted with pruning=None"
+            why = "edited by hand" if self.provenance.edits else "fitted with pruning=None"
             raise ValueError(
                 f"There is no pruning path: the model was {why}. "
                 "Hint: fit it with another 'pruning'."
@@ -219,12 +183,12 @@ class Model(RowReader):
     @property
     def _as_grown(self) -> Tree:
         """The tree before pruning, without answers that costs or shrinkage chose afterwards."""
-        tree, strength = self.grown, self.smoothing
+        tree, strength = self.grown, self.prediction.smoothing
         if not tree.counted:
             return tree
         if self.path is not None:
             return tree.by_majority()
-        if not self.free_shrinkage or not isinstance(strength, float):
+        if not self.prediction.free_shrinkage or not isinstance(strength, float):
             return tree
         by_hand = tree.label != probable_labels(tree, strength, None)
         return replace(tree, label=np.where(by_hand, tree.label, tree.by_majority().label))
@@ -249,15 +213,15 @@ class Model(RowReader):
         reason = "The classes were chosen by a threshold."
         return self.with_tree(
             replace(self.tree, label=answers),
-            row_counts=self.rows_at_nodes,
-            no_certificate=reason,
+            evidence=self.evidence.of_counts(self.rows_at_nodes, reason),
         )
 
     def with_tree(self, tree: Tree, **changes: Any) -> Model:
-        """The model with another tree: no path, held-out rows or proof of the fitted one."""
-        names = ("pruning", "step", "held_out", "proof", "frontier")
-        kept: dict[str, Any] = {**dict.fromkeys(names), **changes}
-        return replace(self, tree=tree, **kept)
+        """Return the model with another tree: without the path and evidence of the fitted one."""
+        evidence = self.evidence.of_counts(self.evidence.row_counts, self.evidence.no_certificate)
+        return replace(
+            self, **{"tree": tree, "pruning": None, "step": None, "evidence": evidence, **changes}
+        )
 
     def prune(
         self,
@@ -272,29 +236,29 @@ class Model(RowReader):
         sample = None if X is None else self.read_sample(X, y, sample_weight)
         unseen = None if validation is None else self.read_sample(*validation)
         tree = self._as_grown if sample is None else self.grown.recounted(sample)
-        asked = "shrinkage" if self.free_shrinkage else self.smoothing
-        asked = self.parameters.get("smoothing", asked)
-        if asked != "shrinkage":
-            pruner = with_smoothing(pruner, asked)
+        provenance, prediction = self.provenance, self.prediction
+        smoothing = "shrinkage" if prediction.free_shrinkage else prediction.smoothing
+        smoothing = provenance.parameters.get("smoothing", smoothing)
+        if smoothing != "shrinkage":
+            pruner = with_smoothing(pruner, smoothing)
         result = pruner.prune(
             tree, sample, validation=unseen, grow=partial(grow, options=self.options)
         )
         result, strength = with_probable_answers(result, pruner)
-        rows = self.rows
-        if rows is not None and sample is not None:
-            rows = rows.with_rows("training", self.hashes(X, y))
-        if rows is not None and validation is not None:
-            rows = rows.with_rows("validation", self.hashes(*validation[:2]))
-        reason = "" if sample is None else new_missing(result.path.first, sample.columns)
+        record, draw, reason = provenance.row_record, provenance.draw, self.evidence.no_certificate
+        if record is not None and sample is not None:
+            record = record.with_rows("training", self.hashes(X, y))
+        if record is not None and validation is not None:
+            record = record.with_rows("validation", self.hashes(*validation[:2]))
+        if sample is not None:
+            draw = Draw(0 if draw is None else draw.salt)
+            reason = new_missing(result.path.first, sample.columns)
         return self.with_tree(
             result.tree,
             pruning=result,
-            smoothing=strength or asked,
-            free_shrinkage=strength is not None,
-            row_counts=row_counts(result.path.first, sample),
-            rows=rows,
-            draw=self.draw if sample is None else Draw(0 if self.draw is None else self.draw.salt),
-            no_certificate=reason or self.no_certificate * (sample is None),
+            prediction=PredictionOptions(strength or smoothing, strength is not None),
+            evidence=self.evidence.of_counts(row_counts(result.path.first, sample), reason),
+            provenance=replace(provenance, row_record=record, draw=draw),
         )
 
     # -- certificates ----------------------------------------------------------------------
@@ -302,39 +266,42 @@ class Model(RowReader):
     @cached_property
     def certificate(self) -> Certificate | None:
         """The certificate from ``fit``; None if it would not hold."""
-        return self._certificate(self.delta)
+        return self._certificate(self.evidence.delta)
 
     def _certificate(self, delta: float) -> Certificate | None:
-        if self.proof is not None:
-            return certify_proof(self.tree, self.proof, delta, self.handle_unknown)
-        if self.held_out is None:
+        proof, calibration = self.evidence.proof, self.evidence.calibration
+        if proof is not None:
+            return certify_proof(self.tree, proof, delta, self.reading.handle_unknown)
+        if calibration is None:
             return None if self._reason else self._by_training(delta)
-        certificate = self.held_out.certificate(delta, self.tree, self.path, self.step)
-        if certificate is None or not self.edits:
+        certificate = calibration.certificate(delta, self.tree, self.path, self.step)
+        if certificate is None or not self.provenance.edits:
             return certificate
         return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
 
     def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
         # the fold that was left out was chosen among several by its errors: they share delta
-        folds = 1 if self.held_out is None else self.held_out.folds
+        calibration = self.evidence.calibration
+        folds = 1 if calibration is None else calibration.folds
         certificate = certify_tree(
             self.tree, row_counts=self.rows_at_nodes, landscape=landscape, delta=delta / folds,
-            handle_unknown=self.handle_unknown,
+            handle_unknown=self.reading.handle_unknown,
         )  # fmt: skip
         return replace(certificate, delta=delta)
 
     @property
     def rows_at_nodes(self) -> NDArray[np.int64] | None:
         """The row counts at the nodes of the tree, where the rows were weighted."""
-        if self.row_counts is None or self.path is None:
-            return self.row_counts
+        counts = self.evidence.row_counts
+        if counts is None or self.path is None:
+            return counts
         step = self.path.chosen if self.step is None else self.step
-        return counts_at(self.path, step, self.row_counts)
+        return counts_at(self.path, step, counts)
 
     @property
     def _reason(self) -> str:
         """Why the training rows give no certificate; empty if they do."""
-        return self.no_certificate or reason_against(self.tree, self.rows_at_nodes)
+        return self.evidence.no_certificate or reason_against(self.tree, self.rows_at_nodes)
 
     @property
     def certificate_reason(self) -> str | None:
@@ -355,16 +322,17 @@ class Model(RowReader):
     ) -> Certificate:
         """Bound the risk of the tree on new examples, see :func:`treebound.certify`."""
         if X is None or self.abstention is not None:
-            return self._own(kind, landscape, self.delta if delta is None else delta)
+            return self._own(kind, landscape, self.evidence.delta if delta is None else delta)
         if kind in (None, "held-out"):
             if landscape is not None:
                 raise invalid("landscape", "certify", "None for held-out rows", landscape)
             return self.certify_tested(self.tested(X, y), delta=delta)
         if is_stream(X):
             raise invalid("kind", "certify", "None or 'held-out' for rows in batches", kind)
-        level = self.delta if delta is None else delta
-        if kind in ("prior", "training") and self.no_certificate.startswith(DEPENDENT_ROWS):
-            raise ValueError(f"There is no certificate of this kind. {self.no_certificate}")
+        level = self.evidence.delta if delta is None else delta
+        reason = self.evidence.no_certificate
+        if kind in ("prior", "training") and reason.startswith(DEPENDENT_ROWS):
+            raise ValueError(f"There is no certificate of this kind. {reason}")
         if kind == "prior":
             return self._from_prior(X, y, level)
         if kind != "training":
@@ -378,7 +346,7 @@ class Model(RowReader):
             "give rows that were not used before; without rows, certify gives the certificate of "
             "fit."
         )
-        level = self.delta if delta is None else delta
+        level = self.evidence.delta if delta is None else delta
         wrong = self.tree.label[:, None] != np.arange(len(self.classes))
         rows, errors = tested.counts.sum(axis=0), (tested.counts * wrong).sum(axis=0)
         m = int(rows.sum())
@@ -396,8 +364,7 @@ class Model(RowReader):
 
     def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
         """Return the certificate from the rows of fit; a tree that abstains has none."""
-        own: CertificateKind = "training" if self.held_out is None else self.held_out.kind
-        own = own if self.proof is None else "prior"
+        own = self.evidence.kind
         if landscape is not None or (kind == "training" and own != kind):
             if self._reason:
                 raise ValueError(f"There is no certificate for this tree. {self._reason}")
@@ -414,19 +381,20 @@ class Model(RowReader):
         """The certificate of any tree from all training rows, in the order of ``fit``."""
         sample = replace(self.read_sample(X, y, whole=True), factors=None)
         proof = self.prior(sample).certify(self.tree, delta).proof
-        return certify_proof(self.tree, proof, delta, self.handle_unknown)
+        return certify_proof(self.tree, proof, delta, self.reading.handle_unknown)
 
     def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
         """Return the calibration rows at each node, and how many trees share their delta."""
-        if self.held_out is None:
+        calibration = self.evidence.calibration
+        if calibration is None:
             return None
-        counts, shares = self.held_out.at(self.path, self.step)
+        counts, shares = calibration.at(self.path, self.step)
         return None if counts is None else (counts, shares)
 
     def prior(self, sample: Sample, key: int | None = None) -> Prior:
         """The prior of some rows, drawn by their content and the seed of fit, or by a key."""
         options = PriorOptions.of(self.options.thresholds, self.options.max_depth)
-        return Prior(sample, replace(self.draw or Draw(), key=key), options)
+        return Prior(sample, replace(self.provenance.draw or Draw(), key=key), options)
 
     def _from_training(
         self, X: Any, y: Any, landscape: Landscape | None, delta: float
@@ -445,7 +413,7 @@ class Model(RowReader):
             errors=errors,
             landscape=landscape,
             delta=delta,
-            handle_unknown=self.handle_unknown,
+            handle_unknown=self.reading.handle_unknown,
         )
 
 

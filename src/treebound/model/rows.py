@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.choices import Unknown
 from treebound.certificate.row_record import RowComparison, RowRecord
 from treebound.data import Column, Matrix, Sample, read_matrix
 from treebound.data.frames import Table, read_table
@@ -20,6 +19,8 @@ from treebound.data.sample import same_length
 from treebound.data.streams import Batches, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.data.weights import check_rows
+from treebound.model.options import ReadingOptions
+from treebound.model.provenance import Provenance
 from treebound.tree.model import Tree
 
 
@@ -34,9 +35,8 @@ class RowReader:
     """How a model reads rows: columns by name where fit had names, unknown categories as fitted."""
 
     tree: Tree
-    named: bool | None
-    handle_unknown: Unknown
-    rows: RowRecord | None
+    reading: ReadingOptions
+    provenance: Provenance
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -56,8 +56,8 @@ class RowReader:
     @property
     def has_names(self) -> bool:
         """Whether the training table had column names; those of a bare tree are x0, x1, ..."""
-        if self.named is not None:
-            return self.named
+        if self.reading.named is not None:
+            return self.reading.named
         return any(column.name != f"x{at}" for at, column in enumerate(self.columns))
 
     def read(self, X: Any, *, whole: bool = False) -> Matrix:
@@ -90,10 +90,10 @@ class RowReader:
         if not whole:
             needed = np.zeros(len(self.columns), dtype=bool)
             needed[tree.feature[tree.feature >= 0]] = True
-        if self.named is None and not named and table.names is not None:
+        if self.reading.named is None and not named and table.names is not None:
             asked = compress(self.columns, repeat(True) if needed is None else needed)
             named = {column.name for column in asked} <= {*table.names}
-        return {"named": named, "needed": needed, "handle_unknown": self.handle_unknown}
+        return {"named": named, "needed": needed, "handle_unknown": self.reading.handle_unknown}
 
     def batches(self, X: Batches, *, whole: bool) -> Iterator[tuple[Any, Any]]:
         """Batches with the rows to read in them; ``whole``: batches have all columns."""
@@ -146,7 +146,8 @@ class RowReader:
 
     def tested(self, X: Any, y: Any) -> Tested:
         """Count labelled rows at the nodes, and compare them with those of ``fit``."""
-        return until_settled(lambda: self._counted(X, y, self.rows or RowRecord()))
+        record = self.provenance.row_record or RowRecord()
+        return until_settled(lambda: self._counted(X, y, record))
 
     def _counted(self, X: Any, y: Any, record: RowRecord | None) -> Tested:
         """Count labelled rows at the nodes, and compare them with a record."""

@@ -46,7 +46,7 @@ def to_dot(source: Any, *, max_depth: int | None = None, digits: int | None = No
         '    edge [fontname="Helvetica", fontsize=10];',
     ]
     edges = []
-    splits = splits_of(tree, handle_unknown=model.handle_unknown)
+    splits = splits_of(tree, handle_unknown=model.reading.handle_unknown)
     nodes, left, right = visible(tree, max_depth)
     for place, node in enumerate(nodes):
         split = splits[node] if left[place] >= 0 else None

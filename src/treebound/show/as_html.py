@@ -80,7 +80,7 @@ def to_html(
             raise invalid("test", "to_html", "a tuple (X, y) of rows and classes", type(test))
         sample = model.read_test(*test)
     if title is None:
-        target = "" if model.target is None else f" for {one_line(model.target)}"
+        target = "" if model.reading.target is None else f" for {one_line(model.reading.target)}"
         title = f"Decision tree{target}"
     static = files("treebound.show") / "static"
     scripts = ("report_model.js", "report_tree.js", "report_sections.js")

@@ -101,7 +101,7 @@ def to_latex(
     """
     model = as_model(source, "to_latex")
     tree = model.tree
-    splits = splits_of(tree, handle_unknown=model.handle_unknown)
+    splits = splits_of(tree, handle_unknown=model.reading.handle_unknown)
     nodes, left, right = visible(tree, max_depth)
     answers = [""] * len(nodes)  # the label of the edge to each node
     labels, fills = [], []

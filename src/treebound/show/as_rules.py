@@ -243,7 +243,7 @@ def to_rules(source: Any) -> Rules:
             rows=int(tree.rows[node]),
             counts=dict(zip(labels, counts[node], strict=True)),
         )
-        for node, regions in ends(tree, model.handle_unknown)
+        for node, regions in ends(tree, model.reading.handle_unknown)
     )
 
 

@@ -20,7 +20,7 @@ def to_text(source: Any, *, max_depth: int | None = None, digits: int | None = N
     ----------
     source : BoundTreeClassifier, Model or Tree
         Unknown categories and probabilities are as it has them;
-        ``Model(tree, handle_unknown="stop")`` chooses them for a tree.
+        ``Model(tree, reading=ReadingOptions("stop"))`` chooses them for a tree.
     max_depth : int, optional
         Deeper nodes are omitted and counted.
     digits : int, optional
@@ -58,7 +58,7 @@ def to_text(source: Any, *, max_depth: int | None = None, digits: int | None = N
         end = "" if inner else f": {' '.join(node_lines(tree, node, None))}"
         lines.append(f"{_indent(depth - 1)}{words}{end}")
         if inner:
-            split = split_of(tree, node, handle_unknown=model.handle_unknown)
+            split = split_of(tree, node, handle_unknown=model.reading.handle_unknown)
             sides = [(False, tree.right[node]), (True, tree.left[node])]
             for left, child in sides[::-1] if node in model.swapped else sides:
                 side = answer(split, left=left, digits=digits)
@@ -78,6 +78,6 @@ def to_notebook(source: Any) -> str:
     more = len(lines) - _NOTEBOOK_LINES
     if more > 0:
         lines[_NOTEBOOK_LINES:] = [f"... {more} more lines"]
-    name = "" if model.target is None else f" for {one_line(model.target)}"
+    name = "" if model.reading.target is None else f" for {one_line(model.reading.target)}"
     text = "\n".join([f"Tree{name}: {tree_in_words(model.tree)}", *lines])
     return f'<pre class="treebound-tree">{html.escape(text)}</pre>'

@@ -134,7 +134,8 @@ class Comparison:
         size = (max(8.0, min(1.3 * sum(leaves), 40.0)), max(3.0, min(1.2 * (depth + 1), 20.0)))
         figure, axes = pyplot.subplots(1, 2, figsize=size, width_ratios=leaves)
         for name, model, ax in zip("ab", (self.a, self.b), axes, strict=True):
-            TreeDisplay.from_estimator(replace(model, target=None), ax=ax)
+            unnamed = replace(model, reading=replace(model.reading, target=None))
+            TreeDisplay.from_estimator(unnamed, ax=ax)
             errors = self.errors_a if name == "a" else self.errors_b
             ax.set_title(f"{name}: {counted(errors, 'error')} on {counted(self.rows, 'row')}")
         return figure  # type: ignore[no-any-return]
@@ -243,9 +244,10 @@ def _mcnemar(only_a: int, only_b: int) -> float:
 
 def _took_part(model: Model, X: Any, y: Any) -> bool:
     """Return True if rows were used for fitting a model, by its record of rows."""
-    if model.rows is None or not {*learn_classes(y)[0].tolist()} <= {*model.classes.tolist()}:
+    record, classes = model.provenance.row_record, {*model.classes.tolist()}
+    if record is None or not {*learn_classes(y)[0].tolist()} <= classes:
         return False
-    return bool(model.rows.compare(model.hashes(X, y), len(y)).used)
+    return bool(record.compare(model.hashes(X, y), len(y)).used)
 
 
 def _joined(first: Iterable[Region], second: Iterable[Region]) -> str:

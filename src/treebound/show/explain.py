@@ -290,7 +290,7 @@ def explain(source: Any, row: Any) -> Explanation:
     It would be 2 with petal width (cm) > 1.75 instead of 1.7
     """
     model = as_model(source, "explain")
-    tree, handle_unknown = model.tree, model.handle_unknown
+    tree, handle_unknown = model.tree, model.reading.handle_unknown
     names = [column.name for column in tree.columns]
     asked = {names[at] for at in tree.feature.tolist() if at >= 0}
     table = read_row(row, names, asked if model.has_names else None)
@@ -306,7 +306,7 @@ def explain(source: Any, row: Any) -> Explanation:
     return Explanation(
         row=by_name,
         answer=labels[own],
-        target=model.target,
+        target=model.reading.target,
         node=node,
         path=tuple(_steps(tree, node, cells, values, handle_unknown)),
         rows=int(tree.rows[node]),

@@ -134,7 +134,7 @@ class TreeDisplay:
             box.node: (float(x), -float(down[tree.node_depth[box.node]]))
             for box, x in zip(boxes, across, strict=True)
         }
-        page = Page(tree, boxes, self.places_, size, self.model.target)
+        page = Page(tree, boxes, self.places_, size, self.model.reading.target)
         self.ax_ = page.axes(ax)
         self.figure_ = self.ax_.figure  # type: ignore[assignment]
         page.draw(self.ax_, left, right)
@@ -144,7 +144,7 @@ class TreeDisplay:
         """The content and size of each drawn node."""
         tree, leaves = self.model.tree, left.count(-1)
         columns = 26 if leaves <= 16 else 18 if leaves <= 32 else 13
-        splits = splits_of(tree, handle_unknown=self.model.handle_unknown)
+        splits = splits_of(tree, handle_unknown=self.model.reading.handle_unknown)
         plots: dict[int, Distribution] = {}
         if self.sample is not None:
             plots = distributions(tree, splits, self.sample)

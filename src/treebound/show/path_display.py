@@ -144,7 +144,7 @@ class CertificateDisplay(Display):
         leaves, chosen = path.leaves[steps], steps.index(path.chosen)
         limits = [step.certificate for step in models]
         bounds = [np.nan if limit is None else limit.risk for limit in limits]
-        return cls(leaves, bounds, risks, chosen=chosen, delta=model.delta).plot(ax=ax)
+        return cls(leaves, bounds, risks, chosen=chosen, delta=model.evidence.delta).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
         leaves, bounds = np.asarray(self.leaves), np.asarray(self.bounds, dtype=float)

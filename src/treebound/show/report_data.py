@@ -30,7 +30,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
     picked, chosen, last = _picked(model, max_steps)
     shown = [model.prune_to(step=at) for at in picked] or [model]
     columns = listed_columns(
-        tree.columns, [tree, *(own.tree for own in shown)], model.handle_unknown
+        tree.columns, [tree, *(own.tree for own in shown)], model.reading.handle_unknown
     )
     store = _Store(model, columns)
     steps = [
@@ -43,7 +43,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         steps[start]["certificate"] = float(certificate.risk)
     limit = None if path is None else path.limit
     return {
-        "target": None if model.target is None else one_line(model.target),
+        "target": None if model.reading.target is None else one_line(model.reading.target),
         "classes": [one_line(label) for label in tree.classes.tolist()],
         "colours": list(class_colours(tree.n_classes)),
         "columns": [_column(column) for column in columns],
@@ -56,19 +56,19 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "chosen": chosen,
         "last": last,
         "grown": model.grown.n_leaves,
-        "frontier": model.frontier is not None,
+        "frontier": model.evidence.frontier is not None,
         "unit": "errors" if path is None else path.counted,
         "limit": None if limit is None else int(limit),
         "lines": list(store.lines),
         "reason": model.certificate_reason,
         "abstention": None if model.abstention is None else _abstention(model.abstention),
-        "handle_unknown": model.handle_unknown,
+        "handle_unknown": model.reading.handle_unknown,
         "factors": None if tree.factors is None else tree.factors.tolist(),
         "choice": _choice(model, steps),
         "criterion": model.options.criterion,
         "parameters": _parameters(model),
         "rules": rules_in_words(model.options, tree),
-        "edits": [one_line(step) for step in model.edits],
+        "edits": [one_line(step) for step in model.provenance.edits],
         "made_by": f"treebound {__version__}",
     }
 
@@ -87,10 +87,10 @@ def _picked(model: Model, max_steps: int) -> tuple[list[int], int, int]:
         places = spread(leaves[small], int(np.searchsorted(small, chosen)), most)
         picked = sorted({*small[places].tolist(), *own})
         return picked, picked.index(chosen), len(leaves) - 1
-    if model.frontier is None:
+    if model.evidence.frontier is None:
         return [], 0, 0
-    several = [*range(len(model.frontier))][::-1]  # as a path: from many leaves to few
-    return several, several.index(model.frontier.chosen), len(several) - 1
+    several = [*range(len(model.evidence.frontier))][::-1]  # as a path: from many leaves to few
+    return several, several.index(model.evidence.frontier.chosen), len(several) - 1
 
 
 def _step(model: Model, own: Model, at: int, store: _Store, test: Sample | None) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def _parameters(model: Model) -> list[list[Any]]:
     usual = parameter_values(FitParameters())
     return [
         [name, _value(name, value), repr(value) == repr(usual[name])]
-        for name, value in sorted(model.parameters.items())
+        for name, value in sorted(model.provenance.parameters.items())
     ]
 
 
@@ -210,7 +210,7 @@ class _Store:
         self.splits: list[list[Any]] = []
         self.columns = columns
         self.lines: dict[str, int] = {}  # of all certificates
-        self._unknown, self._probabilities = model.handle_unknown, model.probabilities_of
+        self._unknown, self._probabilities = model.reading.handle_unknown, model.probabilities_of
         self._known: dict[Any, int] = {}  # the numbers of splits
 
     def certified(self, limit: Certificate) -> list[int]:

@@ -377,7 +377,7 @@ def test_certificates_from_calibration_rows(client, monkeypatch, certify, weight
     lazy = dd.from_pandas(table, npartitions=3)
     model = BoundTreeClassifier(**options).fit(lazy, "label", weight)
     assert_same(model, expected)
-    counted, other = model.model_.held_out, expected.model_.held_out
+    counted, other = model.model_.evidence.calibration, expected.model_.evidence.calibration
     assert (counted.m, counted.errors, counted.choices, counted.folds) == (
         other.m, other.errors, other.choices, other.folds,
     )  # fmt: skip

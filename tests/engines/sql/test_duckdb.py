@@ -93,7 +93,7 @@ def test_held_out_rows_are_drawn_by_the_key(connection):
     model = BoundTreeClassifier(**parameters).fit(there, "label")
     expected = in_memory(table.sort_by("id").drop(["id"]), parameters)
     assert_same(model, expected)
-    counted, expected_rows = model.model_.held_out, expected.model_.held_out
+    counted, expected_rows = model.model_.evidence.calibration, expected.model_.evidence.calibration
     assert (counted.m, counted.errors) == (expected_rows.m, expected_rows.errors)
     np.testing.assert_array_equal(counted.counts, expected_rows.counts)
     assert model.certificate_ == expected.certificate_
@@ -104,7 +104,7 @@ def test_held_out_rows_are_drawn_by_row_numbers_without_a_key(connection, monkey
     monkeypatch.setattr(rows, "MAX_SELECTED", 40)
     there = Relation(stored(connection, people().drop(["id"])), max_fetched_rows=9)
     model = BoundTreeClassifier(**PARAMETERS, certificate="held-out").fit(there, "label")
-    assert (model.model_.held_out.m, model.tree_.rows[0]) == (40, 560)
+    assert (model.model_.evidence.calibration.m, model.tree_.rows[0]) == (40, 560)
     assert model.certificate_.kind == "held-out"
 
 

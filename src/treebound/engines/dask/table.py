@@ -187,7 +187,7 @@ def _predictions(
     if output != "label":
         return pandas.Series(predicted, index=rows.index)
     kind = pandas.Series(model.classes).dtype
-    return pandas.Series(predicted, index=rows.index, name=model.target, dtype=kind)
+    return pandas.Series(predicted, index=rows.index, name=model.reading.target, dtype=kind)
 
 
 def accuracy_of(model: Model, X: Any, y: Any, weight: Any) -> float:

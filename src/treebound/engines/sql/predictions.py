@@ -43,7 +43,9 @@ def with_predictions(model: Model, X: Any, output: Literal["label", "proba", "no
         values = {f"{_NAME} {plain(k)}": share for k, share in zip(labels, shares, strict=True)}
     types = {bool: "boolean", int: "int64", float: "float64"}
     more = {name: types.get(type(plain(column[0])), "string") for name, column in values.items()}
-    text = case_of(tree, values, model.handle_unknown, store.dialect, store.suffixes(columns))
+    text = case_of(
+        tree, values, model.reading.handle_unknown, store.dialect, store.suffixes(columns)
+    )
     relation = store.relation(f"SELECT *, {text} FROM {ROWS}", frame.to_native(), **more)
     return nw.from_native(relation) if isinstance(X, nw.LazyFrame) else relation
 
@@ -91,7 +93,12 @@ def accuracy(model: Model, X: Any, y: Any, sample_weight: Any = None) -> float:
     relation = Relation.of(X)
     relation.types("score", y=y, sample_weight=sample_weight)
     counts = rows_at_nodes(
-        store_of(relation.frame), relation.frame, model.tree, y, model.handle_unknown, sample_weight
+        store_of(relation.frame),
+        relation.frame,
+        model.tree,
+        y,
+        model.reading.handle_unknown,
+        sample_weight,
     )
     check_rows(counts.sum())
     return float(counts[np.arange(len(counts)), model.tree.label].sum() / counts.sum())
@@ -102,13 +109,13 @@ def tested(model: Model, X: Any, y: Any) -> Tested:
     relation = Relation.of(X)
     types = relation.types("certify", y=y)
     counts = rows_at_nodes(
-        store_of(relation.frame), relation.frame, model.tree, y, model.handle_unknown
+        store_of(relation.frame), relation.frame, model.tree, y, model.reading.handle_unknown
     )
     check_rows(counts.sum())
-    if model.rows is not None and counts.sum() <= relation.max_fetched_rows:
+    if model.provenance.row_record is not None and counts.sum() <= relation.max_fetched_rows:
         table = fetch_table(relation.frame, types)
         return model.tested(table.drop_columns([y]), table.column(y))
     reason = f"more than {relation.max_fetched_rows:,} rows are counted in the database"
-    if model.rows is None:
+    if model.provenance.row_record is None:
         reason = "the model has no record of its rows"
     return Tested(counts, RowComparison(int(counts.sum()), not_compared=reason))

@@ -43,7 +43,7 @@ import treebound as tb
 from treebound._utils.files import write_text
 from treebound.data import Sample
 from treebound.growing import GrowOptions, grow
-from treebound.pruning import PRUNERS, BoundPruner, make_pruner, weakest_link_path
+from treebound.pruning import PRUNERS, BoundPruner, PaperPruner, make_pruner, weakest_link_path
 from treebound.tree.model import Tree
 
 RESULTS = Path(__file__).parent / "results"
@@ -75,17 +75,17 @@ def every_pruner() -> dict[str, float]:
         return grow(sample, GrowOptions(max_leaves=75))
 
     tree = grow_one(sample)
-    shawe_taylor = {"score": "shawe-taylor", "size_prior": "shapes", "search": "greedy"}
+    code_length = {
+        "score": "code-length", "growth": "leaves", "size_prior": "leaves", "relabel": True,
+    }  # fmt: skip
     pruners: dict[str, Any] = {
         "bound, weight 0.6": BoundPruner(weight=0.6),
         "bound, auto": BoundPruner(),
         "bound, tail inversion": BoundPruner(score="tail-inversion"),
-        "bound, greedy with raising": BoundPruner(search="greedy"),
-        "bound, optimal+raise": BoundPruner(search="optimal+raise"),
-        "the paper's (fast, greedy, r = 2^-10.5)": BoundPruner(
-            **shawe_taylor, growth="fast", error_prior=2**-10.5
-        ),
-        "the paper's with r = 2^-3": BoundPruner(**shawe_taylor, growth="fast", error_prior=0.125),
+        "bound, greedy with raising": PaperPruner(**code_length),
+        "bound, optimal+raise": PaperPruner(**code_length, search="optimal+raise"),
+        "the paper's (fast, greedy, r = 2^-10.5)": PaperPruner(relabel=True),
+        "the paper's with r = 2^-3": PaperPruner(error_prior=0.125, relabel=True),
         **{name: make_pruner(name) for name in PRUNERS if name != "bound"},
     }
     times = {"growing it": milliseconds(lambda: grow_one(sample), 5)}

@@ -13,6 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 VECTORS = ROOT / "tests" / "vectors"
 
+# The greedy search of the paper with the default score, for PaperPruner.
+CODE_LENGTH = {"score": "code-length", "growth": "leaves", "size_prior": "leaves", "relabel": True}
+
 
 def shared(name: str) -> Path | None:
     """A file or folder next to the project, or None if it does not exist.

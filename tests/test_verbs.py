@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from support import CODE_LENGTH
 
 import treebound as tb
-from treebound.pruning import BoundPruner, ReducedErrorPruner
+from treebound.pruning import PaperPruner, ReducedErrorPruner
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ def test_a_float_array_with_categories_is_a_raw_table():
     X = rng.choice([5.0, 7.0, 11.0], size=(200, 1))  # categories, none of them a code
     y = np.select([X[:, 0] == 5.0, X[:, 0] == 7.0], ["five", "seven"], "eleven")
     clf = tb.BoundTreeClassifier(pruning=None, categorical_features=[0]).fit(X, y)
-    for pruner in ("bound", "cost-complexity", BoundPruner(search="greedy")):
+    for pruner in ("bound", "cost-complexity", PaperPruner(**CODE_LENGTH)):
         pruned = tb.prune(clf, X, y, pruner=pruner)
         assert (pruned.n_leaves_, pruned.tree_.errors) == (3, 0)
         assert (pruned.predict(X) == y).all()
@@ -131,7 +132,7 @@ def test_unknown_categories_among_other_rows_are_no_trouble():
     clf = tb.BoundTreeClassifier(pruning=None).fit(X, y)
     other = X.assign(s=np.where(X["s"] == "d", "never seen", X["s"]))
     other.loc[::7, "s"] = None
-    for pruner in ("bound", "cost-complexity", "kearns-mansour", BoundPruner(search="greedy")):
+    for pruner in ("bound", "cost-complexity", "kearns-mansour", PaperPruner(**CODE_LENGTH)):
         pruned = tb.prune(clf, other, y, pruner=pruner)
         assert pruned.tree_.errors == (pruned.predict(other) != y).sum()
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support import coded_sample, grow_coded
+from support import CODE_LENGTH, coded_sample, grow_coded
 
 import treebound as tb
 from treebound import certify
@@ -14,7 +14,7 @@ from treebound.certificate.certificate import certify_counts
 from treebound.certificate.training import certify_tree, reason_against
 from treebound.data import Column
 from treebound.growing import GrowOptions, grow
-from treebound.pruning import BoundPruner, merge_equal_leaves
+from treebound.pruning import BoundPruner, PaperPruner, merge_equal_leaves
 from treebound.tree.model import Tree
 
 REAL = tuple(Column(f"x{i}") for i in range(10))
@@ -226,7 +226,7 @@ def test_a_raised_subtree_costs_its_names_but_not_the_share_of_delta():
     X, y = random_sample(6, noise=0.1)
     sample = coded_sample(X, y, REAL[:3], [0, 1])
     grown = grow(sample, GrowOptions(thresholds="observed", max_leaves=12))
-    tree = BoundPruner(search="greedy", weight=0.1).prune(grown, sample).tree
+    tree = PaperPruner(**CODE_LENGTH, weight=0.1).prune(grown, sample).tree
     assert (tree.names[~tree.is_leaf] < 0).any()
     tree = merge_equal_leaves(tree)
     assert (tree.names[~tree.is_leaf] < 0).any()

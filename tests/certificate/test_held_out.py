@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from scipy.stats import binom
+from support import CODE_LENGTH
 
 import treebound as tb
 from treebound.bounds.risk import binomial_upper
 from treebound.data.draws import Draw, learn_without
 from treebound.data.sample import LabelledRows
-from treebound.pruning import BoundPruner
+from treebound.pruning import BoundPruner, PaperPruner
 
 
 def table(seed, rows=400):
@@ -167,7 +168,7 @@ def test_raised_subtrees_off_the_chosen_step_have_no_certificate():
     rng = np.random.default_rng(6)
     X = rng.random((120, 3)).round(2)
     y = ((X[:, 0] > 0.5) ^ (rng.random(120) < 0.1)).astype(int)
-    pruner = BoundPruner(search="greedy", weight=0.1)
+    pruner = PaperPruner(**CODE_LENGTH, weight=0.1)
     for seed in range(100):
         clf = tb.BoundTreeClassifier(certificate="held-out", pruning=pruner, random_state=seed)
         path = clf.fit(X, y).pruning_path_

@@ -9,10 +9,11 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
+from support import CODE_LENGTH
 
 from treebound import BoundTreeClassifier, exchange, show
 from treebound.exchange import FormatError, to_onnx
-from treebound.pruning import BoundPruner
+from treebound.pruning import PaperPruner
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,7 @@ def test_a_report_is_written_to_the_path(fruit, tmp_path):
     [
         {},
         {"pruning": None, "handle_unknown": "stop", "smoothing": None},
-        {"pruning": BoundPruner(search="optimal+raise"), "max_leaves": 6},
+        {"pruning": PaperPruner(**CODE_LENGTH, search="optimal+raise"), "max_leaves": 6},
         {"pruning": "cost-complexity", "class_weight": "balanced"},
         {"categorical_features": ["colour"], "ordinal_features": {"size": ["S", "M", "L"]}},
     ],
@@ -126,17 +127,17 @@ def test_a_model_comes_back_as_it_was_saved(options, fruit, tmp_path):
     assert again.n_features_in_ == 3
     np.testing.assert_array_equal(again.feature_names_in_, clf.feature_names_in_)
     np.testing.assert_array_equal(again.feature_importances_, clf.feature_importances_)
-    stored = {k: v for k, v in clf.get_params(deep=False).items() if not isinstance(v, BoundPruner)}
+    stored = {k: v for k, v in clf.get_params(deep=False).items() if not isinstance(v, PaperPruner)}
     assert {k: again.get_params(deep=False)[k] for k in stored} == stored
     assert str(again.certificate_) == str(clf.certificate_)
     again.save(tmp_path / "again.json")
     text = (tmp_path / "model.json").read_text()
     assert (tmp_path / "again.json").read_text() == text or isinstance(
-        options.get("pruning"), BoundPruner
+        options.get("pruning"), PaperPruner
     )
 
 
-@pytest.mark.parametrize("pruning", ["bound", "cost-complexity", BoundPruner(search="greedy")])
+@pytest.mark.parametrize("pruning", ["bound", "cost-complexity", PaperPruner(**CODE_LENGTH)])
 def test_the_pruning_path_is_kept(pruning, tmp_path):
     X, y = load_wine(return_X_y=True)
     y = np.where(np.arange(len(y)) % 11 == 0, 0, y)

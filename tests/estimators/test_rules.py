@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from support import CODE_LENGTH
 
 import treebound as tb
 from treebound.exchange import dumps, loads
@@ -109,7 +110,7 @@ def test_pruning_and_certificates_go_on_as_before():
     assert clf.tree_.errors == wrong
     assert clf.certificate_.training_error == pytest.approx(wrong / len(y))
     for search in ("greedy", "optimal+raise"):
-        pruner = tb.pruning.BoundPruner(search=search)
+        pruner = tb.pruning.PaperPruner(**CODE_LENGTH, search=search)
         with pytest.raises(ValueError, match="puts subtrees in other places"):
             tb.BoundTreeClassifier(monotonic_cst=[1, 0, 0, 0], pruning=pruner).fit(frame, y)
         with pytest.raises(ValueError, match="cannot be raised"):

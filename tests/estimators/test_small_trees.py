@@ -3,15 +3,22 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from support import CODE_LENGTH
 
 from treebound import BoundTreeClassifier
-from treebound.pruning import PRUNERS, BoundPruner, CostComplexityPruner, ReducedErrorPruner
+from treebound.pruning import (
+    PRUNERS,
+    BoundPruner,
+    CostComplexityPruner,
+    PaperPruner,
+    ReducedErrorPruner,
+)
 
 OTHERS = [
-    BoundPruner(search="greedy"),
-    BoundPruner(search="greedy", relabel=False),
-    BoundPruner(search="optimal+raise"),
-    BoundPruner(size_prior="shapes"),
+    PaperPruner(**CODE_LENGTH),
+    PaperPruner(),
+    PaperPruner(**CODE_LENGTH, search="optimal+raise"),
+    PaperPruner(search="optimal", growth="leaves"),
     BoundPruner(score="tail-inversion"),
     CostComplexityPruner(alpha=0.0),
     CostComplexityPruner(measure="impurity", rule="small"),
@@ -50,7 +57,9 @@ def test_every_pruner_returns_a_tree_within_the_limit(pruning, limit, noisy):
     assert len(path.table()) == len(path)
 
 
-@pytest.mark.parametrize("pruning", ["bound", BoundPruner(size_prior="shapes")], ids=str)
+@pytest.mark.parametrize(
+    "pruning", ["bound", PaperPruner(search="optimal", growth="leaves")], ids=str
+)
 def test_the_best_of_the_small_steps_is_kept(pruning):
     X, y = load_digits(return_X_y=True)
     path = BoundTreeClassifier(pruning=pruning).fit(X, y).pruning_path_

@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
+from support import CODE_LENGTH
 
 import treebound as tb
 from treebound import BoundTreeClassifier
 from treebound._utils import versions
-from treebound.pruning import PRUNERS, BoundPruner, PessimisticPruner
+from treebound.pruning import PRUNERS, PaperPruner, PessimisticPruner
 
 
 @pytest.fixture
@@ -131,7 +132,7 @@ def test_fitted_attributes_do_not_change_with_parameters(parameters):
 # -- two equal fits ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pruning", [*sorted(PRUNERS), None, BoundPruner(search="greedy")])
+@pytest.mark.parametrize("pruning", [*sorted(PRUNERS), None, PaperPruner(**CODE_LENGTH)])
 @pytest.mark.parametrize("options", [{}, {"thresholds": "observed"}, {"certificate": "held-out"}])
 def test_two_equal_fits_are_stored_alike(pruning, options):
     X, y = load_iris(return_X_y=True)

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import KFold
+from support import CODE_LENGTH
 
 import treebound as tb
 from treebound.estimators.abstaining import AbstainingClassifier
 from treebound.exchange import dumps, loads
 from treebound.model import Evidence
 from treebound.model.parameters import FitParameters, parameter_values
-from treebound.pruning import PRUNERS, BasePruner, BoundPruner
+from treebound.pruning import PRUNERS, BasePruner, BoundPruner, PaperPruner
 from treebound.show import to_text
 
 N = 260
@@ -51,7 +52,7 @@ def _pruner(rng: np.random.Generator) -> Any:
         None, *PRUNERS,
         BoundPruner(weight=float(rng.choice([0.3, 0.6])), costs=chosen),
         BoundPruner(score="log-loss", costs=chosen),
-        BoundPruner(search="optimal+raise", weight=0.5),
+        PaperPruner(**CODE_LENGTH, search="optimal+raise", weight=0.5),
         BoundPruner(rule="small", folds=3, random_state=7),
         PRUNERS["cost-complexity"](alpha=0.01), PRUNERS["reduced-error"](validation_fraction=0.25),
         PRUNERS["pessimistic"](confidence=0.1), PRUNERS["kearns-mansour"](constant=0.1, delta=0.2),

@@ -6,17 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pruning_trees import grown_tree, predictions, random_examples, sample_of
 from sklearn.datasets import load_digits
+from support import CODE_LENGTH
 
 import treebound as tb
 from treebound.growing import grow
-from treebound.pruning import BoundPruner, ReducedErrorPruner, make_pruner
+from treebound.pruning import BoundPruner, PaperPruner, ReducedErrorPruner, make_pruner
 
 seeds = st.integers(0, 10**6)
 # The pruner of the paper: leaves below a raised child keep their labels.
-PAPER = BoundPruner(
-    score="shawe-taylor", growth="fast", search="greedy", size_prior="shapes",
-    error_prior=2**-10.5, relabel=False,
-)  # fmt: skip
+PAPER = PaperPruner()
 
 
 def assert_counted(tree, sample, *, relabelled=True):
@@ -49,8 +47,8 @@ def test_the_pruner_of_the_paper_counts_every_step_of_its_path():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "pruner",
-    [PAPER, PAPER.set_params(growth="leaves"), BoundPruner(search="greedy"),
-     BoundPruner(search="optimal+raise"), BoundPruner(), make_pruner("mdl"),
+    [PAPER, PAPER.set_params(growth="leaves"), PaperPruner(**CODE_LENGTH),
+     PaperPruner(**CODE_LENGTH, search="optimal+raise"), BoundPruner(), make_pruner("mdl"),
      make_pruner("cost-complexity"), make_pruner("kearns-mansour"), make_pruner("pessimistic")],
     ids=str,
 )  # fmt: skip
@@ -106,6 +104,6 @@ def test_a_raise_without_a_sample_is_marked(seed):
 
 def test_a_sample_that_the_tree_was_not_counted_on_is_refused():
     tree, X, y = grown_tree(np.random.default_rng(0), 60)
-    for pruner in (BoundPruner(), BoundPruner(search="greedy"), make_pruner("mdl")):
+    for pruner in (BoundPruner(), PaperPruner(**CODE_LENGTH), make_pruner("mdl")):
         with pytest.raises(ValueError, match=r"must be the rows the tree was counted on.*Hint"):
             pruner.prune(tree, sample_of(tree, X[:-1], y[:-1]))

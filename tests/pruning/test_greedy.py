@@ -8,17 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paper_algorithm import prune_tree_with_bound
 from pruning_trees import arrays, grown_tree, predictions, sample_of
+from support import CODE_LENGTH
 
-from treebound.pruning import BoundPruner
+from treebound.pruning import BoundPruner, PaperPruner
 from treebound.pruning.costs import Costs
 from treebound.shapes import TreeShape
 
-OURS = {
-    "score": "shawe-taylor",
-    "search": "greedy",
-    "size_prior": "shapes",
-    "error_prior": 2**-10.5,
-}
 FORMS = ["leaves", "fast"]
 
 
@@ -39,7 +34,7 @@ def assert_same_steps(result, expected):
 @given(seed=st.integers(0, 10**6), r=st.sampled_from([2**-0.5, 2**-3, 2**-10.5]))
 def test_greedy_takes_the_steps_of_the_paper(growth, missing, seed, r):
     tree, X, y = grown_tree(np.random.default_rng(seed), missing=missing)
-    pruner = BoundPruner(**{**OURS, "growth": growth, "error_prior": r})
+    pruner = PaperPruner(growth=growth, error_prior=r, relabel=True)
     objective = pruner.objective(tree)
 
     def score(shape, errors):
@@ -57,7 +52,7 @@ def test_greedy_takes_the_steps_of_the_paper(growth, missing, seed, r):
 @given(seed=st.integers(0, 10**6), r=st.sampled_from([2**-0.5, 2**-3, 2**-10.5]))
 def test_labels_stay_as_they_were_grown_without_relabelling(growth, seed, r):
     tree, X, y = grown_tree(np.random.default_rng(seed))
-    pruner = BoundPruner(**{**OURS, "growth": growth, "error_prior": r}, relabel=False)
+    pruner = PaperPruner(growth=growth, error_prior=r)
     objective = pruner.objective(tree)
 
     def score(shape, errors):
@@ -80,7 +75,7 @@ def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed
     tree, X, y = grown_tree(
         np.random.default_rng(seed), rows, n_classes=n_classes, max_leaves=25, noise=0.5
     )
-    objective = BoundPruner(**OURS, growth="fast").objective(tree)
+    objective = PaperPruner().objective(tree)
     state = Raiser(tree, sample_of(tree, X, y))
     scorer, leaf = BoundScorer(tree, state, objective), TreeShape.leaf()
     for _ in range(3):
@@ -98,7 +93,7 @@ def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed
 @given(seed=st.integers(0, 10**6))
 def test_counts_and_labels_are_those_of_the_examples(seed):
     tree, X, y = grown_tree(np.random.default_rng(seed), missing=True)
-    result = BoundPruner(**{**OURS, "growth": "leaves", "error_prior": 2**-3}).prune(
+    result = PaperPruner(growth="leaves", error_prior=2**-3, relabel=True).prune(
         tree, sample_of(tree, X, y)
     )
     for step in range(len(result.path)):
@@ -116,7 +111,7 @@ def test_costs_and_weights_take_part(seed):
     weight = rng.integers(1, 4, 50).astype(float)
     tree, X, y = grown_tree(rng, 50, weights=weight, max_leaves=8)
     given_costs = rng.integers(1, 5, (3, 3)) * (1.0 - np.eye(3))
-    pruner = BoundPruner(**{**OURS, "growth": "leaves", "error_prior": 0.3, "costs": given_costs})
+    pruner = PaperPruner(growth="leaves", error_prior=0.3, costs=given_costs, relabel=True)
     objective = pruner.objective(tree)
     matrix = Costs.of(tree, given_costs).matrix
 
@@ -155,13 +150,15 @@ def test_optimal_is_never_worse_than_greedy_without_raising(score, seed):
     pruner = BoundPruner(score=score)
     best = pruner.prune(tree)
     assert best.score <= greedy_without_raising(tree, pruner.objective(tree))
-    both = BoundPruner(score=score, search="optimal+raise").prune(tree, sample_of(tree, X, y))
+    both = PaperPruner(
+        **{**CODE_LENGTH, "score": score, "search": "optimal+raise", "error_prior": 2**-5}
+    ).prune(tree, sample_of(tree, X, y))
     assert both.score <= best.score
 
 
 def test_raised_result_survives_pickling():
     tree, X, y = grown_tree(np.random.default_rng(0), 200, max_leaves=40)
-    result = BoundPruner(search="greedy").prune(tree, sample_of(tree, X, y))
+    result = PaperPruner(**CODE_LENGTH).prune(tree, sample_of(tree, X, y))
     again = pickle.loads(pickle.dumps(result))
     assert again.path.table() == result.path.table()
     np.testing.assert_array_equal(again.path.tree(1).counts, result.path.tree(1).counts)
@@ -170,14 +167,19 @@ def test_raised_result_survives_pickling():
 def test_other_examples_are_refused():
     tree, X, y = grown_tree(np.random.default_rng(0))
     with pytest.raises(ValueError, match="must be the rows the tree was counted on"):
-        BoundPruner(search="greedy").prune(tree, sample_of(tree, X[:-1], y[:-1]))
-    with pytest.raises(ValueError, match="BoundPruner needs a sample to raise subtrees"):
-        BoundPruner(search="greedy").prune(tree)
+        PaperPruner(**CODE_LENGTH).prune(tree, sample_of(tree, X[:-1], y[:-1]))
+    with pytest.raises(ValueError, match="PaperPruner needs a sample to raise subtrees"):
+        PaperPruner(**CODE_LENGTH).prune(tree)
 
 
 def test_single_leaf_and_single_class():
     tree, X, y = grown_tree(np.random.default_rng(0), max_leaves=1)
-    assert BoundPruner(search="greedy").prune(tree, sample_of(tree, X, y)).tree.n_leaves == 1
-    assert BoundPruner(search="optimal+raise").prune(tree, sample_of(tree, X, y)).tree.n_leaves == 1
+    assert PaperPruner(**CODE_LENGTH).prune(tree, sample_of(tree, X, y)).tree.n_leaves == 1
+    assert (
+        PaperPruner(**CODE_LENGTH, search="optimal+raise")
+        .prune(tree, sample_of(tree, X, y))
+        .tree.n_leaves
+        == 1
+    )
     alone, X, y = grown_tree(np.random.default_rng(0), n_classes=1)
-    assert BoundPruner(search="greedy").prune(alone, sample_of(alone, X, y)).tree.n_leaves == 1
+    assert PaperPruner(**CODE_LENGTH).prune(alone, sample_of(alone, X, y)).tree.n_leaves == 1

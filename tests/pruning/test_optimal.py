@@ -16,7 +16,7 @@ from treebound.bounds import (
     tail_inversion,
     vapnik,
 )
-from treebound.pruning import BoundPruner
+from treebound.pruning import BoundPruner, PaperPruner
 
 trees = st.builds(
     lambda seed, leaves, n_classes, fractional: random_tree(
@@ -157,7 +157,9 @@ def test_score_may_be_a_function_of_four_numbers():
 
     tree = random_tree(np.random.default_rng(4), 9)
     assert BoundPruner(score=size_only).prune(tree).tree.n_leaves == 1
-    named = BoundPruner(score="shawe-taylor", error_prior=0.1).prune(tree)
+    named = PaperPruner(
+        search="optimal", growth="leaves", size_prior="leaves", error_prior=0.1
+    ).prune(tree)
     given = BoundPruner(score=the_papers).prune(tree)
     assert given.score == pytest.approx(named.score)
     assert given.tree.n_leaves == named.tree.n_leaves
@@ -167,14 +169,10 @@ def test_score_may_be_a_function_of_four_numbers():
     ("options", "message"),
     [
         ({"score": "aic"}, "'score' parameter of BoundPruner must be one of"),
-        ({"growth": "closed"}, "'growth' parameter of BoundPruner must be one of"),
-        ({"growth": "fast"}, "'growth' parameter of BoundPruner must be 'leaves' unless search"),
         ({"rule": "best"}, "'rule' parameter of BoundPruner must be one of 'accurate'"),
         ({"rule": "small", "weight": 1.0}, "'rule' parameter .* None with a fixed weight.*Hint"),
         ({"rule": "small", "score": "vapnik"}, "'rule' parameter .* None with a fixed weight"),
         ({"weight": "best"}, "'weight' parameter .* a finite number >= 0 or 'auto'. Got 'best'"),
-        ({"score": "log-loss", "search": "greedy"}, "'search' parameter .* 'optimal' with score"),
-        ({"search": "random"}, "'search' parameter of BoundPruner must be one of"),
         ({"weight": -1}, "'weight' parameter of BoundPruner must be a finite number >= 0"),
         ({"delta": 2}, "'delta' parameter of BoundPruner must be a number in the open interval"),
         ({"costs": [1, -1]}, "'costs' parameter must be an array"),
@@ -185,6 +183,26 @@ def test_wrong_parameters_are_named(options, message):
     tree = random_tree(np.random.default_rng(4), 3, n_classes=2)
     with pytest.raises(ValueError, match=message):
         BoundPruner(**options).prune(tree)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"growth": "closed"}, "'growth' parameter of PaperPruner must be one of"),
+        ({"search": "optimal"}, "'growth' parameter of PaperPruner must be 'leaves' unless search"),
+        ({"search": "random"}, "'search' parameter of PaperPruner must be one of"),
+        ({"score": "log-loss"}, "'score' parameter of PaperPruner must be one of"),
+        ({"weight": "auto"}, "'weight' parameter of PaperPruner must be a finite number >= 0"),
+    ],
+)
+def test_wrong_parameters_of_the_paper_pruner_are_named(options, message):
+    tree = random_tree(np.random.default_rng(4), 3, n_classes=2)
+    with pytest.raises(ValueError, match=message):
+        PaperPruner(**options).prune(tree)
+
+
+def test_the_bound_pruner_has_at_most_nine_parameters():
+    assert len(BoundPruner().get_params()) <= 9
 
 
 def test_explanation_names_the_neighbours():

@@ -11,6 +11,7 @@ from treebound.pruning import (
     BoundPruner,
     CostComplexityPruner,
     KearnsMansourPruner,
+    PaperPruner,
     PessimisticPruner,
     ReducedErrorPruner,
 )
@@ -30,8 +31,8 @@ from treebound.pruning import (
             "'weight' parameter .* a finite number >= 0 or 'auto'. Got inf",
         ),
         (BoundPruner(delta=np.nan), "'delta' parameter .* Got nan"),
-        (BoundPruner(error_prior=np.nan), "'error_prior' parameter .* Got nan"),
-        (BoundPruner(relabel=1), "'relabel' parameter .* True or False. Got 1"),
+        (PaperPruner(error_prior=np.nan), "'error_prior' parameter .* Got nan"),
+        (PaperPruner(relabel=1), "'relabel' parameter .* True or False. Got 1"),
         (CostComplexityPruner(alpha=np.nan), "'alpha' parameter .* a number or None. Got nan"),
         (CostComplexityPruner(folds=0), "'folds' parameter .* an int >= 2 or a splitter.* Got 0"),
         (CostComplexityPruner(folds=1), "'folds' parameter .* an int >= 2 or a splitter.* Got 1"),
@@ -80,7 +81,9 @@ def test_a_score_of_ones_own_gets_the_documented_arguments():
         return 0.0
 
     tree, X, y = grown_tree(np.random.default_rng(1), 60)
-    BoundPruner(score=watched, search="greedy").prune(tree, sample_of(tree, X, y))
+    PaperPruner(score=watched, growth="leaves", size_prior="leaves").prune(
+        tree, sample_of(tree, X, y)
+    )
     result = BoundPruner(score=watched)
     result.prune(tree)
     objective = result.objective(tree)

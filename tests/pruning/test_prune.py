@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from pruning_trees import arrays, grown_tree, predictions, random_tree, sample_of
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.tree import DecisionTreeClassifier
+from support import CODE_LENGTH
 
 import treebound as tb
-from treebound.pruning import PRUNERS, BoundPruner
+from treebound.pruning import PRUNERS, BoundPruner, PaperPruner
 
 
 def judging(name, X, y):
@@ -39,8 +40,8 @@ def test_predictions_are_those_of_the_pruned_tree():
     weight = np.random.default_rng(0).integers(1, 4, 500)
     grown = DecisionTreeClassifier(random_state=0).fit(X, y, sample_weight=weight)
     tree = tb.from_sklearn(grown, X, y, weight)
-    expected = BoundPruner(search="greedy").prune(tree, sample_of(tree, X, y, weight)).tree
-    pruned = tb.prune(grown, X, y, sample_weight=weight, search="greedy")
+    expected = PaperPruner(**CODE_LENGTH).prune(tree, sample_of(tree, X, y, weight)).tree
+    pruned = tb.prune(grown, X, y, sample_weight=weight, pruner=PaperPruner(**CODE_LENGTH))
     np.testing.assert_array_equal(pruned.predict(X), predictions(expected, X))
     assert pruned.get_n_leaves() == expected.n_leaves
 
@@ -56,7 +57,8 @@ def test_weights_of_the_classes_count():
     expected = (
         BoundPruner(weight=0.6).prune(tb.from_sklearn(grown, frame, y).recounted(sample)).tree
     )
-    for pruned in (tb.prune(grown, frame, y), tb.prune(grown, frame, y, search="optimal+raise")):
+    raising = PaperPruner(**CODE_LENGTH, search="optimal+raise")
+    for pruned in (tb.prune(grown, frame, y), tb.prune(grown, frame, y, pruner=raising)):
         assert 1 < pruned.get_n_leaves() < grown.get_n_leaves()
     assert tb.prune(grown, frame, y).get_n_leaves() == expected.n_leaves
     folded = tb.prune(grown, frame, y, pruner="cost-complexity")

@@ -14,7 +14,7 @@ from treebound.data.draws import folds
 from treebound.growing import grow
 from treebound.pruning import BoundPruner, WeightChoice
 from treebound.pruning.scores import leaf_code
-from treebound.pruning.weight import LOG_LOSS_WEIGHTS, STRENGTHS, WEIGHTS, choose_weight
+from treebound.pruning.weight import LOG_LOSS_WEIGHTS, STRENGTHS, WEIGHTS, Measured, choose_weight
 from treebound.tree.smoothing import probabilities
 
 
@@ -99,7 +99,7 @@ def test_a_stronger_shrinkage_must_gain_more_than_its_standard_error(gain, chose
     sums = [table.sum(axis=1) for table in (losses, losses**2, (losses - usual) ** 2)]
     tested = np.stack(sums, axis=1)[:, None, :].repeat(2, axis=1)
     choice = choose_weight(
-        [None], lambda _: (tested, 200.0, 200.0), np.array([0.3]), np.array([5]),
+        [Measured(tested, 200.0, 200.0)], np.array([0.3]), np.array([5]),
         strengths=(2.0, 4.0, 8.0), rule="detailed", unit="log-loss", reason="cross-validated",
     )  # fmt: skip
     assert choice.strength == chosen == STRENGTHS[strength_by_hand(losses)]

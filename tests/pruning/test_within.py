@@ -13,12 +13,14 @@ from pruning_trees import (
     sample_of,
 )
 from sklearn.datasets import load_wine
+from support import CODE_LENGTH
 
 import treebound as tb
 from treebound.pruning import (
     BoundPruner,
     KearnsMansourPruner,
     MDLPruner,
+    PaperPruner,
     PessimisticPruner,
     ReducedErrorPruner,
     bottom_up,
@@ -86,7 +88,7 @@ def test_others_go_on_by_training_errors(seed, limit):
         assert limited.tree.errors == min(t.errors for t in small if t.n_leaves <= limit)
         assert limited.path.errors[-1] == limited.tree.errors
         assert np.isnan(limited.score)
-    raised = BoundPruner(search="greedy", weight=0.01).prune(tree, sample_of(tree, X, y))
+    raised = PaperPruner(**CODE_LENGTH, weight=0.01).prune(tree, sample_of(tree, X, y))
     limited = raised.within(limit)
     assert limited.tree.n_leaves <= limit
     assert limited.path.first is tree
@@ -104,7 +106,7 @@ def test_others_go_on_by_training_errors(seed, limit):
         MDLPruner(),
         PessimisticPruner(),
         KearnsMansourPruner(constant=1e-9),
-        BoundPruner(search="greedy", weight=0.01),
+        PaperPruner(**CODE_LENGTH, weight=0.01),
     ],
     ids=str,
 )

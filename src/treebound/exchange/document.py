@@ -272,7 +272,7 @@ class NotFinite(_Object, tag_field="type", tag="number"):
 class PrunerDocument(_Object, tag_field="type", tag="pruner"):
     """A pruner of this package, by name, and its parameters."""
 
-    name: PrunerName
+    name: PrunerName | Literal["paper"]
     parameters: dict[str, Any]
 
 

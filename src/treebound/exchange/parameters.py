@@ -16,10 +16,10 @@ import numpy as np
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError
 from treebound.model.parameters import FitParameters, checked_parameters, parameter_values
-from treebound.pruning import PRUNERS
+from treebound.pruning import STORED_PRUNERS
 from treebound.pruning.base import BasePruner
 
-_PRUNER_NAMES: dict[type, Any] = {kind: name for name, kind in PRUNERS.items()}
+_PRUNER_NAMES: dict[type, Any] = {kind: name for name, kind in STORED_PRUNERS.items()}
 _ARRAY_TYPES = "biuf"  # others are arrays of objects
 
 
@@ -44,10 +44,11 @@ def parameters_of(document: Mapping[str, Any]) -> FitParameters:
 
 
 def _refused(value: Any, name: str) -> ValueError:
+    pruners = ", ".join(map(repr, STORED_PRUNERS))
     return ValueError(
         f"A model file cannot hold the value of {name!r}: {value!r:.80}, of type "
         f"{type(value).__name__}. Hint: it holds numbers, texts, lists, mappings, arrays and the "
-        f"pruners {', '.join(map(repr, PRUNERS))}; pickle the classifier, or fit it with one of "
+        f"pruners {pruners}; pickle the classifier, or fit it with one of "
         "these."
     )
 
@@ -138,7 +139,7 @@ def _made(stored: doc.Stored, where: str) -> Any:
 
 
 def _pruner(stored: doc.PrunerDocument, where: str) -> BasePruner:
-    kind = PRUNERS[stored.name]
+    kind = STORED_PRUNERS[stored.name]
     read = {name: _read(value, f"{where}.{name}") for name, value in stored.parameters.items()}
     pruner = kind(**read)
     pruner._check()

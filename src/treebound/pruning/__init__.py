@@ -16,16 +16,19 @@ from treebound.pruning.bottom_up import (
 from treebound.pruning.bound import BoundPruner
 from treebound.pruning.cost_complexity import CostComplexityPruner, weakest_link_path
 from treebound.pruning.kearns_mansour import KearnsMansourPruner
+from treebound.pruning.paper import PaperPruner
 from treebound.pruning.path import PruningPath
 from treebound.pruning.scores import code_length
 from treebound.pruning.weight import WeightChoice
 
 __all__ = [
     "PRUNERS",
+    "STORED_PRUNERS",
     "BoundPruner",
     "CostComplexityPruner",
     "KearnsMansourPruner",
     "MDLPruner",
+    "PaperPruner",
     "PessimisticPruner",
     "Pruner",
     "PruningPath",
@@ -43,6 +46,8 @@ _KINDS: tuple[type[BasePruner], ...] = (
     MDLPruner,
 )  # fmt: skip
 PRUNERS: dict[str, type[BasePruner]] = dict(zip(get_args(PrunerName), _KINDS, strict=True))
+# Those that a model file can hold, by name.
+STORED_PRUNERS: dict[str, type[BasePruner]] = {**PRUNERS, "paper": PaperPruner}
 
 
 def make_pruner(pruner: Any, **options: Any) -> Pruner | None:

@@ -1,17 +1,18 @@
-"""Bound pruning: minimise a generalization score, exactly or as in the paper."""
+"""Bound pruning: minimise a generalization score."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import each
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import (
-    Flag,
     Folds,
     Jobs,
     Number,
@@ -22,21 +23,18 @@ from treebound._utils.validation import (
     parameter,
     with_parameters,
 )
-from treebound.data import Sample, landscape_of
+from treebound.data import Sample
 from treebound.data.draws import Splitter, Tenth, derived, folds
-from treebound.growing.graph import CandidateGraph
 from treebound.pruning.base import BasePruner, PruningResult, Rows
+from treebound.pruning.candidates import Candidates, GraphTrees, Prunings
 from treebound.pruning.costs import Costs
-from treebound.pruning.greedy import greedy
-from treebound.pruning.optimal import BestBySize, best_sizes, optimal
-from treebound.pruning.scores import GROWTHS, SCORES, SIZE_PRIORS, Objective, leaf_code
-from treebound.pruning.searched import BestOfGraph, SearchedPath, best_on_curve, measure_trees
-from treebound.pruning.validation import PrunedSums, losses_on
+from treebound.pruning.scores import SCORES, Objective, objective_of
 from treebound.pruning.weight import (
     LOG_LOSS_WEIGHTS,
     RULES,
     STRENGTHS,
     WEIGHTS,
+    Measured,
     WeightChoice,
     choose_weight,
     default_weight,
@@ -46,8 +44,6 @@ from treebound.tree.node_sums import NodeSums
 from treebound.tree.smoothing import LEAST, SHRINKAGE, SMOOTHINGS, Smoothing, probabilities
 
 Floats = NDArray[np.float64]
-# Sums of losses at each weight, the weight of the rows, and their largest possible loss.
-Measured = tuple[Floats, float, float]
 
 # Fewer rows are not cross-validated: there it gains nothing over the default weight, unless class
 # weights or costs leave so few effective rows that it is often too small.
@@ -74,18 +70,10 @@ class BoundPruner(BasePruner):
     score : {"code-length", "log-loss", "shawe-taylor", "vapnik", "tail-inversion"} or callable
         ``"code-length"`` takes the price of an error from the data (see
         :func:`treebound.pruning.code_length`); ``"log-loss"`` prunes for probabilities: the code
-        length of the classes in each leaf replaces that of the errors. ``"shawe-taylor"`` is the
-        paper's bound, the others are bounds in ``treebound.bounds``. A callable gets the number of
-        examples m, the errors, the log growth function (at 2m) and the log prior, and returns a
-        number; lower is better.
-    growth : {"leaves", "fast"}
-        The growth function: of all trees with the same number of leaves, or of the shape of the
-        tree in the paper's fast form, for ``search="greedy"``.
-    search : {"optimal", "greedy", "optimal+raise"}
-        ``"optimal"`` finds the best way to collapse subtrees into leaves, by dynamic programming.
-        ``"greedy"`` is the paper's Algorithm PruneTreeWithBound, which may also replace a node by
-        one of its children (subtree raising); it needs the sample. ``"optimal+raise"`` alternates
-        between the two until the score stops improving.
+        length of the classes in each leaf replaces that of the errors. The others are bounds in
+        ``treebound.bounds``; the paper's own pruner is :class:`PaperPruner`. A callable gets the
+        number of examples m, the errors, the log growth function (at 2m) and the log prior, and
+        returns a number; lower is better.
     weight : float or "auto"
         Weight of the tree term in the scores ``"code-length"`` and ``"log-loss"``. ``"auto"``
         chooses it from 1,000 rows on by cross-validation, or on ``validation`` rows; without
@@ -104,22 +92,13 @@ class BoundPruner(BasePruner):
         cross-validation splitter of scikit-learn.
     random_state : int or None
         Seed of the folds; a splitter has its own.
-    error_prior : float or None
-        r of the Shawe-Taylor score, where k errors have the prior ``(1 - r) r^k``; the paper uses
-        ``2**-10.5``.
     delta : float
         Confidence parameter of the bounds.
-    size_prior : {"leaves", "shapes"}
-        Prior of a number of leaves L, ``6 / (pi^2 L^2)``, for all trees with L leaves together or
-        divided evenly among their shapes (as in the paper).
     costs : array of shape (n_classes, n_classes) or (n_classes,), mapping, or None
         Misclassification costs: a matrix (row: true class, column: predicted class), or a weight
         for each true class; only their ratios matter. Leaves then predict the class of least cost,
         and the score uses the cost relative to the worst possible, times the effective number of
         examples.
-    relabel : bool
-        Whether the greedy search updates the labels below a raised child for all the examples
-        that now reach them. False keeps the labels, as in the paper's figures.
     smoothing : "auto", {"shrinkage", "m-estimate", "laplace"}, float or None
         How probabilities are computed if log-loss is cross-validated. ``"auto"``: with the weight
         it chooses how strongly they shrink (:func:`treebound.tree.smoothing.probabilities`) and, if
@@ -133,8 +112,9 @@ class BoundPruner(BasePruner):
 
     Notes
     -----
-    Ties go to the smaller tree, then to the one with fewer errors, then to the one that collapses
-    the shallower nodes. The greedy search follows the paper: the last of equal candidates wins.
+    The best way to collapse subtrees into leaves is found by dynamic programming. Ties go to the
+    smaller tree, then to the one with fewer errors, then to the one that collapses the shallower
+    nodes.
     Ties between classes of a leaf go to the first class in sorted order, and only there do the
     names of the classes matter.
 
@@ -159,19 +139,12 @@ class BoundPruner(BasePruner):
     """
 
     score: str | Callable[..., Any] = "code-length"
-    growth: str = parameter(OneOf(GROWTHS), default="leaves")
-    search: str = parameter(OneOf(("optimal", "greedy", "optimal+raise")), default="optimal")
     weight: float | str = "auto"
     rule: str | None = parameter(OneOf((*RULES, None)), default=None)
     folds: int | Splitter = parameter(Folds(), default=5)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
-    error_prior: float | None = parameter(
-        Number(0.0, 1.0, open=True, optional=True), default=2.0**-5
-    )
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
-    size_prior: str = parameter(OneOf(SIZE_PRIORS), default="leaves")
     costs: Any = None
-    relabel: bool = parameter(Flag(), default=True)
     smoothing: Smoothing | str | None = parameter(
         OneOf(("auto", *SMOOTHINGS), Number(0.0, open=True)), default="auto"
     )
@@ -184,10 +157,6 @@ class BoundPruner(BasePruner):
             check(owner, {"score": self.score}, {"score": OneOf(SCORES)})
         if self.weight != "auto" and not Number(0.0).allows(self.weight):
             raise invalid("weight", owner, "a finite number >= 0 or 'auto'", self.weight)
-        if self.growth == "fast" and self.search != "greedy":
-            raise invalid("growth", owner, "'leaves' unless search='greedy'", self.growth)
-        if self.score == "log-loss" and self.search != "optimal":
-            raise invalid("search", owner, "'optimal' with score='log-loss'", self.search)
         if self.smoothing != "auto" and self.score != "log-loss":
             raise invalid("smoothing", owner, "'auto' unless score='log-loss'", self.smoothing)
         if self.rule is not None and not self.selects_weight:
@@ -201,11 +170,12 @@ class BoundPruner(BasePruner):
 
     @property
     def needs_rows(self) -> bool:
-        return self.search != "optimal" or (self.selects_weight and not isinstance(self.folds, int))
+        return self.selects_weight and not isinstance(self.folds, int)
 
     @property
-    def raises_subtrees(self) -> bool:
-        return self.search != "optimal"
+    def searches(self) -> bool:
+        """Return True if a graph of candidate trees can be pruned: by leaves and errors alone."""
+        return self.score == "code-length"
 
     def takes_validation_rows(self, rows: int, columns: int) -> bool:
         return is_large(rows, columns) and self.validates(rows)
@@ -225,61 +195,13 @@ class BoundPruner(BasePruner):
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         costs = Costs.of(tree, self.costs)
         tree = costs.relabelled(tree)
-        if rows.search is not None and rows.sample is not None:
-            return self._of_graph(tree, rows.search(rows.sample), costs, rows)
-        sizes = self._sizes(tree, costs)
-
-        def measure(outside: Sample | Tree, inside: Sample | NodeSums) -> Measured:
-            if not isinstance(outside, Tree):
-                assert rows.grow is not None
-                outside = costs.relabelled(rows.grow(outside))
-            sums = inside if isinstance(inside, NodeSums) else NodeSums.of(outside, inside)
-            return self._measured(outside, sums, costs, self._objective(tree, costs, self._weight))
-
-        def leaves(objective: Objective) -> NDArray[np.int64]:
-            return best_sizes(sizes, objective, self._weights)
-
-        choice = self._choice(tree, leaves, measure, costs, rows)
-        weight = self._weight if choice is None else choice.weight
-        objective = self._objective(tree, costs, weight)
-        if self.search == "optimal":
-            result = optimal(sizes, objective)
-        elif rows.sample is None:
-            raise self._without("a sample", "raise subtrees (search other than 'optimal')")
-        elif self.search == "greedy":
-            result = greedy(tree, rows.sample, objective, costs=costs, relabel=self.relabel)
+        if rows.search is None or rows.sample is None:
+            candidates: Candidates = self._prunings(tree, costs)
         else:
-            result = self._alternate(tree, rows.sample, costs, objective)
-        return replace(result, choice=choice)
-
-    @property
-    def searches(self) -> bool:
-        """Return True if a graph of candidate trees can be pruned: by leaves and errors alone."""
-        return self.search == "optimal" and self.score == "code-length"
-
-    def _of_graph(
-        self, tree: Tree, graph: CandidateGraph, costs: Costs, rows: Rows
-    ) -> PruningResult:
-        """Return the tree of a graph with the lowest score; folds search graphs of their own."""
-        sizes = BestOfGraph(graph, costs)
-
-        def measure(outside: Sample, inside: Sample) -> Measured:
-            assert rows.search is not None
-            candidates = BestOfGraph(rows.search(outside), costs)
-            m = max(1, round(float(candidates.graph.counts[-1] @ costs.worst)))
-            objective = replace(self._objective(tree, costs, 0.0), m=m)
-            at_weights = best_on_curve(candidates.errors(), objective, self._weights)
-            return measure_trees(candidates, at_weights, inside, costs)
-
-        def leaves(objective: Objective) -> NDArray[np.int64]:
-            return best_on_curve(sizes.errors(), objective, self._weights)
-
-        choice = self._choice(tree, leaves, measure, costs, rows)
-        objective = self._objective(tree, costs, self._weight if choice is None else choice.weight)
-        size = int(np.argmin(objective.by_leaves(sizes.errors()))) + 1
-        path = SearchedPath.around(sizes, objective, size)
-        score = float(path.scores[path.chosen])
-        return PruningResult(sizes.pruned(size), path, score, 0.0, choice=choice)
+            candidates = GraphTrees(rows.search(rows.sample), costs)
+        choice = self._choice(tree, candidates, costs, rows)
+        weight = self._weight if choice is None else choice.weight
+        return replace(candidates.best(self._objective(tree, costs, weight)), choice=choice)
 
     def objective(self, tree: Tree) -> Objective:
         """The score that this pruner minimises on the training rows; ``"auto"`` as without rows."""
@@ -296,81 +218,66 @@ class BoundPruner(BasePruner):
         return LOG_LOSS_WEIGHTS if self.score == "log-loss" else WEIGHTS
 
     def _objective(self, tree: Tree, costs: Costs, weight: float) -> Objective:
-        return Objective(
-            m=max(1, round(costs.m)),
-            n_classes=tree.n_classes,
-            landscape=landscape_of(tree.columns, observed=True),
-            score=self.score,
-            growth=self.growth,
-            error_prior=self.error_prior,
-            weight=weight,
-            delta=self.delta,
-            size_prior=self.size_prior,
-        )
+        return objective_of(tree, costs, score=self.score, weight=weight, delta=self.delta)
 
-    def _sizes(self, tree: Tree, costs: Costs) -> BestBySize:
-        if self.score == "log-loss":
-            return BestBySize(tree, leaf_code(tree.counts * costs.worst))
-        return BestBySize(tree, costs.losses(tree))
-
-    def _alternate(
-        self, tree: Tree, sample: Sample, costs: Costs, objective: Objective
-    ) -> PruningResult:
-        """Alternate between collapsing and raising while the score falls."""
-        best = optimal(self._sizes(tree, costs), objective)
-        while True:
-            raised = greedy(best.tree, sample, objective, costs=costs)
-            result = optimal(self._sizes(raised.tree, costs), objective)
-            if not result.score < best.score:
-                return replace(best, gap=np.nan)
-            best = result
+    def _prunings(self, tree: Tree, costs: Costs) -> Prunings:
+        shares = self._shares if self.score == "log-loss" else None
+        return Prunings(tree, costs, self.score, shares)
 
     # -- the weight ------------------------------------------------------------------------
 
     def _choice(
-        self,
-        tree: Tree,
-        leaves: Callable[[Objective], NDArray[np.int64]],
-        measure: Callable[[Any, Any], Measured],
-        costs: Costs,
-        rows: Rows,
+        self, tree: Tree, candidates: Candidates, costs: Costs, rows: Rows
     ) -> WeightChoice | None:
-        """The chosen weight, or why it is the default; None if there is nothing to choose.
-
-        ``leaves(objective)`` are those of the best tree at each weight; ``measure(outside,
-        inside)`` are the losses on the rows inside of trees from those outside.
-        """
+        """The chosen weight, or why it is the default; None if there is nothing to choose."""
         if not self.selects_weight:
             return None
-        sample, validation, grow = rows.sample, rows.validation, rows.grow
-        parts: Iterable[tuple[Sample | Tree, Sample | NodeSums]]
-        if validation is not None:
-            parts = [(tree, validation)]
-        elif sample is None or grow is None:
+        objective, sample = self._objective(tree, costs, self._weight), rows.sample
+        if rows.validation is not None:
+            measured = [self._measured(candidates, objective, rows.validation)]
+        elif sample is None or rows.grow is None:
             reason = "to choose it takes the rows and a way to grow trees on parts of them"
             return WeightChoice(self._weight, None, reason)
         elif against := self._reason_against(tree, costs, sample):
             return WeightChoice(self._weight, None, against)
         else:
+            measure = partial(self._measure_fold, objective, costs, rows)
             parts = folds(sample, self.folds, self.random_state)
-
+            measured = each(measure, parts, effective_jobs(self.n_jobs))
         choice = choose_weight(
-            parts,
-            lambda part: measure(*part),
+            measured,
             self._weights,
-            leaves(self._objective(tree, costs, self._weight)),
+            candidates.best_sizes(objective, self._weights),
             strengths=STRENGTHS if self.score == "log-loss" and self.smoothing == "auto" else (),
             rule=self.rule or ("detailed" if self.score == "log-loss" else "balanced"),
             unit=self._unit(tree),
-            reason="cross-validated" if validation is None else "validation",
-            n_jobs=effective_jobs(self.n_jobs),
+            reason="cross-validated" if rows.validation is None else "validation",
         )
         if choice is None:
             return WeightChoice(self._weight, None, "there are too few rows for folds")
-        if validation is None and sample is not None and self._are_few(sample.total):
+        if rows.validation is None and sample is not None and self._are_few(sample.total):
             # a smaller weight may win by chance, with a tree that fits the noise
             choice = replace(choice, weight=max(choice.weight, self._weight))
         return choice
+
+    def _measure_fold(
+        self, objective: Objective, costs: Costs, rows: Rows, fold: tuple[Sample, Sample]
+    ) -> Measured:
+        """Losses inside a fold of trees from the rows outside of it."""
+        outside, inside = fold
+        if rows.search is not None:
+            candidates: Candidates = GraphTrees(rows.search(outside), costs)
+        else:
+            assert rows.grow is not None
+            candidates = self._prunings(costs.relabelled(rows.grow(outside)), costs)
+        return self._measured(candidates, objective, inside)
+
+    def _measured(
+        self, candidates: Candidates, objective: Objective, rows: Sample | NodeSums
+    ) -> Measured:
+        """Losses on other rows of the best tree at each weight."""
+        weightless = replace(objective, m=candidates.m, weight=0.0)
+        return candidates.measure(candidates.best_sizes(weightless, self._weights), rows)
 
     def _reason_against(self, tree: Tree, costs: Costs, sample: Sample) -> str:
         """Why the weight is not cross-validated; empty if it is."""
@@ -384,25 +291,6 @@ class BoundPruner(BasePruner):
         if self.costs is not None:
             return "cost"
         return "error" if tree.factors is None else "weighted error"
-
-    def _measured(self, tree: Tree, rows: NodeSums, costs: Costs, objective: Objective) -> Measured:
-        """Losses on other rows, as :func:`choose_weight` needs them."""
-        losses = [costs.by_class(tree)]
-        if self.score == "log-loss":
-            losses = [-np.log(shares) * costs.worst for shares in self._shares(tree)]
-        sizes = self._sizes(tree, costs)
-        m = max(1, round(float(tree.counts[0] @ costs.worst)))
-        leaves = best_sizes(sizes, replace(objective, m=m, weight=0.0), self._weights)
-        cuts = {size: sizes.cuts(size) for size in set(leaves.tolist())}
-
-        def at_weights(loss: Floats) -> list[Floats]:
-            moments, staying = losses_on(tree, rows, loss, losses[0])
-            sums = PrunedSums(tree, moments, staying)
-            at_size = {size: sums(cut) for size, cut in cuts.items()}
-            return [*(at_size[size] for size in leaves.tolist()), moments[0]]
-
-        tested = np.array([at_weights(loss) for loss in losses])
-        return tested, rows.total, float(rows.weights[0] @ costs.worst)
 
     def _shares(self, tree: Tree) -> list[Floats]:
         """The probabilities of the nodes with each smoothing that is tried; none is 0."""

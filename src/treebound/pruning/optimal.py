@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from math import frexp
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
 from treebound.pruning.base import PruningResult
+from treebound.pruning.costs import Costs
 from treebound.pruning.path import (
     NestedPath,
     PruningPath,
@@ -20,7 +22,7 @@ from treebound.pruning.path import (
     signed,
     weakest_link_steps,
 )
-from treebound.pruning.scores import Objective
+from treebound.pruning.scores import Objective, leaf_code
 from treebound.tree._structure import add_up
 from treebound.tree.model import Tree
 
@@ -120,6 +122,13 @@ class BestBySize:
     def __getstate__(self) -> dict[str, Any]:
         # The plan is large for a deep tree and quick to recompute.
         return {"tree": self.tree, "node_errors": self.node_errors, "_plan": None, "_cap": 0}
+
+
+def best_by_size(tree: Tree, costs: Costs, score: str | Callable[..., Any]) -> BestBySize:
+    """The best prunings by the loss of a score: the cost of errors, or the code of the leaves."""
+    if score == "log-loss":
+        return BestBySize(tree, leaf_code(tree.counts * costs.worst))
+    return BestBySize(tree, costs.losses(tree))
 
 
 def optimal(sizes: BestBySize, objective: Objective) -> PruningResult:

@@ -20,8 +20,11 @@ from treebound.bounds import (
 )
 from treebound.bounds.counting import log_wedderburn_etherington
 from treebound.bounds.risk import log_leaves_prior
+from treebound.data import landscape_of
 from treebound.landscape import Landscape
+from treebound.pruning.costs import Costs
 from treebound.shapes import TreeShape
+from treebound.tree.model import Tree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -204,3 +207,9 @@ class Objective:
     def of_tree(self, leaves: int, errors: float, log_tau: float) -> float:
         """The score of a single tree."""
         return float(self(np.array([leaves]), np.array([errors]), np.array([log_tau]))[0])
+
+
+def objective_of(tree: Tree, costs: Costs, **settings: Any) -> Objective:
+    """The score of the prunings of a tree; ``settings`` are fields of :class:`Objective`."""
+    m, landscape = max(1, round(costs.m)), landscape_of(tree.columns, observed=True)
+    return Objective(m, tree.n_classes, landscape, **settings)

@@ -9,15 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
-from treebound.data import Sample
 from treebound.data.weights import heaviest
 from treebound.growing.graph import CandidateGraph
 from treebound.pruning.costs import Costs
 from treebound.pruning.optimal import CurvePath
 from treebound.pruning.scores import Objective
-from treebound.pruning.validation import losses_on
 from treebound.tree.model import Tree
-from treebound.tree.node_sums import NodeSums
 
 Floats = NDArray[np.float64]
 
@@ -94,24 +91,6 @@ def _nats(masses: Floats) -> Floats:
 def best_on_curve(errors: Floats, objective: Objective, weights: Floats) -> NDArray[np.int64]:
     """The leaves of the tree with the lowest score, for each weight of the tree term."""
     return np.asarray(objective.at_weights(errors, weights).argmin(axis=1), dtype=np.int64) + 1
-
-
-def measure_trees(
-    sizes: BestOfGraph, leaves: NDArray[np.int64], rows: Sample, costs: Costs
-) -> tuple[Floats, float, float]:
-    """Losses of the trees of some sizes on other rows, as :func:`choose_weight` needs them."""
-
-    def moments(tree: Tree) -> Floats:
-        sums, loss = NodeSums.of(tree, rows), costs.by_class(tree)
-        of_nodes, staying = losses_on(tree, sums, loss, loss)
-        total: Floats = of_nodes[tree.is_leaf].sum(axis=0) + staying[~tree.is_leaf].sum(axis=0)
-        return total
-
-    at_size = {size: moments(sizes.pruned(size)) for size in {1, *leaves.tolist()}}
-    tested = [*(at_size[size] for size in leaves.tolist()), at_size[1]]
-    total = float(rows.weights.sum())
-    worst = float(NodeSums.of(sizes.pruned(1), rows).weights[0] @ costs.worst)
-    return np.array([tested]), total, worst
 
 
 class SearchedPath(CurvePath):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils._pool import each
 from treebound.pruning.path import count
 
 Floats = NDArray[np.float64]
@@ -144,9 +143,22 @@ class WeightChoice:
         return f"{loss:.3f}" if self.unit == "log-loss" else f"{100 * loss:.1f} %"
 
 
+class Measured(NamedTuple):
+    """Losses of trees on rows that they were not grown on.
+
+    ``moments`` are the sums of losses, of their squares and of squared differences from the first
+    strength, with each strength (or once), at each weight and for one leaf: an array of shape
+    (n_strengths, n_weights + 1, 3). ``rows`` is the weight of the rows, ``worst`` their largest
+    possible loss.
+    """
+
+    moments: Floats
+    rows: float
+    worst: float
+
+
 def choose_weight(
-    parts: Iterable[Any],
-    measure: Callable[[Any], tuple[Floats, float, float]],
+    measured: Sequence[Measured],
     weights: Floats,
     leaves: Ints,
     *,
@@ -154,19 +166,13 @@ def choose_weight(
     rule: str,
     unit: str,
     reason: str,
-    n_jobs: int = 1,
 ) -> WeightChoice | None:
-    """Choose by the losses of all parts together; None if there was no row to measure on.
-
-    ``measure(part)`` gives the sums of losses, of their squares and of squared differences from the
-    first strength, with each strength (or once), at each weight and for one leaf, shape
-    (n_strengths, n_weights + 1, 3), the weight of the rows, and their largest possible loss.
-    """
-    results = each(measure, parts, n_jobs)
-    if not results or not sum(rows for _, rows, _ in results):
+    """Choose by the losses on all folds together; None if there was no row to measure on."""
+    rows = float(sum(fold.rows for fold in measured))
+    if not rows:
         return None
-    sums = np.sum([moments for moments, _, _ in results], axis=0)
-    rows, worst = (float(sum(column)) for column in list(zip(*results, strict=True))[1:])
+    sums = np.sum([fold.moments for fold in measured], axis=0)
+    worst = float(sum(fold.worst for fold in measured))
     least, at = sums[:, :, 0].argmin(axis=0), np.arange(len(weights) + 1)
     gained, differences = sums[0, :, 0] - sums[least, at, 0], sums[least, at, 2]
     least = np.where(gained > _deviation(gained, differences, rows), least, 0)

@@ -82,17 +82,9 @@ class Protocol:
 
 def paper_pruner(exponent: float = 10.5) -> Any:
     """The paper's own pruner, with r = 2^-exponent."""
-    from treebound.pruning import BoundPruner
+    from treebound.pruning import PaperPruner
 
-    return BoundPruner(
-        score="shawe-taylor",
-        growth="fast",
-        search="greedy",
-        error_prior=2.0**-exponent,
-        size_prior="shapes",
-        delta=0.05,
-        relabel=False,
-    )
+    return PaperPruner(error_prior=2.0**-exponent)
 
 
 def paper_options() -> GrowOptions:

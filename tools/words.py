@@ -107,6 +107,7 @@ EXCEPTIONS: tuple[Exception_, ...] = (
     Exception_(r"\.github/workflows/", r"^shell: bash$", "a key of GitHub's workflows"),
     Exception_(r"cli/app\.py$", r"^shell$|The shell it is for", "bash, zsh and fish are shells"),
     Exception_(r"benchmarks/catalogue\.py$", r"Ecdat/", "the names of columns in Ecdat"),
+    Exception_(r"test_notebook\.py$", r"jupyterapp\.shell", "an attribute of JupyterLab"),
 )
 
 

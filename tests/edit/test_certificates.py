@@ -48,8 +48,8 @@ def random_edits(editor: Editor, rng: np.random.Generator) -> None:
             elif step == 2:
                 editor.grow(node, max_leaves=3)
             elif tree.feature[node] < 0:
-                editor.answer(node, int(rng.integers(2)))
-        except ValueError:  # nothing grows here, or no rows are parted
+                editor.relabel(node, int(rng.integers(2)))
+        except ValueError:  # nothing grows here, or no rows are divided
             continue
 
 
@@ -63,7 +63,7 @@ def greedy_edits(editor: Editor, rng: np.random.Generator) -> None:
                 steps.append(lambda node=node: editor.collapse(node))
             else:
                 other = 1 - int(tree.label[node])
-                steps.append(lambda node=node, other=other: editor.answer(node, other))
+                steps.append(lambda node=node, other=other: editor.relabel(node, other))
         steps.append(lambda: editor.split("", f"x0 <= {rng.integers(5) + 0.5}"))
         for step in steps:
             try:
@@ -135,7 +135,7 @@ def test_calibration_rows_of_which_no_figure_was_seen_certify_the_edited_tree(
 
 @pytest.mark.parametrize("draws", [20, pytest.param(500, marks=pytest.mark.heavy)])
 @pytest.mark.filterwarnings("ignore:The certificate of the edited tree")
-def test_flipping_answers_by_the_test_error_would_fail_and_is_refused(draws) -> None:
+def test_flipping_labels_by_the_test_error_would_fail_and_is_refused(draws) -> None:
     failed = 0
     for seed in range(draws):
         rng = np.random.default_rng(seed)
@@ -143,11 +143,11 @@ def test_flipping_answers_by_the_test_error_would_fail_and_is_refused(draws) -> 
         X = X + rng.random(X.shape)  # many leaves
         y = rng.integers(2, size=200)
         clf = tb.BoundTreeClassifier(pruning=None, certificate="held-out", delta=DELTA).fit(X, y)
-        apart = clf.edit(X, y)._rows.calibration
-        test = (apart.X.dense, clf.classes_[apart.y])
+        calibration = clf.edit(X, y)._rows.calibration
+        test = (calibration.X.dense, clf.classes_[calibration.y])
         editor = clf.edit(X, y, test=test)
         for leaf in editor.tree.leaves.tolist():
-            step = editor.answer(leaf, int(1 - editor.tree.label[leaf]))
+            step = editor.relabel(leaf, int(1 - editor.tree.label[leaf]))
             if step.after.test_error >= step.before.test_error:
                 editor.undo()
         with pytest.raises(ValueError, match="test rows of the editor are calibration rows"):
@@ -173,7 +173,7 @@ def test_tail_inversion_counts_the_edited_tree(fitted) -> None:
     clf, X, y = fitted()
     editor = clf.edit(X, y)
     editor.split("L", "x1 <= 0.7")
-    editor.answer("LL", 1)
+    editor.relabel("LL", 1)
     done = editor.done()
     wrong = int((done.predict(X) != y).sum())
     assert done.certificate_.errors == wrong
@@ -232,23 +232,25 @@ def test_the_training_rows_certify_an_edit_unless_the_user_states_more(fitted, w
     before = editor.figures.certificate
     assert before == certify_tree(model.tree, delta=model.delta).risk
     leaf = int(editor.tree.leaves[0])
-    editor.answer(leaf, 1 - int(editor.tree.label[leaf]))
+    editor.relabel(leaf, 1 - int(editor.tree.label[leaf]))
     done = editor.done()
     assert (done.certificate.kind, done.held_out) == ("training", None)
     assert done.certificate.risk == certify_tree(done.tree, delta=model.delta).risk
     stated = editor.done(calibration_unseen=True)
     rows = editor._rows.calibration
     wrong = (stated.predict(rows.X.dense) != stated.classes[rows.y]).sum()
-    found = stated.certificate
-    assert (found.kind, found.errors, found.m) == ("held-out", wrong, rows.n_rows)
-    assert found.risk == binomial_upper(rows.n_rows, int(wrong), model.delta)
-    assert "no figure of the calibration rows was seen before the edits ended" in found.explain()
-    assert [own.m for own in found.by_class] == np.bincount(rows.y).tolist()
-    assert "By class" in found.explain()
+    certificate = stated.certificate
+    assert (certificate.kind, certificate.errors, certificate.m) == ("held-out", wrong, rows.n_rows)
+    assert certificate.risk == binomial_upper(rows.n_rows, int(wrong), model.delta)
+    assert (
+        "no figure of the calibration rows was seen before the edits ended" in certificate.explain()
+    )
+    assert [by_class.m for by_class in certificate.by_class] == np.bincount(rows.y).tolist()
+    assert "By class" in certificate.explain()
     assert editor.done().certificate.kind == "training"  # nothing is remembered
 
 
-def test_edit_says_on_what_the_certificate_will_rest(fitted) -> None:
+def test_edit_states_on_what_the_certificate_will_rest(fitted) -> None:
     clf, X, y = fitted(certificate="held-out")
     with pytest.warns(UserWarning, match=r"Hint: done\(calibration_unseen=True\) states"):
         clf.edit(X, y)
@@ -258,7 +260,7 @@ def test_edit_says_on_what_the_certificate_will_rest(fitted) -> None:
         clf.edit(X, y).check_calibration()
 
 
-def test_an_edit_after_folds_has_no_certificate_and_says_how_to_get_one(fitted) -> None:
+def test_an_edit_after_folds_has_no_certificate_and_states_how_to_get_one(fitted) -> None:
     clf, X, y = fitted(certificate="folds")
     with pytest.warns(UserWarning, match="The edited tree has no certificate. The fold was chosen"):
         editor = clf.edit(X, y)
@@ -268,8 +270,8 @@ def test_an_edit_after_folds_has_no_certificate_and_says_how_to_get_one(fitted) 
     done = editor.done()
     assert done.certificate_ is None
     assert "The fold was chosen by its errors" in done.certificate_reason_
-    found = tb.certify(done, X, y, kind="training")
-    assert (found.m, found.errors) == (len(y), int((done.predict(X) != y).sum()))
+    certificate = tb.certify(done, X, y, kind="training")
+    assert (certificate.m, certificate.errors) == (len(y), int((done.predict(X) != y).sum()))
 
 
 def test_calibration_rows_that_chose_the_tree_do_not_certify_an_edit(fitted) -> None:
@@ -284,9 +286,9 @@ def test_calibration_rows_that_chose_the_tree_do_not_certify_an_edit(fitted) -> 
 
 def test_the_training_certificate_of_a_fold_has_its_share_of_delta(fitted) -> None:
     clf, *_ = fitted(certificate="folds")
-    found = tb.certify(clf, kind="training")
+    certificate = tb.certify(clf, kind="training")
     shared = certify_tree(clf.tree_, delta=clf.delta / clf.model_.evidence.calibration.folds)
-    assert (found.risk, found.delta) == (shared.risk, clf.delta)
+    assert (certificate.risk, certificate.delta) == (shared.risk, clf.delta)
 
 
 @pytest.mark.parametrize("certify", ["held-out", "folds", "prior"])

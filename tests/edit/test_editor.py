@@ -75,9 +75,9 @@ def check_counts(editor, rows) -> None:
     ],
 )
 @pytest.mark.parametrize("keep", [True, False])
-def test_a_split_sends_rows_where_its_text_says(clf, rows, text, left, keep) -> None:
+def test_a_split_sends_rows_where_its_text_states(clf, rows, text, left, keep) -> None:
     editor = clf.edit(*rows)
-    parted = editor.rows_of(0).parted(parse_split(text, editor.tree.columns))[0]
+    parted = editor.rows_of(0).divided(parse_split(text, editor.tree.columns))[0]
     assert parted.tolist() == left(rows[0]).tolist()
     editor.split("", text, keep=keep)
     side = editor.done().apply(rows[0]) < editor.tree.right[0]
@@ -117,9 +117,9 @@ def test_alternatives_are_the_best_of_all_thresholds(rows, criterion) -> None:
 
 
 def test_agreement_is_one_for_the_split_in_place_and_none_at_a_leaf(editor) -> None:
-    asked = editor.tree.columns[editor.tree.feature[0]].name
+    column = editor.tree.columns[editor.tree.feature[0]].name
     table = editor.alternatives(0).set_index("column")
-    assert table.loc[asked, "agreement"] == 1.0
+    assert table.loc[column, "agreement"] == 1.0
     assert table["agreement"].between(0.5, 1.0).all()
     leaf = int(editor.tree.leaves[0])
     assert editor.alternatives(leaf)["agreement"].isna().all()
@@ -169,7 +169,7 @@ def test_surrogates_agree_most_of_all_splits_of_their_columns(weighted) -> None:
         editor.surrogates(int(clf.tree_.leaves[0]))
 
 
-def test_collapse_grow_and_answer(editor, rows) -> None:
+def test_collapse_grow_and_relabel(editor, rows) -> None:
     step = editor.collapse("R")
     assert step.before.leaves > step.after.leaves == editor.tree.n_leaves
     check_counts(editor, rows)
@@ -180,18 +180,18 @@ def test_collapse_grow_and_answer(editor, rows) -> None:
     leaf = int(editor.tree.leaves[-1])
     label = editor.tree.classes[1 - editor.tree.label[leaf]]
     errors = editor.tree.errors
-    editor.answer(leaf, label)
+    editor.relabel(leaf, label)
     flipped = editor.tree.counts[leaf]
     assert editor.tree.errors == errors - flipped.min() + flipped.max()
     check_counts(editor, rows)
 
 
-def test_an_answer_by_hand_survives_other_edits(editor) -> None:
-    editor.answer("L", "ill")
+def test_a_label_by_hand_survives_other_edits(editor) -> None:
+    editor.relabel("L", "ill")
     editor.collapse("R")
     two = pd.DataFrame({"age": [30.0, 70.0], "sex": "male", "stage": "low", "dose": 0.0})
     assert editor.done().predict(two)[0] == "ill"
-    editor.answer("R", "well")
+    editor.relabel("R", "well")
     editor.split("", "age <= 40")  # the leaves below it are counted again
     assert editor.done().predict(two).tolist() == ["ill", "well"]
 
@@ -227,7 +227,7 @@ def test_undo_and_redo(editor) -> None:
         editor.redo()
 
 
-def test_changed_lists_the_rows_with_another_answer(editor, clf, rows) -> None:
+def test_changed_lists_the_rows_with_another_prediction(editor, clf, rows) -> None:
     X, y = rows
     assert len(editor.changed()) == 0
     editor.use("", "dose")
@@ -297,7 +297,7 @@ def test_arrays_without_names() -> None:
     editor = tb.BoundTreeClassifier().fit(X, y).edit(X, y)
     editor.split("", "x1 <= 0")
     assert editor.done().predict(X[:2]).shape == (2,)
-    editor.answer("L", 1)
+    editor.relabel("L", 1)
     assert editor.done().predict([[0.0, -1.0, 0.0]]).tolist() == [1]
 
 
@@ -329,13 +329,13 @@ def test_other_rows_than_those_of_fit_are_refused(clf, rows) -> None:
         (lambda e: e.collapse(-1), "text of L and R"),
         (lambda e: e.collapse(int(e.tree.leaves[0])), "an inner node"),
         (lambda e: e.use(0, "weight"), "a column of the tree"),
-        (lambda e: e.split(0, "age <= 500"), "parts no rows"),
+        (lambda e: e.split(0, "age <= 500"), "does not divide the rows"),
         (lambda e: e.grow(0, columns=["weight"]), "a column of the tree"),
         (lambda e: e.grow(0, columns="age"), "a sequence of names"),
         (lambda e: e.grow(0, columns=[]), "at least one name"),
         (lambda e: e.grow(0, max_leaves=1), "an int >= 2"),
-        (lambda e: e.answer(0, "ill"), "a leaf"),
-        (lambda e: e.answer(int(e.tree.leaves[0]), "dead"), "one of"),
+        (lambda e: e.relabel(0, "ill"), "a leaf"),
+        (lambda e: e.relabel(int(e.tree.leaves[0]), "dead"), "one of"),
         (lambda e: e.undo(), "no step to undo"),
     ],
 )

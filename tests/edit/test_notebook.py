@@ -41,7 +41,7 @@ def notebook(*cells: str) -> str:
 
 @pytest.fixture
 def address(tmp_path) -> Iterator[str]:
-    """A notebook with an editor in a JupyterLab of its own."""
+    """A notebook with an editor in a JupyterLab of its folders."""
     lab = pytest.importorskip("jupyterlab")
     for name in ("ipykernel", "anywidget"):
         pytest.importorskip(name)
@@ -51,7 +51,9 @@ def address(tmp_path) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     shared = Path(lab.__file__).parents[4] / "share" / "jupyter"
-    own = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "RUNTIME")}
+    folders = {
+        f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "RUNTIME")
+    }
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
         "--expose-app-in-browser", f"--LabApp.app_dir={shared / 'lab'}", f"--ServerApp.port={port}",
@@ -59,18 +61,18 @@ def address(tmp_path) -> Iterator[str]:
         "--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]  # fmt: skip
     with (tmp_path / "lab.log").open("w") as log:
-        environment = {**os.environ, **own, "JUPYTER_PATH": str(shared)}
+        environment = {**os.environ, **folders, "JUPYTER_PATH": str(shared)}
         server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         try:
             base = f"http://127.0.0.1:{port}"
-            until(lambda: answers(f"{base}/api/status?token=secret"), "JupyterLab", 60)
+            until(lambda: responds(f"{base}/api/status?token=secret"), "JupyterLab", 60)
             yield f"{base}/lab/tree/edit.ipynb?token=secret"
         finally:
             server.terminate()
             server.wait(20)
 
 
-def answers(address: str) -> bool:
+def responds(address: str) -> bool:
     try:
         with urlopen(address, timeout=5) as reply:
             return bool(reply.status == 200)
@@ -92,15 +94,15 @@ def test_a_tree_is_edited_in_a_notebook(address) -> None:
         until(lambda: driver.execute_script("return view.scale") > 0.3, "the frame in its width")
         window.choose("R")
         window.press("#collapse")
-        window.says("collapsed to")
+        window.shows("collapsed to")
         window.ready("R")
         window.press("#undo")
-        window.says("Undone")
+        window.shows("Undone")
         window.choose("L")
         age = driver.execute_script("return data.columns.findIndex((c) => c.name === 'age')")
         window.press(f'[data-column="{age}"]')
         window.press(".candidate.open .split")
-        window.says("age <= ")
+        window.shows("age <= ")
         steps = window.text("steps")
         driver.switch_to.default_content()
         driver.execute_script(RUN, "notebook:run-cell")  # the last one, which prints the steps

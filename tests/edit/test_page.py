@@ -1,4 +1,4 @@
-"""The page of an editor, without a browser: commands, answers, and a server for one person."""
+"""The page of an editor, without a browser: commands, replies, and a server for one person."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def page(case) -> EditorPage:
     return EditorPage(clf.edit(X, y), title="Edit")
 
 
-def ask(page: EditorPage, **command: object) -> dict:
-    return json.loads(json.dumps(page.answer(command), allow_nan=False))
+def send(page: EditorPage, **command: object) -> dict:
+    return json.loads(json.dumps(page.reply(command), allow_nan=False))
 
 
 @pytest.mark.parametrize(
@@ -43,16 +43,16 @@ def ask(page: EditorPage, **command: object) -> dict:
     ],
 )
 def test_a_step_gives_the_whole_new_state_and_can_be_undone(page, command) -> None:
-    before = ask(page, do="state")["state"]
-    reply = ask(page, version=0, **command)
+    before = send(page, do="state")["state"]
+    reply = send(page, version=0, **command)
     state = reply["state"]
     assert state["history"] == [reply["message"]]
     assert state["version"] == 1
     assert state["nodes"] != before["nodes"]
-    undone = ask(page, do="undo", version=1)["state"]
+    undone = send(page, do="undo", version=1)["state"]
     assert undone["nodes"] == before["nodes"]
     assert undone["undone"] == 1
-    assert ask(page, do="redo", version=2)["state"]["nodes"] == state["nodes"]
+    assert send(page, do="redo", version=2)["state"]["nodes"] == state["nodes"]
 
 
 def test_missing_values_of_an_ordinal_column_may_be_split_from_all_others() -> None:
@@ -60,7 +60,7 @@ def test_missing_values_of_an_ordinal_column_may_be_split_from_all_others() -> N
     X = pd.DataFrame({"size": size, "x": np.arange(120.0) % 7})
     y = X["size"].isna().to_numpy()
     clf = BoundTreeClassifier().fit(X, y)
-    node = ask(EditorPage(clf.edit(X, y), title="Edit"), do="node", node="", version=0)["node"]
+    node = send(EditorPage(clf.edit(X, y), title="Edit"), do="node", node="", version=0)["node"]
     first = node["candidates"][0]
     assert (first["name"], first["words"], first["code"]) == ("size", "≤ L", 2)
 
@@ -68,15 +68,15 @@ def test_missing_values_of_an_ordinal_column_may_be_split_from_all_others() -> N
 def test_surrogates_of_an_inner_node_are_those_of_the_editor(page, case) -> None:
     clf, X, y = case
     wanted = clf.edit(X, y).surrogates("")
-    told = ask(page, do="surrogates", node="", version=0)["surrogates"]
-    assert len(told) > 1
-    assert [line["words"] for line in told] == wanted["split"].tolist()
-    assert [line["agreement"] for line in told] == wanted["agreement"].tolist()
+    listed = send(page, do="surrogates", node="", version=0)["surrogates"]
+    assert len(listed) > 1
+    assert [line["words"] for line in listed] == wanted["split"].tolist()
+    assert [line["agreement"] for line in listed] == wanted["agreement"].tolist()
 
 
 def test_changed_rows_and_figures_stand_in_the_state(page, case) -> None:
     clf, X, y = case
-    state = ask(page, do="collapse", node="", version=0)["state"]
+    state = send(page, do="collapse", node="", version=0)["state"]
     editor = clf.edit(X, y)
     editor.collapse("")
     assert sum(line["rows"] for line in state["changed"]) == editor.changed()["rows"].sum()
@@ -85,7 +85,7 @@ def test_changed_rows_and_figures_stand_in_the_state(page, case) -> None:
 
 def test_a_node_has_its_alternatives_with_histograms(page, case) -> None:
     clf, X, y = case
-    node = ask(page, do="node", node="L", version=0)["node"]
+    node = send(page, do="node", node="L", version=0)["node"]
     table = clf.edit(X, y).alternatives("L")
     assert [item["name"] for item in node["candidates"]] == table["column"].tolist()
     rows = int(clf.tree_.rows[clf.tree_.left[0]])
@@ -98,29 +98,29 @@ def test_a_node_has_its_alternatives_with_histograms(page, case) -> None:
 
 def test_a_preview_counts_without_a_step(page, case) -> None:
     clf, X, y = case
-    preview = ask(page, do="preview", node="", text='"siblings" <= 2', version=0)["preview"]
+    preview = send(page, do="preview", node="", text='"siblings" <= 2', version=0)["preview"]
     assert preview["rows"] == [int((X["siblings"] <= 2).sum()), int((X["siblings"] > 2).sum())]
     editor = clf.edit(X, y)
     editor.collapse("")
     editor.split("", "siblings <= 2")
     assert preview["errors"] == editor.tree.errors
-    assert ask(page, do="state")["state"]["history"] == []
+    assert send(page, do="state")["state"]["history"] == []
 
 
 def test_a_moved_threshold_becomes_a_training_value_where_rows_name_the_splits() -> None:
     clf, X, y = passengers(thresholds="observed")
     page = EditorPage(clf.edit(X, y), title="Edit")
-    ask(page, do="split", node="", text='"age" <= 31.23456', keep=False, version=0)
-    written = loads(ask(page, do="save", version=1)["file"]["text"])
+    send(page, do="split", node="", text='"age" <= 31.23456', keep=False, version=0)
+    written = loads(send(page, do="save", version=1)["file"]["text"])
     below = X["age"][X["age"] <= 31.23456]
     assert written.tree.threshold[0] == below.max()
     assert written.tree.names[0] >= 0
     assert written.certificate.method == "compression"
 
 
-def test_a_second_window_is_told_and_changes_nothing(page) -> None:
-    assert "error" not in ask(page, do="collapse", node="L", version=0)
-    reply = ask(page, do="collapse", node="R", version=0)
+def test_a_second_window_gets_an_error_and_changes_nothing(page) -> None:
+    assert "error" not in send(page, do="collapse", node="L", version=0)
+    reply = send(page, do="collapse", node="R", version=0)
     assert "another window" in reply["error"]
     assert len(reply["state"]["history"]) == 1
 
@@ -128,23 +128,24 @@ def test_a_second_window_is_told_and_changes_nothing(page) -> None:
 @pytest.mark.parametrize(
     "command",
     [None, 3, [], {}, {"do": "nothing", "version": 0}, {"do": "collapse", "version": 0},
-     {"do": "grow", "node": "", "version": 0, "evil": 1}, {"do": "answer", "node": "L", "label": 99,
-     "version": 0}, {"do": "__class__", "node": "", "version": 0}, {"do": "split", "version": 0,
-     "node": "", "text": 3, "keep": True}],
+     {"do": "grow", "node": "", "version": 0, "evil": 1},
+     {"do": "relabel", "node": "L", "label": 99, "version": 0},
+     {"do": "__class__", "node": "", "version": 0},
+     {"do": "split", "version": 0, "node": "", "text": 3, "keep": True}],
 )  # fmt: skip
 def test_what_is_no_command_is_refused(page, command) -> None:
-    assert page.answer(command)["error"]
-    assert ask(page, do="state")["state"]["history"] == []
+    assert page.reply(command)["error"]
+    assert send(page, do="state")["state"]["history"] == []
 
 
-def test_a_step_that_cannot_be_kept_in_a_file_is_told_and_taken(case, tmp_path) -> None:
+def test_a_step_that_cannot_be_saved_is_reported_and_taken(case, tmp_path) -> None:
     clf, X, y = case
     folder = tmp_path / "gone"
     folder.mkdir()
     page = EditorPage(clf.edit(X, y, autosave=folder / "steps"), title="Edit")
     folder.rmdir()
-    reply = ask(page, do="collapse", node="R", version=0)
-    assert "could not be kept" in reply["error"]
+    reply = send(page, do="collapse", node="R", version=0)
+    assert "could not be saved" in reply["error"]
     assert reply["state"]["version"] == 1
     assert len(reply["state"]["history"]) == 1
 
@@ -153,17 +154,17 @@ def test_a_step_that_cannot_be_kept_in_a_file_is_told_and_taken(case, tmp_path) 
 def test_calibration_rows_certify_the_first_model_saved_if_the_user_states_it(unseen) -> None:
     clf, X, y = passengers(certificate="held-out", random_state=0)
     page = EditorPage(Editor(clf, X, y), title="Edit", calibration_unseen=unseen)
-    state = ask(page, do="collapse", node="R", version=0)["state"]
+    state = send(page, do="collapse", node="R", version=0)["state"]
     assert "computed from the training rows" in state["notice"]
     assert state["steps"][0]["certificate"] is not None
-    report = ask(page, do="report", version=1)["file"]["text"]
+    report = send(page, do="report", version=1)["file"]["text"]
     assert "held-out examples" not in report
     kind = "held-out" if unseen else "training"
     for _ in range(2):
-        first = loads(ask(page, do="save", version=1)["file"]["text"])
+        first = loads(send(page, do="save", version=1)["file"]["text"])
         assert first.certificate.kind == kind
-    ask(page, do="collapse", node="", version=1)
-    second = loads(ask(page, do="save", version=2)["file"]["text"])
+    send(page, do="collapse", node="", version=1)
+    second = loads(send(page, do="save", version=2)["file"]["text"])
     assert second.certificate.kind == "training"
 
 
@@ -195,8 +196,8 @@ def test_the_page_and_its_commands_are_served_to_who_has_the_token(client) -> No
     assert shown.headers["x-frame-options"] == "DENY"
     reply = client.post("/command", content=COMMAND, headers={"x-token": "secret"})
     assert reply.json()["state"]["version"] == 0
-    own = {"x-token": "secret", "origin": "http://127.0.0.1:8000"}
-    assert client.post("/command", content=COMMAND, headers=own).status_code == 200
+    allowed = {"x-token": "secret", "origin": "http://127.0.0.1:8000"}
+    assert client.post("/command", content=COMMAND, headers=allowed).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -237,8 +238,8 @@ def test_a_command_that_is_nested_deeply_is_none(page) -> None:
     node: list[object] = []
     for _ in range(5000):
         node = [node]
-    answer = page.answer({"do": "node", "version": 0, "node": node})
-    assert answer == {"error": "This is not a command of the editor."}
+    reply = page.reply({"do": "node", "version": 0, "node": node})
+    assert reply == {"error": "This is not a command of the editor."}
 
 
 def test_a_body_in_chunks_has_a_limit(client) -> None:

@@ -39,25 +39,25 @@ def test_every_button_does_its_step(opened, tmp_path) -> None:
     assert not window.driver.find_element("id", "undo").is_enabled()
     window.choose("R")
     window.press("#collapse")
-    window.says("collapsed to")
+    window.shows("collapsed to")
     window.ready("R")
     window.press("#grow button")
-    window.says("grown")
+    window.shows("grown")
     window.press("#undo")
-    window.says("Undone")
+    window.shows("Undone")
     window.press("#redo")
-    window.says("Done again")
+    window.shows("Redone")
     window.choose("")
     window.press("#swap")
-    window.says("shown in the other order")
+    window.shows("shown in the other order")
     leaf = next(end for end in ("L", "LL", "LLL", "LLLL") if editor_leaf(editor, end))
     window.choose(leaf)
     other = 1 - int(editor.tree.label[node(editor, leaf)])
     window.driver.execute_script(
-        "document.getElementById('answer-class').value = arguments[0]", other
+        "document.getElementById('leaf-class').value = arguments[0]", other
     )
-    window.press("#answer button")
-    window.says("answer ")
+    window.press("#relabel button")
+    window.shows("predict ")
     until(lambda: len(editor.history) == 4)
     assert window.text("steps") == "".join(editor.history)
     for name, before, now in editor.figures.lines(editor.figures_before):
@@ -66,9 +66,9 @@ def test_every_button_does_its_step(opened, tmp_path) -> None:
     listed = window.driver.execute_script("return data.changed.reduce((n, l) => n + l.rows, 0)")
     assert listed == changed > 0
     window.press("#report")
-    window.says("report done")
+    window.shows("report done")
     window.press("#save")
-    window.says("save done")
+    window.shows("save done")
     assert load(tmp_path / "edited.json").provenance.edits == editor.history
     assert window.errors() == []
 
@@ -94,16 +94,16 @@ def test_a_threshold_is_moved_and_split_at(opened) -> None:
         "range.value = 25; range.dispatchEvent(new Event('input'))"
     )
     until(lambda: "rows" in window.driver.find_element("css selector", ".preview").text)
-    said = window.driver.find_element("css selector", ".preview").text
+    preview = window.driver.find_element("css selector", ".preview").text
     field = window.driver.find_element("css selector", ".candidate.open input[type=number]")
     assert float(field.get_property("value")) == 25
     window.press(".candidate.open .split")
-    window.says("age <= 25")
+    window.shows("age <= 25")
     left = node(editor, "LL")
-    assert said.startswith(f"{editor.tree.rows[left]} and ")
+    assert preview.startswith(f"{editor.tree.rows[left]} and ")
     window.ready("L")
     window.press("#undo")
-    window.says("Undone")
+    window.shows("Undone")
 
 
 def test_surrogates_are_listed_when_they_are_opened(opened) -> None:
@@ -141,7 +141,7 @@ def test_a_category_and_the_best_split_are_taken_by_keyboard(opened) -> None:
     window.press(".candidate.open .best", Keys.ENTER)
     until(lambda: window.driver.execute_script(HISTORY) == 2)
     window.press("body", Keys.CONTROL + "z")
-    window.says("Undone")
+    window.shows("Undone")
 
 
 def test_two_windows_and_a_reload_show_one_state(opened) -> None:
@@ -153,13 +153,13 @@ def test_two_windows_and_a_reload_show_one_state(opened) -> None:
         window.ready("")
         window.choose("L")
         window.press("#collapse")
-        window.says("collapsed")
+        window.shows("collapsed")
     finally:
         driver.close()
         driver.switch_to.window(first)
     # a window that has not learned of it yet
     driver.execute_script("data.version = 0; act({ do: 'collapse', node: 'R' })")
-    window.says("another window")
+    window.shows("another window")
     until(lambda: window.text("steps") == editor.history[0])
     assert len(editor.history) == 1
     driver.refresh()
@@ -175,11 +175,11 @@ def _address(driver: Any, handle: str) -> str:
     return address
 
 
-def test_a_stopped_server_is_told_and_nothing_breaks(opened) -> None:
+def test_a_stopped_server_is_reported_and_nothing_breaks(opened) -> None:
     editor, window, stop = opened
     stop()
     window.press("#collapse")
-    window.says("does not answer")
+    window.shows("does not reply")
     assert editor.history == ()
     assert window.driver.find_elements("css selector", ".node")
 
@@ -231,7 +231,7 @@ const blob = new Blob([source], { type: "text/javascript" });
 const { default: widget } = await import(URL.createObjectURL(blob));
 const listeners = [];
 window.sent = [];
-window.answer = (message) => listeners.forEach((listener) => listener(message));
+window.prediction = (message) => listeners.forEach((listener) => listener(message));
 const model = { get: () => %s, send: (message) => window.sent.push(message),
   on: (_, listener) => listeners.push(listener), off: () => {} };
 widget.render({ model, el: document.body });
@@ -239,7 +239,7 @@ widget.render({ model, el: document.body });
 """
 
 
-def test_the_widget_passes_commands_and_answers(driver, case, tmp_path) -> None:
+def test_the_widget_passes_commands_and_replies(driver, case, tmp_path) -> None:
     from importlib.resources import files
 
     clf, X, y = case
@@ -251,12 +251,12 @@ def test_the_widget_passes_commands_and_answers(driver, case, tmp_path) -> None:
     driver.get((tmp_path / "notebook.html").as_uri())
 
     def pump() -> list[dict]:
-        """Answer what the page has asked, as Python does."""
-        asked = driver.execute_script("return window.sent?.splice(0) ?? []")
-        for message in asked:
-            reply = {"id": message["id"], "answer": page.answer(message["request"])}
-            driver.execute_script("window.answer(arguments[0])", reply)
-        return asked
+        """Reply to the messages of the page, as Python does."""
+        messages = driver.execute_script("return window.sent?.splice(0) ?? []")
+        for message in messages:
+            reply = {"id": message["id"], "reply": page.reply(message["request"])}
+            driver.execute_script("window.prediction(arguments[0])", reply)
+        return messages
 
     until(pump)
     driver.switch_to.frame(0)
@@ -266,14 +266,14 @@ def test_the_widget_passes_commands_and_answers(driver, case, tmp_path) -> None:
     until(lambda: pump() and editor.history)
     driver.switch_to.frame(0)
     window = Window(driver)
-    window.says("collapsed")
+    window.shows("collapsed")
     for button, name in (("save", "model.json"), ("report", "report.html")):
         until(lambda: not driver.execute_script("return busy"))
         driver.find_element("id", button).click()
         driver.switch_to.default_content()
         until(pump)
         driver.switch_to.frame(0)
-        window.says(f"{name} is downloaded")
+        window.shows(f"{name} is downloaded")
     driver.switch_to.default_content()
 
 

@@ -100,7 +100,7 @@ def test_a_threshold_is_dragged_by_mouse(opened) -> None:
     field = window.driver.find_element("css selector", ".candidate.open input[type=number]")
     value = field.get_property("value")
     window.press(".candidate.open .split")
-    window.says(f"age <= {value}")
+    window.shows(f"age <= {value}")
     assert f"age <= {value}" in editor.history[0]
 
 
@@ -132,7 +132,7 @@ def test_a_subtree_grows_on_the_columns_that_are_ticked(opened) -> None:
             window.press(f'#grow .columns input[value="{at}"]')
     window.press("#grow-leaves", "\ue009a\ue000", "4")  # all of it is replaced
     window.press("#grow button")
-    window.says("grown on port, age")
+    window.shows("grown on port, age")
     below = editor.tree.feature[int(editor.tree.right[0]) :]
     assert {names[at] for at in below if at >= 0} <= {"age", "port"}
 

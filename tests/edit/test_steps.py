@@ -58,14 +58,14 @@ def test_a_model_file_with_a_wrong_swapped_node_is_refused(case) -> None:
         loads(json.dumps(document))
 
 
-def test_cost_is_that_of_the_pruner_and_decides_the_answers_of_new_leaves() -> None:
+def test_cost_is_that_of_the_pruner_and_decides_the_labels_of_new_leaves() -> None:
     costs = {"died": 1.0, "survived": 4.0}
     clf, X, y = passengers(pruning=tb.pruning.BoundPruner(costs=costs), max_leaves=None)
     editor = clf.edit(X, y)
 
-    def cost(answers: np.ndarray) -> float:
+    def cost(predictions: np.ndarray) -> float:
         price = y.map(costs).to_numpy()
-        return float(price[answers != y].sum() / price.sum())
+        return float(price[predictions != y].sum() / price.sum())
 
     assert editor.figures.cost == pytest.approx(cost(clf.predict(X)))
     step = editor.split("", "sex = female", keep=False)
@@ -104,7 +104,7 @@ def edits(editor) -> None:
     editor.use("LR", "port", keep=False)
     editor.grow("LL", columns=["siblings", "class"], max_leaves=3)
     editor.collapse("LR")
-    editor.answer("LR", "died" if editor.tree.label[editor.tree.left[0]] else "survived")
+    editor.relabel("LR", "died" if editor.tree.label[editor.tree.left[0]] else "survived")
 
 
 def test_all_steps_are_recovered_with_the_undone_ones(case, tmp_path) -> None:
@@ -171,7 +171,7 @@ def ordered():
 
 
 def violated(clf, X) -> bool:
-    """Whether two rows that differ in age alone are answered against the order."""
+    """Return True if two rows that differ in age alone are predicted against the order."""
     ages = np.sort(X["age"].dropna().unique())[::7]
     for at in range(0, len(X), 9):
         same = X.iloc[[at] * len(ages)].assign(age=ages)
@@ -188,7 +188,7 @@ def step_at_random(editor, ages: np.ndarray, rng: np.random.Generator) -> None:
     if kind == 0:
         editor.split(node, f"age <= {rng.choice(ages)}", keep=bool(rng.integers(2)))
     elif kind == 1:
-        editor.answer(node, tree.classes[1 - int(tree.label[node])])
+        editor.relabel(node, tree.classes[1 - int(tree.label[node])])
     else:
         editor.grow(node, max_leaves=3)
 
@@ -210,28 +210,28 @@ def test_edits_keep_the_order_or_are_refused(ordered) -> None:
     assert taken > 10
 
 
-def test_an_answer_against_the_order_is_refused(ordered) -> None:
+def test_a_label_against_the_order_is_refused(ordered) -> None:
     clf, X, y = ordered
     editor = clf.edit(X, y)
     editor.collapse("")
     editor.split("", "age <= 12")
-    editor.answer("R", "died")
-    editor.answer("L", "died")
-    with pytest.raises(ValueError, match="order in 'age' that 'monotonic_cst' asks for"):
-        editor.answer("R", "survived")
+    editor.relabel("R", "died")
+    editor.relabel("L", "died")
+    with pytest.raises(ValueError, match="order in 'age' that 'monotonic_cst' requires"):
+        editor.relabel("R", "survived")
     assert len(editor.history) == 4
 
 
-def test_columns_that_fit_must_not_ask_are_not_asked_by_hand() -> None:
+def test_columns_that_fit_must_not_use_are_not_used_by_hand() -> None:
     clf, X, y = passengers()
     X = X.drop(columns="port")
     clf.set_params(interaction_cst=[["sex", "age"], ["class", "siblings"]])
     clf.fit(X, y)
     editor = clf.edit(X, y)
-    asked = X.columns[editor.tree.feature[0]]
-    group = {"sex", "age"} if asked in ("sex", "age") else {"class", "siblings"}
+    used = X.columns[editor.tree.feature[0]]
+    group = {"sex", "age"} if used in ("sex", "age") else {"class", "siblings"}
     assert set(editor.alternatives("L")["column"]) <= group
-    with pytest.raises(ValueError, match="must not be asked"):
+    with pytest.raises(ValueError, match="must not be used"):
         editor.use("L", ({"sex", "class"} - group).pop())
     editor.use("", "class", keep=False)
     below = {X.columns[at] for at in editor.tree.feature if at >= 0}
@@ -250,15 +250,17 @@ def test_splits_that_come_first_stay_first() -> None:
         lambda: editor.use("", "sex", keep=False),
         lambda: editor.grow("", columns=["sex", "age"]),
     ):
-        with pytest.raises(ValueError, match=r"must ask 'class <= 1'|must ask 'age <= 40'"):
+        with pytest.raises(
+            ValueError, match=r"must split on 'class <= 1'|must split on 'age <= 40'"
+        ):
             step()
     assert editor.history == ()
     editor.use("LL", "siblings", keep=False)
     editor.grow("R", max_leaves=5)
     assert editor.tree.threshold[editor.tree.right[0]] == 40
     editor.split("", "class <= 1", keep=False)
-    asked = [X.columns[editor.tree.feature[node]] for node in (0, *children(editor.tree))]
-    assert asked == ["class", "age", "age"]
+    used = [X.columns[editor.tree.feature[node]] for node in (0, *children(editor.tree))]
+    assert used == ["class", "age", "age"]
 
 
 def children(tree) -> tuple[int, int]:
@@ -271,16 +273,16 @@ def test_a_first_split_that_was_pruned_comes_first_when_the_tree_grows_again() -
         X, y
     )
     editor = clf.edit(X, y)
-    with pytest.raises(ValueError, match="node '' must ask 'class <= 1'"):
+    with pytest.raises(ValueError, match="node '' must split on 'class <= 1'"):
         editor.use("", "sex")
     editor.grow("", max_leaves=2)
     assert editor.history[0].startswith("At the root: 2 leaves grown")
     assert X.columns[editor.tree.feature[0]] == "class"
-    with pytest.raises(ValueError, match="node 'L' must ask 'age <= 40'"):
-        editor.use("L", "sex")  # nobody has 99 siblings: that one parts no rows
+    with pytest.raises(ValueError, match="node 'L' must split on 'age <= 40'"):
+        editor.use("L", "sex")  # no row has 99 siblings: that split has an empty side
     editor.split("L", "age <= 40")
     editor.use("LR", "sex")
-    with pytest.raises(ValueError, match="node '' must ask 'class <= 1'"):
+    with pytest.raises(ValueError, match="node '' must split on 'class <= 1'"):
         clf.edit(X, y).split("", "age <= 40")
 
 

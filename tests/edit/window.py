@@ -51,15 +51,15 @@ def served(editor: Editor, folder: Path) -> Iterator[tuple[str, Callable[[], Non
         listening.close()
 
 
-def until(true: Callable[[], Any], what: str = "", seconds: float = 20) -> Any:
-    """What a condition gives as soon as it is true."""
+def until(true: Callable[[], Any], wish: str = "", seconds: float = 20) -> Any:
+    """Return the value of a condition as soon as it is true."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = true()
         if value:
             return value
         time.sleep(0.02)
-    raise AssertionError(f"the page never shows it: {what}")
+    raise AssertionError(f"the page never shows it: {wish}")
 
 
 class Window:
@@ -103,7 +103,7 @@ class Window:
             f"node {key!r}",
         )
 
-    def says(self, words: str) -> None:
+    def shows(self, words: str) -> None:
         until(lambda: words in self.text("message"), words)
 
     def errors(self) -> list[str]:

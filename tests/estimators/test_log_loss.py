@@ -132,7 +132,7 @@ def test_a_threshold_and_a_label_by_hand_leave_the_probabilities(fitted):
             )
     editor = fitted.edit(X, y)
     leaf = int(fitted.tree_.leaves[0])
-    editor.answer(leaf, "yes" if fitted.tree_.label[leaf] == 0 else "no")
+    editor.relabel(leaf, "yes" if fitted.tree_.label[leaf] == 0 else "no")
     np.testing.assert_array_equal(editor.model().predict_proba(X), fitted.predict_proba(X))
 
 

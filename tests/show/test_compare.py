@@ -22,7 +22,7 @@ def people(rows: int, seed: int) -> tuple[pd.DataFrame, pd.Series]:
         }
     )
     yes = (frame["age"] > 50) & (frame["colour"] != "red") ^ (rng.random(rows) < 0.2)
-    return frame, pd.Series(np.where(yes, "yes", "no"), name="answer")
+    return frame, pd.Series(np.where(yes, "yes", "no"), name="target")
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +35,16 @@ def models() -> tuple[tb.BoundTreeClassifier, tb.BoundTreeClassifier]:
 def test_counts_are_those_of_predict(models) -> None:
     X, y = people(500, 2)
     a, b = (model.predict(X) for model in models)
-    found = tb.compare(*models, X, y)
-    assert found.differing == (a != b).sum() > 0
-    assert (found.errors_a, found.errors_b) == ((a != y).sum(), (b != y).sum())
-    assert found.only_a == ((a == y) & (b != y)).sum()
-    assert found.only_b == ((b == y) & (a != y)).sum()
-    assert sum(region.errors_a for region in found.regions) == ((a != b) & (a != y)).sum()
-    assert [r.rows for r in found.regions] == sorted((r.rows for r in found.regions), reverse=True)
-    assert found.seen == ()
+    comparison = tb.compare(*models, X, y)
+    assert comparison.differing == (a != b).sum() > 0
+    assert (comparison.errors_a, comparison.errors_b) == ((a != y).sum(), (b != y).sum())
+    assert comparison.only_a == ((a == y) & (b != y)).sum()
+    assert comparison.only_b == ((b == y) & (a != y)).sum()
+    assert sum(region.errors_a for region in comparison.regions) == ((a != b) & (a != y)).sum()
+    assert [r.rows for r in comparison.regions] == sorted(
+        (r.rows for r in comparison.regions), reverse=True
+    )
+    assert comparison.seen == ()
 
 
 def test_every_row_matches_the_rules_of_its_region(models) -> None:
@@ -64,34 +66,37 @@ def test_regions_of_one_column_are_intersected() -> None:
     b = tb.BoundTreeClassifier().fit(X, X[:, 0] > 9.5)
     (region,) = tb.compare(a, b, X, X[:, 0] > 9.5).regions
     low, high = a.tree_.threshold[0], b.tree_.threshold[0]
-    assert region.rule == f"({low:g} < x0 <= {high:g} or missing)"
+    assert region.rule == f"{low:g} < x0 <= {high:g}"
     assert (region.a, region.b, region.rows) == (True, False, 10)
     assert (region.errors_a, region.errors_b) == (10, 0)
 
 
 def test_mcnemar_is_the_two_sided_binomial_test(models) -> None:
-    found = tb.compare(*models, *people(500, 2))
-    few, total = sorted([found.only_a, found.only_b])[0], found.only_a + found.only_b
-    assert found.p_value == pytest.approx(min(1.0, 2 * binom.cdf(few, total, 0.5)))
+    comparison = tb.compare(*models, *people(500, 2))
+    few, total = (
+        sorted([comparison.only_a, comparison.only_b])[0],
+        comparison.only_a + comparison.only_b,
+    )
+    assert comparison.p_value == pytest.approx(min(1.0, 2 * binom.cdf(few, total, 0.5)))
     same = tb.compare(models[0], models[0], *people(50, 2))
     assert (same.differing, same.p_value, same.regions) == (0, 1.0, ())
 
 
 def test_rows_of_fit_are_named(models) -> None:
-    found = tb.compare(*models, *people(300, 0))
-    assert found.seen == ("a",)
-    assert "took part in fitting a" in str(found)
+    comparison = tb.compare(*models, *people(300, 0))
+    assert comparison.seen == ("a",)
+    assert "were used for fitting a" in str(comparison)
 
 
 def test_text_frame_and_picture(models) -> None:
     pytest.importorskip("matplotlib").use("Agg")
-    found = tb.compare(*models, *people(500, 2))
-    assert f"answer {found.differing} of 500 rows differently" in str(found)
-    assert repr(found) == str(found)
-    frame = found.to_frame()
-    assert frame["rows"].sum() == found.differing
+    comparison = tb.compare(*models, *people(500, 2))
+    assert f"differ for {comparison.differing} of 500 rows" in str(comparison)
+    assert repr(comparison) == str(comparison)
+    frame = comparison.to_frame()
+    assert frame["rows"].sum() == comparison.differing
     assert list(frame) == ["rule", "a", "b", "rows", "errors_a", "errors_b"]
-    figure = found.plot()
+    figure = comparison.plot()
     assert [ax.get_title()[:2] for ax in figure.axes] == ["a:", "b:"]
     import matplotlib.pyplot as plt
 
@@ -104,8 +109,8 @@ def test_trees_may_know_other_columns_and_categories() -> None:
     b = tb.BoundTreeClassifier(pruning=None, max_leaves=4).fit(
         X[X["colour"] != "blue"], y[X["colour"] != "blue"]
     )
-    found = tb.compare(a, b, X, y)
-    assert found.differing == (a.predict(X[["age", "colour"]]) != b.predict(X)).sum()
+    comparison = tb.compare(a, b, X, y)
+    assert comparison.differing == (a.predict(X[["age", "colour"]]) != b.predict(X)).sum()
 
 
 def test_trees_of_other_classes_are_refused(models) -> None:

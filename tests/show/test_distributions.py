@@ -34,11 +34,11 @@ def test_bars_hold_every_row_with_a_value_on_its_side_of_the_split(case) -> None
     tree = clf.tree_
     sample = Sample.read(frame, y, columns=tree.columns, classes=tree.classes, named=True)
     splits = splits_of(tree)
-    found = distributions(tree, splits, sample)
-    assert set(found) == set(np.flatnonzero(~tree.is_leaf).tolist())
+    drawn = distributions(tree, splits, sample)
+    assert set(drawn) == set(np.flatnonzero(~tree.is_leaf).tolist())
     kinds = set()
     path = tree.decision_path(sample.X).toarray().astype(bool)
-    for node, plot in found.items():
+    for node, plot in drawn.items():
         split = splits[node]
         kinds.add(split.column.kind)
         rows = path[:, node]
@@ -52,13 +52,13 @@ def test_bars_hold_every_row_with_a_value_on_its_side_of_the_split(case) -> None
     assert kinds == {"real", "ordinal", "nominal"}
 
 
-def test_a_column_of_one_value_or_none_is_drawn_or_left_out() -> None:
+def test_a_column_of_one_value_or_none_is_drawn_or_skipped() -> None:
     clf = tb.BoundTreeClassifier(pruning=None).fit([[1.0], [2.0], [3.0]], [0, 0, 1])
     tree = clf.tree_
     for column, bars in ([[7.0], [7.0]], 1), ([[np.nan], [np.nan]], None):
         sample = Sample.read(column, [0, 1], columns=tree.columns, classes=tree.classes, named=True)
-        found = distributions(tree, splits_of(tree), sample)
-        assert (len(found[0].counts) if found else None) == bars
+        drawn = distributions(tree, splits_of(tree), sample)
+        assert (len(drawn[0].counts) if drawn else None) == bars
 
 
 def test_plot_returns_axes_with_the_name_of_the_target(case) -> None:
@@ -69,8 +69,8 @@ def test_plot_returns_axes_with_the_name_of_the_target(case) -> None:
         words = [text.get_text() for text in ax.texts]
         assert "bought" in words
         pyplot.close(ax.figure)
-    figure, own = pyplot.subplots()
-    assert clf.plot(ax=own) is own
+    figure, axes = pyplot.subplots()
+    assert clf.plot(ax=axes) is axes
     pyplot.close(figure)
     with pytest.raises(ValueError, match="both 'X' and 'y'"):
         clf.plot(frame)

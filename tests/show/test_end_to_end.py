@@ -30,7 +30,7 @@ def table(rows: int, seed: int) -> pd.DataFrame:
     return frame
 
 
-def answers(frame: pd.DataFrame, seed: int) -> np.ndarray:
+def labels(frame: pd.DataFrame, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     score = (frame["weight, kg"].fillna(60) > 68).astype(int) + (frame["town"] == "北京")
     score += (frame["size"].cat.codes.to_numpy() > 0) & frame["flag"]
@@ -50,7 +50,7 @@ def with_strangers(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
 def fitted(request) -> tuple[tb.BoundTreeClassifier, pd.DataFrame]:
     frame = table(600, 0)
     clf = tb.BoundTreeClassifier(handle_unknown=request.param, pruning=None, max_leaves=40)
-    clf.fit(frame, answers(frame, 0))
+    clf.fit(frame, labels(frame, 0))
     assert {column.kind for column in clf.tree_.columns} == {"real", "ordinal", "nominal"}
     return clf, with_strangers(table(300, 1), 1)
 
@@ -59,7 +59,7 @@ def records(frame: pd.DataFrame) -> list[dict]:
     return frame.astype({"size": object}).to_dict("records")
 
 
-def test_rules_answer_as_predict(fitted) -> None:
+def test_rules_agree_with_predict(fitted) -> None:
     clf, frame = fitted
     made = clf.to_rules()
     chances = clf.predict_proba(frame)
@@ -69,32 +69,32 @@ def test_rules_answer_as_predict(fitted) -> None:
         assert rule.probabilities == tuple(chance)
 
 
-def test_python_answers_as_predict(fitted) -> None:
+def test_python_agrees_with_predict(fitted) -> None:
     clf, frame = fitted
     module: dict = {}
     exec(clf.to_python(), module)
     assert [module["predict"](row) for row in records(frame)] == clf.predict(frame).tolist()
     exec(clf.to_python(output="proba"), module)
-    found = [module["predict"](row) for row in records(frame)]
-    assert found == clf.predict_proba(frame).tolist()
+    predicted = [module["predict"](row) for row in records(frame)]
+    assert predicted == clf.predict_proba(frame).tolist()
 
 
-def test_sqlite_answers_as_predict(fitted) -> None:
+def test_sqlite_agrees_with_predict(fitted) -> None:
     clf, frame = fitted
     with sqlite3.connect(":memory:") as connection:
         frame.astype({"size": str}).to_sql("people", connection, index=False)
-        found = connection.execute(clf.to_sql(table="people")).fetchall()
-    assert [row[-1] for row in found] == clf.predict(frame).tolist()
+        predicted = connection.execute(clf.to_sql(table="people")).fetchall()
+    assert [row[-1] for row in predicted] == clf.predict(frame).tolist()
 
 
-def test_duckdb_answers_as_predict_on_the_frame_itself(fitted) -> None:
+def test_duckdb_agrees_with_predict_on_the_frame_itself(fitted) -> None:
     duckdb = pytest.importorskip("duckdb")
     clf, frame = fitted
     with duckdb.connect(":memory:") as connection:
         connection.register("people", frame)
-        found = connection.execute(clf.to_sql(table="people")).fetchall()
+        predicted = connection.execute(clf.to_sql(table="people")).fetchall()
         chances = connection.execute(clf.to_sql(table="people", output="proba")).fetchall()
-    assert [row[-1] for row in found] == clf.predict(frame).tolist()
+    assert [row[-1] for row in predicted] == clf.predict(frame).tolist()
     wanted = clf.predict_proba(frame).tolist()
     assert [list(row[-len(clf.classes_) :]) for row in chances] == wanted
 

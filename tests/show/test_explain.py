@@ -1,4 +1,4 @@
-"""An explanation tells the way of the tree, and the least change that gives another answer."""
+"""An explanation has the path of the row and the smallest change of the prediction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from treebound.data import Column, read_matrix
 from treebound.data.frames import read_row
 from treebound.model import Model, PredictionOptions, ReadingOptions
 from treebound.show import explain, to_rules
-from treebound.show.counterfactual import least_change
+from treebound.show.counterfactual import smallest_change
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
@@ -32,7 +32,7 @@ def model(tree: Tree, handle_unknown: str = "other") -> Model:
     return Model(tree, reading=reading, prediction=PredictionOptions("laplace"))
 
 
-def answer_of(tree: Tree, row: dict[str, Any], handle_unknown: str) -> tuple[int, Any]:
+def prediction_of(tree: Tree, row: dict[str, Any], handle_unknown: str) -> tuple[int, Any]:
     names = [column.name for column in tree.columns]
     matrix = read_matrix(
         read_row(row, names), tree.columns, named=False, handle_unknown=handle_unknown
@@ -48,28 +48,28 @@ def test_the_path_is_that_of_apply_and_the_figures_those_of_the_nodes(
 ) -> None:
     tree = case.tree
     for row, node in zip(case.rows, route(tree, case.X, handle_unknown).tolist(), strict=True):
-        found = explain(model(tree, handle_unknown), row)
-        assert found.node == node
-        assert found.answer == tree.classes[tree.label[node]]
-        assert found.target == "kind"
-        assert found.rows == tree.rows[node]
-        assert list(found.counts.values()) == tree.counts[node].tolist()
+        explanation = explain(model(tree, handle_unknown), row)
+        assert explanation.node == node
+        assert explanation.prediction == tree.classes[tree.label[node]]
+        assert explanation.target == "kind"
+        assert explanation.rows == tree.rows[node]
+        assert list(explanation.counts.values()) == tree.counts[node].tolist()
         chances = probabilities(tree, "laplace")[node]
-        assert list(found.probabilities.values()) == chances.tolist()
-        others = {k: v for k, v in found.probabilities.items() if k != found.answer}
-        assert others[found.next_best] == max(others.values())
+        assert list(explanation.probabilities.values()) == chances.tolist()
+        rest = {k: v for k, v in explanation.probabilities.items() if k != explanation.prediction}
+        assert rest[explanation.next_best] == max(rest.values())
         here = 0
-        for step in found.path:
+        for step in explanation.path:
             assert (step.node, step.of) == (here, tree.rows[here])
             assert step.column == tree.columns[tree.feature[here]].name
             here = int((tree.left if step.left else tree.right)[here])
             assert step.rows == tree.rows[here]
         assert here == node
-        assert found.stopped == (tree.left[node] >= 0)
+        assert explanation.stopped == (tree.left[node] >= 0)
 
 
 def nearest(region: Any, old: Any) -> tuple[int, float] | None:
-    """What it costs to bring a value into a region, by trying every value that could be best."""
+    """The cost of bringing a value into a region, by trying every value that could be best."""
     column = region.column
     if region.matches(old):
         return 0, 0.0
@@ -95,12 +95,12 @@ def nearest(region: Any, old: Any) -> tuple[int, float] | None:
 
 
 def cheapest(
-    tree: Tree, row: dict[str, Any], own: Any, handle_unknown: str
+    tree: Tree, row: dict[str, Any], label: Any, handle_unknown: str
 ) -> tuple[int, float] | None:
-    """The least cost over all ends with another answer, one rule after the other."""
+    """The least cost over all ends with another prediction, one rule after the other."""
     best = None
     for rule in to_rules(Model(tree, reading=ReadingOptions(handle_unknown))):
-        if rule.label == own:
+        if rule.label == label:
             continue
         order = sorted(rule.regions, key=lambda region: tree.columns.index(region.column))
         costs = [nearest(region, row[region.column.name]) for region in order]
@@ -112,7 +112,7 @@ def cheapest(
 
 @given(case=cases(rows=3), handle_unknown=st.sampled_from(POLICIES))
 @settings(max_examples=120)
-def test_the_changed_row_gets_the_other_answer_and_no_leaf_is_cheaper(
+def test_the_changed_row_gets_the_other_prediction_and_no_leaf_is_cheaper(
     case: Case, handle_unknown: str
 ) -> None:
     tree = case.tree
@@ -123,9 +123,9 @@ def test_the_changed_row_gets_the_other_answer_and_no_leaf_is_cheaper(
                 c.name: row[c.name] if c.kind == "real" or row[c.name] in c.categories else None
                 for c in tree.columns
             }
-        found = explain(model(tree, handle_unknown), row)
-        least = cheapest(tree, read, found.answer, handle_unknown)
-        change = found.counterfactual
+        explanation = explain(model(tree, handle_unknown), row)
+        least = cheapest(tree, read, explanation.prediction, handle_unknown)
+        change = explanation.counterfactual
         if change is None:
             assert least is None
             continue
@@ -134,11 +134,11 @@ def test_the_changed_row_gets_the_other_answer_and_no_leaf_is_cheaper(
         assert sum(one.size for one in change.changes) == pytest.approx(least[1], abs=1e-15)
         moved = {one.column for one in change.changes}
         assert {k: v for k, v in change.row.items() if k not in moved} == {
-            k: v for k, v in found.row.items() if k not in moved
+            k: v for k, v in explanation.row.items() if k not in moved
         }
-        node, label = answer_of(tree, change.row, handle_unknown)
-        assert (node, label) == (change.node, change.answer)
-        assert label != found.answer
+        node, label = prediction_of(tree, change.row, handle_unknown)
+        assert (node, label) == (change.node, change.prediction)
+        assert label != explanation.prediction
 
 
 def test_no_change_of_a_grid_is_smaller_than_the_one_found() -> None:
@@ -149,18 +149,18 @@ def test_no_change_of_a_grid_is_smaller_than_the_one_found() -> None:
         y = ((X[:, 0] > 4) ^ (X[:, 1] > 5)) | (rng.random(80) < 0.1)
         clf = tb.BoundTreeClassifier(pruning=None, random_state=seed).fit(X, y)
         row = rng.integers(1, 9, size=2).astype(float)
-        found = clf.explain(row)
+        explanation = clf.explain(row)
         grid = np.array(list(itertools.product(np.arange(0.5, 9.5, 0.25), repeat=2)))
         grid = np.vstack(
             [grid, [[row[0], b] for b in grid[:, 1]], [[a, row[1]] for a in grid[:, 0]]]
         )
-        other = grid[clf.predict(grid) != found.answer]
+        other = grid[clf.predict(grid) != explanation.prediction]
         costs = [
             (int((new != row).sum()), float((np.abs(new - row) / (new + row)).sum()))
             for new in other
         ]
-        assert found.counterfactual is not None
-        mine = found.counterfactual.changes
+        assert explanation.counterfactual is not None
+        mine = explanation.counterfactual.changes
         assert (len(mine), sum(one.size for one in mine)) <= min(costs)
 
 
@@ -184,10 +184,10 @@ def test_a_row_may_come_in_any_form(passengers) -> None:
         np.array(["male", 30], dtype=object), frame.assign(sex="male", age=30).iloc[0],
         frame.assign(sex="male", age=30).iloc[[0]],
     )  # fmt: skip
-    found = {str(clf.explain(row)) for row in forms}
-    assert len(found) == 1
+    explanation = {str(clf.explain(row)) for row in forms}
+    assert len(explanation) == 1
     # of a number that is not whole by its type, the change need not be whole either
-    assert str(clf.explain(("male", 30.0))) == found.pop().replace("age <= 9 ", "age <= 9.5 ")
+    assert str(clf.explain(("male", 30.0))) == explanation.pop().replace("age <= 9 ", "age <= 9.5 ")
 
 
 def test_the_words_name_the_target_the_values_and_the_change(passengers) -> None:
@@ -195,8 +195,8 @@ def test_the_words_name_the_target_the_values_and_the_change(passengers) -> None
     lines = str(clf.explain(["male", 30])).splitlines()
     assert lines[0].startswith("survived = no (probability ")
     assert " ".join(lines[1].split()) == "because this row training rows that went this way"
-    told = [line.split("  ")[1:] for line in lines[2:4]]
-    assert {words[0] for words in told} == {"sex = male", "age > 9.5"}
+    listed = [line.split("  ")[1:] for line in lines[2:4]]
+    assert {words[0] for words in listed} == {"sex = male", "age > 9.5"}
     assert lines[-1] == "It would be yes with age <= 9 instead of 30"
     assert clf.explain(["male", 30.5]).counterfactual.row == {"sex": "male", "age": 9.5}
     assert clf.explain(["male", 30]).counterfactual.row == {"sex": "male", "age": 9}
@@ -222,9 +222,9 @@ def test_a_change_holds_for_floats_of_32_bits(thresholds: str) -> None:
     clf = tb.BoundTreeClassifier(thresholds=thresholds).fit(frame, values > 0.3)
     for at in (0, 79):
         for row in (frame.iloc[at], frame.iloc[[at]], values[at : at + 1]):
-            found = clf.explain(row).counterfactual
-            moved = pd.DataFrame({"x": np.array([found.row["x"]], dtype=np.float32)})
-            assert clf.predict(moved)[0] == found.answer
+            explanation = clf.explain(row).counterfactual
+            moved = pd.DataFrame({"x": np.array([explanation.row["x"]], dtype=np.float32)})
+            assert clf.predict(moved)[0] == explanation.prediction
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_change_holds_for_floats_of_32_bits(thresholds: str) -> None:
         (["other", 3], "not among its 2 known ones: 'other'"),
     ],
 )
-def test_a_row_that_is_none_is_an_error_that_says_why(passengers, row, message) -> None:
+def test_a_row_that_is_none_is_an_error_that_states_why(passengers, row, message) -> None:
     with pytest.raises(ValueError, match=message):
         passengers[0].explain(row)
 
@@ -258,14 +258,14 @@ def test_a_tree_of_one_leaf_and_one_class_can_be_explained() -> None:
     clf = tb.BoundTreeClassifier().fit([[1.0], [2.0]], ["a", "a"])
     assert str(clf.explain([3])).splitlines() == [
         "a (probability 1, 2 of 2 training examples here)",
-        "The tree has no splits: every row gets this answer.",
+        "The tree has no splits: this is the prediction for every row.",
     ]
 
 
 def test_a_large_tree_is_searched_quickly_enough_to_finish() -> None:
     tree = random_tree(2, 3000, chain=True)
     row = [0 if c.kind != "real" else 0.0 for c in tree.columns]
-    assert least_change(tree, row, int(tree.label[-1])) is not None
+    assert smallest_change(tree, row, int(tree.label[-1])) is not None
 
 
 # -- displays ------------------------------------------------------------------------------------
@@ -278,28 +278,28 @@ def test_an_explanation_is_shown_as_its_text_and_escaped_in_notebooks() -> None:
         counts=[[4, 4], [4, 0], [0, 4]], rows=[8, 4, 4],
         columns=(Column("<i>", "nominal", ("<b>", "[red]")),), classes=["<script>", "[bold]x"],
     )  # fmt: skip
-    found = explain(tree, {"<i>": "<b>"})
-    assert repr(found) == str(found)
-    assert str(found).startswith("<script> (probability")
-    page = found._repr_html_()
+    explanation = explain(tree, {"<i>": "<b>"})
+    assert repr(explanation) == str(explanation)
+    assert str(explanation).startswith("<script> (probability")
+    page = explanation._repr_html_()
     tags = {"div", "b", "table", "tr", "td"}
     assert {tag.strip("/").split()[0] for tag in re.findall(r"<([^>]*)>", page)} == tags
     shown = html.unescape(re.sub("<[^>]*>", " ", page)).split()
-    assert shown == str(found).split()
+    assert shown == str(explanation).split()
 
 
 def test_an_explanation_is_plain_values_for_json(passengers) -> None:
     import json
 
     given = json.loads(json.dumps(passengers[0].explain(["male", 30]).to_dict()))
-    assert given["answer"] == "no"
+    assert given["prediction"] == "no"
     assert [step["column"] for step in given["path"]] == [
         step.column for step in passengers[0].explain(["male", 30]).path
     ]
     assert given["counterfactual"]["changes"][0]["new"] == 9
 
 
-def test_a_row_needs_only_the_columns_that_the_tree_asks() -> None:
+def test_a_row_needs_only_the_columns_that_the_tree_uses() -> None:
     X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0] * 10, "b": [5.0, 1.5] * 20, "c": ["u", "v"] * 20})
     clf = tb.BoundTreeClassifier().fit(X, (X["a"] > 2).tolist())
     for row in ({"a": 3.0}, X.iloc[[2]][["a"]]):
@@ -322,7 +322,7 @@ def test_probabilities_of_weighted_classes_are_named_beside_counts_of_rows():
     assert "with class weights" not in str(tb.BoundTreeClassifier().fit(X, y).explain(X[0]))
 
 
-def test_an_answer_that_is_not_of_most_examples_is_said_to_be():
+def test_a_prediction_that_is_not_of_most_examples_is_marked():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
     y = (rng.random(600) < 1 / (1 + np.exp(2 - X[:, 0] - X[:, 1]))).astype(int)

@@ -75,7 +75,7 @@ def categories() -> Tree:
     ("load", "leaves"),
     [(load_iris, 2), (load_iris, 5), (load_breast_cancer, 20), (load_digits, 60)],
 )
-def test_words_stay_inside_their_boxes_and_boxes_apart(load, leaves: int) -> None:
+def test_words_stay_inside_their_boxes_and_boxes_do_not_overlap(load, leaves: int) -> None:
     tree = grown(load, leaves)
     display = TreeDisplay.from_estimator(tree)
     assert_readable(display)
@@ -96,14 +96,16 @@ def assert_readable(display: TreeDisplay) -> None:
     for words in display.ax_.texts:
         extent = words.get_window_extent()
         owners = [box for box in boxes if box.contains(extent.x0, (extent.y0 + extent.y1) / 2)]
-        if words.get_text() in ("yes", "no") or extent.y0 > max(box.y1 for box in boxes):
+        if words.get_text() in ("yes", "no", "met", "not met") or extent.y0 > max(
+            box.y1 for box in boxes
+        ):
             continue
         (box,) = owners
         assert box.x0 <= extent.x0
         assert extent.x1 <= box.x1
 
 
-def test_a_depth_limit_says_how_many_nodes_it_hides() -> None:
+def test_a_depth_limit_states_how_many_nodes_it_hides() -> None:
     tree = grown(load_digits, 60)
     display = TreeDisplay.from_estimator(tree, max_depth=3)
     assert_readable(display)

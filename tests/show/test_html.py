@@ -31,13 +31,13 @@ class Elements(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.found: list[tuple[str, dict]] = []
+        self.elements: list[tuple[str, dict]] = []
         self.inside = False
         self.scripts: list[str] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list) -> None:
-        self.found.append((tag, dict(attrs)))
+        self.elements.append((tag, dict(attrs)))
         self.inside = tag in ("script", "style")
         if self.inside:
             self.scripts.append("")
@@ -56,13 +56,13 @@ def document(page: str) -> dict:
 
 def rebuilt(data: dict, root: int) -> list[tuple]:
     """The nodes of a tree of the page, in pre-order: rows, label, counts, words of the test."""
-    found, stack = [], [root]
+    nodes, stack = [], [root]
     while stack:
         node = data["nodes"][stack.pop()]
         rows, label, counts, _ = data["stats"][node[0]]
-        found.append((rows, label, counts, data["splits"][node[1]] if len(node) > 1 else None))
+        nodes.append((rows, label, counts, data["splits"][node[1]] if len(node) > 1 else None))
         stack += reversed(node[2:])
-    return found
+    return nodes
 
 
 class FakePath:
@@ -172,9 +172,9 @@ def hostile_tree() -> Tree:
 def test_hostile_names_add_no_element_to_the_page() -> None:
     columns = (Column("a", "nominal", ("x", "y")), Column("c"))
     tame = Tree(**vars_of(hostile_tree()), columns=columns, classes=["u", "v"])
-    hostile = Elements(to_html(hostile_tree(), title=HOSTILE)).found
-    assert hostile == Elements(to_html(tame, title="plain")).found
-    in_notebook = Elements(to_notebook(hostile_tree())).found
+    hostile = Elements(to_html(hostile_tree(), title=HOSTILE)).elements
+    assert hostile == Elements(to_html(tame, title="plain")).elements
+    in_notebook = Elements(to_notebook(hostile_tree())).elements
     assert [tag for tag, _ in in_notebook] == ["pre"]
 
 
@@ -186,14 +186,14 @@ def vars_of(tree: Tree) -> dict:
 def test_only_the_script_of_the_page_may_run_and_nothing_is_fetched() -> None:
     page = to_html(hostile_tree())
     elements = Elements(page)
-    (policy,) = (attrs["content"] for tag, attrs in elements.found if attrs.get("http-equiv"))
+    (policy,) = (attrs["content"] for tag, attrs in elements.elements if attrs.get("http-equiv"))
     style, _, script = elements.scripts
     for text in (style, script):
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    addresses = [attrs.get("src") or attrs.get("href") for _, attrs in elements.found]
+    addresses = [attrs.get("src") or attrs.get("href") for _, attrs in elements.elements]
     assert [address for address in addresses if address] == ["data:,"]
 
 
@@ -213,7 +213,7 @@ def test_a_notebook_shows_the_beginning_of_the_text() -> None:
     assert html.unescape(lines[1]) == to_text(random_tree(6, 400)).split("\n")[0]
 
 
-def test_the_page_tells_how_the_size_was_chosen() -> None:
+def test_the_page_states_how_the_size_was_chosen() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1200, 3))
     y = (rng.random(1200) < 1 / (1 + np.exp(1 - 2 * X[:, 0]))).astype(int)
@@ -231,7 +231,7 @@ def test_the_page_tells_how_the_size_was_chosen() -> None:
     assert root[3] == pytest.approx([0.5, 0.5])
 
 
-def test_the_page_tells_how_good_probabilities_are_on_test_rows() -> None:
+def test_the_page_states_how_good_probabilities_are_on_test_rows() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     clf = tb.BoundTreeClassifier().fit(X[::2], y[::2])
     test_X, test_y = X[1::2], y[1::2]

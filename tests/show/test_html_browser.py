@@ -67,7 +67,9 @@ def test_the_slider_shows_the_tree_of_every_step(page, classifier) -> None:
         head = page.find_element("id", "summary").text
         if tree.n_leaves == 1:
             first, _, head = head.partition(". ")
-            assert first == "The tree has one leaf and always answers 'benign' (62.7 % of the rows)"
+            assert (
+                first == "The tree has one leaf and always predicts 'benign' (62.7 % of the rows)"
+            )
         assert head.startswith(f"{leaves}, depth {tree.depth}, {tree.rows[0]} training rows, ")
         assert "; always 'benign': 37.3 %)" in head
         facts = page.find_element("id", "facts").text
@@ -82,14 +84,14 @@ def test_the_slider_shows_the_tree_of_every_step(page, classifier) -> None:
     assert words(page).endswith("chosen")
 
 
-def test_a_second_slider_chooses_by_the_certified_error(driver, tmp_path: Path) -> None:
+def test_a_second_slider_selects_by_the_certified_error(driver, tmp_path: Path) -> None:
     from selenium.webdriver.common.keys import Keys
 
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     clf = tb.BoundTreeClassifier(certificate="prior").fit(X, y)
     to_html(clf, path=tmp_path / "report.html")
     driver.get((tmp_path / "report.html").as_uri())
-    slider, trees = driver.find_element("id", "promise"), list(clf.frontier_)
+    slider, trees = driver.find_element("id", "bound"), list(clf.frontier_)
 
     def shown(risk: float) -> None:
         best = min((one for one in trees if one.risk <= risk), key=lambda one: one.training_error)
@@ -110,7 +112,7 @@ def test_a_second_slider_chooses_by_the_certified_error(driver, tmp_path: Path) 
 
 
 def test_only_a_frontier_has_a_second_slider(page) -> None:
-    assert not page.find_element("id", "promise").is_displayed()
+    assert not page.find_element("id", "bound").is_displayed()
 
 
 def test_keys_walk_and_fold_the_tree(page, classifier) -> None:

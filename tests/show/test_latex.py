@@ -48,7 +48,7 @@ def test_escapes(text: str, source: str) -> None:
     assert escaped(text) == source
 
 
-def test_a_depth_limit_says_how_many_nodes_it_hides() -> None:
+def test_a_depth_limit_states_how_many_nodes_it_hides() -> None:
     tree = random_tree(6, 40)
     written = to_latex(tree, max_depth=2)
     hidden = sum(map(int, re.findall(r"\.\.\. (\d+) more", written)))

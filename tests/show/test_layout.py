@@ -1,4 +1,4 @@
-"""The tidy layout against a slow twin, and the aesthetics Reingold and Tilford ask for."""
+"""The tidy layout against a slow twin, and the aesthetics of Reingold and Tilford."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from treebound.show.layout import tidy
 
 
 def slow_tidy(tree, width, gap):
-    """Subtrees as sets of boxes, pushed apart until no two boxes of one level touch."""
+    """Subtrees as sets of boxes, pushed distance until no two boxes of one level touch."""
 
     def boxes(node):  # (node, depth, centre), the root of the subtree at 0
         if tree.left[node] < 0:
             return [(node, 0, 0.0)]
         one, two = boxes(tree.left[node]), boxes(tree.right[node])
-        apart = max(
+        distance = max(
             x + width[a] / 2 + gap - (z - width[b] / 2)
             for a, d, x in one
             for b, e, z in two
             if d == e
         )
-        moved = [(a, d + 1, x - apart / 2) for a, d, x in one]
-        return [(node, 0, 0.0), *moved, *((b, e + 1, z + apart / 2) for b, e, z in two)]
+        moved = [(a, d + 1, x - distance / 2) for a, d, x in one]
+        return [(node, 0, 0.0), *moved, *((b, e + 1, z + distance / 2) for b, e, z in two)]
 
     places = np.zeros(tree.n_nodes)
     for node, _, x in boxes(0):
@@ -38,8 +38,8 @@ def slow_tidy(tree, width, gap):
 def test_layout_agrees_with_its_slow_twin(seed: int, leaves: int, chain: bool, gap: float) -> None:
     tree = random_tree(seed, leaves, chain=chain)
     width = np.random.default_rng(seed).uniform(0.5, 4, size=tree.n_nodes)
-    found = tidy(tree.left.tolist(), tree.right.tolist(), width=width, gap=gap)
-    assert found == pytest.approx(slow_tidy(tree, width, gap))
+    places = tidy(tree.left.tolist(), tree.right.tolist(), width=width, gap=gap)
+    assert places == pytest.approx(slow_tidy(tree, width, gap))
 
 
 @given(st.integers(0, 2**32), st.integers(2, 60))
@@ -58,8 +58,8 @@ def test_parents_are_centred_and_no_two_nodes_overlap(seed: int, leaves: int) ->
 def test_a_tree_and_its_mirror_image_are_drawn_as_mirror_images() -> None:
     left, right = [1, 2, -1, -1, -1], [4, 3, -1, -1, -1]
     mirrored = tidy([1, -1, 3, -1, -1], [2, -1, 4, -1, -1])
-    found = tidy(left, right)
-    assert found.max() - found == pytest.approx((mirrored - mirrored.min())[[0, 2, 4, 3, 1]])
+    places = tidy(left, right)
+    assert places.max() - places == pytest.approx((mirrored - mirrored.min())[[0, 2, 4, 3, 1]])
 
 
 def test_a_chain_of_ten_thousand_nodes_is_laid_out() -> None:

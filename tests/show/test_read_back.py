@@ -1,4 +1,4 @@
-"""What is printed is what the tree does: each form is read by a small parser and asked again."""
+"""Every printed form is read by a small parser and predicts as the tree does."""
 
 from __future__ import annotations
 
@@ -161,21 +161,21 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("form", FORMS)
 @given(case=fitted())
 @settings(max_examples=40, deadline=None)
-def test_what_is_read_answers_as_predict_and_counts_as_it_says(form: str, case) -> None:
+def test_what_is_read_agrees_with_predict_and_counts_as_it_states(form: str, case) -> None:
     clf, frame, y = case
     read = FORMS[form](clf)
     rows = boundary(clf, frame)
     assert [read.leaf(row).label for row in records(rows)] == clf.predict(rows).tolist()
     reached = [read.leaf(row) for row in records(frame)]
     for leaf in {id(leaf): leaf for leaf in reached}.values():
-        own = y[[other is leaf for other in reached]]
-        assert leaf.total == len(own)
-        assert leaf.right == np.sum(own == leaf.label)
+        labels = y[[other is leaf for other in reached]]
+        assert leaf.total == len(labels)
+        assert leaf.right == np.sum(labels == leaf.label)
 
 
 @given(case=fitted())
 @settings(max_examples=30, deadline=None)
-def test_rules_and_python_answer_as_predict_at_the_boundaries(case) -> None:
+def test_rules_and_python_agree_with_predict_at_the_boundaries(case) -> None:
     clf, frame, _ = case
     rows = boundary(clf, frame)
     made = clf.to_rules()

@@ -1,4 +1,4 @@
-"""What the report page works out by itself agrees with the library: rows, rules, figures, words."""
+"""Figures that the report computes agree with the library: rows, rules, figures, words."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ return arguments[0].map((row) => {
   return { way: way.map((step) => step.left), label: statsOf(end)[1], rows: statsOf(end)[0],
     next: nextBest(chancesOf(end), statsOf(end)[1]),
     chances: chancesOf(end),
-    change: change && { answer: change.answer, size: change.size, rows: change.rows,
+    change: change && { prediction: change.prediction, size: change.size, rows: change.rows,
       columns: change.changed.map((move) => move.region.column),
       words: change.changed.map((move) => regionWords(move.region)),
       values: change.changed.map((move) => (Number.isNaN(move.value) ? null : move.value)) } };
@@ -90,24 +90,31 @@ def test_rows_are_routed_explained_and_changed_as_by_the_library(
         for at, (column, known) in enumerate(zip(tree.columns, listed.columns, strict=True)):
             for cells in codes if column.kind != "real" else ():
                 if cells[at] >= 0:
-                    category, others = column.categories[cells[at]], known.categories or ()
-                    cells[at] = others.index(category) if category in others else -2
+                    category, listed_categories = (
+                        column.categories[cells[at]],
+                        known.categories or (),
+                    )
+                    cells[at] = (
+                        listed_categories.index(category) if category in listed_categories else -2
+                    )
         names = [column.name for column in tree.columns]
         labels = tree.classes.tolist()
         shown = driver.execute_script(EXPLAIN, codes)
         for row, page in zip(decoded(X, tree.columns), shown, strict=True):
-            found = explain(listed, row)
-            assert explain(model, row).answer == found.answer
-            assert page["way"] == [step.left for step in found.path]
-            assert labels[page["label"]] == found.answer
-            assert page["rows"] == found.rows
-            assert labels[page["next"]] == found.next_best
-            assert page["chances"] == pytest.approx(list(found.probabilities.values()), abs=1e-15)
-            change = found.counterfactual
+            explanation = explain(listed, row)
+            assert explain(model, row).prediction == explanation.prediction
+            assert page["way"] == [step.left for step in explanation.path]
+            assert labels[page["label"]] == explanation.prediction
+            assert page["rows"] == explanation.rows
+            assert labels[page["next"]] == explanation.next_best
+            assert page["chances"] == pytest.approx(
+                list(explanation.probabilities.values()), abs=1e-15
+            )
+            change = explanation.counterfactual
             assert (page["change"] is None) == (change is None)
             if change is None:
                 continue
-            assert labels[page["change"]["answer"]] == change.answer
+            assert labels[page["change"]["prediction"]] == change.prediction
             assert page["change"]["rows"] == tree.rows[change.node]
             assert [names[k] for k in page["change"]["columns"]] == [
                 one.column for one in change.changes
@@ -138,14 +145,16 @@ def test_rules_importances_and_confusion_are_those_of_the_library(
     script = """const root = rootNow(); return { shares: importances(root),
       training: trainingConfusion(root), test: testConfusion(data.steps[state.step].test),
       rules: rulesOf(root).map(({ id }) => [statsOf(id)[0], statsOf(id)[1]]) };"""
-    found = driver.execute_script(script)
-    assert found["shares"] == pytest.approx(importances(clf.tree_, "entropy").tolist(), abs=1e-12)
+    explanation = driver.execute_script(script)
+    assert explanation["shares"] == pytest.approx(
+        importances(clf.tree_, "entropy").tolist(), abs=1e-12
+    )
     for name, rows in (("training", slice(400)), ("test", slice(400, None))):
         expected = pd.crosstab(y[rows], clf.predict(frame[rows])).to_numpy().tolist()
-        assert found[name] == expected
+        assert explanation[name] == expected
     labels = clf.classes_.tolist()
     rules = [(rule.rows, labels.index(rule.label)) for rule in to_rules(clf)]
-    assert [tuple(rule) for rule in found["rules"]] == rules
+    assert [tuple(rule) for rule in explanation["rules"]] == rules
     shown = driver.find_elements("css selector", "#rules tbody tr")
     for row, rule in zip(shown, to_rules(clf), strict=True):
         assert f"{rule.probability:.3f}" in row.text
@@ -188,19 +197,18 @@ def test_a_pasted_row_is_explained_in_the_words_of_the_library(
     }
     for line, row in pasted.items():
         driver.execute_script("at('paste').value = arguments[0]; at('row').requestSubmit();", line)
-        found = explain(listed, row)
-        assert found.answer == clf.explain(row).answer
+        explanation = explain(listed, row)
+        assert explanation.prediction == clf.explain(row).prediction
         shown = text(driver, "explanation")
-        for step in found.path:
+        for step in explanation.path:
             assert step.condition.replace("<=", "≤") in shown
             assert f"{step.rows} of {step.of}" in shown
-        assert (
-            f"fate = {found.answer} (probability {found.probabilities[found.answer]:.3f}" in shown
-        )
-        assert f"Next best: {found.next_best} " in shown
-        assert f"It would be {found.counterfactual}".replace("<=", "≤") in shown
+        probability = explanation.probabilities[explanation.prediction]
+        assert f"fate = {explanation.prediction} (probability {probability:.3f}" in shown
+        assert f"Next best: {explanation.next_best} " in shown
+        assert f"It would be {explanation.counterfactual}".replace("<=", "≤") in shown
         lit = driver.execute_script("return [...document.querySelectorAll('.node.lit')].length")
-        assert lit == len(found.path) + 1
+        assert lit == len(explanation.path) + 1
 
 
 READ = """
@@ -315,10 +323,10 @@ def test_every_kind_of_value_is_read_as_by_predict(
     ).fit(frame, y)
     assert set(clf.tree_.feature.tolist()) == {-1, [*frame].index(name)}
     model = loads(dumps(clf.model_))
-    others = {"flag": "true", "dose": "1", "level": "low", "rank": "1", "name": "plain", "x": "1"}
+    valid = {"flag": "true", "dose": "1", "level": "low", "rank": "1", "name": "plain", "x": "1"}
     lines = []
     for text in (*WRITTEN[name], *ABSENT):
-        lines.append(",".join(["0.1", *({**others, name: text}.values())]))
+        lines.append(",".join(["0.1", *({**valid, name: text}.values())]))
     shown = driver_labels(driver, clf, tmp_path, lines)
     for line, label in zip(lines, shown, strict=True):
         assert label == predicted(model, [*frame], line, tmp_path), line
@@ -382,29 +390,29 @@ def test_a_line_of_the_file_is_read_with_its_target(driver, tmp_path: Path, caps
     assert driver.execute_script(LABEL, ["0.5,1,0"]) == [None]
 
 
-def test_the_slider_says_which_tree_facts_belong_to(driver, tmp_path: Path, case) -> None:
+def test_the_slider_states_which_tree_facts_belong_to(driver, tmp_path: Path, case) -> None:
     clf, _, _ = case
     report = clf.to_html(facts={"Table": "ships.csv"}, tree_facts={"Cross-validated": "12.3 %"})
     opened(driver, report, tmp_path)
     assert "Cross-validated\n12.3 %" in text(driver, "facts")
-    own = f"the tree of {clf.n_leaves_} leaves"
-    assert own not in text(driver, "facts")
+    fitted = f"the tree of {clf.n_leaves_} leaves"
+    assert fitted not in text(driver, "facts")
     driver.execute_script("goTo(data.start === 0 ? 1 : 0)")
-    assert f"Cross-validated\n12.3 %, {own}" in text(driver, "facts")
+    assert f"Cross-validated\n12.3 %, {fitted}" in text(driver, "facts")
     assert "Table\nships.csv" in text(driver, "facts")
     driver.execute_script("goTo(data.start)")
-    assert own not in text(driver, "facts")
+    assert fitted not in text(driver, "facts")
 
 
-def test_the_page_does_not_list_categories_that_no_tree_asks(tmp_path: Path) -> None:
+def test_the_page_does_not_list_categories_that_no_tree_uses(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
-    mails = [f"someone{i % 100}@example.org" for i in range(300)]
+    mails = [f"user{i % 100}@example.org" for i in range(300)]
     frame = pd.DataFrame({"mail": mails, "x": rng.normal(size=300)})
     page = tb.BoundTreeClassifier().fit(frame, frame["x"] > 0).to_html()
     assert "example.org" not in page
 
 
-def test_a_row_that_cannot_be_read_says_why_and_clear_takes_the_path_away(
+def test_a_row_that_cannot_be_read_states_why_and_clear_takes_the_path_away(
     driver, tmp_path: Path, case
 ) -> None:
     clf, _, _ = case

@@ -1,4 +1,4 @@
-"""Rules answer exactly as the tree does: as objects, and as text read by a parser of its own."""
+"""Rules predict exactly as the tree does: as objects, and as text read by a parser of its own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from random_trees import Case, cases, random_tree, route, used_categories
 
+import treebound as tb
 from treebound.model import Model, PredictionOptions, ReadingOptions
 from treebound.show import to_rules
 
@@ -25,10 +26,10 @@ class Parser:
     def __init__(self, line: str) -> None:
         self.tokens, place = [], 0
         while self.tokens[-1:] != ["#"]:
-            found = TOKEN.match(line, place)
-            assert found, line[place:]
-            self.tokens.append(found[1])
-            place = found.end()
+            match = TOKEN.match(line, place)
+            assert match, line[place:]
+            self.tokens.append(match[1])
+            place = match.end()
 
     def take(self, *expected: str) -> str:
         token = self.tokens.pop(0)
@@ -98,11 +99,22 @@ class Parser:
 
     def members(self) -> list:
         self.take("{")
-        found = []
+        values = []
         while (token := self.take()) != "}":
             if token != ",":
-                found.append(self.value(token))
-        return found
+                values.append(self.value(token))
+        return values
+
+
+def mentioned(case: Case, row: dict, handle_unknown: str) -> bool:
+    """Return True if the text covers a row: its missing values are of columns that had some."""
+    unknown_is_missing = handle_unknown == "missing"
+    return all(
+        column.missing
+        or (unknown_is_missing and column.kind != "real")
+        or (row[column.name] is not None and row[column.name] == row[column.name])
+        for column in case.tree.columns
+    )
 
 
 def nodes_reached(case: Case, handle_unknown: str) -> np.ndarray:
@@ -123,12 +135,20 @@ def test_exactly_one_rule_matches_and_it_is_the_node_reached(
 @pytest.mark.parametrize("handle_unknown", ["other", "majority", "stop", "missing"])
 @given(case=cases())
 @settings(max_examples=60)
-def test_text_read_by_a_parser_answers_as_the_tree(handle_unknown: str, case: Case) -> None:
+def test_text_read_by_a_parser_predicts_as_the_tree(handle_unknown: str, case: Case) -> None:
     lines = str(to_rules(Model(case.tree, reading=ReadingOptions(handle_unknown)))).split("\n")
     parsed = [Parser(line).rule() for line in lines]
     for row, label in zip(case.rows, case.labels(nodes_reached(case, handle_unknown)), strict=True):
-        answers = [answer for tests, answer in parsed if all(test(row) for test in tests)]
-        assert answers == [label]
+        labels = [label_read for tests, label_read in parsed if all(test(row) for test in tests)]
+        assert labels == [label] or not mentioned(case, row, handle_unknown)
+
+
+def test_missing_values_are_mentioned_only_if_training_had_some() -> None:
+    rows = [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, np.nan]] * 5
+    clf = tb.BoundTreeClassifier(pruning=None).fit(rows, ["a", "b", "a", "b"] * 5)
+    first = tb.BoundTreeClassifier(pruning=None).fit([row[:1] for row in rows], [*"abab"] * 5)
+    assert "missing" not in str(to_rules(first))
+    assert "missing" in str(to_rules(clf)) or not (clf.tree_.feature == 1).any()
 
 
 @given(case=cases())
@@ -147,7 +167,8 @@ def test_unseen_categories_match_no_rule_when_they_are_an_error(case: Case) -> N
     refused = (case.X[:, used_categories(case.tree)] == -1).any(axis=1)
     for row, gone, node in zip(case.rows, refused, nodes_reached(case, "other"), strict=True):
         assert [rule.node for rule in rules if rule.matches(row)] == ([] if gone else [node])
-        assert sum(all(test(row) for test in tests) for tests, _ in parsed) == (not gone)
+        matching = sum(all(test(row) for test in tests) for tests, _ in parsed)
+        assert matching == (not gone) or not mentioned(case, row, "error")
 
 
 def test_support_counts_and_probabilities_are_those_of_the_leaf() -> None:

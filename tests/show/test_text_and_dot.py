@@ -48,7 +48,7 @@ def test_text_of_a_small_tree() -> None:
     ]
 
 
-def test_text_says_where_missing_values_seen_in_training_go() -> None:
+def test_text_states_where_missing_values_seen_in_training_go() -> None:
     written = to_text(small_tree(missing=True), digits=3)
     assert written.startswith("petal length <= ≈2.45 or missing: no")
 
@@ -63,7 +63,7 @@ def test_text_can_be_rounded_and_limited_in_depth() -> None:
 
 @given(case=cases())
 @settings(max_examples=40)
-def test_text_has_one_line_an_answer(case: Case) -> None:
+def test_text_has_one_line_per_leaf(case: Case) -> None:
     lines = to_text(case.tree).splitlines()
     assert len(lines) == max(case.tree.n_nodes - 1, 1)
 

@@ -37,14 +37,14 @@ def test_cells_of_one_size_share_a_colour_and_no_other_has_it():
     owners = [size for row in attribution.cells for size in row]
     for size, cell in zip(owners, display.cells_, strict=True):
         colours.setdefault(size, set()).add(cell.get_facecolor())
-    assert all(len(found) == 1 for found in colours.values())
+    assert all(len(used) == 1 for used in colours.values())
     assert len(set.union(*colours.values())) == len(colours) == 4  # sizes 1, 2, 3 and unused
 
 
-def test_legend_and_margins_say_the_numbers_of_the_paper():
+def test_legend_and_margins_states_the_numbers_of_the_paper():
     display = FerrersDisplay.from_landscape(6, PAPER)
-    said = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert said == ["part of 1: 6 of 6", "part of 2: 15 of 15", "part of 3: 8 of 10", "not used"]
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["part of 1: 6 of 6", "part of 2: 15 of 15", "part of 3: 8 of 10", "not used"]
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["9", "7", "7", "7", "4"]
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == [str(o) for o in PAPER]
     assert "bound 29" in display.ax_.get_title(loc="left")
@@ -62,7 +62,7 @@ def test_any_diagram_can_be_rendered(ordinal, tmp_path):
     assert (tmp_path / "diagram.png").stat().st_size > 1000
 
 
-def test_displays_draw_where_they_are_told():
+def test_displays_draw_in_given_axes():
     figure, (left, right) = pyplot.subplots(1, 2)
     ferrers = FerrersDisplay.from_landscape(6, PAPER, ax=left)
     growth = GrowthDisplay.from_shape(
@@ -80,8 +80,8 @@ def test_growth_lines_are_the_forms():
         expected = [log_growth(shape, m, 3, landscape, form=form) for m in (5, 50, 500)]
         assert np.array_equal(line.get_xdata(), [5, 50, 500])
         assert np.array_equal(line.get_ydata(), expected)
-    said = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert said == ["fast", "tight", "closed", "chain", "best", "m ln n"]
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["fast", "tight", "closed", "chain", "best", "m ln n"]
     assert "((..).), 3 classes, 3 real + 1 nominal features" in display.ax_.get_title()
 
 

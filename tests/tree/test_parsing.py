@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from random_trees import random_tree
 
 from treebound.data import Column
-from treebound.show.words import answer, one_line
+from treebound.show.words import branch_condition, one_line
 from treebound.tree.parsing import parse_split
 from treebound.tree.split import splits_of
 
@@ -36,7 +36,7 @@ def test_every_printed_side_is_read_back_as_its_split(seed: int, left: bool) -> 
             continue  # two categories look alike; all values on one side
         if split.kind == "missing" and not column.missing:
             continue  # no edit can split on missing values of a complete column
-        text = f"{one_line(column.name)} {answer(split, left=left)}"
+        text = f"{one_line(column.name)} {branch_condition(split, left=left)}"
         test = parse_split(text, tree.columns)
         assert test.feature == split.feature
         if column.kind == "nominal":

@@ -1,4 +1,4 @@
-"""What could stand at a node, by its rows: splits of every column, subtrees, edited trees."""
+"""Candidates for a node, from its rows: splits of every column, subtrees, edited trees."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from treebound.data import Sample
 from treebound.edit.nodes import (
     LEAF,
+    DefaultLabels,
     Nodes,
-    UsualAnswers,
     majority,
     nodes_of,
     planted,
@@ -25,7 +25,7 @@ from treebound.edit.nodes import (
 from treebound.edit.rules import Rules
 from treebound.growing import GrowOptions, grow
 from treebound.model import Model
-from treebound.show.words import answer
+from treebound.show.words import branch_condition
 from treebound.tree import Tree
 from treebound.tree.impurity import impurity
 from treebound.tree.split import Split, SplitTest, one_line, split_of, test_of
@@ -33,7 +33,7 @@ from treebound.tree.split import Split, SplitTest, one_line, split_of, test_of
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A split at a node; the last two compare it with the split in place, None at a leaf."""
+    """A split at a node; the last two compare it with the current split, None at a leaf."""
 
     test: SplitTest
     split: Split
@@ -48,7 +48,7 @@ class Candidate:
         name = one_line(self.split.column.name)
         return {
             "column": self.split.column.name,
-            "split": f"{name} {answer(self.split, left=True)}",
+            "split": f"{name} {branch_condition(self.split, left=True)}",
             "gain": self.gain,
             "errors": self.errors,
             "rows_left": self.rows[0],
@@ -59,7 +59,7 @@ class Candidate:
 
 
 class NodeRows:
-    """The training rows of a node, and what grows on them by the rules of fit."""
+    """The training rows of a node, and subtrees grown on them by the rules of fit."""
 
     def __init__(self, rules: Rules, tree: Tree, node: int, sample: Sample) -> None:
         self.tree, self.node, self._rules = tree, node, rules
@@ -83,19 +83,19 @@ class NodeRows:
         return sorted(listed, key=lambda candidate: -candidate.gain)
 
     def surrogates(self) -> list[Candidate]:
-        """The split of every other column that parts the rows most like the one in place."""
-        in_place = test_of(self.tree, self.node)
-        left = self.parted(in_place)[0].astype(np.int32)
+        """The split of every other column that divides the rows most like the current one."""
+        current = test_of(self.tree, self.node)
+        left = self.divided(current)[0].astype(np.int32)
         sides = replace(self.sample, y=left, classes=np.array([0, 1]), factors=None)
         options = GrowOptions("misclassification", thresholds=self._rules.model.options.thresholds)
 
-        def most_alike(column: int) -> SplitTest | None:
-            return None if column == in_place.feature else self._best(sides, column, options)
+        def closest_split(column: int) -> SplitTest | None:
+            return None if column == current.feature else self._best(sides, column, options)
 
-        listed = self._listed(most_alike)
+        listed = self._listed(closest_split)
         return sorted(listed, key=lambda candidate: -(candidate.agreement or 0.0))
 
-    def parted(self, test: SplitTest) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    def divided(self, test: SplitTest) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which rows a split sends left, and the classes on the left and the right."""
         tree, left = stump(test, self.sample, self.tree)
         return left, tree.counts[1:]
@@ -117,27 +117,27 @@ class NodeRows:
         return None if tree.n_leaves < 2 else test_of(tree, 0)._replace(feature=column)
 
     def _listed(self, best: Callable[[int], SplitTest | None], threads: int = 1) -> list[Candidate]:
-        """The splits of the columns that have one, with what they do."""
-        in_place = None
+        """The splits of the columns that have one, with their figures."""
+        current = None
         if self.tree.feature[self.node] >= 0:
-            in_place = self.parted(test_of(self.tree, self.node))[0]
+            current = self.divided(test_of(self.tree, self.node))[0]
 
         def candidate(column: int) -> Candidate | None:
             test = best(column)
-            return None if test is None else self._candidate(test, in_place)
+            return None if test is None else self._candidate(test, current)
 
         columns = self._rules.columns(self.tree, self.node)
         with ThreadPoolExecutor(threads) as pool:
             return [some for some in pool.map(candidate, columns) if some is not None]
 
-    def _candidate(self, test: SplitTest, in_place: NDArray[np.bool_] | None) -> Candidate:
+    def _candidate(self, test: SplitTest, current: NDArray[np.bool_] | None) -> Candidate:
         tree, left = stump(test, self.sample, self.tree)
         mass = tree.mass * impurity(tree.masses, self._rules.model.options.criterion)
         agreement = adjusted = None
-        if in_place is not None:
+        if current is not None:
             weight = self.sample.weight
-            same = float(np.average(left == in_place, weights=weight))
-            most = float(np.average(in_place, weights=weight))
+            same = float(np.average(left == current, weights=weight))
+            most = float(np.average(current, weights=weight))
             agreement, most = max(same, 1.0 - same), max(most, 1.0 - most)
             adjusted = (agreement - most) / (1.0 - most) if most < 1.0 else None
         return Candidate(
@@ -154,13 +154,13 @@ class NodeRows:
 class EditedTrees:
     """Makes trees that differ at one node."""
 
-    def __init__(self, model: Model, sample: Sample, usual: UsualAnswers) -> None:
-        self._sample, self._usual = sample, usual
+    def __init__(self, model: Model, sample: Sample, default: DefaultLabels) -> None:
+        self._sample, self._default = sample, default
         self.rules = Rules(model, sample)
         self._last: NodeRows | None = None
 
     def rows_of(self, tree: Tree, node: int) -> NodeRows:
-        """The training rows of a node; those asked for last are kept."""
+        """The training rows of a node; the last ones are cached."""
         last = self._last
         if last is None or last.tree is not tree or last.node != node:
             last = self._last = NodeRows(self.rules, tree, node, self._sample)
@@ -168,21 +168,21 @@ class EditedTrees:
 
     def planted(self, tree: Tree, node: int, nodes: Nodes) -> Tree:
         """The tree with other nodes in the place of a subtree."""
-        return planted(tree, node, nodes, self._sample, self._usual)
+        return planted(tree, node, nodes, self._sample, self._default)
 
     def split(self, tree: Tree, node: int, test: SplitTest, keep: bool) -> Tree:
-        """The tree with another split at a node, above what stood there or what grows anew."""
+        """The tree with another split at a node, above the old subtrees or new ones."""
         below = [LEAF, LEAF]
         if tree.feature[node] >= 0 and keep:
             children = (tree.left[node], tree.right[node])
-            below = [nodes_of(tree, int(child), self._usual) for child in children]
+            below = [nodes_of(tree, int(child), self._default) for child in children]
         elif tree.feature[node] >= 0:
             below = self._grown_again(tree, node, test)
         return self.planted(tree, node, split_nodes(test, *below))
 
     def _grown_again(self, tree: Tree, node: int, test: SplitTest) -> list[Nodes]:
-        """What grows on both sides of a split, to as many leaves as stood there."""
-        # below the new split its column has been asked
+        """Subtrees grown on both sides of a split, with as many leaves as the old ones."""
+        # the path now includes the column of the new split
         bare = self.planted(tree, node, split_nodes(test, LEAF, LEAF))
         grown = []
         for link, new in ((tree.left, bare.left), (tree.right, bare.right)):

@@ -1,4 +1,4 @@
-"""Editor: change a fitted tree by hand, and keep the certificate where it holds."""
+"""Editor: change a fitted tree by hand, and keep the certificate if it still holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from treebound._utils.validation import Whole, check, invalid
 from treebound.edit.candidates import EditedTrees
 from treebound.edit.certifying import Certifier
-from treebound.edit.figures import costs_of, figures_of, usual_answers
+from treebound.edit.figures import costs_of, default_labels, figures_of
 from treebound.edit.nodes import LEAF
 from treebound.edit.places import chosen_columns, node_at, path_of, where
 from treebound.edit.rows import read_rows, with_categories
@@ -25,7 +25,7 @@ from treebound.tree.parsing import column_named, parse_split
 from treebound.tree.split import SplitTest, one_line
 
 # The methods that change the tree.
-STEPS = ("split", "use", "collapse", "grow", "answer", "swap")
+STEPS = ("split", "use", "collapse", "grow", "relabel", "swap")
 
 
 class Editor(ShownTree):
@@ -45,7 +45,8 @@ class Editor(ShownTree):
     X, y : table and labels
         The rows it was fitted on.
     test : (X, y), optional
-        Rows to show the test error of; they are spent by that, and the model records them.
+        Rows for the test error. They cannot be used for a certificate afterwards; the model
+        records them.
     sample_weight, groups : array-like of shape (n_rows,), optional
         The weights and the groups of ``fit``.
     autosave : path, optional
@@ -70,7 +71,7 @@ class Editor(ShownTree):
     >>> editor.split("R", "petal length (cm) <= 4.75").after.leaves
     3
     >>> print(editor.history[0])
-    Where petal length (cm) > 2: petal length (cm) <= 4.75 instead of petal width (cm) <= 1.75.
+    If petal length (cm) > 2: petal length (cm) <= 4.75 instead of petal width (cm) <= 1.75.
     >>> editor.done().model_.provenance.edits == editor.history
     True
     """
@@ -92,7 +93,7 @@ class Editor(ShownTree):
         self._rows = read_rows(self._start, X, y, test, sample_weight, groups)
         self._costs, self._finish = costs_of(self._start), finish
         self._trees = EditedTrees(
-            self._start, self._rows.sample, usual_answers(self._start, self._costs)
+            self._start, self._rows.sample, default_labels(self._start, self._costs)
         )
         self._certifier = Certifier(self._start, self._rows)
         model = self._certifier.model(self._start.tree)
@@ -132,7 +133,7 @@ class Editor(ShownTree):
     # -- steps -----------------------------------------------------------------------------
 
     def split(self, node: int | str, text: str, *, keep: bool = True) -> Step:
-        """Split a node as a text says.
+        """Split a node by a condition.
 
         Parameters
         ----------
@@ -141,8 +142,8 @@ class Editor(ShownTree):
         text : str
             A split as it is printed: ``"age <= 30"``, ``"sex = male"``, ``"age is missing"``.
         keep : bool
-            Whether what stood below is kept, without splits that no longer part any rows; if
-            False, both sides are grown again, to as many leaves as they had.
+            Keep the subtrees below, without splits that no longer divide any rows. If False, both
+            sides are grown again, with at most as many leaves as before.
 
         Raises
         ------
@@ -151,11 +152,11 @@ class Editor(ShownTree):
         """
         at = self._node(node)
         test = parse_split(text, self.tree.columns)
-        left, counts = self.rows_of(at).parted(test)
+        left, counts = self.rows_of(at).divided(test)
         if left.all() or not left.any():
             raise ValueError(
-                f"{text!r} parts no rows: all {len(left):,} training rows of node {node!r} go to "
-                "one side."
+                f"{text!r} does not divide the rows: all {len(left):,} training rows of node "
+                f"{node!r} go to one side."
             )
         if test.missing_left is None:  # no training value is missing: to the larger child
             masses = counts.sum(axis=1) if self.tree.factors is None else counts @ self.tree.factors
@@ -191,8 +192,8 @@ class Editor(ShownTree):
     def _split(self, node: int, test: SplitTest, step: dict[str, Any]) -> Step:
         tree = self.tree
         edited = self._trees.split(tree, node, test, step["keep"])
-        now = self._asked(edited, node)
-        was = f" instead of {self._asked(tree, node)}" if tree.feature[node] >= 0 else ""
+        now = self._condition(edited, node)
+        was = f" instead of {self._condition(tree, node)}" if tree.feature[node] >= 0 else ""
         return self._did(edited, node, f"{now}{was}", step)
 
     def collapse(self, node: int | str) -> Step:
@@ -222,7 +223,7 @@ class Editor(ShownTree):
         columns : sequence of str, optional
             The columns to split on; by default all.
         max_leaves : int
-            The most leaves of the subtree.
+            Maximum number of leaves of the subtree.
         """
         check("grow", {"max_leaves": max_leaves}, {"max_leaves": Whole(2)})
         at, tree = self._node(node), self.tree
@@ -247,8 +248,8 @@ class Editor(ShownTree):
         words = f"{counted(leaves, 'leaf')} grown{chosen_columns(tree, places)}"
         return self._did(edited, at, words, step)
 
-    def answer(self, node: int | str, label: Any) -> Step:
-        """Let a leaf answer a class, whatever its majority.
+    def relabel(self, node: int | str, label: Any) -> Step:
+        """Choose the class that a leaf predicts, whatever its majority.
 
         Parameters
         ----------
@@ -260,18 +261,18 @@ class Editor(ShownTree):
         at, tree = self._node(node), self.tree
         labels = tree.classes.tolist()
         if tree.feature[at] >= 0:
-            raise invalid("node", "answer", "a leaf", node, "collapse it first.")
+            raise invalid("node", "relabel", "a leaf", node, "collapse it first.")
         if label not in labels:
-            raise invalid("label", "answer", f"one of {labels!r:.200}", label)
-        answers = tree.label.copy()
-        answers[at] = labels.index(label)
-        share = tree.counts[at, answers[at]] / tree.weight[at]
+            raise invalid("label", "relabel", f"one of {labels!r:.200}", label)
+        relabelled = tree.label.copy()
+        relabelled[at] = labels.index(label)
+        share = tree.counts[at, relabelled[at]] / tree.weight[at]
         words = (
-            f"answer {one_line(label)} ({100 * share:.3g} % of the training examples here) "
+            f"predict {one_line(label)} ({100 * share:.3g} % of the training examples here) "
             f"instead of {one_line(labels[tree.label[at]])}"
         )
-        step = {"do": "answer", "node": path_of(tree, at), "label": int(answers[at])}
-        return self._did(replace(tree, label=answers), at, words, step)
+        step = {"do": "relabel", "node": path_of(tree, at), "label": int(relabelled[at])}
+        return self._did(replace(tree, label=relabelled), at, words, step)
 
     def swap(self, node: int | str) -> Step:
         """Print the branches of a node in the other order.
@@ -287,15 +288,15 @@ class Editor(ShownTree):
         at, tree = self._inner_node(node, "swap"), self.tree
         path = path_of(tree, at)
         swapped = self._steps.now.swapped ^ {path}
-        words = f"branches of {self._asked(tree, at)} shown in the other order"
+        words = f"branches of {self._condition(tree, at)} shown in the other order"
         return self._did(tree, at, words, {"do": "swap", "node": path}, swapped)
 
     def undo(self) -> Step:
-        """Take the last step back."""
+        """Undo the last step."""
         return self._steps.undo()
 
     def redo(self) -> Step:
-        """Do the step again that was undone last."""
+        """Redo the step that was undone last."""
         return self._steps.redo()
 
     def recover(self) -> tuple[str, ...]:
@@ -324,7 +325,7 @@ class Editor(ShownTree):
         arguments = {name: value for name, value in step.items() if name not in ("do", "node")}
         if step["do"] not in STEPS:
             raise KeyError(step["do"])
-        if step["do"] == "answer":
+        if step["do"] == "relabel":
             arguments["label"] = self.tree.classes.tolist()[arguments["label"]]
         taken: Step = getattr(self, step["do"])(step["node"], **arguments)
         return taken
@@ -345,7 +346,7 @@ class Editor(ShownTree):
         -------
         BoundTreeClassifier
             A fitted copy with the edited tree, without a pruning path; ``model_.provenance.edits``
-            has the steps. If there is no certificate, ``certificate_reason_`` says why.
+            has the steps. If there is no certificate, ``certificate_reason_`` states why.
 
         Raises
         ------
@@ -373,9 +374,9 @@ class Editor(ShownTree):
         swapped: frozenset[str] | None = None,
     ) -> Step:
         """Take a step."""
-        if swapped is None:  # below the node other splits may stand now
-            kept = self._steps.now.swapped
-            swapped = frozenset(at for at in kept if not at.startswith(step["node"]))
+        if swapped is None:  # splits below the node may have changed
+            before = self._steps.now.swapped
+            swapped = frozenset(at for at in before if not at.startswith(step["node"]))
         self._trees.rules.check(tree, f"{step['do']!r} at node {step['node']!r}")
         sentence = f"{where(self.tree, node, self._start.reading.handle_unknown)}: {words}."
         provenance = self._start.provenance

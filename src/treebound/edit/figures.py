@@ -1,4 +1,4 @@
-"""What a tree is worth: its figures while it is edited."""
+"""Figures of a tree while it is edited: leaves, errors, cost, certificate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treebound.data import Sample
-from treebound.edit.nodes import UsualAnswers, majority
+from treebound.edit.nodes import DefaultLabels, majority
 from treebound.model import Model
 from treebound.pruning import BoundPruner, PaperPruner, make_pruner
 from treebound.pruning.costs import Costs, probable_labels
@@ -28,10 +28,10 @@ class Figures:
     test_error : float or None
         Share of the test rows that are misclassified; None without test rows.
     cost : float or None
-        What errors on the training rows cost, as a share of the worst answers; None without costs
-        or class weights.
+        Cost of the errors on the training rows, as a share of the cost of the worst predictions;
+        None without costs or class weights.
     certificate : float or None
-        The limit on the risk; None if there is none, or not before the edits end.
+        The certified error; None if there is none, or not before the edits end.
     """
 
     leaves: int
@@ -68,7 +68,7 @@ class Figures:
             ),
         ]
 
-    def beside(self, before: Figures) -> str:
+    def compared_with(self, before: Figures) -> str:
         """The figures, each after its value before.
 
         Parameters
@@ -121,8 +121,8 @@ def as_frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> Any:
     return pandas.DataFrame(rows, columns=list(columns))
 
 
-def usual_answers(model: Model, costs: Costs | None) -> UsualAnswers:
-    """What nodes answer unless someone chooses: of least cost, most probable, or the majority's."""
+def default_labels(model: Model, costs: Costs | None) -> DefaultLabels:
+    """Return the rule for labels that are not set by hand: least cost, most probable, majority."""
     strength = model.prediction.smoothing
     if model.prediction.free_shrinkage and isinstance(strength, float):
         return lambda tree: probable_labels(tree, strength, costs)

@@ -14,16 +14,16 @@ from treebound.tree import Tree
 from treebound.tree.naming import naming_rows
 from treebound.tree.split import SplitTest
 
-# Nodes of a subtree in pre-order: what they ask, and the class that they answer.
+# The nodes of a subtree in pre-order: their splits and the classes that they predict.
 NODE = np.dtype(
     [("feature", np.int32), ("threshold", np.float64), ("category", np.int32),
      ("missing_left", np.bool_), ("label", np.int32)]
 )  # fmt: skip
 Nodes = NDArray[np.void]
-# The class of a node that answers as its rows tell, and what they tell at each node of a tree.
-USUAL = -1
-UsualAnswers = Callable[[Tree], NDArray[np.int32]]
-LEAF: Nodes = np.array([(*SplitTest(-1), USUAL)], dtype=NODE)
+# The label of a node whose class follows from its rows, and the rule for these classes.
+DEFAULT = -1
+DefaultLabels = Callable[[Tree], NDArray[np.int32]]
+LEAF: Nodes = np.array([(*SplitTest(-1), DEFAULT)], dtype=NODE)
 
 
 def majority(tree: Tree) -> NDArray[np.int32]:
@@ -32,24 +32,24 @@ def majority(tree: Tree) -> NDArray[np.int32]:
 
 
 def nodes_of(
-    tree: Tree, node: int, usual: UsualAnswers, features: NDArray[np.intp] | None = None
+    tree: Tree, node: int, default: DefaultLabels, features: NDArray[np.intp] | None = None
 ) -> Nodes:
     """The subtree of a node; ``features`` are the columns of the tree in another table.
 
-    A class other than the usual one was chosen by someone, and is kept.
+    A class that differs from the default was set by hand and does not change.
     """
     nodes = np.empty(tree.n_nodes, dtype=NODE)
     for name in NODE.names or ():
         nodes[name] = vars(tree)[name]
-    nodes["label"][tree.label == usual(tree)] = USUAL
+    nodes["label"][tree.label == default(tree)] = DEFAULT
     if features is not None:
         nodes["feature"] = np.where(tree.feature >= 0, features[tree.feature], -1)
     return nodes[node : node + int(tree.size[node])]
 
 
 def split_nodes(test: SplitTest, left: Nodes, right: Nodes) -> Nodes:
-    """A split and what stands below it."""
-    return np.concatenate([np.array([(*test, USUAL)], dtype=NODE), left, right])
+    """A split and the subtrees below it."""
+    return np.concatenate([np.array([(*test, DEFAULT)], dtype=NODE), left, right])
 
 
 def _children(nodes: Nodes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -74,28 +74,28 @@ def _bare_tree(nodes: Nodes, like: Tree) -> Tree:
     )  # fmt: skip
 
 
-def counted_tree(nodes: Nodes, sample: Sample, like: Tree, usual: UsualAnswers) -> Tree:
+def counted_tree(nodes: Nodes, sample: Sample, like: Tree, default: DefaultLabels) -> Tree:
     """The tree of the nodes with the counts of a sample."""
     tree = _bare_tree(nodes, like).recounted(sample)
-    label = np.where(nodes["label"] == USUAL, usual(tree), nodes["label"])
+    label = np.where(nodes["label"] == DEFAULT, default(tree), nodes["label"])
     return replace(tree, label=label)
 
 
-def planted(tree: Tree, node: int, nodes: Nodes, sample: Sample, usual: UsualAnswers) -> Tree:
+def planted(tree: Tree, node: int, nodes: Nodes, sample: Sample, default: DefaultLabels) -> Tree:
     """The tree with other nodes in the place of a subtree, counted on the training rows.
 
-    Splits with an empty side are left out. Where rows name the splits they are looked up again:
+    Splits with an empty side are removed. If rows name the splits, they are looked up again:
     a threshold that is no training value has none, and the tree then has no compression
     certificate, while that of tail inversion keeps its half of delta.
     """
-    # the counts outside of the subtree do not change, and neither do the answers
-    whole = nodes_of(tree, 0, usual)
+    # the counts outside of the subtree do not change, and neither do the labels
+    whole = nodes_of(tree, 0, default)
     whole["label"] = tree.label
     joined = np.concatenate([whole[:node], nodes, whole[node + int(tree.size[node]) :]])
-    edited = counted_tree(joined, sample, tree, usual)
-    kept = _with_rows(edited)
-    if len(kept) < edited.n_nodes:
-        edited = counted_tree(joined[kept], sample, tree, usual)
+    edited = counted_tree(joined, sample, tree, default)
+    remaining = _with_rows(edited)
+    if len(remaining) < edited.n_nodes:
+        edited = counted_tree(joined[remaining], sample, tree, default)
     if tree.names is not None:
         edited = replace(edited, names=naming_rows(edited, sample))
     return edited
@@ -103,16 +103,16 @@ def planted(tree: Tree, node: int, nodes: Nodes, sample: Sample, usual: UsualAns
 
 def _with_rows(tree: Tree) -> list[int]:
     """The nodes of the tree without splits that have an empty side, in pre-order."""
-    kept, stack = [], [0]
+    remaining, stack = [], [0]
     while stack:
         node = stack.pop()
         left, right = int(tree.left[node]), int(tree.right[node])
         if left < 0 or (tree.rows[left] and tree.rows[right]):
-            kept.append(node)
+            remaining.append(node)
             stack += [] if left < 0 else [right, left]
         else:
             stack.append(left if tree.rows[left] else right)
-    return kept
+    return remaining
 
 
 def rows_at(tree: Tree, node: int, sample: Sample) -> NDArray[np.intp]:

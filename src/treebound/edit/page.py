@@ -25,17 +25,17 @@ from treebound.model.methods import as_model
 from treebound.show import to_html
 from treebound.show.distributions import histogram
 from treebound.show.report_data import report_data
-from treebound.show.words import answer, number, typeset
+from treebound.show.words import branch_condition, number, typeset
 from treebound.tree.parsing import parse_split
 from treebound.tree.split import one_line
 
 _ELSEWHERE = "The tree was changed in another window; this is how it is now. Please try again."
-_MOST_CATEGORIES = 500
-_THREADS = min(4, os.cpu_count() or 1)  # somebody waits for the answer
+_MAX_CATEGORIES = 500
+_THREADS = min(4, os.cpu_count() or 1)  # a user waits for the reply
 
 
 class EditorPage:
-    """Answers the commands of the page of an editor.
+    """Reply to the commands of the page of an editor.
 
     ``save`` writes a model and a report, and returns where; without it the browser downloads them.
     ``calibration_unseen`` states that no figure of the calibration rows was seen: they certify the
@@ -57,32 +57,32 @@ class EditorPage:
 
     def html(self, token: str | None = None) -> str:
         """The page; with a token it talks to a server, otherwise to the window around it."""
-        own, shared = (files(f"treebound.{room}") / "static" for room in ("edit", "show"))
+        static, shared = (files(f"treebound.{room}") / "static" for room in ("edit", "show"))
         return assembled(
-            own / "editor.html",
+            static / "editor.html",
             title=self._title,
             data={**self._state(), "token": token},
-            styles=[shared / "report.css", own / "editor.css"],
+            styles=[shared / "report.css", static / "editor.css"],
             scripts=[
                 shared / "report_model.js",
                 shared / "report_tree.js",
-                own / "editor_node.js",
-                own / "editor.js",
+                static / "editor_node.js",
+                static / "editor.js",
             ],
             parts={"TOP": shared / "top.html", "TREE": shared / "tree.html"},
             connect=token is not None,
         )
 
-    def answer(self, request: Any) -> dict[str, Any]:
-        """The answer to a command; an error is told, and changes nothing."""
+    def reply(self, request: Any) -> dict[str, Any]:
+        """Return the reply to a command; an error is reported and changes nothing."""
         try:
-            return self._answer(request)
+            return self._reply(request)
         except (ValueError, TypeError, KeyError, IndexError, OSError, RecursionError) as error:
             # what is no command at all comes from no page of ours
             bad = isinstance(error, KeyError | TypeError | IndexError | RecursionError)
             return {"error": "This is not a command of the editor." if bad else str(error)}
 
-    def _answer(self, request: Any) -> dict[str, Any]:
+    def _reply(self, request: Any) -> dict[str, Any]:
         command = request["do"]
         if command == "state":
             return {"state": self._state()}
@@ -100,7 +100,7 @@ class EditorPage:
             step = self._step(command, request)
         except OSError as error:  # the step was taken before it was to be kept in a file
             self._version += 1
-            return {"state": self._state(), "error": f"The step could not be kept: {error}"}
+            return {"state": self._state(), "error": f"The step could not be saved: {error}"}
         self._version += 1
         return {"state": self._state(), "message": step.sentence}
 
@@ -165,7 +165,7 @@ class EditorPage:
             "name": one_line(column.name),
             "written": json.dumps(column.name, ensure_ascii=False),
             "kind": column.kind,
-            "words": typeset(answer(split, left=True)),
+            "words": typeset(branch_condition(split, left=True)),
             "gain": candidate.gain,
             "errors": candidate.errors,
             "rows": candidate.rows,
@@ -185,22 +185,22 @@ class EditorPage:
         }
 
     def _surrogates(self, path: str) -> list[dict[str, Any]]:
-        """The splits of other columns that part the rows of an inner node most alike."""
+        """The splits of other columns that divide the rows of an inner node most alike."""
         return [
             {"words": candidate.entry()["split"], "agreement": candidate.agreement}
             for candidate in self._editor.rows_of(path).surrogates()
         ]
 
     def _preview(self, path: str, text: str) -> dict[str, Any]:
-        """How a split would part the rows of a node."""
+        """The result of a split of the rows of a node."""
         text = self._observed(path, text)
         test = parse_split(text, self._editor.tree.columns)
-        left, counts = self._editor.rows_of(path).parted(test)
+        left, counts = self._editor.rows_of(path).divided(test)
         errors = float((counts.sum(axis=1) - counts.max(axis=1)).sum())
         return {"rows": [int(left.sum()), int((~left).sum())], "errors": errors, "text": text}
 
     def _observed(self, path: str, text: str) -> str:
-        """The split with a training value as threshold, where the model names splits by rows."""
+        """The split with a training value as threshold, if the model names splits by rows."""
         tree = self._editor.tree
         test = parse_split(text, tree.columns)
         column = tree.columns[test.feature]
@@ -235,7 +235,7 @@ class EditorPage:
 
 
 def _whole(values: np.ndarray[Any, Any]) -> bool:
-    """Whether all numbers are whole."""
+    """Return True if all numbers are whole."""
     numbers = values[~np.isnan(values)] if values.dtype.kind == "f" else values
     return bool((numbers == np.floor(numbers)).all())
 
@@ -244,12 +244,12 @@ def _listed(column: Column) -> list[tuple[str, str]]:
     """Categories as they are shown, and as a split names them."""
     return [
         (one_line(category), json.dumps(str(category), ensure_ascii=False))
-        for category in (column.categories or ())[:_MOST_CATEGORIES]
+        for category in (column.categories or ())[:_MAX_CATEGORIES]
     ]
 
 
 def mime_bundle(editor: Editor, **options: Any) -> Any:
-    """What a notebook shows: the page, or the text where anywidget is not installed."""
+    """Return the output of a notebook cell: the page, or text if anywidget is not installed."""
     try:
         import anywidget
         import traitlets
@@ -259,7 +259,7 @@ def mime_bundle(editor: Editor, **options: Any) -> Any:
     page = EditorPage(editor, title="Edit the tree")
 
     class Widget(anywidget.AnyWidget):
-        """The page in a frame of its own; commands and answers pass through messages."""
+        """The page in a frame of its own; commands and replies are messages."""
 
         _esm = files("treebound.edit").joinpath("static/widget.js").read_text(encoding="utf-8")
         page = traitlets.Unicode().tag(sync=True)
@@ -267,7 +267,7 @@ def mime_bundle(editor: Editor, **options: Any) -> Any:
     widget = Widget(page=page.html())
 
     def receive(sender: Any, content: Any, buffers: Any) -> None:
-        sender.send({"id": content["id"], "answer": page.answer(content["request"])})
+        sender.send({"id": content["id"], "reply": page.reply(content["request"])})
 
     widget.on_msg(receive)
     return widget._repr_mimebundle_(**options)

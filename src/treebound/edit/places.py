@@ -1,10 +1,10 @@
-"""Nodes by number or path, and where they stand in words."""
+"""Nodes by number or path, and their conditions in words."""
 
 from __future__ import annotations
 
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import Whole, invalid
-from treebound.show.words import answer
+from treebound.show.words import branch_condition
 from treebound.tree import Tree
 from treebound.tree.split import one_line, split_of
 
@@ -51,21 +51,21 @@ def path_of(tree: Tree, node: int) -> str:
 def question(tree: Tree, node: int, handle_unknown: Unknown, *, left: bool = True) -> str:
     """One side of the split of a node, with the name of the column."""
     split = split_of(tree, node, handle_unknown=handle_unknown)
-    return f"{one_line(split.column.name)} {answer(split, left=left)}"
+    return f"{one_line(split.column.name)} {branch_condition(split, left=left)}"
 
 
 def where(tree: Tree, node: int, handle_unknown: Unknown) -> str:
     """The conditions of a node, to begin a sentence with."""
     sides = [question(tree, at, handle_unknown, left=left) for at, left in turns(tree, node)]
-    return f"Where {' and '.join(sides)}" if sides else "At the root"
+    return f"If {' and '.join(sides)}" if sides else "At the root"
 
 
 def chosen_columns(tree: Tree, places: list[int]) -> str:
     """The columns that a subtree was grown on, or those it was not, to end a sentence with."""
     names = [one_line(column.name) for column in tree.columns]
-    others = [name for at, name in enumerate(names) if at not in places]
-    if not others:
+    excluded = [name for at, name in enumerate(names) if at not in places]
+    if not excluded:
         return ""
-    if len(others) < len(places):
-        return f" without {', '.join(others)}"
+    if len(excluded) < len(places):
+        return f" without {', '.join(excluded)}"
     return f" on {', '.join(names[at] for at in places)}"

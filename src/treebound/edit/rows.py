@@ -132,7 +132,7 @@ def _sample(model: Model, rows: LabelledRows) -> Sample:
 
 
 def _counts_agree(model: Model, sample: Sample) -> bool:
-    """Whether the rows give the counts of the tree; a tree without counts agrees with all."""
+    """Return True if the rows give the counts of the tree, or if it has no counts."""
     tree = model.tree
     if not tree.counted:
         return True
@@ -166,4 +166,4 @@ def _are(model: Model, role: Role, rows: tuple[Any, Any]) -> bool:
     if model.provenance.row_record is None:
         return False
     used = model.provenance.row_record.compare(model.hashes(*rows), len(rows[1])).used
-    return role in {own.role for own in used}
+    return role in {record.role for record in used}

@@ -27,10 +27,10 @@ class Rules:
         signs = (0,) * len(model.columns)
         self._signs = signs if model.tree.monotone is None else model.tree.monotone.signs
         self._first = forced_splits(model.options, model.columns)
-        self._required = self._asked_first(model.tree, "")[1]
+        self._required = self._forced_at(model.tree, "")[1]
 
     def columns(self, tree: Tree, node: int) -> list[int]:
-        """The columns that may be asked at a node, and whose values could be read."""
+        """The columns that a node may split on, and whose values could be read."""
         allowed = set().union(*self._open_groups(tree, node))
         return [at for at in sorted(allowed) if not tree.columns[at].unlisted]
 
@@ -57,9 +57,9 @@ class Rules:
         return [float(end) for pair in zip(lower[node], upper[node], strict=True) for end in pair]
 
     def _open_groups(self, tree: Tree, node: int) -> list[set[int]]:
-        """The groups of columns that have all columns asked above a node."""
-        asked = {int(tree.feature[at]) for at, _ in turns(tree, node)}
-        return [group for group in self._groups if asked <= group]
+        """The groups of columns that include all columns used above a node."""
+        used = {int(tree.feature[at]) for at, _ in turns(tree, node)}
+        return [group for group in self._groups if used <= group]
 
     def check(self, tree: Tree, step: str) -> None:
         """Refuse a tree that breaks a rule."""
@@ -67,51 +67,51 @@ class Rules:
             if tree.feature[node] not in self.columns(tree, node):
                 name = tree.columns[int(tree.feature[node])].name
                 raise ValueError(
-                    f"{step} is refused: column {name!r} must not be asked at node "
+                    f"{step} is refused: column {name!r} must not be used at node "
                     f"{path_of(tree, node)!r}, by the 'interaction_cst' of fit."
                 )
-        for path in self._required.keys() - self._asked_first(tree, step)[1].keys():
+        for path in self._required.keys() - self._forced_at(tree, step)[1].keys():
             raise self._refused(step, self._required[path], path)
         at = -1 if tree.monotone is None else tree.monotone.broken(tree)
         if at >= 0:
             raise ValueError(f"{step} is refused: {self._order(tree, at)}")
-        self._check_answers(tree, step)
+        self._check_labels(tree, step)
 
-    # -- splits that come first --------------------------------------------------------------
+    # -- forced splits --------------------------------------------------------------
 
-    def _asked_first(self, tree: Tree, step: str) -> tuple[NDArray[np.intp], dict[str, int]]:
-        """How many of the first splits are behind each node, and by path those that are asked.
+    def _forced_at(self, tree: Tree, step: str) -> tuple[NDArray[np.intp], dict[str, int]]:
+        """The number of forced splits above each node, and the index of each by path.
 
-        A node that asks another split than the next one that parts its rows is refused.
+        A node with another split than the next one that divides its rows is refused.
         """
-        behind, asked = np.zeros(tree.n_nodes, dtype=np.intp), {}
+        behind, forced = np.zeros(tree.n_nodes, dtype=np.intp), {}
         for node in np.flatnonzero(tree.feature >= 0).tolist() if self._first else []:
             at = int(behind[node])
             while at < len(self._first) and not self._same(tree, node, at):
-                if self._parts(tree, node, self._first[at]):
+                if self._divides(tree, node, self._first[at]):
                     raise self._refused(step, at, path_of(tree, node))
                 at += 1
             if at < len(self._first):
-                asked[path_of(tree, node)] = at
+                forced[path_of(tree, node)] = at
                 at += 1
             behind[[tree.left[node], tree.right[node]]] = at
-        return behind, asked
+        return behind, forced
 
     def _same(self, tree: Tree, node: int, at: int) -> bool:
-        """Whether a node asks one of the first splits."""
-        own, first = test_of(tree, node), self._first[at]
+        """Return True if the split of a node is a forced split."""
+        test, first = test_of(tree, node), self._first[at]
         if first.missing_left is None:
-            own = own._replace(missing_left=None)
-        return np.array_equal(np.array(own, dtype=float), np.array(first, dtype=float), True)
+            test = test._replace(missing_left=None)
+        return np.array_equal(np.array(test, dtype=float), np.array(first, dtype=float), True)
 
-    def _parts(self, tree: Tree, node: int, test: SplitTest) -> bool:
-        """Whether a split leaves enough rows of a node on both sides."""
+    def _divides(self, tree: Tree, node: int, test: SplitTest) -> bool:
+        """Return True if a split leaves enough rows of a node on both sides."""
         here = self._sample.part(rows_at(tree, node, self._sample))
         return bool(stump(test, here, tree)[0].rows.min() >= self.model.options.min_samples_leaf)
 
     def _waiting(self, tree: Tree, node: int, columns: Sequence[int]) -> list[str]:
-        """The first splits that have not been asked above a node, on these columns."""
-        behind = self._asked_first(tree, "The step")[0]
+        """The forced splits that are not above a node yet, on these columns."""
+        behind = self._forced_at(tree, "The step")[0]
         texts = list(self.model.options.forced_splits or ())
         return [texts[at] for at in range(int(behind[node]), len(texts))
                 if self._first[at].feature in columns]  # fmt: skip
@@ -119,7 +119,8 @@ class Rules:
     def _refused(self, step: str, at: int, path: str) -> ValueError:
         text = list(self.model.options.forced_splits or ())[at]
         return ValueError(
-            f"{step} is refused: node {path!r} must ask {text!r}, by the 'forced_splits' of fit."
+            f"{step} is refused: node {path!r} must split on {text!r}, by the 'forced_splits' "
+            "of fit."
         )
 
     # -- order -------------------------------------------------------------------------------
@@ -131,16 +132,16 @@ class Rules:
         place = place[:1].lower() + place[1:]
         return (
             f"{place}, the classes would break the order in {' or '.join(dict.fromkeys(names))} "
-            "that 'monotonic_cst' asks for."
+            "that 'monotonic_cst' requires."
         )
 
-    def _check_answers(self, tree: Tree, step: str) -> None:
-        """Refuse answers by hand that break the order on the two sides of a split."""
+    def _check_labels(self, tree: Tree, step: str) -> None:
+        """Refuse labels set by hand that break the order on the two sides of a split."""
         if tree.monotone is None:
             return
         rank = np.argsort(tree.monotone.order)[tree.label]
-        usual = tree.by_majority().label
-        for leaf in tree.leaves[tree.label[tree.leaves] != usual[tree.leaves]].tolist():
+        majority = tree.by_majority().label
+        for leaf in tree.leaves[tree.label[tree.leaves] != majority[tree.leaves]].tolist():
             for at, left in turns(tree, leaf):
                 sign = self._signs[tree.feature[at]]
                 other = int((tree.right if left else tree.left)[at])

@@ -1,4 +1,4 @@
-"""The page of an editor for a browser on this machine: a server that nobody else can use."""
+"""The page of an editor for a browser on this machine: a server for one user."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def application(page: EditorPage, token: str, port: int) -> Any:
     """The server as a Starlette application.
 
     Only requests to this machine's own address, from a page of this server, with the token in the
-    URL or a header, are answered; all others get 403. So no other page in the browser, and nobody
-    else on the machine, can read or change anything.
+    URL or a header, get a reply; all others get 403. So no other page in the browser and no other
+    user of the machine can read or change anything.
     """
     require("starlette", extra="edit", why="The editor in a browser")
     from starlette.applications import Starlette
@@ -41,8 +41,8 @@ def application(page: EditorPage, token: str, port: int) -> Any:
 
     def allowed(request: Request, shown: str | None) -> bool:
         origin, host = request.headers.get("origin"), request.headers.get("host", "")
-        own = host in hosts and (origin is None or origin == f"http://{host}")
-        return own and secrets.compare_digest((shown or "").encode(), token.encode())
+        same_origin = host in hosts and (origin is None or origin == f"http://{host}")
+        return same_origin and secrets.compare_digest((shown or "").encode(), token.encode())
 
     async def show(request: Request) -> Response:
         if not allowed(request, request.query_params.get("token")):
@@ -61,10 +61,10 @@ def application(page: EditorPage, token: str, port: int) -> Any:
             if len(body) > _MAX_BYTES:
                 return refused
         try:
-            asked = json.loads(bytes(body))
+            content = json.loads(bytes(body))
         except (ValueError, RecursionError):
-            asked = None
-        return JSONResponse(page.answer(asked), headers=_HEADERS)
+            content = None
+        return JSONResponse(page.reply(content), headers=_HEADERS)
 
     async def nothing_else(request: Request) -> Response:
         return refused
@@ -83,7 +83,7 @@ def serve(page: EditorPage, *, port: int = 0, started: Callable[[str], None]) ->
     """Serve the page until it is interrupted; ``started`` gets its address."""
     uvicorn = require("uvicorn", extra="edit", why="The editor in a browser")
     require("starlette", extra="edit", why="The editor in a browser")
-    # a socket that names its protocol: asyncio sends short answers at once only on such
+    # a socket that names its protocol: asyncio sends short replies at once only on such
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -91,7 +91,7 @@ def serve(page: EditorPage, *, port: int = 0, started: Callable[[str], None]) ->
             listening.bind((_HOST, port))
         except OSError as error:
             raise ValueError(
-                f"Port {port} cannot be used: {error.strerror}. Hint: leave --port out."
+                f"Port {port} cannot be used: {error.strerror}. Hint: omit --port."
             ) from None
         listening.listen()
         token, port = secrets.token_urlsafe(24), listening.getsockname()[1]

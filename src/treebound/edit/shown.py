@@ -1,4 +1,4 @@
-"""What an editor shows: the tree as it is now, its figures, and what could stand at a node."""
+"""The tree of an editor as it is now, its figures, and the alternatives at a node."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class AlternativesDisplay(Display):
     """The gain of the best split of each column at a node.
 
     Made by :meth:`treebound.edit.Editor.plot_alternatives`. The darker a bar, the more its split
-    agrees with the one in place.
+    agrees with the current one.
 
     Parameters
     ----------
     alternatives : sequence of mapping
         Lines with ``split``, ``gain`` and ``agreement``.
     title : str
-        Where the node stands.
+        The conditions of the node.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class AlternativesDisplay(Display):
                  for line in listed]  # fmt: skip
         ax.set_yticks(range(len(listed)), names, parse_math=False)
         ax.margins(x=0.12)
-        ax.set_xlabel("gain; per cent: agreement with the split in place")
+        ax.set_xlabel("gain; per cent: agreement with the current split")
         ax.set_title(self.title, loc="left", fontsize="medium", parse_math=False)
 
 
@@ -93,7 +93,7 @@ class ShownTree:
 
     @property
     def undone(self) -> int:
-        """How many steps can be done again."""
+        """Number of steps that can be redone."""
         return self._steps.undone
 
     @property
@@ -107,11 +107,11 @@ class ShownTree:
         return self._steps.first.figures
 
     def __str__(self) -> str:
-        lines = [self.figures.beside(self.figures_before)]
+        lines = [self.figures.compared_with(self.figures_before)]
         for node in range(self.tree.n_nodes):
             words = class_and_counts(self.tree, node)
             if self.tree.feature[node] >= 0:
-                words = f"{self._asked(self.tree, node)}?"
+                words = f"{self._condition(self.tree, node)}?"
             lines.append(f"{node:>4}  {'|   ' * int(self.tree.node_depth[node])}{words}")
         return "\n".join([*lines, *self.history])
 
@@ -131,7 +131,7 @@ class ShownTree:
         pandas.DataFrame
             By gain: column, split as it is printed, gain (the decrease of impurity times the
             node's share of the weight), errors with two leaves here, rows on both sides,
-            agreement, the share of rows that the split in place parts in the same way, and
+            agreement, the share of rows that the current split sends to the same side, and
             adjusted, the same from 0, for the share of its larger side, to 1. Without pandas a
             list of dicts.
 
@@ -143,10 +143,10 @@ class ShownTree:
         return as_frame([candidate.entry() for candidate in listed], ALTERNATIVE)
 
     def surrogates(self, node: int | str) -> Any:
-        """The split of every other column that parts the rows most like the one in place.
+        """The split of every other column that divides the rows most like the current one.
 
         They are the surrogate splits of rpart's ``summary``, as :meth:`alternatives` has its
-        primary splits: where a value cannot be had, the first of them is the next best question.
+        primary splits: if a value is not available, the first of them is the best substitute.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class ShownTree:
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
         most : int
-            The most splits to draw.
+            Maximum number of splits to draw.
         """
         at = self._node(node)
         listed = [candidate.entry() for candidate in self.rows_of(at).candidates()]
@@ -183,14 +183,14 @@ class ShownTree:
         return AlternativesDisplay(listed[:most], title).plot(ax=ax)
 
     def changed(self) -> Any:
-        """The training rows that now get another answer, by leaf.
+        """The training rows with another prediction than before, by leaf.
 
         Returns
         -------
         pandas.DataFrame
-            Leaf, path, answer before and now, number of rows, how many became right and wrong, and
-            their numbers in the table (None if the pruner kept rows back). Without pandas a list
-            of dicts.
+            Leaf, path, prediction before and now, number of rows, how many became right and wrong,
+            and their numbers in the table (None if there are validation rows). Without pandas a
+            list of dicts.
         """
         return as_frame(self.changes(), CHANGES)
 
@@ -220,7 +220,7 @@ class ShownTree:
     # -- parts -----------------------------------------------------------------------------
 
     def rows_of(self, node: int | str) -> NodeRows:
-        """The training rows of a node, and what could grow on them."""
+        """The training rows of a node, and the candidates for it."""
         return self._trees.rows_of(self.tree, self._node(node))
 
     def _node(self, node: int | str) -> int:
@@ -232,5 +232,5 @@ class ShownTree:
             raise invalid("node", where, "an inner node", node, f"this one is a leaf{why}.")
         return at
 
-    def _asked(self, tree: Tree, node: int) -> str:
+    def _condition(self, tree: Tree, node: int) -> str:
         return question(tree, node, self._start.reading.handle_unknown)

@@ -1,4 +1,4 @@
-"""The steps of an editor: what was done, undone and kept in a file."""
+"""The steps of an editor: done, undone and saved in a file."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _FORMAT = "treebound edits 1"
 
 @dataclass(frozen=True)
 class Step:
-    """A step of an editor: what was done, and the figures before and after.
+    """A step of an editor, with the figures before and after it.
 
     Every method of :class:`Editor` that changes the tree returns one.
 
     Attributes
     ----------
     sentence : str
-        What was done.
+        A description of the step.
     before, after : Figures
         The figures of the tree.
     """
@@ -38,7 +38,7 @@ class Step:
     after: Figures
 
     def __str__(self) -> str:
-        return f"{self.sentence}\n{self.after.beside(self.before)}"
+        return f"{self.sentence}\n{self.after.compared_with(self.before)}"
 
     __repr__ = __str__
 
@@ -73,12 +73,12 @@ class Steps:
 
     @property
     def number(self) -> int:
-        """How many steps were taken and not undone."""
+        """Number of steps that are done and not undone."""
         return self._at
 
     @property
     def undone(self) -> int:
-        """How many steps can be done again."""
+        """Number of steps that can be redone."""
         return len(self._states) - 1 - self._at
 
     @property
@@ -87,7 +87,7 @@ class Steps:
         return tuple(state.sentence for state in self._states[1 : self._at + 1])
 
     def add(self, state: State) -> Step:
-        """Take a step; steps that were undone are forgotten."""
+        """Take a step; undone steps are removed."""
         before = self.now.figures
         self._states[self._at + 1 :] = [state]
         self._at += 1
@@ -110,7 +110,7 @@ class Steps:
         before = self.now.figures
         self._at += 1
         self.write()
-        return Step(f"Done again: {self.now.sentence}", before, self.now.figures)
+        return Step(f"Redone: {self.now.sentence}", before, self.now.figures)
 
     @contextmanager
     def unwritten(self) -> Iterator[None]:
@@ -122,14 +122,14 @@ class Steps:
             self.autosave = file
 
     def write(self) -> None:
-        """Keep all steps in the autosave file."""
+        """Write all steps to the autosave file."""
         if self.autosave is not None:
             steps = [state.step for state in self._states if state.step is not None]
             content = {"format": _FORMAT, "tree": self._key, "undone": self.undone, "steps": steps}
             write_text(self.autosave, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
     def read(self, path: Path) -> tuple[list[dict[str, Any]], int]:
-        """The steps of a file from the same tree, and how many of them were taken back."""
+        """The steps of a file from the same tree, and how many of them were undone."""
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             steps, undone, tree = content["steps"], int(content["undone"]), content["tree"]

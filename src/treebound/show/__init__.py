@@ -1,4 +1,4 @@
-"""Text, rules, figures and pages of trees."""
+"""Text, rules, figures and reports of trees."""
 
 from treebound.show.as_dot import to_dot
 from treebound.show.as_html import to_html

@@ -7,7 +7,7 @@ from typing import Any
 from treebound.model.methods import as_model
 from treebound.show.colours import fill_of
 from treebound.show.layout import visible
-from treebound.show.words import answer, node_lines
+from treebound.show.words import branch_condition, node_lines
 from treebound.tree.split import splits_of
 
 
@@ -54,7 +54,7 @@ def to_dot(source: Any, *, max_depth: int | None = None, digits: int | None = No
         lines.append(f'    {node} [label="{label}", fillcolor="{fill_of(tree, node)}"];')
         if split is not None:
             for side, child in ((True, left[place]), (False, right[place])):
-                words = _escaped(answer(split, left=side, digits=digits))
+                words = _escaped(branch_condition(split, left=side, digits=digits))
                 edges.append(f'    {node} -> {nodes[child]} [label="{words}"];')
     return "\n".join([*lines, *edges, "}"])
 

@@ -14,7 +14,7 @@ from treebound.model.methods import as_model
 from treebound.show.report_data import report_data
 from treebound.tree.split import one_line
 
-_MOST_STEPS = 40  # of a longer path
+_MAX_STEPS = 40  # of a longer path
 
 
 def to_html(
@@ -27,12 +27,12 @@ def to_html(
     tree_facts: Mapping[str, str] | None = None,
     file_columns: Sequence[str] = (),
 ) -> str:
-    """A report on one HTML page: the tree, its size, and its certificate.
+    """Write a report in one HTML file: the tree, its size, and its certificate.
 
-    The page needs no network and no other files, and runs only its own script. Nodes can be
+    The report needs no network and no other files, and runs only its own script. Nodes can be
     folded, zoomed and reached with the keyboard; a tooltip shows their training examples. A slider
-    selects a step of the pruning path, and the whole page describes the selected tree. A row that
-    is typed or pasted is explained, and its path is highlighted. The page follows the reader's
+    selects a size of the pruning path, and the whole report describes that tree. A row that
+    is typed or pasted is explained, and its path is highlighted. The report follows the reader's
     light or dark setting and can be printed.
 
     Parameters
@@ -40,11 +40,11 @@ def to_html(
     source : BoundTreeClassifier, Model or Tree
         A fitted model includes its pruning path, certificate and parameters.
     path : str or path-like, optional
-        File to write the page to.
+        File to write the report to.
     test : tuple (X, y), optional
         Test rows and their classes, for a confusion matrix.
     title : str, optional
-        The heading of the page; by default it names the target.
+        The heading of the report; by default it names the target.
     facts : mapping of str to str, optional
         More facts for the head of the report, such as the file that the rows came from.
     tree_facts : mapping of str to str, optional
@@ -57,7 +57,7 @@ def to_html(
     Returns
     -------
     str
-        The HTML page.
+        The HTML text.
 
     Raises
     ------
@@ -69,8 +69,8 @@ def to_html(
     >>> import treebound as tb
     >>> from sklearn.datasets import load_iris
     >>> clf = tb.BoundTreeClassifier().fit(*load_iris(return_X_y=True))
-    >>> page = to_html(clf, title="Irises")
-    >>> page.splitlines()[0], "<title>Irises</title>" in page
+    >>> report = to_html(clf, title="Irises")
+    >>> report.splitlines()[0], "<title>Irises</title>" in report
     ('<!doctype html>', True)
     """
     model = as_model(source, "to_html")
@@ -88,7 +88,7 @@ def to_html(
         static / "report.html",
         title=title,
         data={
-            **report_data(model, _MOST_STEPS, sample),
+            **report_data(model, _MAX_STEPS, sample),
             "facts": list((facts or {}).items()),
             "tree_facts": list((tree_facts or {}).items()),
             "file": list(file_columns),

@@ -10,11 +10,11 @@ import numpy as np
 from treebound.model.methods import as_model
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
-from treebound.show.words import answer, node_lines, typeset
+from treebound.show.words import branch_condition, node_lines, typeset
 from treebound.tree import Tree
 from treebound.tree.split import splits_of
 
-# The page is cropped to the tree by hand, so that the article class suffices.
+# The paper is cropped to the tree by hand, so that the article class suffices.
 _DOCUMENT = r"""\documentclass{article}
 \usepackage[T1]{fontenc}
 \usepackage{textcomp}
@@ -36,7 +36,7 @@ _PICTURE = r"""%% needs \usepackage[T1]{fontenc}, \usepackage{textcomp} and \use
 \begin{tikzpicture}[x=1pt, y=1pt,
   box/.style={draw=gray, rounded corners=2pt, font=\sffamily\footnotesize, align=center,
     inner sep=3pt},
-  answer/.style={pos=0.7, fill=white, text=black, inner sep=1pt, font=\sffamily\scriptsize}]
+  edge label/.style={pos=0.7, fill=white, text=black, inner sep=1pt, font=\sffamily\scriptsize}]
 %s
 \end{tikzpicture}"""
 
@@ -103,7 +103,7 @@ def to_latex(
     tree = model.tree
     splits = splits_of(tree, handle_unknown=model.reading.handle_unknown)
     nodes, left, right = visible(tree, max_depth)
-    answers = [""] * len(nodes)  # the label of the edge to each node
+    edge_labels = [""] * len(nodes)  # the label of the edge to each node
     labels, fills = [], []
     for place, node in enumerate(nodes):
         split = splits[node] if left[place] >= 0 else None
@@ -111,10 +111,10 @@ def to_latex(
         fills.append(fill_of(tree, node))
         if split is not None:
             for side, child in ((True, left[place]), (False, right[place])):
-                answers[child] = typeset(answer(split, left=side, digits=digits))
+                edge_labels[child] = typeset(branch_condition(split, left=side, digits=digits))
     width = [
         max(36.0, *(_width(line) for line in label), 1.4 * _width(words)) + 8
-        for label, words in zip(labels, answers, strict=True)
+        for label, words in zip(labels, edge_labels, strict=True)
     ]
     across = tidy(left, right, width=width, gap=6.0)
     named = {fill: f"fill{k}" for k, fill in enumerate(dict.fromkeys(fills))}
@@ -126,7 +126,7 @@ def to_latex(
     for place, node in enumerate(nodes):
         for child in (left[place], right[place]):
             if child >= 0:
-                words = f"node[answer]{{{escaped(answers[child])}}}"
+                words = f"node[edge label]{{{escaped(edge_labels[child])}}}"
                 lines.append(rf"\draw[gray] (n{node}.south) -- {words} (n{nodes[child]}.north);")
     lines += [line for node in nodes for line in _bar(tree, node)]
     colours = {**named, **{c: f"class{k}" for k, c in enumerate(class_colours(tree.n_classes))}}

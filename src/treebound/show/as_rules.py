@@ -36,6 +36,7 @@ class Region:
     codes: frozenset[int] = frozenset()  # of the allowed categories
     missing: bool = True  # whether missing values are allowed
     unknown: bool = True  # whether unknown categories are allowed
+    names_missing: bool = True  # whether the text mentions allowed missing values
 
     def values(self, *, inside: bool = True) -> list[Any]:
         """The categories in the region, or outside."""
@@ -43,7 +44,7 @@ class Region:
         return [plain(value) for code, value in categories if (code in self.codes) == inside]
 
     def matches(self, value: Any) -> bool:
-        """Whether a value lies in the region; None and NaN are missing."""
+        """Return True if a value is in the region; None and NaN are missing."""
         if is_missing(value):
             return self.missing
         if self.column.kind == "real":
@@ -60,7 +61,8 @@ class Region:
             text = None if empty else self.interval(name) or f"{name} is present"
         if text is None:
             return f"{name} is missing" if self.missing else "false"
-        return f"({text} or missing)" if self.missing else text
+        named = self.missing and (self.names_missing or text.endswith(" is present"))
+        return f"({text} or missing)" if named else text
 
     def interval(self, name: str) -> str:
         """The bounds of a real column; empty if there is none."""
@@ -80,22 +82,30 @@ class Region:
         return f"{name} {signs[1]} {{{', '.join(map(_value, values))}}}"
 
 
-def whole_region(column: Column) -> Region:
+def whole_region(column: Column, handle_unknown: Unknown) -> Region:
     """The region of a column before any split on it."""
     codes = frozenset(range(len(column.categories or ())))
-    return Region(column, codes=codes, unknown=column.n_categories > 0)
+    # a column without missing values in training has none to mention, unless unknown categories
+    # are read as missing
+    unknown_is_missing = handle_unknown == "missing" and column.kind != "real"
+    return Region(
+        column,
+        codes=codes,
+        unknown=column.n_categories > 0,
+        names_missing=column.missing or unknown_is_missing,
+    )
 
 
 def part_of(region: Region, split: Split, *, left: bool) -> Region:
     """The part of a region on one side of a split."""
-    own = replace(region, missing=region.missing and split.missing_left == left)
+    part = replace(region, missing=region.missing and split.missing_left == left)
     if not split.is_real:
-        codes = own.codes.intersection if left else own.codes.difference
-        unknown = own.unknown and split.unknown_left is left
-        return replace(own, codes=codes(split.codes), unknown=unknown)
+        codes = part.codes.intersection if left else part.codes.difference
+        unknown = part.unknown and split.unknown_left is left
+        return replace(part, codes=codes(split.codes), unknown=unknown)
     if left:
-        return replace(own, high=min(own.high, split.bound))
-    return replace(own, low=max(own.low, split.bound))
+        return replace(part, high=min(part.high, split.bound))
+    return replace(part, low=max(part.low, split.bound))
 
 
 @dataclass(frozen=True)
@@ -135,7 +145,7 @@ class Rule:
         return sum(self.counts.values())
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row satisfies the conditions.
+        """Return True if a row satisfies the conditions.
 
         Parameters
         ----------
@@ -171,7 +181,7 @@ class Rules(tuple[Rule, ...]):
     ``name = "a"``, ``name in {"a", "b"}``  one of these categories
     ``name != "a"``, ``name not in {...}``  any value but these, unknown categories included
     ``name is missing``                     also ``is present``: any value
-    ``(name <= 1.5 or missing)``            a missing value too
+    ``(name <= 1.5 or missing)``            a missing value too, if training had some
     ``false``                               no value: no row matches
     ======================================  =====================================================
 
@@ -231,14 +241,14 @@ def to_rules(source: Any) -> Rules:
     """
     model = as_model(source, "to_rules")
     tree, chances = model.tree, model.node_probabilities.tolist()
-    counts, answers = tree.counts.tolist(), tree.label.tolist()
+    counts, label = tree.counts.tolist(), tree.label.tolist()
     labels = [plain(label) for label in tree.classes.tolist()]
     return Rules(
         Rule(
             node=node,
             regions=regions,
-            label=labels[answers[node]],
-            probability=chances[node][answers[node]],
+            label=labels[label[node]],
+            probability=chances[node][label[node]],
             probabilities=tuple(chances[node]),
             rows=int(tree.rows[node]),
             counts=dict(zip(labels, counts[node], strict=True)),
@@ -250,10 +260,10 @@ def to_rules(source: Any) -> Rules:
 def ends(tree: Tree, handle_unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]]]:
     """Every end of the tree with its regions, without recursion."""
     splits = splits_of(tree, handle_unknown=handle_unknown)
-    # with "error", an unknown category is refused in every column that the tree asks
+    # with "error", an unknown category is refused in every column that the tree splits on
     used = np.unique(tree.feature[tree.feature >= 0]).tolist() if handle_unknown == "error" else []
     closed = {
-        at: replace(whole_region(tree.columns[at]), unknown=False)
+        at: replace(whole_region(tree.columns[at], handle_unknown), unknown=False)
         for at in used
         if tree.columns[at].kind != "real"
     }
@@ -262,11 +272,11 @@ def ends(tree: Tree, handle_unknown: Unknown) -> Iterator[tuple[int, tuple[Regio
         node, regions = stack.pop()
         split = splits[node]
         if split is None:
-            others = {at: region for at, region in closed.items() if at not in regions}
-            yield node, (*regions.values(), *others.values())
+            known_only = {at: region for at, region in closed.items() if at not in regions}
+            yield node, (*regions.values(), *known_only.values())
             continue
         at = split.feature
-        here = regions.get(at) or whole_region(split.column)
+        here = regions.get(at) or whole_region(split.column, handle_unknown)
         if handle_unknown == "stop" and here.unknown:
             stays = replace(here, codes=frozenset(), missing=False)  # unknown categories only
             yield node, tuple({**regions, at: stays}.values())
@@ -274,7 +284,7 @@ def ends(tree: Tree, handle_unknown: Unknown) -> Iterator[tuple[int, tuple[Regio
             stack.append((int(child), {**regions, at: part_of(here, split, left=left)}))
 
 
-# -- how names and values are written --------------------------------------------------------
+# -- names and values as text --------------------------------------------------------
 
 
 def _name(name: str) -> str:

@@ -6,7 +6,7 @@ import html
 from typing import Any
 
 from treebound.model.methods import as_model
-from treebound.show.words import answer, class_and_counts, node_lines, tree_in_words
+from treebound.show.words import branch_condition, class_and_counts, node_lines, tree_in_words
 from treebound.tree.split import one_line, split_of
 
 _DEEP = 40
@@ -61,7 +61,7 @@ def to_text(source: Any, *, max_depth: int | None = None, digits: int | None = N
             split = split_of(tree, node, handle_unknown=model.reading.handle_unknown)
             sides = [(False, tree.right[node]), (True, tree.left[node])]
             for left, child in sides[::-1] if node in model.swapped else sides:
-                side = answer(split, left=left, digits=digits)
+                side = branch_condition(split, left=left, digits=digits)
                 stack.append((int(child), f"{one_line(split.column.name)} {side}"))
     return "\n".join(lines[1:])  # without the root, which has no condition
 
@@ -77,7 +77,7 @@ def to_notebook(source: Any) -> str:
     lines = to_text(model, max_depth=_NOTEBOOK_DEPTH).split("\n")
     more = len(lines) - _NOTEBOOK_LINES
     if more > 0:
-        lines[_NOTEBOOK_LINES:] = [f"... {more} more lines"]
+        lines[_NOTEBOOK_LINES:] = [f"... {more:,} more lines"]
     name = "" if model.reading.target is None else f" for {one_line(model.reading.target)}"
     text = "\n".join([f"Tree{name}: {tree_in_words(model.tree)}", *lines])
     return f'<pre class="treebound-tree">{html.escape(text)}</pre>'

@@ -1,4 +1,4 @@
-"""Where two trees answer differently: the regions as rules, their errors, and a test."""
+"""Regions in which the predictions of two trees differ, with errors and a significance test."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from treebound.tree.split import one_line, plain
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MOST_PRINTED = 20
+_MAX_PRINTED = 20
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A region where two trees answer differently.
+    """A region in which the predictions of two trees differ.
 
     Attributes
     ----------
     rule : str
         The conditions, in the words of :class:`treebound.show.Rules`.
     a, b : object
-        The answers of the two trees.
+        The predictions of the two trees.
     rows : int
         Number of rows in the region.
     errors_a, errors_b : int
@@ -62,14 +62,14 @@ class Comparison:
     errors_a, errors_b : int
         Number of rows that each tree misclassifies.
     only_a, only_b : int
-        Number of rows that only one of the trees answers correctly.
+        Number of rows that only one of the trees predicts correctly.
     p_value : float
         McNemar's exact test: how probable so uneven a pair ``only_a``, ``only_b`` is if the trees
         err equally often on new rows.
     regions : tuple of Disagreement
-        The regions with rows where the answers differ, those with most rows first.
+        The regions with rows whose predictions differ, those with most rows first.
     seen : tuple of str
-        Which trees were fitted on some of these rows: the test says nothing about new rows then.
+        The trees that were fitted on some of these rows: the test then does not apply to new rows.
     """
 
     a: Model
@@ -85,13 +85,13 @@ class Comparison:
 
     @property
     def differing(self) -> int:
-        """Number of rows with different answers."""
+        """Number of rows with different predictions."""
         return sum(region.rows for region in self.regions)
 
     def __str__(self) -> str:
         share = 100 * self.differing / self.rows
         lines = [
-            f"The trees answer {self.differing:,} of {counted(self.rows, 'row')} differently "
+            f"The predictions differ for {self.differing:,} of {counted(self.rows, 'row')} "
             f"({share:.1f} %).",
             f"a: {counted(self.a.tree.n_leaves, 'leaf')}, {counted(self.errors_a, 'error')}; "
             f"b: {counted(self.b.tree.n_leaves, 'leaf')}, {counted(self.errors_b, 'error')}.",
@@ -100,16 +100,16 @@ class Comparison:
         ]
         if self.seen:
             lines.append(
-                f"Some of these rows took part in fitting {' and '.join(self.seen)}, so the test "
-                "says nothing about new rows."
+                f"Some of these rows were used for fitting {' and '.join(self.seen)}, so the test "
+                "does not apply to new rows."
             )
-        for region in self.regions[:_MOST_PRINTED]:
+        for region in self.regions[:_MAX_PRINTED]:
             lines.append(
                 f"if {region.rule}: a {one_line(region.a)}, b {one_line(region.b)}  "
                 f"# {counted(region.rows, 'row')}, errors {region.errors_a:,} and "
                 f"{region.errors_b:,}"
             )
-        more = len(self.regions) - _MOST_PRINTED
+        more = len(self.regions) - _MAX_PRINTED
         return "\n".join([*lines, *([f"... {counted(more, 'more region')}"] if more > 0 else [])])
 
     __repr__ = __str__
@@ -142,14 +142,14 @@ class Comparison:
 
 
 def compare(a: Any, b: Any, X: Any, y: Any) -> Comparison:
-    """Compare two trees: where they answer differently, and which of them is right.
+    """Compare two trees: the rows whose predictions differ, and which tree is right.
 
     Parameters
     ----------
     a, b : BoundTreeClassifier, Model or Tree
-        The trees; their columns may differ, each reads its own.
+        The trees; their columns may differ, each reads its first_region.
     X : table
-        Rows with the columns that both trees ask.
+        Rows with the columns that both trees split on.
     y : array-like of shape (n_rows,)
         The labels of the rows, classes of one of the trees.
 
@@ -182,20 +182,20 @@ def compare_read(a: tuple[Model, Any], b: tuple[Model, Any], y: Any) -> Comparis
     labels = list(dict.fromkeys(label for model in models for label in model.classes.tolist()))
     if len(labels) == sum(len(model.classes) for model in models):
         raise ValueError(
-            "The trees have no class in common: they answer "
+            "The trees have no class in common: they predict "
             f"{models[0].classes.tolist()!r:.80} and {models[1].classes.tolist()!r:.80}."
         )
     codes = read_classes(y, np.array(labels, dtype=object))
     if not len(codes):
         raise ValueError("compare needs at least 1 row. Got 0 instead.")
-    ends, answers = [], []
+    ends, predictions = [], []
     for model, X in (a, b):
         reached = model.apply(X)
         same_length(len(reached), len(codes))
         place = np.array([labels.index(label) for label in model.classes.tolist()])
         ends.append(reached)
-        answers.append(place[model.tree.label[reached]])
-    wrong = [answer != codes for answer in answers]
+        predictions.append(place[model.tree.label[reached]])
+    wrong = [prediction != codes for prediction in predictions]
     only_a, only_b = int((~wrong[0] & wrong[1]).sum()), int((wrong[0] & ~wrong[1]).sum())
     return Comparison(
         a[0],
@@ -206,9 +206,11 @@ def compare_read(a: tuple[Model, Any], b: tuple[Model, Any], y: Any) -> Comparis
         only_a=only_a,
         only_b=only_b,
         p_value=_mcnemar(only_a, only_b),
-        regions=_regions(models, labels, ends, answers, wrong),
+        regions=_regions(models, labels, ends, predictions, wrong),
         seen=tuple(
-            name for name, (model, X) in zip("ab", (a, b), strict=True) if _took_part(model, X, y)
+            name
+            for name, (model, X) in zip("ab", (a, b), strict=True)
+            if _was_fitted_on(model, X, y)
         ),
     )
 
@@ -217,20 +219,20 @@ def _regions(
     models: Sequence[Model],
     labels: Sequence[Any],
     ends: Sequence[NDArray[Any]],
-    answers: Sequence[NDArray[Any]],
+    predictions: Sequence[NDArray[Any]],
     wrong: Sequence[NDArray[np.bool_]],
 ) -> tuple[Disagreement, ...]:
-    """The pairs of ends with different answers, those with most rows first."""
+    """The pairs of ends with different predictions, those with most rows first."""
     rules = [{rule.node: rule.regions for rule in to_rules(model)} for model in models]
     pairs, inverse = np.unique(np.stack(ends, axis=1), axis=0, return_inverse=True)
     regions = []
     for at, (end_a, end_b) in enumerate(pairs.tolist()):
         inside = np.flatnonzero(inverse.ravel() == at)
-        answer_a, answer_b = (plain(labels[answer[inside[0]]]) for answer in answers)
-        if answer_a != answer_b:
-            errors = (int(own[inside].sum()) for own in wrong)
+        label_a, label_b = (plain(labels[codes[inside[0]]]) for codes in predictions)
+        if label_a != label_b:
+            counts = (int(errors[inside].sum()) for errors in wrong)
             rule = _joined(rules[0][end_a], rules[1][end_b])
-            regions.append(Disagreement(rule, answer_a, answer_b, len(inside), *errors))
+            regions.append(Disagreement(rule, label_a, label_b, len(inside), *counts))
     return tuple(sorted(regions, key=lambda region: -region.rows))
 
 
@@ -242,7 +244,7 @@ def _mcnemar(only_a: int, only_b: int) -> float:
     return float(binomtest(only_a, total, 0.5).pvalue) if total else 1.0
 
 
-def _took_part(model: Model, X: Any, y: Any) -> bool:
+def _was_fitted_on(model: Model, X: Any, y: Any) -> bool:
     """Return True if rows were used for fitting a model, by its record of rows."""
     record, classes = model.provenance.row_record, {*model.classes.tolist()}
     if record is None or not {*learn_classes(y)[0].tolist()} <= classes:
@@ -255,11 +257,14 @@ def _joined(first: Iterable[Region], second: Iterable[Region]) -> str:
     regions = {region.column.name: region for region in first}
     both = []
     for region in second:
-        own, kind = regions.get(region.column.name), region.column.kind
-        if own is None:
+        first_region, kind = regions.get(region.column.name), region.column.kind
+        if first_region is None:
             regions[region.column.name] = region
-        elif (own.column.kind, own.column.categories) == (kind, region.column.categories):
-            regions[region.column.name] = _intersection(own, region)
+        elif (first_region.column.kind, first_region.column.categories) == (
+            kind,
+            region.column.categories,
+        ):
+            regions[region.column.name] = _intersection(first_region, region)
         else:  # the trees know other categories
             both.append(str(region))
     return " and ".join([*map(str, regions.values()), *both]) or "true"
@@ -273,4 +278,5 @@ def _intersection(region: Region, other: Region) -> Region:
         codes=region.codes & other.codes,
         missing=region.missing and other.missing,
         unknown=region.unknown and other.unknown,
+        names_missing=region.names_missing or other.names_missing,
     )

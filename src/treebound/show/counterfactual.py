@@ -16,13 +16,13 @@ from treebound.tree import Tree
 
 # An encoded value: a number, NaN if missing; or a code, -1 if missing, -2 if unknown.
 Cell = float | int
-# Which numbers a column holds: whole ones, or floats of 32 or 64 bits.
+# The numbers of a column: whole ones, or floats of 32 or 64 bits.
 Grid = Literal["whole", "single", "double"]
 
 
 @dataclass(frozen=True)
 class Move:
-    """The value in a region that is nearest to the row's own; the size is from 0 to 1."""
+    """The value in a region that is nearest to the value of the row; the size is from 0 to 1."""
 
     region: Region
     value: Cell
@@ -30,7 +30,7 @@ class Move:
     changed: bool
 
 
-def least_change(
+def smallest_change(
     tree: Tree,
     row: Sequence[Cell],
     label: int,

@@ -1,4 +1,4 @@
-"""What the displays of one pair of axes share: where they draw, and what they keep."""
+"""Base class of the displays that are drawn in one pair of axes."""
 
 from __future__ import annotations
 

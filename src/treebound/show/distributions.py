@@ -18,7 +18,7 @@ from treebound.tree.split import Split, one_line
 Counted = Callable[[NDArray[Any], int], NDArray[np.float64]]
 
 _BINS = 16
-_MOST_CATEGORIES = 8
+_MAX_CATEGORIES = 8
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Distribution:
     """A small histogram."""
 
     counts: NDArray[np.float64]  # weight of each class in each bar
-    cut: int | None  # bars that go left, the first ones; None where the split is outside
+    cut: int | None  # bars that go left, the first ones; None if the split is outside
     left: tuple[bool, ...]  # which bars go left, for categories
     ends: tuple[str, ...]  # the smallest and largest value, or the name of each category
     edges: tuple[float, ...] = ()  # the ends of the bars of a real column
@@ -63,8 +63,8 @@ def histogram(
 ) -> Distribution | None:
     """The histogram of values by class, divided by a split; None if there are none."""
     # unknown categories have no bar
-    kept = ~np.isnan(values) if split.is_real else values >= MISSING
-    values, labels, weights = values[kept], labels[kept], weights[kept]
+    drawn = ~np.isnan(values) if split.is_real else values >= MISSING
+    values, labels, weights = values[drawn], labels[drawn], weights[drawn]
     if not len(values):
         return None
 
@@ -103,7 +103,7 @@ def _categories(split: Split, values: NDArray[Any], counted: Counted) -> Distrib
     left[size] = split.missing_left
     shown = np.flatnonzero(total > 0)
     if column.kind == "nominal":
-        shown = shown[np.lexsort((-total[shown], ~left[shown]))][:_MOST_CATEGORIES]
+        shown = shown[np.lexsort((-total[shown], ~left[shown]))][:_MAX_CATEGORIES]
     if not len(shown):
         return None
     names = [*map(one_line, column.categories or ()), "missing"]

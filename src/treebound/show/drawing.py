@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from treebound._utils.extras import require
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.distributions import Distribution
+from treebound.show.words import side_names
 from treebound.tree import Tree
 from treebound.tree.split import one_line
 
@@ -79,6 +80,7 @@ class Page:
         self.places = places
         self.size = size
         self.labels = [one_line(label) for label in tree.classes.tolist()]
+        self.sides = side_names(self.labels)
         self.title = None if target is None else wrapped(one_line(target), 40, most=1)[0]
         self.legend = len(self.labels) <= _LEGEND_CLASSES
         right = max(places[box.node][0] + box.width / 2 for box in boxes)
@@ -146,7 +148,7 @@ class Page:
     def _text(
         self, ax: Axes, x: float, y: float, words: str, size: float = 1.0, **style: Any
     ) -> None:
-        """Words around a point, of a size relative to that of the page."""
+        """Words around a point, of a size relative to that of the figure."""
         style = {"ha": "center", "va": "center", "parse_math": False, **style}
         ax.text(x, y, words, fontsize=size * self.size * self.scale, **style)
 
@@ -166,7 +168,7 @@ class Page:
                 if place == 0:
                     frame = {"facecolor": ax.get_facecolor(), "edgecolor": "none"}
                     self._text(
-                        ax, (x + x2) / 2, (start + end) / 2, ("yes", "no")[side], 0.9, alpha=0.7,
+                        ax, (x + x2) / 2, (start + end) / 2, self.sides[side], 0.9, alpha=0.7,
                         zorder=1.5, bbox={**frame, "pad": self.scale},
                     )  # fmt: skip
         ax.add_collection(

@@ -17,8 +17,8 @@ from treebound.data.frames import Table, read_row
 from treebound.data.raw import MISSING, UNKNOWN, RawColumn
 from treebound.model.methods import as_model
 from treebound.show.as_rules import Region
-from treebound.show.counterfactual import Cell, Grid, least_change
-from treebound.show.words import answer, count, number
+from treebound.show.counterfactual import Cell, Grid, smallest_change
+from treebound.show.words import branch_condition, count, number
 from treebound.tree import Tree
 from treebound.tree.route import path_to
 from treebound.tree.split import Split, one_line, plain, split_of
@@ -26,7 +26,7 @@ from treebound.tree.split import Split, one_line, plain, split_of
 _HEADINGS = ("because", "this row", "training rows that went this way")
 _OVERRULED = (
     "Most training examples here are of another class: probabilities shrunk towards the nodes "
-    "above, costs or someone chose this one."
+    "above, costs or an edit determined this one."
 )
 _CELL = '<td style="text-align:left">'
 
@@ -67,7 +67,7 @@ class Step:
     @property
     def condition(self) -> str:
         """The condition that the row satisfies, such as ``age <= 30``."""
-        return f"{one_line(self.column)} {answer(self.split, left=self.left)}"
+        return f"{one_line(self.column)} {branch_condition(self.split, left=self.left)}"
 
     @property
     def shown_value(self) -> str:
@@ -116,7 +116,7 @@ class Counterfactual:
 
     Attributes
     ----------
-    answer : object
+    prediction : object
         The class predicted after the change.
     node : int
         The node reached after the change.
@@ -126,13 +126,13 @@ class Counterfactual:
         The changed row, by column name.
     """
 
-    answer: Any
+    prediction: Any
     node: int
     changes: tuple[Change, ...]
     row: dict[str, Any]
 
     def __str__(self) -> str:
-        return f"{one_line(self.answer)} with {' and '.join(map(str, self.changes))}"
+        return f"{one_line(self.prediction)} with {' and '.join(map(str, self.changes))}"
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Explanation:
     ----------
     row : dict
         The values of the row by column name, None if missing.
-    answer : object
+    prediction : object
         The predicted class, as by ``predict``.
     target : str or None
         The name of the target.
@@ -165,11 +165,11 @@ class Explanation:
     stopped : bool
         Whether the row stopped at an inner node because of an unknown category.
     overruled : bool
-        Whether the answer is another class than that of most training examples at the node.
+        Whether the predicted class is not that of most training examples at the node.
     """
 
     row: dict[str, Any]
-    answer: Any
+    prediction: Any
     target: str | None
     node: int
     path: tuple[Step, ...]
@@ -194,16 +194,16 @@ class Explanation:
 
     @property
     def _parts(self) -> tuple[str, list[tuple[str, str, str]], list[str]]:
-        """The answer, a table of the path, and the lines below it."""
+        """The prediction, a table of the path, and the lines below it."""
         target = "" if self.target is None else f"{one_line(self.target)} = "
-        heading = f"{target}{one_line(self.answer)} ({self._support(self.answer)})"
+        heading = f"{target}{one_line(self.prediction)} ({self._support(self.prediction)})"
         table = [
             (step.condition, step.shown_value, f"{count(step.rows)} of {count(step.of)}")
             for step in self.path
         ]
         lines = []
         if not self.path and not self.stopped:
-            lines.append("The tree has no splits: every row gets this answer.")
+            lines.append("The tree has no splits: this is the prediction for every row.")
         if self.stopped:
             lines.append("It stops there, at a category never seen in training.")
         if self.overruled:
@@ -213,7 +213,7 @@ class Explanation:
         if self.counterfactual is not None:
             lines.append(f"It would be {self.counterfactual}")
         elif self.path:
-            lines.append("No change of known values gives another answer.")
+            lines.append("No change of known values changes the prediction.")
         return heading, [_HEADINGS, *table] if table else [], lines
 
     def __str__(self) -> str:
@@ -236,8 +236,8 @@ class Explanation:
         changed = self.counterfactual
         return {
             "target": self.target,
-            "answer": self.answer,
-            "probability": self.probabilities[self.answer],
+            "prediction": self.prediction,
+            "probability": self.probabilities[self.prediction],
             "node": self.node,
             "rows": self.rows,
             "counts": [[label, weight] for label, weight in self.counts.items()],
@@ -245,7 +245,7 @@ class Explanation:
             "next_best": self.next_best,
             "counterfactual": changed
             and {
-                "answer": changed.answer,
+                "prediction": changed.prediction,
                 "node": changed.node,
                 "changes": [vars(change) for change in changed.changes],
             },
@@ -292,20 +292,20 @@ def explain(source: Any, row: Any) -> Explanation:
     model = as_model(source, "explain")
     tree, handle_unknown = model.tree, model.reading.handle_unknown
     names = [column.name for column in tree.columns]
-    asked = {names[at] for at in tree.feature.tolist() if at >= 0}
-    table = read_row(row, names, asked if model.has_names else None)
+    used = {names[at] for at in tree.feature.tolist() if at >= 0}
+    table = read_row(row, names, used if model.has_names else None)
     matrix = model.read(table)
     cells = [column[0].item() for column in matrix.values]
     values = [_value(table.column(at), column) for at, column in enumerate(tree.columns)]
     node = int(tree.apply(matrix)[0])
     chances = model.node_probabilities[node]
     labels = [plain(label) for label in tree.classes.tolist()]
-    own = int(tree.label[node])
-    others = [k for k in range(tree.n_classes) if k != own]
+    label = int(tree.label[node])
+    rest = [k for k in range(tree.n_classes) if k != label]
     by_name = {column.name: value for column, value in zip(tree.columns, values, strict=True)}
     return Explanation(
         row=by_name,
-        answer=labels[own],
+        prediction=labels[label],
         target=model.reading.target,
         node=node,
         path=tuple(_steps(tree, node, cells, values, handle_unknown)),
@@ -313,12 +313,12 @@ def explain(source: Any, row: Any) -> Explanation:
         counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
         probabilities=dict(zip(labels, chances.tolist(), strict=True)),
         class_weights=tree.factors is not None,
-        next_best=labels[max(others, key=lambda k: (chances[k], -k))] if others else None,
+        next_best=labels[max(rest, key=lambda k: (chances[k], -k))] if rest else None,
         counterfactual=_otherwise(
-            tree, cells, own, handle_unknown, by_name, _grids(tree, table, row)
+            tree, cells, label, handle_unknown, by_name, _grids(tree, table, row)
         ),
         stopped=bool(tree.left[node] >= 0),
-        overruled=bool(tree.masses[node, own] < (1.0 - 1e-9) * tree.masses[node].max()),
+        overruled=bool(tree.masses[node, label] < (1.0 - 1e-9) * tree.masses[node].max()),
     )
 
 
@@ -343,12 +343,14 @@ def _steps(
 
 
 def _grids(tree: Tree, table: Table, row: Any) -> list[Grid]:
-    """Which numbers the columns hold, as far as the row and the thresholds tell."""
+    """The grid of numbers of each column, inferred from the row and the thresholds."""
     single = getattr(row, "dtype", None) == np.float32  # a row of a pandas frame, or an array
     grids: list[Grid] = []
     for at in range(len(tree.columns)):
         dtype = table.column(at).values.dtype
-        halves = 2.0 * tree.threshold[tree.feature == at]  # thresholds lie between whole numbers
+        halves = (
+            2.0 * tree.threshold[tree.feature == at]
+        )  # thresholds are halfway between whole numbers
         whole = dtype.kind in "iu" and bool((halves == np.rint(halves)).all())
         narrow = single or dtype == np.float32
         grids.append("whole" if whole else "single" if narrow else "double")
@@ -363,7 +365,7 @@ def _otherwise(
     row: dict[str, Any],
     grids: list[Grid],
 ) -> Counterfactual | None:
-    nearest = least_change(tree, cells, label, handle_unknown=handle_unknown, grids=grids)
+    nearest = smallest_change(tree, cells, label, handle_unknown=handle_unknown, grids=grids)
     if nearest is None:
         return None
     node, moves = nearest
@@ -376,7 +378,7 @@ def _otherwise(
         words = _words(region, handle_unknown)
         changes.append(Change(column.name, words, row[column.name], new, move.size))
     return Counterfactual(
-        answer=plain(tree.classes[int(tree.label[node])]),
+        prediction=plain(tree.classes[int(tree.label[node])]),
         node=node,
         changes=tuple(changes),
         row={**row, **{change.column: change.new for change in changes}},
@@ -417,14 +419,14 @@ def _order(name: str, codes: list[int], column: Column) -> str:
 
 
 def _words(region: Region, handle_unknown: Unknown) -> str:
-    """The condition for a value to lie in a region, in words, ignoring missing values."""
+    """The condition of a region in words, ignoring missing values."""
     name = one_line(region.column.name)
     if region.column.kind == "real":
         empty = region.low >= region.high
         return f"{name} missing" if empty else region.interval(name) or f"{name} present"
     inside = [one_line(value) for value in region.values()]
-    others = region.unknown and region.column.unlisted > 0  # categories that are not listed
-    if not inside and not others:
+    unlisted = region.unknown and region.column.unlisted > 0  # categories that are not listed
+    if not inside and not unlisted:
         return f"{name} missing"
     if region.column.kind == "ordinal" and len(inside) > 1:
         return _order(name, sorted(region.codes), region.column)
@@ -433,6 +435,6 @@ def _words(region: Region, handle_unknown: Unknown) -> str:
         "error",
         "missing",
     )  # all other values are included
-    if closed and outside and (others or len(outside) < len(inside)):
+    if closed and outside and (unlisted or len(outside) < len(inside)):
         return f"{name} ≠ {' and ≠ '.join(outside)}"
-    return f"{name} present" if others else f"{name} = {' or '.join(inside)}"
+    return f"{name} present" if unlisted else f"{name} = {' or '.join(inside)}"

@@ -16,7 +16,7 @@ from treebound.model.methods import as_model
 from treebound.show.distributions import Distribution, distributions
 from treebound.show.drawing import BAR, LINE, PAD, PLOT, PLOT_WIDTH, Box, Page, text_width, wrapped
 from treebound.show.layout import tidy, visible
-from treebound.show.words import answer, count, typeset
+from treebound.show.words import branch_condition, count, typeset
 from treebound.tree import Tree
 from treebound.tree.split import Split, one_line, splits_of
 
@@ -45,7 +45,7 @@ class TreeDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it is drawn.
+        Those of the drawing.
     places_ : dict of int to (float, float)
         Centre of every node that is drawn, in points.
 
@@ -90,7 +90,7 @@ class TreeDisplay:
         Parameters
         ----------
         estimator : BoundTreeClassifier, Model or Tree
-            What to draw; it must be fitted.
+            The fitted tree to draw.
         X, y : table and labels, optional
             Rows for histograms in the nodes, by class, of the column that the node splits on; for
             example the training rows.
@@ -159,7 +159,7 @@ class TreeDisplay:
                 left_first = node not in self.model.swapped
                 words = _split_lines(split, self.digits, columns, left=left_first)
             rows = count(int(tree.rows[node]))
-            lines = (*words, f"n = {rows}", *([f"... {hidden} more"] if hidden else ()))
+            lines = (*words, f"n = {rows}", *([f"... {hidden:,} more"] if hidden else ()))
             bold = split is None
             width = max(
                 text_width(line, size, bold=bold and k == 0) for k, line in enumerate(lines)
@@ -178,7 +178,7 @@ class TreeDisplay:
 def _split_lines(split: Split, digits: int | None, columns: int, *, left: bool) -> list[str]:
     """The column's name, then the condition of the left child; numbers are never cut."""
     name = wrapped(one_line(split.column.name), columns)
-    words = typeset(answer(split, left=left, digits=digits))
+    words = typeset(branch_condition(split, left=left, digits=digits))
     if len(name) == 1 and len(name[0]) + len(words) < columns:
         return [f"{name[0]} {words}"]
     return [*name, *([words] if split.is_real else wrapped(words, columns))]

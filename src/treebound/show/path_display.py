@@ -1,4 +1,4 @@
-"""How the size of a tree was chosen, and its certificate, as matplotlib figures."""
+"""The choice of the size of a tree, and its certificate, as matplotlib figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST_CERTIFIED = 60  # trees of a path
+_MAX_CERTIFIED = 60  # trees of a path
 
 
 @dataclass(eq=False, repr=False)
@@ -109,7 +109,7 @@ class CertificateDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it is drawn.
+        Those of the drawing.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class CertificateDisplay(Display):
             Axes to draw in; by default those of a new figure.
         """
         model, path = _path_of(estimator, "CertificateDisplay")
-        steps = spread(path.leaves, int(path.chosen), _MOST_CERTIFIED)
+        steps = spread(path.leaves, int(path.chosen), _MAX_CERTIFIED)
         models = [model.prune_to(step=step) for step in steps]
         risks = [step.tree.errors / float(step.tree.weight[0]) for step in models]
         leaves, chosen = path.leaves[steps], steps.index(path.chosen)
@@ -210,7 +210,7 @@ class WeightChoiceDisplay(Display):
         Raises
         ------
         ValueError
-            If no weight was chosen; the message says why.
+            If no weight was chosen; the message states why.
         """
         pruning = as_model(estimator, "WeightChoiceDisplay").pruning
         choice = None if pruning is None else pruning.choice

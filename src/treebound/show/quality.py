@@ -1,4 +1,4 @@
-"""What a model does on labelled rows, in figures."""
+"""Figures of a model on labelled rows: errors, recall, quality of probabilities."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _BINS = 10  # of the calibration
 
 
 def figures_of(model: Model, tested: Tested) -> dict[str, Any]:
-    """All that is said of a test set."""
+    """All figures of a test set."""
     tree, counts = model.tree, tested.counts
     table = confusion(tree, counts)
-    right, asked, answered = table.diagonal(), table.sum(axis=1), table.sum(axis=0)
+    right, actual, predicted = table.diagonal(), table.sum(axis=1), table.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        recall, precision = right / asked, right / answered
-        f1 = 2 * right / (asked + answered)
+        recall, precision = right / actual, right / predicted
+        f1 = 2 * right / (actual + predicted)
     most = int(np.argmax(tree.counts[0]))  # the commonest class in training
     rows = int(counts.sum())
     errors = rows - int(right.sum())
@@ -37,10 +37,10 @@ def figures_of(model: Model, tested: Tested) -> dict[str, Any]:
         "errors": errors,
         "error": errors / rows,
         "majority": labels[most],
-        "majority_error": 1.0 - float(asked[most]) / rows,
+        "majority_error": 1.0 - float(actual[most]) / rows,
         **quality_at(model, counts),
         "classes": labels,
-        "rows_of_class": asked.tolist(),
+        "rows_of_class": actual.tolist(),
         "precision": _shares(precision),
         "recall": _shares(recall),
         "f1": _shares(f1),
@@ -49,32 +49,32 @@ def figures_of(model: Model, tested: Tested) -> dict[str, Any]:
 
 
 def confusion(tree: Tree, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows of each class by their answer, from those that end at each node."""
+    """Confusion matrix, from the rows of each class that end at each node."""
     table = np.zeros((tree.n_classes, tree.n_classes), dtype=np.int64)
     np.add.at(table.T, tree.label, counts)
     return table
 
 
 def quality_at(model: Model, counts: NDArray[np.int64]) -> dict[str, Any]:
-    """How good answers and probabilities are for rows of each class that end at each node."""
+    """Quality of predictions and probabilities, from the rows of each class at each node."""
     node, truth = np.nonzero(counts)  # rows that are alike count once, with their number
-    shares, answer = model.node_probabilities[node], model.tree.label[node]
-    return quality(truth, shares, answer, counts[node, truth].astype(np.float64))
+    shares, prediction = model.node_probabilities[node], model.tree.label[node]
+    return quality(truth, shares, prediction, counts[node, truth].astype(np.float64))
 
 
 def _shares(values: NDArray[np.float64]) -> list[float | None]:
-    """Shares; None where there is nothing to take a share of."""
+    """Shares; None if there are no rows."""
     return [None if np.isnan(value) else float(value) for value in values]
 
 
 def quality(
     truth: NDArray[np.integer[Any]],
     shares: NDArray[np.float64],
-    answer: NDArray[np.integer[Any]],
+    prediction: NDArray[np.integer[Any]],
     rows: NDArray[np.float64],
 ) -> dict[str, Any]:
-    """How good answers and their probabilities are, each of so many ``rows``."""
-    present, right = np.unique(truth), answer == truth
+    """Quality of predictions and their probabilities, each for a number of ``rows``."""
+    present, right = np.unique(truth), prediction == truth
     recalls = [float(np.average(right[truth == k], weights=rows[truth == k])) for k in present]
     hit = np.zeros_like(shares)
     hit[np.arange(len(truth)), truth] = 1.0
@@ -132,18 +132,18 @@ def quality_words(figures: dict[str, Any]) -> str:
 
 
 def calibration_plot(figures: dict[str, Any]) -> Figure:
-    """The share of right answers against the probability that was given, with the rows."""
+    """Plot the share of correct predictions against their probability."""
     pyplot = require("matplotlib.pyplot", extra="plot", why="A plot of the calibration")
     figure: Figure = pyplot.figure(layout="constrained", figsize=(5.0, 5.0))
     ax = figure.subplots()
     parts = figures["calibration"]
     chances, right = ([part[name] for part in parts] for name in ("probability", "right"))
-    ax.plot([0, 1], [0, 1], color=CHOSEN, ls=":", label="as right as it says")
+    ax.plot([0, 1], [0, 1], color=CHOSEN, ls=":", label="perfect calibration")
     ax.plot(chances, right, marker="o", color=LINE, label="this tree")
     for part in parts:
         place = (part["probability"], part["right"])
         ax.annotate(f"{part['rows']:,}", place, (4, -12), textcoords="offset points", fontsize=8)
-    ax.set(xlabel="probability of the answer", ylabel="share of right answers",
+    ax.set(xlabel="probability of the predicted class", ylabel="share of correct predictions",
            xlim=(0, 1.02), ylim=(0, 1.02))  # fmt: skip
     ax.legend(frameon=False)
     return figure

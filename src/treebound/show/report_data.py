@@ -1,4 +1,4 @@
-"""The data of the report page: trees, columns, certificates and parameters as plain values."""
+"""The data of the report: trees, columns, certificates and parameters as plain values."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from treebound.model.parameters import FitParameters, parameter_values
 from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
 from treebound.show.quality import confusion, quality_at, quality_words
-from treebound.show.words import answer, number, rules_in_words, typeset
+from treebound.show.words import branch_condition, number, rules_in_words, typeset
 from treebound.tree import Tree
 from treebound.tree.recoding import listed_columns, recoded
 from treebound.tree.split import Split, one_line, plain, splits_of
 
 
 def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, Any]:
-    """The data of the page, as read by ``report_model.js``; test rows are in its columns."""
+    """The data of the report, as read by ``report_model.js``; test rows are in its columns."""
     tree, path, certificate = model.tree, model.path, model.certificate
     picked, chosen, last = _picked(model, max_steps)
     shown = [model.prune_to(step=at) for at in picked] or [model]
     columns = listed_columns(
-        tree.columns, [tree, *(own.tree for own in shown)], model.reading.handle_unknown
+        tree.columns, [tree, *(one.tree for one in shown)], model.reading.handle_unknown
     )
     store = _Store(model, columns)
     steps = [
-        _step(model, own, at, store, test) for own, at in zip(shown, picked or [0], strict=True)
+        _step(model, one, at, store, test) for one, at in zip(shown, picked or [0], strict=True)
     ]
     root = store.add(tree, model.swapped)
     start = _start(root, steps, chosen)
@@ -74,18 +74,18 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
 
 
 # Trees of at most so many leaves are shown, and of so many times those of the chosen tree.
-_MOST_LEAVES, _TIMES_CHOSEN = 64, 4
+_MAX_LEAVES, _TIMES_CHOSEN = 64, 4
 
 
 def _picked(model: Model, max_steps: int) -> tuple[list[int], int, int]:
     """The steps to show, the place of the chosen one among them, and the last of all."""
     if model.path is not None:
         leaves, chosen = model.path.leaves, int(model.path.chosen)
-        small = np.flatnonzero(leaves <= max(_MOST_LEAVES, _TIMES_CHOSEN * int(leaves[chosen])))
-        own = set() if model.step is None else {model.step}
-        most = max_steps - len(own)
+        small = np.flatnonzero(leaves <= max(_MAX_LEAVES, _TIMES_CHOSEN * int(leaves[chosen])))
+        current = set() if model.step is None else {model.step}
+        most = max_steps - len(current)
         places = spread(leaves[small], int(np.searchsorted(small, chosen)), most)
-        picked = sorted({*small[places].tolist(), *own})
+        picked = sorted({*small[places].tolist(), *current})
         return picked, picked.index(chosen), len(leaves) - 1
     if model.evidence.frontier is None:
         return [], 0, 0
@@ -93,23 +93,25 @@ def _picked(model: Model, max_steps: int) -> tuple[list[int], int, int]:
     return several, several.index(model.evidence.frontier.chosen), len(several) - 1
 
 
-def _step(model: Model, own: Model, at: int, store: _Store, test: Sample | None) -> dict[str, Any]:
+def _step(
+    model: Model, pruned: Model, at: int, store: _Store, test: Sample | None
+) -> dict[str, Any]:
     """The tree of a step, its errors, score and certificate, and results on test rows."""
-    errors, score = own.tree.errors, math.nan
+    errors, score = pruned.tree.errors, math.nan
     if model.path is not None:
         errors, score = model.path.errors[at], float(model.path.scores[at])
-    limit = own.certificate if model.certificate is not None else None
-    ends = None if test is None else _ends(own.tree, test)
+    limit = pruned.certificate if model.certificate is not None else None
+    ends = None if test is None else _ends(pruned.tree, test)
     return {
-        "root": store.add(own.tree, own.swapped),
+        "root": store.add(pruned.tree, pruned.swapped),
         "step": at,
-        "leaves": own.tree.n_leaves,
+        "leaves": pruned.tree.n_leaves,
         "errors": float(errors),
         "score": score if math.isfinite(score) else None,
         "certificate": None if limit is None else float(limit.risk),
         "certified": [] if limit is None else store.certified(limit),
-        "test": None if ends is None else _cells(confusion(own.tree, ends)),
-        "quality": None if ends is None or not ends.any() else _quality(own, ends),
+        "test": None if ends is None else _cells(confusion(pruned.tree, ends)),
+        "quality": None if ends is None or not ends.any() else _quality(pruned, ends),
     }
 
 
@@ -163,7 +165,7 @@ def _written(value: Any) -> str:
 
 
 def _parameters(model: Model) -> list[list[Any]]:
-    """Name and value of each parameter, and whether it is the default."""
+    """Name and value of each parameter, and True if it is the default."""
     usual = parameter_values(FitParameters())
     return [
         [name, _value(name, value), repr(value) == repr(usual[name])]
@@ -175,7 +177,7 @@ def _value(name: str, value: Any) -> str:
     """A parameter in words; of declared categories only their number, as no tree may need them."""
     if name != "ordinal_features" or not isinstance(value, Mapping):
         return repr(value)
-    sizes = (f"{one_line(column)}: {len(own)} categories" for column, own in value.items())
+    sizes = (f"{one_line(column)}: {len(order)} categories" for column, order in value.items())
     return "{" + ", ".join(sizes) + "}"
 
 
@@ -225,12 +227,12 @@ class _Store:
         rows, label, counts = tree.rows.tolist(), tree.label.tolist(), tree.counts.tolist()
         left, right = tree.left.tolist(), tree.right.tolist()
         chances = self._probabilities(tree).tolist()
-        asked = self._splits(tree)
+        splits = self._splits(tree)
         for node in range(tree.n_nodes - 1, -1, -1):
             stats = (rows[node], label[node], tuple(counts[node]), tuple(chances[node]))
             entry: tuple[int, ...] = (self.stats.setdefault(stats, len(self.stats)),)
             if left[node] >= 0:
-                entry += (asked[node], numbers[left[node]], numbers[right[node]])
+                entry += (splits[node], numbers[left[node]], numbers[right[node]])
                 entry += (1,) * (node in swapped)
             numbers[node] = self.nodes.setdefault(entry, len(self.nodes))
         return numbers[0]
@@ -243,7 +245,10 @@ class _Store:
             key = (split.feature, split.threshold.hex(), split.kind, split.codes,
                    split.missing_left, split.unknown_left)  # fmt: skip
             if key not in self._known:
-                sides = typeset(answer(split, left=True)), answer(split, left=False)
+                sides = (
+                    typeset(branch_condition(split, left=True)),
+                    branch_condition(split, left=False),
+                )
                 self._known[key] = len(self.splits)
                 name = one_line(split.column.name)
                 self.splits.append([name, *sides, split.feature, *_rule(split)])

@@ -46,7 +46,7 @@ class FerrersDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it is drawn.
+        Those of the drawing.
     cells_ : list of matplotlib Circle
         The cells, row by row.
 
@@ -157,7 +157,7 @@ class GrowthDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it is drawn.
+        Those of the drawing.
     lines_ : dict of str to matplotlib Line2D
         The line of each form.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from treebound._utils.validation import Whole, check
 from treebound.growing import GrowOptions
@@ -12,7 +12,7 @@ from treebound.tree.model import Tree
 from treebound.tree.split import Split, one_line
 
 
-def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
+def branch_condition(split: Split, *, left: bool, digits: int | None = None) -> str:
     """One side of a split without the column: ``<= 30 or missing``, ``= red``, ``is missing``."""
     # missing values are named if training had some; of two categories that can occur, the other is
     # named: ``= male`` in place of ``≠ female``
@@ -20,8 +20,10 @@ def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
     if split.kind == "missing":
         return "is missing" if takes_missing else "is present"
     if split.kind == "category":
-        others = split.values(left=False) if split.closed and not left else []
-        sign, values = ("=" if left else "≠", split.values()) if len(others) != 1 else ("=", others)
+        right_only = split.values(left=False) if split.closed and not left else []
+        sign, values = (
+            ("=" if left else "≠", split.values()) if len(right_only) != 1 else ("=", right_only)
+        )
         return f"{sign} {' or '.join(map(one_line, values)) or '(none)'}"
     if split.is_real:
         value = number(split.threshold, digits)
@@ -29,6 +31,13 @@ def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
         value = one_line(split.last_value) if split.codes else "(none)"
     named = split.column.missing or math.isinf(split.threshold)
     return f"{'<=' if left else '>'} {value}{' or missing' if named and takes_missing else ''}"
+
+
+def side_names(labels: Iterable[str]) -> tuple[str, str]:
+    """The labels of the edges to the left and to the right, unlike the names of the classes."""
+    if any(label.lower() in ("yes", "no", "y", "n") for label in labels):
+        return "met", "not met"
+    return "yes", "no"
 
 
 def typeset(words: str) -> str:
@@ -44,11 +53,11 @@ def class_and_counts(tree: Tree, node: int) -> str:
 
 
 def node_lines(tree: Tree, node: int, split: Split | None) -> list[str]:
-    """The lines of a node: its column and rows; without a split its class, and what is hidden."""
+    """The lines of a node: its column and rows; without a split its class and hidden nodes."""
     if split is not None:
         return [one_line(split.column.name), counted(int(tree.rows[node]), "row")]
     hidden = int(tree.size[node]) - 1
-    return [class_and_counts(tree, node), *([f"... {hidden} more"] if hidden else [])]
+    return [class_and_counts(tree, node), *([f"... {hidden:,} more"] if hidden else [])]
 
 
 def tree_in_words(tree: Tree) -> str:
@@ -71,16 +80,16 @@ def number(value: float, digits: int | None = None) -> str:
 
 
 def count(value: float) -> str:
-    """Format a count or a weight: integers in full, others to four digits or one decimal."""
+    """Format a count or a weight: integers in full, right_only to four digits or one decimal."""
     if math.isfinite(value) and value == int(value):
         return f"{int(value):,}"
     return f"{value:,.1f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
-def counted(value: float, what: str) -> str:
+def counted(value: float, noun: str) -> str:
     """A count with its noun."""
-    many = "leaves" if what == "leaf" else f"{what}s"
-    return f"{count(value)} {what if value == 1 else many}"
+    many = "leaves" if noun == "leaf" else f"{noun}s"
+    return f"{count(value)} {noun if value == 1 else many}"
 
 
 def rules_in_words(options: GrowOptions, tree: Tree) -> list[str]:
@@ -88,18 +97,22 @@ def rules_in_words(options: GrowOptions, tree: Tree) -> list[str]:
     sentences, order, columns = [], tree.monotone, tree.columns
     if order is not None:
         labels = [one_line(label) for label in tree.classes[list(order.order)].tolist()]
-        what = f"class {labels[-1]}" if len(labels) == 2 else f"high classes ({' < '.join(labels)})"
+        event = (
+            f"class {labels[-1]}" if len(labels) == 2 else f"high classes ({' < '.join(labels)})"
+        )
         for sign, word in ((1, "rises"), (-1, "falls")):
-            names = [columns[at].name for at, own in enumerate(order.signs) if own == sign]
+            names = [
+                columns[at].name for at, direction in enumerate(order.signs) if direction == sign
+            ]
             if names:
-                sentences.append(f"The probability of {what} only {word} with {_named(names)}.")
+                sentences.append(f"The probability of {event} only {word} with {_named(names)}.")
     first = [one_line(text) for text in options.forced_splits or ()]
     if first:
-        sentences.append(f"Asked first: {'; '.join(first)}.")
+        sentences.append(f"Splits at the top: {'; '.join(first)}.")
     if options.interaction_cst is not None:
         groups = [sorted(group) for group in groups_of(options.interaction_cst, columns)]
         together = "; ".join(_named([columns[at].name for at in group]) for group in groups)
-        sentences.append(f"A path asks columns of one group only: {together}.")
+        sentences.append(f"A path uses columns of one group only: {together}.")
     return sentences
 
 

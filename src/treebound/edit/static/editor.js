@@ -1,9 +1,9 @@
-// The page of an editor, last part: commands to Python and what it answers. Python keeps all state.
+// The page of an editor, last part: commands to Python and its replies. Python keeps all state.
 
 // -- commands ------------------------------------------------------------------------------------
 
 const { token } = data;
-const LOST = "The editor does not answer. Was it stopped? No step is lost: start it again with --recover, then reload.";
+const LOST = "The editor does not reply. Was it stopped? No step is lost: start it again with --recover, then reload.";
 const overNetwork = async (request) => {
   try {
     const reply = await fetch("command", { method: "POST", headers: { "content-type": "application/json", "x-token": token }, body: JSON.stringify(request) });
@@ -21,29 +21,29 @@ const overFrame = (request) => new Promise((resolve) => {
 });
 window.addEventListener("message", (event) => {
   if (event.source !== window.parent) return;
-  waitingFor.get(event.data?.id)?.(event.data.answer);
+  waitingFor.get(event.data?.id)?.(event.data.reply);
   waitingFor.delete(event.data?.id);
 });
 
-const tell = (words, error = false) => {
+const notify = (words, error = false) => {
   at("message").textContent = words;
   at("message").classList.toggle("error", error);
 };
-const ask = async (request) => {
+const send = async (request) => {
   const reply = await (token === null ? overFrame : overNetwork)({ version: data.version, ...request });
-  if (reply.error && request.do !== "preview") tell(reply.error, true);
+  if (reply.error && request.do !== "preview") notify(reply.error, true);
   if (reply.state && (reply.error || request.do === "state") && reply.state.version !== data.version) accept(reply.state);
   return reply;
 };
-// A step: the whole page follows what Python answers.
+// A step: the whole page follows the reply of Python.
 let busy = false;
 const act = async (request) => {
   if (busy) return;
   busy = true;
-  const reply = await ask(request);
+  const reply = await send(request);
   busy = false;
   if (reply.error) return;
-  tell(reply.message);
+  notify(reply.message);
   if (reply.file) download(reply.file);
   accept(reply.state);
 };
@@ -56,7 +56,7 @@ const download = ({ name, text }) => {
 // -- what the page shows -----------------------------------------------------------------------------
 
 const percentOf = (words) => (words === "none" ? Infinity : parseFloat(words.replace(/,/g, "")));
-const tellFigures = () => {
+const showFigures = () => {
   const table = tableOf(["", "before", "now"], data.figures, ["", "count", "count now"]);
   at("figures").replaceChildren(...table.children);
   [...at("figures").querySelectorAll("tbody tr")].forEach((row, k) => {
@@ -67,16 +67,16 @@ const tellFigures = () => {
   at("reason").textContent = certified.length ? data.lines[certified[0]] : data.reason ?? "";
   at("notice").textContent = data.notice;
 };
-const tellChanged = () => {
-  if (!data.changed.length) { at("changed").replaceChildren(paragraph("No training row gets another answer than before.", "note")); return; }
+const showChanged = () => {
+  if (!data.changed.length) { at("changed").replaceChildren(paragraph("The predictions for all training rows are as before.", "note")); return; }
   const rows = data.changed.map((line) => {
     const go = button(line.where, () => choose(shown.find((item) => item.key === line.path) ?? { key: line.path }), { class: "link" });
     const numbers = line.numbers === null ? "" : `rows ${line.numbers.slice(0, 12).join(", ")}${line.rows > 12 ? ", …" : ""}`;
     return [made("span", {}, go, made("div", { class: "note" }, numbers)), `${line.before} → ${line.now}`, number(line.rows), number(line.right), number(line.wrong)];
   });
-  at("changed").replaceChildren(scrolling(tableOf(["Leaf", "answer", "rows", "right", "wrong"], rows, ["words", "", "count", "count", "count"])));
+  at("changed").replaceChildren(scrolling(tableOf(["Leaf", "prediction", "rows", "right", "wrong"], rows, ["words", "", "count", "count", "count"])));
 };
-const tellState = () => {
+const showState = () => {
   const tree = figures(data.steps[0].root);
   at("summary").textContent = `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}. ${data.history.length ? `Edited by hand: ${many(data.history.length, "step")}${data.saved ? ", saved" : ""}.` : "Not changed yet."}`;
   at("undo").disabled = !data.history.length;
@@ -90,9 +90,9 @@ const accept = (value) => {
   state.step = 0;
   state.moved = false;
   render();
-  tellFigures();
-  tellChanged();
-  tellState();
+  showFigures();
+  showChanged();
+  showState();
   const key = stillThere(chosen.key);
   if (focused) { const item = shown.find((one) => one.key === key); if (item) focusOn(item); }
   showNode(key);
@@ -102,7 +102,7 @@ const accept = (value) => {
 const resized = () => markChosen();
 const choose = (item) => {
   chosen.open = null;
-  hideCard(); // its facts stand at the side
+  hideCard(); // its facts are at the side
   showNode(item.key);
   if (window.innerWidth <= 900) at("h-node").scrollIntoView({ block: "start" });
 };
@@ -120,8 +120,8 @@ document.addEventListener("keydown", (event) => {
   act({ do: again ? "redo" : "undo" });
 });
 // another window may have changed the tree
-window.addEventListener("focus", () => ask({ do: "state" }));
-document.addEventListener("visibilitychange", () => { if (!document.hidden) ask({ do: "state" }); });
+window.addEventListener("focus", () => send({ do: "state" }));
+document.addEventListener("visibilitychange", () => { if (!document.hidden) send({ do: "state" }); });
 
 data.classes.forEach((name, k) => at("legend").append(made("li", {}, patch(k), name)));
 at("made").textContent = `Made by ${data.made_by}. Nothing leaves this machine.`;

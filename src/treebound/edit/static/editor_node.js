@@ -1,7 +1,7 @@
 // The page of an editor, third part: the node that is chosen, what can be done there, and the best
 // split of every column with a threshold to move.
 const chosen = { key: "", node: null, open: null, all: false };
-const MOST_CANDIDATES = 12;
+const MAX_CANDIDATES = 12;
 
 const leafOrInner = (key) => {
   let id = data.steps[0].root;
@@ -31,7 +31,7 @@ const stepHere = (command, values = {}) => act({ do: command, node: chosen.key, 
 // -- what can be done at a node --------------------------------------------------------------
 
 const growForm = () => {
-  const leaves = made("input", { type: "number", id: "grow-leaves", min: 2, max: 1000, value: 3, "aria-label": "Most leaves" });
+  const leaves = made("input", { type: "number", id: "grow-leaves", min: 2, max: 1000, value: 3, "aria-label": "Maximum number of leaves" });
   const boxes = data.columns.map((column, k) => {
     const box = made("input", { type: "checkbox", value: k });
     box.checked = true;
@@ -47,23 +47,23 @@ const growForm = () => {
   });
   return form;
 };
-const answerForm = (label) => {
-  const select = made("select", { id: "answer-class", "aria-label": "Class" },
+const labelForm = (label) => {
+  const select = made("select", { id: "leaf-class", "aria-label": "Class" },
     ...data.classes.map((name, k) => made("option", { value: k, ...(k === label ? { selected: "" } : {}) }, name)));
-  const form = made("form", { id: "answer" }, made("button", { type: "submit" }, "Answer"), select);
+  const form = made("form", { id: "relabel" }, made("button", { type: "submit" }, "Predict"), select);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    stepHere("answer", { label: Number(select.value) });
+    stepHere("relabel", { label: Number(select.value) });
   });
   return form;
 };
-const tellActions = (id) => {
+const showActions = (id) => {
   const inner = isInner(id), parts = [];
   if (inner) {
     parts.push(button("Collapse", () => stepHere("collapse"), { id: "collapse", title: "Make this node a leaf" }),
       button("Swap branches", () => stepHere("swap"), { id: "swap", title: "Show the branches in the other order" }),
-      button("Fold", () => { const item = shown.find((one) => one.key === chosen.key); if (item) { fold(item); markChosen(); } }, { id: "fold", title: "Hide or show what stands below" }));
-  } else parts.push(answerForm(statsOf(id)[1]));
+      button("Fold", () => { const item = shown.find((one) => one.key === chosen.key); if (item) { fold(item); markChosen(); } }, { id: "fold", title: "Hide or show the subtree" }));
+  } else parts.push(labelForm(statsOf(id)[1]));
   at("actions").replaceChildren(...parts, growForm());
 };
 
@@ -100,7 +100,7 @@ const moveLine = (candidate, value) => {
 };
 
 // What is chosen at an open column, as the text of a split.
-const realChoice = (candidate, told) => {
+const realChoice = (candidate, update) => {
   const low = candidate.edges[0], high = candidate.edges.at(-1);
   const step = candidate.whole ? 1 : 10 ** Math.floor(Math.log10((high - low) / 200 || 1));
   const value = candidate.threshold ?? (low + high) / 2;
@@ -108,7 +108,7 @@ const realChoice = (candidate, told) => {
   const field = made("input", { type: "number", step: "any", value, "aria-label": `Threshold of ${candidate.name}` });
   const missing = made("input", { type: "checkbox" });
   missing.checked = candidate.missing_left;
-  const show = (now) => { moveLine(candidate, now); told(); };
+  const show = (now) => { moveLine(candidate, now); update(); };
   range.addEventListener("input", () => {
     const rounded = Math.round(Number(range.value) / step) * step;
     field.value = String(Number(rounded.toPrecision(12)));
@@ -123,18 +123,18 @@ const realChoice = (candidate, told) => {
     show(Number(field.value));
   });
   field.addEventListener("input", () => { range.value = field.value; show(Number(field.value)); });
-  missing.addEventListener("change", () => told());
+  missing.addEventListener("change", () => update());
   const parts = [range, made("div", { class: "choice" }, made("span", {}, "≤"), field,
     ...(candidate.missing ? [made("label", {}, missing, " or missing")] : []))];
   const text = () => `${candidate.written} <= ${field.value || "nothing"}${candidate.missing && missing.checked ? " or missing" : ""}`;
   return { parts, text };
 };
-const categoryChoice = (candidate, told) => {
+const categoryChoice = (candidate, update) => {
   const sign = candidate.kind === "ordinal" ? "<=" : "=";
   const select = made("select", { "aria-label": `Category of ${candidate.name}` },
     ...candidate.categories.map(([name, value], k) => made("option", { value, ...(k === candidate.code ? { selected: "" } : {}) }, name)));
   if (candidate.missing) select.append(made("option", { value: "missing", ...(candidate.presence ? { selected: "" } : {}) }, "missing"));
-  select.addEventListener("change", () => told());
+  select.addEventListener("change", () => update());
   const parts = [made("div", { class: "choice" }, made("span", {}, sign === "=" ? "=" : "≤"), select)];
   const also = sign === "<=" && candidate.missing && candidate.missing_left ? " or missing" : "";
   const text = () => (candidate.missing && select.selectedIndex === candidate.categories.length
@@ -147,20 +147,20 @@ const openCandidate = (candidate) => {
   const preview = made("p", { class: "preview", role: "status" });
   let waiting = false, again = false;
   // one preview at a time; the last wish wins
-  const told = async () => {
+  const update = async () => {
     again = true;
     if (waiting) return;
     waiting = true;
     while (again) {
       again = false;
-      const reply = await ask({ do: "preview", node: chosen.key, text: choice.text() });
+      const reply = await send({ do: "preview", node: chosen.key, text: choice.text() });
       if (reply.preview) preview.textContent = `${number(reply.preview.rows[0])} and ${number(reply.preview.rows[1])} rows, ${many(reply.preview.errors, "error")} with two leaves here`;
       else if (reply.error) preview.textContent = reply.error;
     }
     waiting = false;
   };
   const make = candidate.kind !== "real" ? categoryChoice : candidate.edges.length > 1 && candidate.edges.at(-1) > candidate.edges[0] ? realChoice : presenceChoice;
-  const choice = make(candidate, told);
+  const choice = make(candidate, update);
   const split = button("Split here", () => stepHere("split", { text: choice.text(), keep: at("keep").checked }), { class: "main split" });
   const best = button("Best", () => stepHere("use", { column: data.columns[candidate.column].key, keep: at("keep").checked }), { class: "best", title: "The best threshold or category of this column" });
   return [...choice.parts, preview, made("div", { class: "choice" }, split, best)];
@@ -169,19 +169,19 @@ const candidateBox = (candidate) => {
   const open = chosen.open === candidate.column;
   const facts = [`gain ${number(Number(candidate.gain.toPrecision(3)))}`, many(candidate.errors, "error"), `rows ${number(candidate.rows[0])} | ${number(candidate.rows[1])}`];
   if (candidate.agreement !== null) facts.push(`agrees ${percent(candidate.agreement)}`);
-  const head = button("", () => { chosen.open = open ? null : candidate.column; tellCandidates(candidate.column); }, { "aria-expanded": String(open), "data-column": candidate.column });
+  const head = button("", () => { chosen.open = open ? null : candidate.column; showCandidates(candidate.column); }, { "aria-expanded": String(open), "data-column": candidate.column });
   head.append(made("b", {}, `${candidate.name} ${candidate.words}`), made("div", { class: "facts" }, facts.map((fact) => fact.replaceAll(" ", "\u00a0")).join(" · ")));
   const ends = candidate.edges.length ? candidate.ends : candidate.ends.slice(0, 8);
   return made("div", { class: `candidate${open ? " open" : ""}` }, head, histogramOf(candidate),
     made("p", { class: candidate.edges.length ? "ends" : "ends names" }, ...ends.map((name) => made("span", { title: name }, name))), ...(open ? openCandidate(candidate) : []));
 };
-const tellCandidates = (focus = null) => {
+const showCandidates = (focus = null) => {
   const listed = chosen.node?.candidates ?? [];
-  const few = chosen.all ? listed : listed.slice(0, MOST_CANDIDATES);
+  const few = chosen.all ? listed : listed.slice(0, MAX_CANDIDATES);
   const parts = few.map(candidateBox);
   if (!listed.length) parts.push(paragraph(chosen.node === null ? "…" : "No column has a split here.", "note"));
   if (few.length < listed.length)
-    parts.push(button(`Show all ${number(listed.length)}`, () => { chosen.all = true; tellCandidates(); }, { id: "all-columns" }));
+    parts.push(button(`Show all ${number(listed.length)}`, () => { chosen.all = true; showCandidates(); }, { id: "all-columns" }));
   at("alternatives").replaceChildren(...parts);
   if (focus !== null) at("alternatives").querySelector(`[data-column="${focus}"]`)?.focus();
 };
@@ -189,10 +189,10 @@ const tellCandidates = (focus = null) => {
 // The surrogates of an inner node are searched when they are opened.
 at("surrogates").addEventListener("toggle", async () => {
   if (!at("surrogates").open) return;
-  const key = chosen.key, reply = await ask({ do: "surrogates", node: key });
+  const key = chosen.key, reply = await send({ do: "surrogates", node: key });
   if (chosen.key !== key || !reply.surrogates) return;
   const lines = reply.surrogates.map(({ words, agreement }) => made("li", {}, `${words}, agrees ${percent(agreement)}`));
-  at("surrogates").querySelector("ol").replaceChildren(...(lines.length ? lines : [made("li", {}, "No column parts them alike.")]));
+  at("surrogates").querySelector("ol").replaceChildren(...(lines.length ? lines : [made("li", {}, "No column divides them alike.")]));
 });
 
 // Show a node at once, and its alternatives when they come.
@@ -203,14 +203,14 @@ const showNode = async (key) => {
   at("h-node").textContent = isInner(id) ? "Inner node" : "Leaf";
   at("where").textContent = `${key || "root"}: ${data.classes[label]}, ${number(counts[label])} of ${number(sum(counts))} (${many(rows, "row")})`;
   at("counts").replaceChildren(classTable(id));
-  tellActions(id);
+  showActions(id);
   at("keeping").hidden = at("surrogates").hidden = !isInner(id);
   at("surrogates").open = false;
-  tellCandidates();
-  const reply = await ask({ do: "node", node: key });
+  showCandidates();
+  const reply = await send({ do: "node", node: key });
   if (chosen.key !== key) return; // another node was chosen meanwhile
   if (reply.node) {
     chosen.node = reply.node;
-    tellCandidates();
+    showCandidates();
   }
 };

@@ -1,5 +1,5 @@
 "use strict";
-// The report page, first part: the data, and what follows from them; nothing here touches the page.
+// The report, first part: the data and figures computed from them; nothing here touches the document.
 // A tree is data.nodes[root]: [stats] for a leaf, [stats, split, left, right] for an inner node, with
 // a 1 behind it if the right branch is drawn on the left;
 // children have smaller numbers than their parents, and the steps of the path share nodes.
@@ -22,7 +22,7 @@ take(JSON.parse(document.getElementById("data").textContent));
 const isSwapped = (id) => data.nodes[id].length > 4;
 const splitOf = (id) => splits[data.nodes[id][1]];
 
-// One number format: whole numbers in full, with commas; others to four digits or one decimal.
+// One number format: whole numbers in full, with commas; unlisted to four digits or one decimal.
 const number = (value, digits = 4) =>
   Number.isInteger(value) ? value.toLocaleString("en-US")
     : Math.abs(value) >= 1000 ? value.toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 })
@@ -53,7 +53,7 @@ const figures = (root) => {
   return { leaves: leaves.length, depth: Math.max(...list.map((item) => item.depth)), rows: statsOf(root)[0], wrong: Math.abs(wrong) < 1e-9 * total ? 0 : wrong, total };
 };
 
-// Weight of the training examples by class (row) and answer (column).
+// Weight of the training examples by class (row) and prediction (column).
 const trainingConfusion = (root) => {
   const table = data.classes.map(() => data.classes.map(() => 0));
   for (const { id } of nodesBelow(root)) {
@@ -65,7 +65,7 @@ const trainingConfusion = (root) => {
 };
 const testConfusion = (triples) => {
   const table = data.classes.map(() => data.classes.map(() => 0));
-  for (const [truth, answer, count] of triples) table[truth][answer] = count;
+  for (const [truth, predicted, count] of triples) table[truth][predicted] = count;
   return table;
 };
 
@@ -81,13 +81,13 @@ const importances = (root) => {
     const masses = statsOf(id)[2].map((count, k) => count * (data.factors?.[k] ?? 1));
     return sum(masses) * impurity(masses);
   };
-  const found = data.columns.map(() => 0);
+  const decrease = data.columns.map(() => 0);
   for (const { id } of nodesBelow(root)) {
     if (!isInner(id)) continue;
     const [, , left, right] = data.nodes[id];
-    found[splitOf(id).column] += mass(id) - mass(left) - mass(right);
+    decrease[splitOf(id).column] += mass(id) - mass(left) - mass(right);
   }
-  const shares = found.map((share) => Math.max(share, 0)), total = sum(shares);
+  const shares = decrease.map((share) => Math.max(share, 0)), total = sum(shares);
   return shares.map((share) => (total > 0 ? share / total : 0));
 };
 
@@ -101,7 +101,7 @@ const nextBest = (chances, label) => {
 
 // -- one row -------------------------------------------------------------------------------------
 
-// Where a cell goes: a number (NaN missing) or a code; null where it stays.
+// True if a cell, a number (NaN missing) or a code, goes left; null if the row stops here.
 const goesLeft = (split, cell) => {
   if (data.columns[split.column].kind === "real")
     return Number.isNaN(cell) ? split.missingLeft : cell <= split.threshold;
@@ -130,16 +130,16 @@ const wholeRegion = (column) => ({
 });
 // The part of a region that goes to one side of a split.
 const after = (region, split, left) => {
-  const own = { ...region, missing: region.missing && split.missingLeft === left };
+  const part = { ...region, missing: region.missing && split.missingLeft === left };
   if (data.columns[split.column].kind !== "real") {
-    own.codes = new Set([...region.codes].filter((code) => split.codes.has(code) === left));
-    own.unknown = region.unknown && split.unknownLeft === left;
+    part.codes = new Set([...region.codes].filter((code) => split.codes.has(code) === left));
+    part.unknown = region.unknown && split.unknownLeft === left;
   } else if (left && split.threshold < region.high) {
-    Object.assign(own, { high: split.threshold, highText: split.text });
+    Object.assign(part, { high: split.threshold, highText: split.text });
   } else if (!left && split.threshold > region.low) {
-    Object.assign(own, { low: split.threshold, lowText: split.text });
+    Object.assign(part, { low: split.threshold, lowText: split.text });
   }
-  return own;
+  return part;
 };
 
 const bits = new DataView(new ArrayBuffer(8));
@@ -155,7 +155,7 @@ const relative = (old, now) => {
   const most = Math.max(Math.abs(old), Math.abs(now)), one = old / most, other = now / most;
   return Math.abs(one - other) / (Math.abs(one) + Math.abs(other));
 };
-// The nearest value to a cell in a region; null where no known value lies there.
+// The nearest value to a cell in a region; null if it has no known value.
 const movedInto = (region, cell) => {
   const stay = { region, value: cell, size: 0, changed: false };
   const to = (value, size) => ({ region, value, size, changed: true });
@@ -184,9 +184,9 @@ const priceOf = (moves) => {
   const changed = [...moves.values()].filter((move) => move.changed).sort((a, b) => a.region.column - b.region.column);
   return { changed, count: changed.length, size: changed.reduce((total, move) => total + move.size, 0) };
 };
-// The least change of a row that gives another answer: fewest columns, then the smallest sum of sizes,
+// The smallest change of a row that changes the prediction: fewest columns, then the smallest sum of sizes,
 // then most training rows, then the first end.
-const leastChange = (root, cells, label) => {
+const smallestChange = (root, cells, label) => {
   let best = null, place = 0;
   const better = (a, b) => a.count - b.count || a.size - b.size || b.rows - a.rows || a.place - b.place;
   const stack = [{ id: root, moves: new Map() }];
@@ -198,8 +198,8 @@ const leastChange = (root, cells, label) => {
     const here = split && (moves.get(split.column)?.region ?? wholeRegion(split.column));
     const stays = split && data.handle_unknown === "stop" && cells[split.column] === UNKNOWN && here.unknown;
     if (!split || stays) {
-      const [rows, answer] = statsOf(id), found = { ...price, id, rows, place, answer };
-      if (answer !== label && (!best || better(found, best) < 0)) best = found;
+      const [rows, prediction] = statsOf(id), end = { ...price, id, rows, place, prediction };
+      if (prediction !== label && (!best || better(end, best) < 0)) best = end;
     }
     if (!split) continue;
     for (const left of [false, true]) {
@@ -220,10 +220,10 @@ const cellWords = (column, cell) => {
 const unmet = (column, cell) => (cell === UNKNOWN && !data.columns[column].open)
   || ((cell === MISSING || Number.isNaN(cell)) && !data.columns[column].missing);
 
-// What a value must be to lie in a region.
+// The condition of a region.
 const regionWords = (region, { withMissing = false } = {}) => {
   const { name, kind, categories, missing, open } = data.columns[region.column];
-  const others = region.unknown && open; // categories that no split names
+  const unlisted = region.unknown && open; // categories that no split names
   const also = withMissing && region.missing && missing ? " or missing" : "";
   if (kind === "real") {
     const low = Number.isFinite(region.low), high = Number.isFinite(region.high);
@@ -234,15 +234,15 @@ const regionWords = (region, { withMissing = false } = {}) => {
   }
   const inside = [], outside = [];
   categories.forEach((category, code) => (region.codes.has(code) ? inside : outside).push(category));
-  if (!inside.length && !others) return region.unknown && !region.missing ? `${name} none of the known` : `${name} missing`;
+  if (!inside.length && !unlisted) return region.unknown && !region.missing ? `${name} none of the known` : `${name} missing`;
   if (kind === "ordinal" && inside.length > 1) {
     const codes = [...region.codes].sort((a, b) => a - b), low = codes[0], high = codes.at(-1);
     const ends = [low > 0 ? `> ${categories[low - 1]}` : "", high < categories.length - 1 ? `≤ ${categories[high]}` : ""].filter(Boolean);
     return `${name} ${ends.join(" and ") || "present"}${also}`;
   }
   const closed = region.unknown || ["error", "missing"].includes(data.handle_unknown); // nothing else is not one of them
-  if (closed && outside.length && (others || outside.length < inside.length)) return `${name} ≠ ${outside.join(" and ≠ ")}${also}`;
-  return others ? `${name} present${also}` : `${name} = ${inside.join(" or ")}${also}`;
+  if (closed && outside.length && (unlisted || outside.length < inside.length)) return `${name} ≠ ${outside.join(" and ≠ ")}${also}`;
+  return unlisted ? `${name} present${also}` : `${name} = ${inside.join(" or ")}${also}`;
 };
 
 // One rule for each leaf, from left to right: conditions, merged for each column.
@@ -277,7 +277,7 @@ const codeOf = ({ categories, written, numeric, boolean }, text) => {
   const values = known.map((one) => ({ true: 1, false: 0 })[one] ?? Number(one));
   return values.indexOf(Number(trimmed)) >= 0 ? values.indexOf(Number(trimmed)) : UNKNOWN;
 };
-// A cell from text, as predict reads a table; throws an Error that says what is wrong.
+// A cell from text, as predict reads a table; throws an Error that states the problem.
 const cellFrom = (column, text) => {
   const { name, kind, categories, numeric } = data.columns[column], trimmed = text.trim();
   if (kind !== "real") {
@@ -340,8 +340,8 @@ const rowIn = ([first, second]) => {
 const pastedRow = (text) => {
   const { seen } = recordsOf(text, "\t;,"), signs = ["\t", ";", ","].filter((one) => seen.has(one));
   for (const sign of signs.length ? signs : [","]) {
-    const own = rowIn(recordsOf(text, sign).records);
-    if (own) return own;
+    const row = rowIn(recordsOf(text, sign).records);
+    if (row) return row;
   }
   const keys = data.columns.map((column) => column.key), [first] = recordsOf(text, signs[0] ?? ",").records;
   throw new Error(`The row has ${many(first.length, "value")}, but there are ${many(keys.length, "column")}: ${keys.slice(0, 8).join(", ")}${keys.length > 8 ? ", …" : ""}. Or give the names in a first line.`);

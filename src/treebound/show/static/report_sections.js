@@ -1,4 +1,4 @@
-// The report page, third part: what it says about the tree that is shown, rows, and the slider.
+// The report, third part: the sections about the tree that is shown, rows, and the slider.
 const rootNow = () => data.steps[state.step].root;
 const weightWords = data.weighted ? "weight" : "rows";
 
@@ -8,11 +8,11 @@ const testShare = (step) => {
   const total = sum(step.test.map((triple) => triple[2]));
   return { total, wrong: total - sum(step.test.filter(([a, b]) => a === b).map((triple) => triple[2])) };
 };
-const tellHead = () => {
+const showHead = () => {
   const step = data.steps[state.step], tree = figures(step.root);
   const [, label, counts] = statsOf(step.root), share = (k) => counts[k] / (tree.total || 1);
   const frequent = counts.indexOf(Math.max(...counts)), right = share(frequent), always = `always '${data.classes[frequent]}'`;
-  at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always answers '${data.classes[label]}' (${percent(share(label))} of the ${weightWords}). ` : "",
+  at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always predicts '${data.classes[label]}' (${percent(share(label))} of the ${weightWords}). ` : "",
     `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
     `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}${data.abstention ? "" : `; ${always}: ${percent(1 - right)}`}).`,
     step.certified.length ? ` ${data.lines[step.certified[0]]}` : data.abstention ? ` ${data.abstention}` : ""].join("");
@@ -22,7 +22,7 @@ const tellHead = () => {
     ["Training errors", percent(tree.wrong / (tree.total || 1))]];
   if (!data.abstention) facts.push([`Errors of ${always}`, percent(1 - right)]);
   if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", percent(wrong / (total || 1))]); }
-  // a limit that a constant answer has too is no headline
+  // a bound that is not below the baseline is no headline
   if (step.certificate !== null && step.certificate < 1 - right) facts.push(["Certified risk", `≤ ${boundPercent(step.certificate)}`]);
   facts.push(...data.facts);
   // these were computed for the fitted tree only
@@ -33,19 +33,19 @@ const tellHead = () => {
 
 // -- what follows from the tree --------------------------------------------------------------------
 
-const MOST_BARS = 20;
-const tellImportances = () => {
+const MAX_BARS = 20;
+const showImportances = () => {
   const shares = importances(rootNow()), order = shares.map((_, k) => k).filter((k) => shares[k] > 0).sort((a, b) => shares[b] - shares[a]);
   if (!order.length) { at("importances").replaceChildren(paragraph("The tree has no splits.", "note")); return; }
   const bars = made("div", { class: "shares" });
-  for (const k of order.slice(0, MOST_BARS)) {
+  for (const k of order.slice(0, MAX_BARS)) {
     const bar = made("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
     bar.append(made("rect", { width: (100 * shares[k]) / shares[order[0]], height: 10 }));
     bars.append(made("span", {}, data.columns[k].name), bar, made("b", {}, percent(shares[k])));
   }
-  const rest = order.length - MOST_BARS;
-  const others = rest > 0 ? `${many(rest, "more column")} with less are in the table of columns below` : "columns that are not listed are not asked";
-  at("importances").replaceChildren(bars, paragraph(`Share of each column in the decrease of ${data.criterion} on the training rows; ${others}.`, "note"));
+  const rest = order.length - MAX_BARS;
+  const remark = rest > 0 ? `${many(rest, "more column")} with less are in the table of columns below` : "columns that are not listed are not used";
+  at("importances").replaceChildren(bars, paragraph(`Share of each column in the decrease of ${data.criterion} on the training rows; ${remark}.`, "note"));
 };
 
 const confusionTable = (table, caption) => {
@@ -65,7 +65,7 @@ const confusionTable = (table, caption) => {
   return made("figure", {}, made("h3", {}, `${caption}: ${percent(right / total)} right`),
     scrolling(made("table", { class: "confusion" }, made("thead", {}, head), made("tbody", {}, ...rows, precision))));
 };
-// How often the answer is right where the tree is so sure of it; on the diagonal it is as often.
+// The share of correct predictions against their probability; on the diagonal both are equal.
 const calibrationPlot = ({ words, calibration }) => {
   const plot = made("svg", { class: "calibration", viewBox: "0 0 110 110", role: "img", "aria-label": "Calibration plot" });
   const most = Math.max(...calibration.map((point) => point[2])), x = (share) => 5 + 100 * share, y = (share) => 105 - 100 * share;
@@ -76,9 +76,9 @@ const calibrationPlot = ({ words, calibration }) => {
     plot.append(dot);
   }
   return made("figure", {}, made("h3", {}, "Probabilities on the test rows"), paragraph(words, "note"), plot,
-    paragraph("Across: the probability of the answer; up: how often it is right. Larger dots stand for more rows.", "note"));
+    paragraph("Across: the probability of the predicted class; up: the share of correct predictions. Larger dots are more rows.", "note"));
 };
-const tellConfusion = () => {
+const showConfusion = () => {
   const step = data.steps[state.step];
   const parts = [confusionTable(trainingConfusion(step.root), `Training ${weightWords} (${number(sum(statsOf(step.root)[2]))})`)];
   if (step.test) parts.push(confusionTable(testConfusion(step.test), `Test rows (${number(testShare(step).total)})`));
@@ -86,26 +86,26 @@ const tellConfusion = () => {
     ...(step.quality ? [calibrationPlot(step.quality)] : []));
 };
 
-const MOST_RULES = 40;
-const tellRules = (all = false) => {
-  const rules = rulesOf(rootNow(), all ? Infinity : MOST_RULES), leaves = data.steps[state.step].leaves;
+const MAX_RULES = 40;
+const showRules = (all = false) => {
+  const rules = rulesOf(rootNow(), all ? Infinity : MAX_RULES), leaves = data.steps[state.step].leaves;
   const rows = rules.map(({ id, regions }) => {
     const [count, label, counts] = statsOf(id);
     return [regions.map((region) => regionWords(region, { withMissing: true })).join(" and ") || "always", data.classes[label],
       chancesOf(id)[label].toFixed(3), number(count), percent(counts[label] / (sum(counts) || 1))];
   });
-  const table = tableOf(["If", "then", "probability", "rows", "right"], rows, ["words", "answer", "count", "count", "count"]);
+  const table = tableOf(["If", "then", "probability", "rows", "right"], rows, ["words", "label", "count", "count", "count"]);
   table.classList.add("rules");
   const parts = [scrolling(table)];
   if (rules.length < leaves) {
     const more = made("button", { type: "button", id: "all-rules" }, `Show all ${number(leaves)} rules`);
-    more.addEventListener("click", () => tellRules(true));
+    more.addEventListener("click", () => showRules(true));
     parts.push(made("p", {}, `The first ${number(rules.length)} of ${number(leaves)} rules. `, more));
   }
   at("rules").replaceChildren(...parts);
 };
 
-const tellCertificate = () => {
+const showCertificate = () => {
   const lines = data.steps[state.step].certified.map((line) => data.lines[line]), parts = [];
   if (data.abstention) parts.push(paragraph(data.abstention));
   else if (!lines.length) parts.push(paragraph(data.reason ? `There is no certificate. ${data.reason}` : "There is no certificate for this tree."));
@@ -117,18 +117,18 @@ const tellCertificate = () => {
   at("certificate").replaceChildren(...parts);
 };
 
-const tellColumns = () => {
+const showColumns = () => {
   const shares = importances(rootNow());
   const rows = data.columns.map((column, k) => {
     const names = column.categories, few = names.length ? `: ${names.slice(0, 12).join(", ")}${names.length > 12 || column.open ? ", …" : ""}` : "";
     const words = column.kind === "real" ? "numbers" : `${number(column.size)}${column.declared ? ", declared" : ""}${few}`;
     if (column.identifier) return [column.name, "identifier", words, "", "not learned from"];
-    return [column.name, column.kind, words, column.missing ? "some" : "none", shares[k] > 0 ? percent(shares[k]) : "not asked"];
+    return [column.name, column.kind, words, column.missing ? "some" : "none", shares[k] > 0 ? percent(shares[k]) : "not used"];
   });
   at("columns").replaceChildren(scrolling(tableOf(["Column", "kind", "values", "missing", "importance"], rows, ["words", "", "words", "", "count"])));
 };
 
-const tellParameters = () => {
+const showParameters = () => {
   at("settings").hidden = !data.parameters.length;
   const rows = data.parameters.map(([name, value, usual]) => [name, made("code", {}, value), usual ? "default" : "set"]);
   at("parameters").replaceChildren(scrolling(tableOf(["Parameter", "value", ""], rows, ["", "", ""])));
@@ -136,7 +136,7 @@ const tellParameters = () => {
 
 // -- why this size -----------------------------------------------------------------------------------
 
-const tellWhy = () => {
+const showWhy = () => {
   if (data.frontier) {
     at("h-size").textContent = "Other trees";
     at("why").textContent = "The limits of all these trees hold at once, so that any of them may be chosen, by looking too.";
@@ -189,14 +189,14 @@ const lineChart = (svg, series, text, zero) => {
   svg.replaceChildren(...parts);
 };
 const sizesShown = data.steps.map((step) => step.leaves), fewest = Math.min(...sizesShown), mostLeaves = Math.max(...sizesShown);
-// Where a number of leaves lies on the slider, from 0 to 1, by its logarithm.
+// The position of a number of leaves on the slider, from 0 to 1, by its logarithm.
 const leavesPlace = (leaves) => (mostLeaves > fewest ? Math.log(leaves / fewest) / Math.log(mostLeaves / fewest) : 0);
-// Where a step lies; trees of a frontier may have the same number of leaves.
+// The position of a tree; trees of a frontier may have the same number of leaves.
 const placeOf = (k) => (data.frontier ? 1 - k / Math.max(1, data.steps.length - 1) : leavesPlace(data.steps[k].leaves));
 const ticks = () => {
-  const found = [];
-  for (let unit = 1; unit <= mostLeaves; unit *= 10) for (const k of [1, 2, 5]) if (k * unit >= fewest && k * unit <= mostLeaves) found.push(k * unit);
-  return found;
+  const values = [];
+  for (let unit = 1; unit <= mostLeaves; unit *= 10) for (const k of [1, 2, 5]) if (k * unit >= fewest && k * unit <= mostLeaves) values.push(k * unit);
+  return values;
 };
 const drawWhy = () => {
   const bySize = [...data.steps].sort((a, b) => a.leaves - b.leaves);
@@ -214,7 +214,7 @@ const trainingShares = new Map(data.steps.map((step) => { const tree = figures(s
 
 // -- the slider --------------------------------------------------------------------------------------
 
-const tellStep = () => {
+const showStep = () => {
   const step = data.steps[state.step];
   const parts = [many(step.leaves, "leaf", "leaves"), `step ${number(step.step)} of ${number(data.last)}`,
     many(step.errors, data.unit.replace(/errors$/, "error"), data.unit)];
@@ -248,15 +248,15 @@ const goTo = (step) => {
   state.step = step;
   state.lit = null;
   at("slider").value = String(placeOf(step));
-  if (data.frontier) tellPromise(data.steps[step].certificate);
+  if (data.frontier) showBound(data.steps[step].certificate);
   at("explanation").replaceChildren();
-  tellStep();
-  tellHead();
-  tellImportances();
-  tellConfusion();
-  tellRules();
-  tellCertificate();
-  tellColumns();
+  showStep();
+  showHead();
+  showImportances();
+  showConfusion();
+  showRules();
+  showCertificate();
+  showColumns();
   makeFields();
   render();
   drawCharts();
@@ -289,14 +289,14 @@ const certifiedAt = (limit) => {
   data.steps.forEach((step, k) => { if (limits[k] <= limit * (1 + 1e-9) && trainingShares.get(step) < trainingShares.get(data.steps[best])) best = k; });
   return best;
 };
-const tellPromise = (limit) => {
-  at("promise").value = String(limit);
-  at("promised").textContent = `${percent(limit)}: ${many(data.steps[state.step].leaves, "leaf", "leaves")}, ${percent(trainingShares.get(data.steps[state.step]))} training errors`;
+const showBound = (limit) => {
+  at("bound").value = String(limit);
+  at("bound-words").textContent = `${percent(limit)}: ${many(data.steps[state.step].leaves, "leaf", "leaves")}, ${percent(trainingShares.get(data.steps[state.step]))} training errors`;
 };
-at("promise").addEventListener("input", (event) => {
+at("bound").addEventListener("input", (event) => {
   const limit = Number(event.target.value), step = certifiedAt(limit);
   if (step !== state.step) goTo(step);
-  tellPromise(limit);
+  showBound(limit);
 });
 
 // -- explaining ----------------------------------------------------------------------------------------
@@ -344,20 +344,20 @@ const explainRow = (cells) => {
   });
   const parts = [heading(end)];
   if (rows.length) parts.push(scrolling(tableOf(["because", "this row", "training rows that went this way"], rows, ["words", "", "count"])));
-  else if (!isInner(end)) parts.push(paragraph("The tree has no splits: every row gets this answer."));
+  else if (!isInner(end)) parts.push(paragraph("The tree has no splits: this is the prediction for every row."));
   if (isInner(end)) parts.push(paragraph("It stops there, at a category never seen in training."));
   parts.push(...nextWords(end));
-  const change = leastChange(root, cells, label);
+  const change = smallestChange(root, cells, label);
   if (change) {
     const words = change.changed.map((move) => `${regionWords(move.region)} instead of ${cellWords(move.region.column, cells[move.region.column])}`);
-    parts.push(made("p", { id: "counterfactual" }, `It would be ${data.classes[change.answer]} with ${words.join(" and ")}`));
-  } else if (rows.length) parts.push(paragraph("No change of known values gives another answer."));
+    parts.push(made("p", { id: "counterfactual" }, `It would be ${data.classes[change.prediction]} with ${words.join(" and ")}`));
+  } else if (rows.length) parts.push(paragraph("No change of known values changes the prediction."));
   at("explanation").replaceChildren(...parts);
   const key = way.map(({ left }) => (left ? "L" : "R")).join("");
   light(keysTo(key), key);
 };
 
-// One field for each column that the tree asks about.
+// One field for each column that the tree uses.
 const makeFields = () => {
   const used = [...new Set(nodesBelow(rootNow()).filter(({ id }) => isInner(id)).map(({ id }) => splitOf(id).column))].sort((a, b) => a - b);
   at("typing").hidden = !used.length;
@@ -408,7 +408,7 @@ at("clear").addEventListener("click", () => {
   render();
 });
 
-// What the drawing of the tree leaves to the page: a click on a node, and another width.
+// Hooks of the drawing of the tree: a click on a node, and another width.
 const resized = drawCharts;
 const choose = (item) => (item.inner ? fold(item) : explainLeaf(item));
 
@@ -422,12 +422,12 @@ at("h-edits").textContent = `Edited by hand: ${many(data.edits.length, "step", "
 at("edit-steps").replaceChildren(...data.edits.map((step) => made("li", {}, step)));
 at("made").textContent = `Made by ${data.made_by}.`;
 at("path").hidden = at("sizing").hidden = data.steps.length < 2;
-at("promising").hidden = !data.frontier;
-if (data.frontier) Object.assign(at("promise"), { min: String(Math.min(...limits)), max: String(limits[certifiedAt(Infinity)]) });
+at("by-bound").hidden = !data.frontier;
+if (data.frontier) Object.assign(at("bound"), { min: String(Math.min(...limits)), max: String(limits[certifiedAt(Infinity)]) });
 const [few, lots] = at("ends").children;
 few.textContent = many(fewest, "leaf", "leaves");
 lots.textContent = many(mostLeaves, "leaf", "leaves");
-tellParameters();
-tellWhy();
+showParameters();
+showWhy();
 showTheme();
 goTo(data.start);

@@ -1,7 +1,7 @@
-// The report page, second part: the tree, drawn, folded, zoomed and walked through.
+// The report, second part: the tree, drawn, folded, zoomed and walked through.
 // All names come as data and are set as text, never as markup.
 const at = (id) => document.getElementById(id);
-const LINE = 15, PAD = 7, BAR = 7, GAP = 14, LEVEL = 34, WIDEST = 24, MOST = 160, READABLE = 0.72;
+const LINE = 15, PAD = 7, BAR = 7, GAP = 14, LEVEL = 34, WIDEST = 24, MAX_NODES = 160, READABLE = 0.72;
 
 const made = (tag, attributes = {}, ...children) => {
   const svg = ["svg", "g", "path", "rect", "text", "circle", "line", "title"].includes(tag);
@@ -28,14 +28,14 @@ const tableOf = (heads, rows, kinds) => {
 
 // -- what is shown ---------------------------------------------------------------------------
 
-// lit: the keys of the nodes on the path that is shown, null where none is.
+// lit: the keys of the nodes on the path that is shown, null if there is none.
 const state = { step: data.start, depth: "auto", toggled: new Map(), focus: "", moved: false, lit: null };
 let shown = [], view = { x: 0, y: 0, scale: 1 }, frame = { width: 1, height: 1 };
 
 // "auto": as deep as a few nodes and a readable size allow.
 const depths = (root) => {
   const counts = [];
-  for (let level = [root], total = 0; level.length && total < MOST; ) {
+  for (let level = [root], total = 0; level.length && total < MAX_NODES; ) {
     total += level.length;
     counts.push(total);
     level = level.flatMap((id) => data.nodes[id].slice(2, 4));
@@ -86,7 +86,7 @@ const describe = (item) => {
   const words = item.open ? `${name} ${(isSwapped(item.id) ? no : yes).replace(" ", "\u00a0")}` : data.classes[label];
   item.name = wrapped(words);
   item.small = [`n = ${number(rows)}`];
-  if (item.inner && !item.open) item.small.push(`… ${sizes[item.id] - 1} more`);
+  if (item.inner && !item.open) item.small.push(`… ${number(sizes[item.id] - 1)} more`);
   if (!item.inner && counts[label] < Math.max(...counts)) item.small.push("not the majority");
   const lines = [...item.name, ...item.small];
   item.width = Math.max(44, ...lines.map((line) => widthOf(line) * 1.08)) + 2 * PAD;
@@ -107,14 +107,14 @@ const tidy = (list) => {
     let near = { edges: [], shift: 0 }, far = { edges: [], shift: 0 };
     if (item.left >= 0) {
       const [a, b] = outlines[item.left], [c, d] = outlines[item.right];
-      let apart = -Infinity;
+      let distance = -Infinity;
       for (let k = 1; k <= Math.min(b.edges.length, c.edges.length); k++)
-        apart = Math.max(apart, b.edges.at(-k) + b.shift - c.edges.at(-k) - c.shift);
-      apart += GAP;
-      list[item.left].offset = -apart / 2;
-      list[item.right].offset = apart / 2;
-      for (const outline of [a, b]) outline.shift -= apart / 2;
-      for (const outline of [c, d]) outline.shift += apart / 2;
+        distance = Math.max(distance, b.edges.at(-k) + b.shift - c.edges.at(-k) - c.shift);
+      distance += GAP;
+      list[item.left].offset = -distance / 2;
+      list[item.right].offset = distance / 2;
+      for (const outline of [a, b]) outline.shift -= distance / 2;
+      for (const outline of [c, d]) outline.shift += distance / 2;
       near = over(a, c);
       far = over(d, b);
     }
@@ -178,11 +178,13 @@ const draw = (item) => {
   return group;
 };
 
+// Labels of the two edges below the root; other words if a class has the same name.
+const sideNames = data.classes.some((name) => /^(yes|no|y|n)$/i.test(name)) ? ["met", "not met"] : ["yes", "no"];
 const edges = () => {
   const parts = [];
   for (const item of shown) {
     if (!item.open) continue;
-    for (const [side, place] of [["yes", item.left], ["no", item.right]]) {
+    for (const [side, place] of [[sideNames[0], item.left], [sideNames[1], item.right]]) {
       const child = shown[place], from = item.y + item.height, middle = (from + child.y) / 2;
       const curve = `M${item.x},${from}C${item.x},${middle} ${child.x},${middle} ${child.x},${child.y}`;
       parts.push(made("path", { d: curve, class: onPath(item) && onPath(child) ? "lit" : state.lit ? "dim" : "" }));
@@ -288,18 +290,18 @@ const classTable = (id) => {
     const row = made("tr", {}, made("th", { scope: "row" }, data.classes[k]),
       made("td", { class: "bar" }, strip), made("td", {}, number(counts[k])),
       made("td", {}, `${((100 * counts[k]) / total).toFixed(1)} %`));
-    if (k === label) row.className = "answer";
+    if (k === label) row.className = "predicted";
     table.append(row);
   }
   return table;
 };
 const showAt = (item) => {
   card.hidden = false;
-  const box = canvas.getBoundingClientRect(), own = card.getBoundingClientRect();
+  const box = canvas.getBoundingClientRect(), size = card.getBoundingClientRect();
   const x = view.x + (item.x + item.width / 2) * view.scale + 10, y = view.y + item.y * view.scale;
-  const flip = x + own.width > box.width ? view.x + (item.x - item.width / 2) * view.scale - own.width - 10 : x;
-  card.style.left = `${Math.max(4, Math.min(flip, box.width - own.width - 4))}px`;
-  card.style.top = `${Math.max(4, Math.min(y, box.height - own.height - 4))}px`;
+  const flip = x + size.width > box.width ? view.x + (item.x - item.width / 2) * view.scale - size.width - 10 : x;
+  card.style.left = `${Math.max(4, Math.min(flip, box.width - size.width - 4))}px`;
+  card.style.top = `${Math.max(4, Math.min(y, box.height - size.height - 4))}px`;
 };
 
 // -- hands on mouse and keys -----------------------------------------------------------------
@@ -371,7 +373,7 @@ window.addEventListener("pointermove", (event) => {
   place();
 });
 window.addEventListener("pointerup", () => { drag.on = false; canvas.classList.remove("moving"); });
-// The wheel scrolls the page; with Ctrl, or two fingers, it zooms.
+// The wheel scrolls the document; with Ctrl, or two fingers, it zooms.
 canvas.addEventListener("wheel", (event) => {
   if (!event.ctrlKey) return;
   const box = canvas.getBoundingClientRect();
@@ -402,7 +404,7 @@ window.addEventListener("resize", () => {
   if (!state.moved) render();
   resized();
 });
-// On paper the tree is as wide as the page.
+// On paper the tree is as wide as the paper.
 window.addEventListener("beforeprint", () => {
   canvas.setAttribute("viewBox", `${-MARGIN} ${-MARGIN} ${frame.width + 2 * MARGIN} ${frame.height + 2 * MARGIN}`);
   at("world").removeAttribute("transform");

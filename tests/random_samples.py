@@ -105,10 +105,10 @@ def random_limits(rng):
     return Limits(
         gather_rows=int(rng.choice([0, 0, 0, 10, 60, 10**6])),
         gather_values=int(rng.choice([1, 100, 10**6])),
-        most_values=int(rng.choice([0, 20, 10**6])),
+        max_values=int(rng.choice([0, 20, 10**6])),
         few_values=int(rng.choice([1, 4, 100])),
-        most_cells=int(rng.choice([1, 10**6])),
-        most_live=float(rng.choice([0.0, 0.1, 1.0])),
+        max_cells=int(rng.choice([1, 10**6])),
+        max_live=float(rng.choice([0.0, 0.1, 1.0])),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import treebound
-from treebound._utils.validation import Setting, WordedError, invalid, said_of
+from treebound._utils.validation import Setting, WordedError, error_context, invalid
 from treebound.cli.app import OPTIONS, app, in_options, load_all, option_names
 
 SOURCE = Path(treebound.__file__).parent
@@ -72,7 +72,7 @@ def test_an_error_is_worded_by_the_interface():
     )
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.parts) == (str(error), error.parts)
-    with pytest.raises(WordedError, match="a file: The 'mono") as raised, said_of("a file"):
+    with pytest.raises(WordedError, match="a file: The 'mono") as raised, error_context("a file"):
         raise error
     assert raised.value.worded(word).startswith("a file: The option --monotone")
 

@@ -110,7 +110,7 @@ def assert_same(model, expected):
 @contextmanager
 def settings(rounds, large):
     """Limits so small that nodes are grown in rounds; what makes a table large."""
-    limits = Limits(gather_rows=30, gather_values=300, most_values=60, few_values=9)
+    limits = Limits(gather_rows=30, gather_values=300, max_values=60, few_values=9)
     plain = not_in_memory.fit_engine
 
     def limited(*args, **options):

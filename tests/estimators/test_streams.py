@@ -42,7 +42,7 @@ def table(n=3000, seed=0):
 def small(monkeypatch):
     """Batches and limits so small that all of the machinery is used."""
     monkeypatch.setattr(streams, "BATCH_ROWS", 512)
-    limits = Limits(gather_rows=40, gather_values=500, most_values=100, few_values=9)
+    limits = Limits(gather_rows=40, gather_values=500, max_values=100, few_values=9)
     plain = fitting.fit_engine
 
     def limited(*args, **options):

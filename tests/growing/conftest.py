@@ -1,4 +1,4 @@
-"""Make ``slow_tree`` importable from the test files beside it."""
+"""Make ``slow_tree`` importable from the test files next to it."""
 
 import sys
 from pathlib import Path

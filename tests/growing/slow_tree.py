@@ -25,7 +25,7 @@ class SlowNode:
     right: SlowNode | None = None
     forced: bool = False
     limits: list = field(default_factory=list)  # of P(y >= 1), P(y >= 2), ...
-    asked: frozenset = frozenset()  # columns on the path
+    used: frozenset = frozenset()  # columns on the path
     waiting: tuple = ()  # splits that come first
 
 
@@ -147,17 +147,17 @@ class SlowTree:
             return
         best = {}
         for split in self.candidates(node):
-            if not self.may_ask(node, split.column) or not self.keeps_order(node, split):
+            if not self.may_split_on(node, split.column) or not self.keeps_order(node, split):
                 continue
             if not (self.may_be_leaf(split.left) and self.may_be_leaf(split.right)):
                 continue
             gain = self.gain(node, split)
-            held = best.get(split.column, (-1.0, None))[0]
-            if gain > held and gain >= least:
+            current = best.get(split.column, (-1.0, None))[0]
+            if gain > current and gain >= least:
                 best[split.column] = gain, split
         for gain, split in best.values():
-            held = -1.0 if node.split is None else self.gain(node, node.split)
-            if gain > held or (gain == held and self.wins_tie(node.split, split)):
+            current = -1.0 if node.split is None else self.gain(node, node.split)
+            if gain > current or (gain == current and self.wins_tie(node.split, split)):
                 node.split = split
 
     # -- rules -------------------------------------------------------------------------------
@@ -184,10 +184,10 @@ class SlowTree:
                 return True
         return False
 
-    def may_ask(self, node, column):
+    def may_split_on(self, node, column):
         if self.groups is None:
             return True
-        return any(node.asked | {column} <= group for group in self.groups)
+        return any(node.used | {column} <= group for group in self.groups)
 
     def upper_shares(self, rows):
         counts = self.counts(rows)
@@ -225,18 +225,18 @@ class SlowTree:
                 (middle, high) if above else (low, middle)
                 for (low, high), middle in zip(limits, middles, strict=True)
             ]
-        asked = node.asked | {split.column}
-        return SlowNode(rows, node.depth + 1, limits=limits, asked=asked, waiting=node.waiting)
+        used = node.used | {split.column}
+        return SlowNode(rows, node.depth + 1, limits=limits, used=used, waiting=node.waiting)
 
     def may_be_leaf(self, rows):
         """Enough rows."""
         return len(rows) >= max(1, self.min_samples_leaf)
 
-    def wins_tie(self, held, split):
+    def wins_tie(self, current, split):
         """The split with the widest gap wins, in the paper's order that with least weight left."""
         if self.growth_order == "gain":
-            return self.gap(split) > self.gap(held)
-        return self.present_left(split) < self.present_left(held)
+            return self.gap(split) > self.gap(current)
+        return self.present_left(split) < self.present_left(current)
 
     def gap(self, split):
         """Between the two sides, as a share of the column's range; 1 for a category."""

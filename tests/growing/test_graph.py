@@ -25,24 +25,24 @@ class SlowGraph(SlowTree):
         self.widths, self.excluded, self.solved = widths, set(), {}
         super().__init__(*sample, max_leaves=1, **options)
 
-    def may_ask(self, node, column):
-        return column not in self.excluded and super().may_ask(node, column)
+    def may_split_on(self, node, column):
+        return column not in self.excluded and super().may_split_on(node, column)
 
     def ranked(self, node):
         """The splits of the node: as many as its depth allows, the best first."""
         width = self.widths[node.depth] if node.depth < len(self.widths) else 1
-        found, self.excluded = [], set()
+        candidates, self.excluded = [], set()
         for _ in range(width):
             copy = replace(node, split=None, forced=False)
             self.search(copy)
             if copy.split is None:
                 break
-            found.append(copy)
+            candidates.append(copy)
             if copy.forced:
                 break
             self.excluded.add(copy.split.column)
         self.excluded = set()
-        return found
+        return candidates
 
     def curve(self, node):
         """Fewest errors with each number of leaves."""
@@ -126,12 +126,12 @@ def test_no_size_is_worse_than_greedy_growth(seed, widths):
     sample, options = random_sample(rng, 300), options_of(rng)
     greedy = grow(sample, options)
     errors = BestBySize(greedy, greedy.node_losses).errors()
-    found = best_of(sample, options, widths).errors()
-    assert len(found) >= len(errors)
+    searched = best_of(sample, options, widths).errors()
+    assert len(searched) >= len(errors)
     rounding = 1e-6 + 1e-10 * errors[0]  # fractional losses are rounded to 38 bits of their sum
-    assert (found[: len(errors)] <= errors + rounding).all()
+    assert (searched[: len(errors)] <= errors + rounding).all()
     if widths == (1,):  # one candidate: the graph is the greedy tree
-        assert np.allclose(found, errors, rtol=0.0, atol=rounding)
+        assert np.allclose(searched, errors, rtol=0.0, atol=rounding)
 
 
 def test_equal_rows_are_grown_once():

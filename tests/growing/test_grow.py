@@ -1,4 +1,4 @@
-"""What growth promises: ties, limits, thresholds, weights, missing values, threads."""
+"""Rules of growth: ties, limits, thresholds, weights, missing values, threads."""
 
 from __future__ import annotations
 
@@ -269,8 +269,10 @@ def test_integer_weights_repeat_and_zero_leaves_out(seed, criterion, growth_orde
     repeated = grow(X.repeat(weight, axis=0), y.repeat(weight), columns, range(3), **kwargs)
     for name in ARRAYS[:-1]:  # a repeated row counts once in ``rows``
         np.testing.assert_array_equal(getattr(tree, name), getattr(repeated, name))
-    kept = weight > 0
-    dropped = grow(X[kept], y[kept], columns, range(3), sample_weight=weight[kept], **kwargs)
+    positive = weight > 0
+    dropped = grow(
+        X[positive], y[positive], columns, range(3), sample_weight=weight[positive], **kwargs
+    )
     assert_same(tree, dropped)
 
 
@@ -365,7 +367,7 @@ def test_values_may_be_anywhere_in_memory():
     assert_same(*trees)
 
 
-def test_progress_is_told_when_the_tree_is_grown():
+def test_progress_is_reported_when_the_tree_is_grown():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     states = []
@@ -375,7 +377,7 @@ def test_progress_is_told_when_the_tree_is_grown():
 
 
 @pytest.mark.heavy
-def test_progress_is_told_while_a_large_tree_grows():
+def test_progress_is_reported_while_a_large_tree_grows():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400_000, 20)), rng.integers(0, 2, 400_000)
     states = []

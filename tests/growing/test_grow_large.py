@@ -219,8 +219,8 @@ def test_columns_with_many_ties_take_the_best_boundary(seed, criterion, heaviest
     options = {"criterion": criterion, "max_leaves": 2}
     tree = grow(X, y, columns, range(n_classes), sample_weight=weight, **options)
     best = best_gain(X, y, weight, n_classes, criterion)
-    found = 0.0 if tree.n_nodes == 1 else node_gains(tree, criterion)[0]
-    assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
+    gain = 0.0 if tree.n_nodes == 1 else node_gains(tree, criterion)[0]
+    assert gain == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [1500, 5000])

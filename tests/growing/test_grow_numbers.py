@@ -47,17 +47,17 @@ def random_options(rng):
 
 def random_problem(rng, most_rows):
     n = int(rng.integers(2, most_rows))
-    found = [random_column(rng, n, f"x{j}") for j in range(rng.integers(1, 6))]
+    drawn = [random_column(rng, n, f"x{j}") for j in range(rng.integers(1, 6))]
     if rng.random() < 0.3:
-        found.append(found[0])  # ties between columns
-    values, columns = zip(*found, strict=True)
+        drawn.append(drawn[0])  # ties between columns
+    values, columns = zip(*drawn, strict=True)
     return Matrix(columns, values), random_target(rng, values), random_weights(rng, n)
 
 
-def assert_same(found, expected, what=""):
+def assert_same(actual, expected, context=""):
     for name in ARRAYS:
-        array = getattr(found, name)
-        np.testing.assert_array_equal(array, getattr(expected, name), err_msg=f"{name} {what}")
+        array = getattr(actual, name)
+        np.testing.assert_array_equal(array, getattr(expected, name), err_msg=f"{name} {context}")
 
 
 # -- against fractions -------------------------------------------------------------------------
@@ -82,25 +82,25 @@ def test_the_tree_in_exact_fractions(part):
         options = random_options(rng)
         target = NumericTarget.of(y, weight)
         assert target.scale.digits is not None
-        found = grow_numbers(X, target, options, crossing=[None, 2, 8][rng.integers(3)])
+        actual = grow_numbers(X, target, options, crossing=[None, 2, 8][rng.integers(3)])
         slow = SlowNumbers(
             floats(X), y, X.columns, sample_weight=weight, max_leaves=options.max_leaves,
             max_depth=options.max_depth, min_samples_leaf=options.min_samples_leaf,
             thresholds=options.thresholds,
         )  # fmt: skip
         nodes = list(slow.preorder())
-        assert len(nodes) == len(found.feature), seed
+        assert len(nodes) == len(actual.feature), seed
         for k, node in enumerate(nodes):
-            assert found.rows[k] == len(node.rows)
+            assert actual.rows[k] == len(node.rows)
             mean = slow.sums(node.rows)[1] / slow.sums(node.rows)[0]
-            assert found.mean[k] == pytest.approx(float(mean), abs=1e-9)
+            assert actual.mean[k] == pytest.approx(float(mean), abs=1e-9)
             if node.left is None:
-                assert found.feature[k] == -1
+                assert actual.feature[k] == -1
                 continue
-            assert found.feature[k] == node.split.column
-            assert found.category[k] == node.split.category
-            np.testing.assert_array_equal(found.threshold[k], node.split.threshold)
-            assert found.missing_left[k] == node.split.missing_left
+            assert actual.feature[k] == node.split.column
+            assert actual.category[k] == node.split.category
+            np.testing.assert_array_equal(actual.threshold[k], node.split.threshold)
+            assert actual.missing_left[k] == node.split.missing_left
 
 
 def test_monotone_columns():
@@ -111,14 +111,14 @@ def test_monotone_columns():
         X = Sample.learn(np.column_stack(values), np.zeros(40)).X
         signs = [1, -1, 0]
         options = GrowOptions(monotonic_cst=signs, min_samples_leaf=2)
-        found = grow_numbers(X, NumericTarget.of(y), options, crossing=[None, 4][seed % 2])
+        actual = grow_numbers(X, NumericTarget.of(y), options, crossing=[None, 4][seed % 2])
         slow = SlowNumbers(
             floats(X), y, X.columns, signs=signs, min_samples_leaf=2, thresholds="decimal"
         )
         slow.root.limits = [(-np.inf, np.inf)]
         slow.root.split = slow.root.left = slow.root.right = None
         slow.grow()
-        assert found.feature.tolist() == [
+        assert actual.feature.tolist() == [
             -1 if node.left is None else node.split.column for node in slow.preorder()
         ]
 
@@ -135,17 +135,17 @@ def test_histograms_threads_and_parts_give_the_tree_of_the_sorted_scan(part):
         expected = grow_numbers(X, target, options, crossing=2**62)
         kinds = [["real", "ordinal", "nominal"].index(column.kind) for column in X.columns]
         kernel = {**options.for_kernels(), "criterion": 3}
-        found = grow_arrays(
+        actual = grow_arrays(
             X.values, target.channels, kinds, [len(c.categories or ()) for c in X.columns],
             [c.missing for c in X.columns], options=kernel,
             square_shift=target.square_shift, weight_error=target.weight_error,
             row_error=target.row_error, crossing=int(rng.choice([2, 2, 10, 50])),
-            most_bins=int(rng.choice([2, 3, 8, 30, 255, 1000])),
+            max_bins=int(rng.choice([2, 3, 8, 30, 255, 1000])),
             n_threads=int(rng.choice([1, 2, 8])), thread_values=1,
         )  # fmt: skip
         for name in ARRAYS[:-1]:
-            np.testing.assert_array_equal(found[name], getattr(expected, name), err_msg=name)
-        np.testing.assert_array_equal(found["counts"], expected.sums)
+            np.testing.assert_array_equal(actual[name], getattr(expected, name), err_msg=name)
+        np.testing.assert_array_equal(actual["counts"], expected.sums)
         rows = np.flatnonzero(rng.random(len(y)) < 0.8)
         if 2 * len(rows) < len(y) or not len(rows):
             continue
@@ -165,14 +165,14 @@ def test_all_columns_nominal():
     table = [[f"a{i}", f"b{j}"] for i, j in rng.integers(0, 200, (3000, 2))]
     X = Sample.learn(table, np.zeros(3000)).X
     y = rng.normal(size=3000).round(1)
-    found = grow_numbers(X, NumericTarget.of(y), GrowOptions(min_samples_leaf=3))
+    actual = grow_numbers(X, NumericTarget.of(y), GrowOptions(min_samples_leaf=3))
     reals = Matrix(X.columns, X.values)
     first = GrowOptions(min_samples_leaf=3, max_leaves=200)
     assert_same(
         grow_numbers(reals, NumericTarget.of(y), first),
         grow_numbers(reals, NumericTarget.of(y), first, crossing=2),
     )
-    assert len(found.feature) > 500
+    assert len(actual.feature) > 500
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -184,10 +184,10 @@ def test_order_of_rows_powers_of_two_and_shifts_change_nothing(seed):
     expected = grow_numbers(X, NumericTarget.of(y, weight), options)
     order = rng.permutation(len(y))
     moved = Matrix(X.columns, tuple(values[order] for values in X.values))
-    found = grow_numbers(
+    actual = grow_numbers(
         moved, NumericTarget.of(y[order], None if weight is None else weight[order]), options
     )
-    assert_same(found, expected)
+    assert_same(actual, expected)
     for factor in (2.0**-70, 2.0**40):
         assert_same(grow_numbers(X, NumericTarget.of(factor * y, weight), options), expected)
     shifted = grow_numbers(X, NumericTarget.of(y + 1024.0, weight), options)
@@ -199,8 +199,8 @@ def test_equal_numbers_are_one_leaf():
     X = Sample.learn(np.arange(20.0)[:, None], np.zeros(20)).X
     for weight in (None, np.arange(20) + 1.0, np.random.default_rng(0).random(20)):
         for value in (0.0, 3.7, 1e300, np.pi):
-            found = grow_numbers(X, NumericTarget.of(np.full(20, value), weight))
-            assert len(found.feature) == 1
+            actual = grow_numbers(X, NumericTarget.of(np.full(20, value), weight))
+            assert len(actual.feature) == 1
 
 
 def test_the_sum_of_squares_is_what_gains_take_away():
@@ -208,14 +208,14 @@ def test_the_sum_of_squares_is_what_gains_take_away():
     y = rng.normal(size=500).round(2)
     X = Sample.learn(rng.normal(size=(500, 3)), np.zeros(500)).X
     target = NumericTarget.of(y)
-    found = grow_numbers(X, target, GrowOptions(min_samples_leaf=10))
-    weight, total, squares = ([Fraction(int(v)) for v in column] for column in found.sums.T)
+    actual = grow_numbers(X, target, GrowOptions(min_samples_leaf=10))
+    weight, total, squares = ([Fraction(int(v)) for v in column] for column in actual.sums.T)
     inside = [q - s * s / w for w, s, q in zip(weight, total, squares, strict=True)]
     assert target.square_shift == 0
     q = [Fraction(int(v)) for v in target.channels[:, 1]]
     assert inside[0] == sum(v * v for v in q) - sum(q) ** 2 / 500
-    for k in np.flatnonzero(found.left >= 0):
-        a, b = found.left[k], found.right[k]
+    for k in np.flatnonzero(actual.left >= 0):
+        a, b = actual.left[k], actual.right[k]
         assert inside[a] + inside[b] < inside[k]
 
 

@@ -29,12 +29,12 @@ def random_column(rng, n):
     return x, kind, size, bool(rng.random() < 0.1)
 
 
-def random_problem(rng, most_rows):
-    n = int(rng.integers(2, most_rows))
-    found = [random_column(rng, n) for _ in range(rng.integers(1, 6))]
+def random_problem(rng, max_rows):
+    n = int(rng.integers(2, max_rows))
+    drawn = [random_column(rng, n) for _ in range(rng.integers(1, 6))]
     if rng.random() < 0.3:
-        found.append(found[0])  # ties between columns
-    columns, kinds, sizes, declared = zip(*found, strict=True)
+        drawn.append(drawn[0])  # ties between columns
+    columns, kinds, sizes, declared = zip(*drawn, strict=True)
     n_classes = int(rng.choice([2, 2, 3, 5, 12]))
     score = sum(np.argsort(np.argsort(x)) * rng.normal() for x in columns)
     score = score + n * rng.choice([0.0, 0.3, 3.0]) * rng.normal(size=n)
@@ -62,12 +62,12 @@ def random_problem(rng, most_rows):
     return arguments, options
 
 
-def assert_same_trees(rng, most_rows):
-    arguments, options = random_problem(rng, most_rows)
+def assert_same_trees(rng, max_rows):
+    arguments, options = random_problem(rng, max_rows)
     sorted_scan = grow(*arguments, options=options, n_threads=1, crossing=2**62)
     kernel = {
         "crossing": int(rng.choice([2, 2, 10, 50])),
-        "most_bins": int(rng.choice([2, 3, 8, 30, 255, 1000])),
+        "max_bins": int(rng.choice([2, 3, 8, 30, 255, 1000])),
         "n_threads": int(rng.choice([1, 1, 2])),
     }
     histograms = grow(*arguments, options=options, **kernel)
@@ -93,7 +93,7 @@ def test_ten_thousand_trees_are_those_of_the_sorted_scan(part):
     ("n", "n_columns"), [(20_000, 4), pytest.param(450_000, 3, marks=pytest.mark.heavy)]
 )
 def test_pure_noise_changes_the_way_and_not_the_tree(n, n_columns):
-    """Bins tell little of noise: few rows are then sorted, many are coded in finer bins."""
+    """Bins separate noise poorly: few rows are then sorted, many are coded in finer bins."""
     rng = np.random.default_rng(0)
     columns = [rng.normal(size=n) for _ in range(n_columns)]
     y = rng.integers(0, 2, n).astype(np.int32)
@@ -127,13 +127,13 @@ def test_threads_count_and_part_rows_of_any_number():
     arguments = (columns, y, None, 3, none, none, none)
     expected = grow(*arguments, options=options, n_threads=1, crossing=2**62)
     for n_threads in (1, 2, 3):
-        found = grow(*arguments, options=options, n_threads=n_threads)
+        actual = grow(*arguments, options=options, n_threads=n_threads)
         for name, array in expected.items():
-            np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {n_threads}")
+            np.testing.assert_array_equal(actual[name], array, err_msg=f"{name} {n_threads}")
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_columns_side_by_side_in_a_matrix_are_coded_like_columns_apart(dtype):
+def test_columns_side_by_side_in_a_matrix_are_coded_like_separate_columns(dtype):
     """Most extreme values are not in the sample; one of them decides ties between columns."""
     options = {
         "criterion": 0, "by_impurity": False, "max_leaves": 30, "max_depth": NO_LIMIT,
@@ -154,15 +154,15 @@ def test_columns_side_by_side_in_a_matrix_are_coded_like_columns_apart(dtype):
         problem = y.astype(np.int32), None, 2, none, none, none
         expected = grow([*X.T], *problem, options=options, crossing=2**62)
         for columns in ([*X.T], [*np.asfortranarray(X).T]):
-            kernel = {"crossing": 100, "most_bins": 20 if seed % 3 else 300}
-            found = grow(columns, *problem, options=options, **kernel)
+            kernel = {"crossing": 100, "max_bins": 20 if seed % 3 else 300}
+            actual = grow(columns, *problem, options=options, **kernel)
             for name, array in expected.items():
-                np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {seed}")
+                np.testing.assert_array_equal(actual[name], array, err_msg=f"{name} {seed}")
 
 
-@pytest.mark.parametrize("most_bins", [20, 300])
+@pytest.mark.parametrize("max_bins", [20, 300])
 @pytest.mark.parametrize(("weighted", "pure"), [(False, False), (False, True), (True, False)])
-def test_threads_gather_the_rows_of_one_column_together(weighted, pure, most_bins):
+def test_threads_gather_the_rows_of_one_column_together(weighted, pure, max_bins):
     """Only one column has splits inside its bins, so that threads share its rows."""
     rng = np.random.default_rng(1)
     n = 50_000
@@ -181,7 +181,7 @@ def test_threads_gather_the_rows_of_one_column_together(weighted, pure, most_bin
     arguments = (columns, y, weights, 2, [0, 0], [0, 0], [0, 0])
     expected = grow(*arguments, options=options, n_threads=1, crossing=2**62)
     for n_threads in (2, 3):
-        kernel = {"n_threads": n_threads, "crossing": 1000, "most_bins": most_bins}
-        found = grow(*arguments, options=options, **kernel)
+        kernel = {"n_threads": n_threads, "crossing": 1000, "max_bins": max_bins}
+        actual = grow(*arguments, options=options, **kernel)
         for name, array in expected.items():
-            np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {n_threads}")
+            np.testing.assert_array_equal(actual[name], array, err_msg=f"{name} {n_threads}")

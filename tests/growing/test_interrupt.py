@@ -15,7 +15,7 @@ from treebound.growing import GrowOptions, grow
 
 rng = np.random.default_rng(0)
 sample = Sample.learn(rng.normal(size=(20_000, 200)), rng.integers(0, 2, 20_000))
-# A background job of a shell ignores interrupts.
+# A background job ignores interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:

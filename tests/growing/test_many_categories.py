@@ -67,7 +67,7 @@ def random_sample(rng, n, n_nominal, n_others):
 
 
 def by_histograms(sample, options):
-    """The same growth without chains: beside a constant column, all nodes have histograms."""
+    """The same growth without chains: with a constant column, all nodes have histograms."""
     constant = Column("constant", "real", None)
     columns = (*sample.columns, constant)
     values = (*sample.X.values, np.zeros(sample.n_rows))

@@ -22,9 +22,9 @@ from treebound.growing.engine import Engine, LocalEngine, stream_engine
 from treebound.growing.shard import code_sample
 
 
-def assert_same_tree(seed, most_rows=400):
+def assert_same_tree(seed, max_rows=400):
     rng = np.random.default_rng(seed)
-    sample, options = random_sample(rng, most_rows), random_options(rng)
+    sample, options = random_sample(rng, max_rows), random_options(rng)
     bins, limits, parts = random_bins(rng, sample), random_limits(rng), random_parts(rng, sample)
     n_threads = int(rng.choice([1, 1, 2]))
     expected = grow(sample, options)

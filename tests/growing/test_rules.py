@@ -21,8 +21,8 @@ def random_split(rng, sample, at):
     if value != value or (column.kind != "real" and value < 0):
         return ""
     sign = "=" if column.kind == "nominal" else "<="
-    beside = column.kind != "nominal" and column.missing and rng.random() < 0.5
-    return f"{column.name} {sign} {value!r}{' or missing' if beside else ''}"
+    with_missing = column.kind != "nominal" and column.missing and rng.random() < 0.5
+    return f"{column.name} {sign} {value!r}{' or missing' if with_missing else ''}"
 
 
 def random_rules(rng, sample):
@@ -35,24 +35,24 @@ def random_rules(rng, sample):
     ]
     never = {at for at in range(n) if rng.random() < 0.15}  # forced
     groups = [{at for at in range(n) if rng.random() < 0.5} for _ in range(int(rng.integers(3)))]
-    others = set(range(n)).difference(*groups)
-    asked = [at for at in rng.permutation(n)[: int(rng.integers(3))].tolist() if at not in never]
-    first = [text for at in asked if (text := random_split(rng, sample, at))]
+    rest = set(range(n)).difference(*groups)
+    used = [at for at in rng.permutation(n)[: int(rng.integers(3))].tolist() if at not in never]
+    first = [text for at in used if (text := random_split(rng, sample, at))]
     options = {
         "monotonic_cst": dict(zip(names, signs, strict=True)),
         "class_order": sample.classes.tolist(),
         "interaction_cst": [[names[at] for at in group] for group in groups] or None,
         "forced_splits": first,
     }
-    groups = [*groups, others]
+    groups = [*groups, rest]
     slow = {"signs": signs if any(signs) else None, "groups": groups,
             "first": [parse_split(text, columns) for text in first]}  # fmt: skip
     return options, slow
 
 
-def random_case(seed, most_rows):
+def random_case(seed, max_rows):
     rng = np.random.default_rng(seed)
-    sample = random_sample(rng, most_rows)
+    sample = random_sample(rng, max_rows)
     if len(sample.columns) > 1 and sample.columns[-1] is sample.columns[0]:  # names must differ
         X = Matrix(sample.columns[:-1], sample.X.values[:-1])
         sample = Sample(X, sample.y, sample.weight, sample.classes)

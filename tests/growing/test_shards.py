@@ -1,4 +1,4 @@
-"""What is done with shards, each against a slow and obvious twin."""
+"""Operations on shards, each against a slow and obvious twin."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from treebound.growing._bins import Bins, keys_of
 from treebound.growing._histogram import code_shard, column_codes
 from treebound.growing._shards import key_ranges
 from treebound.growing.engine import LocalEngine, sum_of
-from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, add_answers
+from treebound.growing.messages import (
+    EXACT,
+    IntervalCounts,
+    IntervalRequest,
+    ShardSplit,
+    add_interval_counts,
+)
 from treebound.growing.shard import (
     Rows,
     code_part,
@@ -73,9 +79,9 @@ def values_in(sample, j):
     return np.where(values < 0, np.nan, values) if sample.X.values[j].dtype.kind == "i" else values
 
 
-def random_questions(rng, bins, facts):
+def random_requests(rng, bins, facts):
     """About every bin of every column: its slices, or its values."""
-    questions = {}
+    requests = {}
     for j in range(bins.n_columns):
         if bins.by_code[j]:
             continue
@@ -83,11 +89,11 @@ def random_questions(rng, bins, facts):
         shift = np.full(n, EXACT, dtype=np.uint8)
         shift[::2] = rng.integers(0, 60, len(shift[::2]))
         place = np.where(shift == EXACT, -1, np.cumsum(shift != EXACT) - 1).astype(np.int32)
-        questions[j] = Question(
+        requests[j] = IntervalRequest(
             16, np.zeros(1, np.int32), np.arange(n + 1, dtype=np.int32)[None], ranges.low,
             ranges.high, ranges.guide[:n].copy(), shift, place,
         )  # fmt: skip
-    return questions
+    return requests
 
 
 def test_keys_are_in_the_order_of_values():
@@ -118,8 +124,8 @@ def test_codes_are_monotone_and_bins_are_sent_whole():
             if known.any() and not bins.by_code[j]:
                 assert extents[j].tolist() == [values[known].min(), values[known].max()]
             for code in np.flatnonzero(single[j]):
-                found = set(values[known][codes[known] == code])
-                assert found <= {bins.values(j)[code]}
+                inside = set(values[known][codes[known] == code])
+                assert inside <= {bins.values(j)[code]}
 
 
 def test_counts_are_those_of_the_rows():
@@ -152,25 +158,25 @@ def test_looking_into_bins_finds_their_values():
     for seed in range(40):
         rng = np.random.default_rng([2, seed])
         sample, bins, bundle = random_bundle(rng)
-        questions = random_questions(rng, bins, bundle.facts)
-        for j, answer in look_into(bundle, questions).items():
-            shift = questions[j].shift
+        requests = random_requests(rng, bins, bundle.facts)
+        for j, reply in look_into(bundle, requests).items():
+            shift = requests[j].shift
             values, codes = values_in(sample, j), codes_of(bundle.shards[0], bins, j)
             for code in range(bins.n_bins[j]):
                 inside = codes == code
-                found = answer.intervals == code
+                replied = reply.intervals == code
                 keys, counts = np.unique(keys_of(values[inside]), return_counts=True)
                 if shift[code] != EXACT:
-                    low, high = answer.low[found], answer.high[found]
+                    low, high = reply.low[replied], reply.high[replied]
                     assert (low <= high).all()
                     assert (low[1:] > high[:-1]).all()
-                    for a, b, rows in zip(low, high, answer.counts[found, -1], strict=True):
+                    for a, b, rows in zip(low, high, reply.counts[replied, -1], strict=True):
                         assert counts[(keys >= a) & (keys <= b)].sum() == rows > 0
-                    assert answer.counts[found, -1].sum() == inside.sum()
+                    assert reply.counts[replied, -1].sum() == inside.sum()
                     continue
-                np.testing.assert_array_equal(answer.low[found], keys)
-                np.testing.assert_array_equal(answer.high[found], keys)
-                np.testing.assert_array_equal(answer.counts[found, -1], counts)
+                np.testing.assert_array_equal(reply.low[replied], keys)
+                np.testing.assert_array_equal(reply.high[replied], keys)
+                np.testing.assert_array_equal(reply.counts[replied, -1], counts)
                 looked += len(keys)
     assert looked > 500
 
@@ -188,15 +194,15 @@ def test_rows_are_divided_by_codes_and_values():
         keep = rng.random(2) < 0.7
         split = ShardSplit(0, j, sides, edge, bool(keep[0]), bool(keep[1]))
         [rows] = divide_rows(bundle, [split]).rows
-        kept = [
+        expected_ids = [
             np.flatnonzero(side) for side, k in zip((expected, ~expected), keep, strict=True) if k
         ]
-        assert len(rows.starts) == 1 + len(kept)
-        for slot, ids in enumerate(kept):
+        assert len(rows.starts) == 1 + len(expected_ids)
+        for slot, ids in enumerate(expected_ids):
             np.testing.assert_array_equal(rows.of(slot), ids)
 
 
-def test_a_bundle_of_parts_answers_like_one_of_all_rows():
+def test_a_bundle_of_parts_replies_like_one_of_all_rows():
     looked = 0
     for seed in range(30):
         rng = np.random.default_rng([5, seed])
@@ -217,21 +223,21 @@ def test_a_bundle_of_parts_answers_like_one_of_all_rows():
         fine, also = recode(bundle, finer), recode(whole, finer)
         np.testing.assert_array_equal(fine.facts.extents, also.facts.extents)
         for j in range(finer.n_columns):
-            found = np.concatenate([codes_of(shard, finer, j) for shard in fine.shards])
-            np.testing.assert_array_equal(found, codes_of(also.shards[0], finer, j))
-        questions = random_questions(rng, bins, whole.facts)
-        apart = add_answers(
+            codes = np.concatenate([codes_of(shard, finer, j) for shard in fine.shards])
+            np.testing.assert_array_equal(codes, codes_of(also.shards[0], finer, j))
+        requests = random_requests(rng, bins, whole.facts)
+        by_shard = add_interval_counts(
             [
-                look_into(bundle._replace(shards=[shard], rows=[rows]), questions)
+                look_into(bundle._replace(shards=[shard], rows=[rows]), requests)
                 for shard, rows in zip(bundle.shards, bundle.rows, strict=True)
             ]
         )
-        together = look_into(bundle, questions)
-        for j, answer in look_into(whole, questions).items():
-            for found in (together[j], apart[j]):
-                for mine, other in zip(found, answer, strict=True):
+        together = look_into(bundle, requests)
+        for j, reply in look_into(whole, requests).items():
+            for counts in (together[j], by_shard[j]):
+                for mine, other in zip(counts, reply, strict=True):
                     np.testing.assert_array_equal(mine, other)
-            looked += len(answer.low)
+            looked += len(reply.low)
     assert looked > 500
 
 
@@ -268,9 +274,9 @@ def impurity(counts, criterion):
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "misclassification"])
-def test_a_bin_that_is_not_asked_for_holds_no_better_split(criterion):
+def test_a_bin_that_is_not_requested_holds_no_better_split(criterion):
     """Every split inside every bin, one by one, with missing rows on either side."""
-    not_asked = 0
+    not_requested = 0
     for seed in range(60):
         rng = np.random.default_rng([4, seed])
         n_classes, n = int(rng.integers(2, 5)), int(rng.integers(6, 60))
@@ -284,12 +290,12 @@ def test_a_bin_that_is_not_asked_for_holds_no_better_split(criterion):
         )  # fmt: skip
         bins = Bins([x], [KINDS["real"]], [0], int(rng.integers(2, 6)))
         engine = LocalEngine([sample], bins, n_classes)
-        asked, look = set(), engine.look
+        requested, look = set(), engine.look
 
-        def record(questions, asked=asked, look=look):
-            for question in questions.values():
-                asked |= set(np.flatnonzero(np.diff(question.first[0])).tolist())
-            return look(questions)
+        def record(requests, requested=requested, look=look):
+            for request in requests.values():
+                requested |= set(np.flatnonzero(np.diff(request.first[0])).tolist())
+            return look(requests)
 
         engine.look = record
         options = GrowOptions(criterion=criterion, max_leaves=2, min_samples_leaf=least)
@@ -301,8 +307,8 @@ def test_a_bin_that_is_not_asked_for_holds_no_better_split(criterion):
             continue
         best = sum(impurity(tree.counts[child], criterion) for child in (1, 2))
         codes = codes_of(bundle_of([sample], bins).shards[0], bins, 0)
-        for code in set(range(bins.n_bins[0])) - asked:
-            not_asked += 1
+        for code in set(range(bins.n_bins[0])) - requested:
+            not_requested += 1
             for value in np.unique(x[codes == code])[:-1]:
                 for missing_left in (False, True):
                     left = (x <= value) | (np.isnan(x) & missing_left)
@@ -311,7 +317,7 @@ def test_a_bin_that_is_not_asked_for_holds_no_better_split(criterion):
                                  for s in (left, ~left)]  # fmt: skip
                         score = sum(impurity(side, criterion) for side in sides)
                         assert score <= best + 1e-9
-    assert not_asked > 20
+    assert not_requested > 20
 
 
 def test_a_file_gives_back_columns_of_any_type_and_length(tmp_path):
@@ -330,11 +336,11 @@ def test_a_file_gives_back_columns_of_any_type_and_length(tmp_path):
             rng.normal(size=n),
         )
         y = np.zeros(n, dtype=np.int32)
-        kept = file.write(Sample(Matrix(columns, values), y, None, np.arange(2)), bins.by_code)
+        written = file.write(Sample(Matrix(columns, values), y, None, np.arange(2)), bins.by_code)
         for j in (0, 2):
-            found = kept[j]
-            assert found.dtype == values[j].dtype
-            np.testing.assert_array_equal(found, values[j])
+            column = written[j]
+            assert column.dtype == values[j].dtype
+            np.testing.assert_array_equal(column, values[j])
     file.close()
 
 
@@ -351,12 +357,12 @@ def test_a_streamed_sample_is_that_of_its_batches(kept_rows):
     file = ColumnFile(parts[0], 300)
     for part in [replace(parts[0], X=narrow), *parts[1:]]:
         file.add(part)
-    found = file.sample()
+    stored = file.sample()
     file.close()
-    np.testing.assert_array_equal(found.y, whole.y)
-    assert (found.weight is None) == (whole.weight is None)
-    np.testing.assert_array_equal(found.weights, whole.weights)
-    for mine, other in zip(found.X.values, whole.X.values, strict=True):
+    np.testing.assert_array_equal(stored.y, whole.y)
+    assert (stored.weight is None) == (whole.weight is None)
+    np.testing.assert_array_equal(stored.weights, whole.weights)
+    for mine, other in zip(stored.X.values, whole.X.values, strict=True):
         np.testing.assert_array_equal(mine, other)
 
 
@@ -376,17 +382,17 @@ def test_a_column_of_too_many_categories_is_refused():
     assert Bins([np.empty(0)], [KINDS["nominal"]], [300], 255).n_bins == [300]
 
 
-def test_answers_are_sent_without_their_zeros():
+def test_replies_are_sent_without_their_zeros():
     rng = np.random.default_rng(0)
     counts = np.zeros((300, 21), dtype=np.int64)
     counts[np.arange(300), rng.integers(0, 20, 300)] = rng.integers(1, 200, 300)
     counts[:, 20] = 1
     keys = np.arange(300, dtype=np.uint64)
-    answer = Answer(np.zeros(300, np.int32), keys, keys + np.uint64(1), counts)
-    sent = pickle.dumps(answer)
+    reply = IntervalCounts(np.zeros(300, np.int32), keys, keys + np.uint64(1), counts)
+    sent = pickle.dumps(reply)
     assert len(sent) < counts.nbytes // 3
-    for mine, other in zip(pickle.loads(sent), answer, strict=True):
+    for mine, other in zip(pickle.loads(sent), reply, strict=True):
         assert mine.dtype == other.dtype
         np.testing.assert_array_equal(mine, other)
-    nothing = Answer(*(array[:0] for array in answer))
+    nothing = IntervalCounts(*(array[:0] for array in reply))
     assert pickle.loads(pickle.dumps(nothing)).counts.shape == (0, 21)

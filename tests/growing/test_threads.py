@@ -18,16 +18,16 @@ from treebound.growing._memory import grow_arrays
 THREADS = (2, 3, 8, 16)
 
 
-def assert_equal_for_all_threads(rng, most_rows, threads=THREADS):
-    arguments, options = random_problem(rng, most_rows)
+def assert_equal_for_all_threads(rng, max_rows, threads=THREADS):
+    arguments, options = random_problem(rng, max_rows)
     kernel = {"crossing": [None, 2, 10, 50, 2**62][rng.integers(5)]}
     expected = grow_arrays(*arguments, options=options, **kernel)
     for n_threads in threads:
-        found = grow_arrays(
+        results = grow_arrays(
             *arguments, options=options, **kernel, n_threads=n_threads, thread_values=1
         )
         for name, array in expected.items():
-            np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {n_threads}")
+            np.testing.assert_array_equal(results[name], array, err_msg=f"{name} {n_threads}")
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -72,9 +72,9 @@ def test_columns_of_a_large_table(n_classes, noise, max_leaves):
     arguments = (columns, y, None, n_classes, none, none, none)
     expected = grow_arrays(*arguments, options=options)
     for n_threads in (2, 7):
-        found = grow_arrays(*arguments, options=options, n_threads=n_threads)
+        results = grow_arrays(*arguments, options=options, n_threads=n_threads)
         for name, array in expected.items():
-            np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {n_threads}")
+            np.testing.assert_array_equal(results[name], array, err_msg=f"{name} {n_threads}")
 
 
 def test_a_fit_with_folds():
@@ -82,8 +82,8 @@ def test_a_fit_with_folds():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50_000, 4))
     y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X)) > 0).astype(int)
-    first, *others = [BoundTreeClassifier(n_jobs=jobs).fit(X, y) for jobs in (1, 2, 5)]
-    for other in others:
+    first, *rest = [BoundTreeClassifier(n_jobs=jobs).fit(X, y) for jobs in (1, 2, 5)]
+    for other in rest:
         assert other.pruning_result_.choice == first.pruning_result_.choice
         np.testing.assert_array_equal(other.predict_proba(X), first.predict_proba(X))
         for name in ("feature", "threshold", "counts", "rows"):
@@ -99,7 +99,7 @@ def test_results_are_in_order(n_threads):
     assert each(lambda k: k * k, range(50), n_threads) == [k * k for k in range(50)]
 
 
-def test_no_more_threads_than_asked_for():
+def test_no_more_threads_than_requested():
     """Not even where calls are nested, and whoever calls counts too."""
     running, most, lock = 0, 0, threading.Lock()
 
@@ -128,10 +128,10 @@ def test_an_error_is_that_of_the_call():
 
 
 def test_several_callers_at_once():
-    found = {}
+    results = {}
 
     def caller(name):
-        found[name] = [each(lambda k: k + name, range(20), 3) for _ in range(50)]
+        results[name] = [each(lambda k: k + name, range(20), 3) for _ in range(50)]
 
     callers = [threading.Thread(target=caller, args=(name,)) for name in range(4)]
     for thread in callers:
@@ -139,7 +139,7 @@ def test_several_callers_at_once():
     for thread in callers:
         thread.join()
     for name in range(4):
-        assert found[name] == [[k + name for k in range(20)]] * 50
+        assert results[name] == [[k + name for k in range(20)]] * 50
 
 
 _FORK = """

@@ -19,7 +19,7 @@ cdef struct Team:
     int64_t cancelled    # whether all that is under way should end
 
 
-cdef struct Loop  # what a pool has under way; nobody else looks into it
+cdef struct Loop  # the work in progress; only the pool reads it
 
 
 cdef class Pool:

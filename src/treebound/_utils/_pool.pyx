@@ -7,7 +7,7 @@ and if it waits long for threads that do not run they are not used for some loop
 
 Loops may be nested: those inside the items of a loop are done by threads of the same team, as far
 as these are free. So several trees with subtrees that have columns keep all threads busy, and no
-more than were asked for. After a fork the child begins with no threads. Locks are Python's own,
+more than were requested. After a fork the child begins with no threads. Locks are those of Python,
 used without the interpreter.
 """
 
@@ -81,10 +81,10 @@ cdef extern from *:
 
 
 cdef enum:
-    MOST_WORKERS = 255
+    MAX_WORKERS = 255
     PATIENCE = 2000      # polls for a new loop before a thread sleeps: some 50 microseconds
     LATE = 200_000       # nanoseconds of waiting that are too long
-    MOST_REST = 1024     # loops
+    MAX_REST = 1024     # loops
     WAIT = 20_000        # microseconds between looks for signals
 
 
@@ -114,7 +114,7 @@ cdef struct Crew:
     Loop* first
     int64_t opened       # loops so far
     int n_workers
-    Worker* workers[MOST_WORKERS]
+    Worker* workers[MAX_WORKERS]
 
 
 cdef Crew crew
@@ -205,7 +205,7 @@ cdef class Pool:
         close_loop(loop, outermost)
         join_team(outer)
         if waited > worked - started + LATE and waited > 2 * load(&loop.run):
-            self.last_pause = min(2 * self.last_pause + 8, MOST_REST)
+            self.last_pause = min(2 * self.last_pause + 8, MAX_REST)
             self.pause = self.last_pause
         elif self.last_pause:
             self.last_pause -= 1
@@ -215,7 +215,7 @@ cdef class Pool:
         return 0
 
     cdef void wait_for_helpers(self, bint signals) noexcept nogil:
-        """Wait until no helper is in the loop; Ctrl-C cancels what the team has under way."""
+        """Wait until no helper is in the loop; Ctrl-C cancels the loops of the team."""
         cdef Loop* loop = self.loop
         cdef int i
         for i in range(PATIENCE):
@@ -269,7 +269,7 @@ cdef long long now() noexcept nogil:
 
 
 cdef int64_t add_whole(int64_t* place, int64_t value) noexcept nogil:
-    """Add to a number that several threads change; what it was before."""
+    """Add to a number that several threads change; return its previous value."""
     return add(place, value)
 
 
@@ -283,7 +283,7 @@ cdef int add_workers(int n_workers) except -1:
     with nogil:
         PyThread_acquire_lock(crew.lock, 1)
     try:
-        while crew.n_workers < min(n_workers, MOST_WORKERS):
+        while crew.n_workers < min(n_workers, MAX_WORKERS):
             worker = <Worker*>calloc(1, sizeof(Worker))
             if worker == NULL:
                 raise MemoryError
@@ -404,7 +404,7 @@ cdef void live(void* argument) noexcept nogil:
 
 
 cdef class Calls:
-    """A function, what it is called with, and what came of it."""
+    """A function, its arguments, and its results."""
 
     cdef object function, error
     cdef list items, results

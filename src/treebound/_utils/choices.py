@@ -1,4 +1,4 @@
-"""The names that options take, for the library and for the shell, whose help loads nothing else."""
+"""Names that options accept; the help of the command line loads nothing else."""
 
 from __future__ import annotations
 

@@ -80,12 +80,12 @@ def check_writable(path: Path) -> None:
 
 
 def may_write(path: Path) -> bool:
-    """Whether this process may write to an existing file or folder."""
+    """Return True if this process may write to an existing file or folder."""
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def is_special(path: Path) -> bool:
-    """Whether the path is a pipe, a device or a socket."""
+    """Return True if the path is a pipe, a device or a socket."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

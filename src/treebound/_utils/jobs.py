@@ -9,7 +9,7 @@ import sys
 def effective_jobs(n_jobs: int | None) -> int:
     """The number of threads for ``n_jobs``, as in joblib.
 
-    Where all processors are asked for, by a negative number, the limits of ``OMP_NUM_THREADS`` and
+    If all processors are requested, by a negative number, the limits of ``OMP_NUM_THREADS`` and
     of threadpoolctl hold, which workers of joblib have too; a positive number is taken as it is.
 
     joblib is not imported for one thread: unless it is loaded, no ``parallel_config`` can change
@@ -24,7 +24,7 @@ def effective_jobs(n_jobs: int | None) -> int:
 
 
 def _limits() -> list[int]:
-    """What other libraries are limited to."""
+    """Limits on threads that other libraries obey."""
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     limits = [int(first)] if first.isdecimal() and int(first) else []
     if "threadpoolctl" in sys.modules:

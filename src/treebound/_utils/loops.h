@@ -107,8 +107,8 @@ static int rows_above(
 /* Four counts of a bin, added at once. */
 typedef int64_t Four __attribute__((vector_size(32), aligned(8), may_alias));
 
-/* Add four numbers of each row to a bin of each of up to four columns, whose codes stand side by
-   side. Of rows that lie apart in memory those `ahead` are prefetched, as far as there are `n_more`. */
+/* Add four numbers of each row to a bin of each of up to four columns, whose codes are side by
+   side. Of rows that are scattered in memory those `ahead` are prefetched, as far as there are `n_more`. */
 #define COUNT_NUMBERS(name, code_t) \
 FOR_THIS_PROCESSOR \
 static void name( \

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, Self, SupportsIndex, TypeVar, datacl
 
 
 class InWords(str):
-    """What an error says of a value in place of the value."""
+    """Description of a value that an error shows instead of the value."""
 
     __repr__ = str.__str__
 
@@ -69,8 +69,8 @@ def _parts(words: Hint) -> tuple[Part, ...]:
 
 
 @contextmanager
-def said_of(place: str) -> Iterator[None]:
-    """A ValueError in the block says first what it is about: a file, a batch."""
+def error_context(place: str) -> Iterator[None]:
+    """Begin the message of a ValueError in the block with its place: a file, a batch."""
     try:
         yield
     except WordedError as error:
@@ -240,7 +240,7 @@ class Parameters:
             value = getattr(self, name)
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
                 inner = value.get_params().items()
-                values.update((f"{name}__{key}", own) for key, own in inner)
+                values.update((f"{name}__{key}", value) for key, value in inner)
             values[name] = value
         return values
 
@@ -290,7 +290,7 @@ def with_parameters(cls: type[P]) -> type[P]:
     """A class whose fields are parameters; one that does not exist is refused with a hint."""
     cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
     declared, init = fields(cls), cls.__init__  # type: ignore[arg-type]
-    names = [own.name for own in declared]
+    names = [field.name for field in declared]
 
     @wraps(init)
     def checked_init(self: Any, **parameters: Any) -> None:
@@ -305,11 +305,11 @@ def with_parameters(cls: type[P]) -> type[P]:
 
 
 def constraints_of(cls: Any) -> dict[str, Constraint]:
-    """What the fields of a dataclass must keep to, by name."""
+    """Constraints of the fields of a dataclass, by name."""
     return {x.name: x.metadata["constraint"] for x in fields(cls) if x.metadata}
 
 
-# Where the first section of a description begins.
+# The beginning of the first section of a description.
 _SECTION = re.compile(r"\n\n(?=\w[\w ]*\n-+\n)|$")
 _HEADING = "\n\nParameters\n----------\n"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -320,10 +320,10 @@ def parameters_of(source: Any) -> Callable[[F], F]:
     shared = _described(source)
 
     def described(target: F) -> F:
-        names, own = signature(target).parameters.keys(), _described(target)
-        summary, _, others = cleandoc(target.__doc__ or "").partition(_HEADING)
-        text = "\n\n".join([summary, *others.split("\n\n")[1:]])
-        entries = {of: entry for of, entry in shared.items() if {*of} <= names} | own
+        names, entries = signature(target).parameters.keys(), _described(target)
+        summary, _, rest = cleandoc(target.__doc__ or "").partition(_HEADING)
+        text = "\n\n".join([summary, *rest.split("\n\n")[1:]])
+        entries = {of: entry for of, entry in shared.items() if {*of} <= names} | entries
         section = _HEADING + "\n".join(entries.values()) + "\n\n"
         target.__doc__ = _SECTION.sub(lambda _: section, text, count=1).rstrip()
         return target

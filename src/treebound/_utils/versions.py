@@ -23,10 +23,10 @@ def state_with_version(state: Mapping[str, Any]) -> dict[str, Any]:
 def checked_state(state: Mapping[str, Any]) -> dict[str, Any]:
     """The state of a pickle of this version, without the mark."""
     rest = dict(state)
-    written, own = rest.pop(_KEY, "another version"), __version__
-    if written != own:
+    written, current = rest.pop(_KEY, "another version"), __version__
+    if written != current:
         raise UnpicklingError(
             f"This pickle was written by treebound {written} and cannot be read by treebound "
-            f"{own}; model files (save and load) can."
+            f"{current}; model files (save and load) can."
         )
     return rest

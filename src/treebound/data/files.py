@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import InWords, WordedError, invalid, said_of
+from treebound._utils.validation import InWords, WordedError, error_context, invalid
 from treebound.data.columns import Column
 from treebound.data.formats import FileReader, files_of
 from treebound.data.frames import Table, frame_of, read_series
@@ -94,7 +94,7 @@ class RawTable:
         need(self.names, [column.name for column in chosen], self.name)
         values = {column.name: self.values(column.name) for column in chosen}
         typed = partial(typed_column, first_row=self.first_row, unknown=self.unknown)
-        with said_of(self.name):
+        with error_context(self.name):
             return {own.name: typed(values[own.name], own, self.schema) for own in chosen}
 
     def table(self, names: Collection[str] | None = None) -> Table:
@@ -128,7 +128,7 @@ class RawTable:
         if target is None:
             return None
         values = self.values(target)
-        with said_of(self.name):
+        with error_context(self.name):
             return labels_of(
                 values, target, self.schema, first_row=self.first_row, kind=self.labels_are
             )
@@ -136,7 +136,7 @@ class RawTable:
     def observed_labels(self) -> NDArray[Any]:
         """Labels of the type of the declared classes, perhaps others; None if not known."""
         target = str(self.schema.target)
-        with said_of(self.name):
+        with error_context(self.name):
             return observed_labels(self.values(target), target, self.schema, self.first_row)
 
 

@@ -52,6 +52,14 @@ class Matrix:
         """Number of rows."""
         return len(self.arrays[0] if self.dense is None else self.dense)
 
+    @cached_property
+    def kernel_cache(self) -> dict[str, Any]:
+        """Data that kernels derive from the values and reuse, such as the codes of bins.
+
+        It has no effect on results, and is not copied or pickled with the matrix.
+        """
+        return {}
+
     def select(self, names: Sequence[str]) -> Matrix:
         """The columns with these names, in this order."""
         place_of = {column.name: at for at, column in enumerate(self.columns)}
@@ -111,6 +119,9 @@ class Matrix:
                     f"The codes of the {column.kind} column {column.name!r} must be whole numbers "
                     f"from -2 to {last}. Got {values.min()} to {values.max()} instead."
                 )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Matrix, (self.columns, self.arrays, self.dense, self.handle_unknown)
 
     @staticmethod
     def stacked(parts: Sequence[Matrix]) -> Matrix:
@@ -178,6 +189,3 @@ class MatrixPart(Matrix):
 
     def check_codes(self) -> None:
         """Nothing: those of the whole matrix were checked."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Matrix, (self.columns, self.arrays, self.dense, self.handle_unknown)

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from treebound._utils.validation import said_of
+from treebound._utils.validation import error_context
 from treebound.data.draws import Tenth
 from treebound.data.frames import Table, read_columns
 from treebound.data.learned import (
@@ -172,7 +172,7 @@ class TableStream:
         names, parts = schema.unread, [number_summaries(None, None, schema.unread)]
         wanted = [*names, *([self.weight] if self.weight else [])]
         for number, frame in self._numbered("drawing", wanted) if names else ():
-            with said_of(f"Batch {number} of the table"):
+            with error_context(f"Batch {number} of the table"):
                 table, _, weights = self._batches.split(frame, names, None, self.weight)
                 parts.append(number_summaries(table, weights, names))
         return schema.summary(dict(zip(names, merged(parts), strict=True)))
@@ -191,7 +191,7 @@ class TableStream:
         facts: list[PartFacts] = []
         first = 0
         for number, frame in self._numbered("learning", [*rest, *self._others()]):
-            with said_of(f"Batch {number} of the table"):
+            with error_context(f"Batch {number} of the table"):
                 table, labels, weights = self._batches.split(frame, rest, self.target, self.weight)
                 rows = nothing_but_rows(len(labels)) if table is None else table
                 part = learn_part(
@@ -223,7 +223,7 @@ class TableStream:
         """The rows, batch by batch."""
         first = 0
         for number, frame in self._numbered("coding", [*self.columns, *self._others()]):
-            with said_of(f"Batch {number} of the table"):
+            with error_context(f"Batch {number} of the table"):
                 columns = (self.columns, self.target, self.weight)
                 part = reader.read(*self._batches.split(frame, *columns), first)
             del frame

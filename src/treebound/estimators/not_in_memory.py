@@ -40,9 +40,9 @@ from treebound.estimators.fitting import (
 from treebound.estimators.progress import Watch
 from treebound.growing import Limits, Progress, grow_on_engine, make_bins
 from treebound.growing._bins import Bins
+from treebound.growing._layout import FINE_BINS
 from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
-from treebound.growing.grow import FINE_BINS
 from treebound.model import Model
 from treebound.model.parameters import FitParameters, checked_parameters, column_parameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner
@@ -217,7 +217,7 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     model = replace(model, provenance=replace(model.provenance, draw=draw))
     if not certified:
         return model
-    counts = HeldOut.by_counts(engine.left_out_rows, model.tree, model.grown)
+    counts = HeldOut.by_counts(engine.selected_rows, model.tree, model.grown)
     counts = with_choices(counts, model, validates)
     return replace(model, evidence=replace(model.evidence, calibration=counts))
 
@@ -294,7 +294,7 @@ def _fit_relation(
         warn_of_identifiers(coded.schema.identifiers, coded.schema.n_rows, stacklevel=5)
         # cells are divided when they matter, so finer ones for all rows are of no use; a query
         # costs more than values
-        limits = Limits(most_live=inf, most_values=1 << 20)
+        limits = Limits(max_live=inf, max_values=1 << 20)
         engine = SqlEngine(coded, relation.max_fetched_rows, rows)
         model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
         model = replace(model, provenance=replace(model.provenance, draw=draw))
@@ -341,7 +341,7 @@ def fit_engine(
             UserWarning,
             stacklevel=5,
         )
-    validation = engine.left_out(grown) if validate else None
+    validation = engine.selected_sums(grown) if validate else None
     model = pruned(parameters, grown, pruner, options, validation=validation)
     counts = engine.class_rows(grown) if grown.weighted else None
     return replace(

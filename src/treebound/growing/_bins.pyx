@@ -5,7 +5,7 @@ chosen from a sample of the values. A smooth column is mapped by a table of cell
 column of repeated values by the same table and two comparisons, any other by binary search.
 
 Coding has no branches. A smooth column takes 1 to 2 ns per value: its cell is computed and looked
-up in the table. Such columns that lie side by side in memory are read together, row by row.
+up in the table. Such columns that are side by side in memory are read together, row by row.
 """
 
 import numpy as np
@@ -29,23 +29,23 @@ cdef extern from "loops.h":
 
 cdef enum:
     CELLS_A_BIN = 8
-    LEAST_CELLS = 512
+    MIN_CELLS = 512
     VALUES_A_BIN = 16    # in the sample
     FEW_VALUES = 255     # so few values get a bin each, even beyond the limit of bins
-    MOST_SAMPLED = 65535
+    MAX_SAMPLED = 65535
     TAKEN = 1024         # rows taken at a time, so that a C-ordered matrix is read once
 
 # -- choosing bins -------------------------------------------------------------------------
 
 
 cdef int make_coder(
-    Coder* coder, const Source* source, Py_ssize_t n_rows, Py_ssize_t most_bins, Scratch* scratch
+    Coder* coder, const Source* source, Py_ssize_t n_rows, Py_ssize_t max_bins, Scratch* scratch
 ) except -1 nogil:
     """Choose the bins of a column from values of some rows. Nominal categories have one each."""
-    cdef Py_ssize_t n_sample = sample_size(n_rows, most_bins), n = 0, i
-    cdef Py_ssize_t most_values = max(most_bins, <Py_ssize_t>FEW_VALUES), distinct
+    cdef Py_ssize_t n_sample = sample_size(n_rows, max_bins), n = 0, i
+    cdef Py_ssize_t max_values = max(max_bins, <Py_ssize_t>FEW_VALUES), distinct
     cdef double* values
-    if source.kind == NOMINAL or (source.kind != REAL and source.n_categories <= most_bins):
+    if source.kind == NOMINAL or (source.kind != REAL and source.n_categories <= max_bins):
         coder.way = BY_CODE
         coder.n_bins = source.n_categories
         coder.least = INFINITY
@@ -62,28 +62,28 @@ cdef int make_coder(
         n = sorted_sample(source, n_rows, n_sample, values, scratch)
         coder.least = values[0] if n else INFINITY
         coder.most = values[n - 1] if n else -INFINITY
-        coder.cuts = <double*>allocate(2 * most_values + 2, sizeof(double))
-        coder.values = <double*>zeros(most_values + 1, sizeof(double))
-        coder.single = <uint8_t*>zeros(most_values + 1, 1)
+        coder.cuts = <double*>allocate(2 * max_values + 2, sizeof(double))
+        coder.values = <double*>zeros(max_values + 1, sizeof(double))
+        coder.single = <uint8_t*>zeros(max_values + 1, 1)
         distinct = n > 0
         for i in range(1, n):
             distinct += values[i] != values[i - 1]
-        if 2 * distinct <= most_values or (n == n_rows and distinct <= most_values):
+        if 2 * distinct <= max_values or (n == n_rows and distinct <= max_values):
             cut_between_all(coder, values, n)
-        elif not smooth_cells(coder, values, n, most_bins):
-            choose_cuts(coder, values, n, most_bins)
+        elif not smooth_cells(coder, values, n, max_bins):
+            choose_cuts(coder, values, n, max_bins)
         if coder.way != BY_CELL:
-            place_cuts(coder, most_values)
+            place_cuts(coder, max_values)
             note_values(coder, values, n)
     finally:
         free(values)
     return 0
 
 
-cdef Py_ssize_t sample_size(Py_ssize_t n_rows, Py_ssize_t most_bins) noexcept nogil:
+cdef Py_ssize_t sample_size(Py_ssize_t n_rows, Py_ssize_t max_bins) noexcept nogil:
     """Size of the sample that bins are chosen from: a few values per bin, more for many rows."""
-    cdef Py_ssize_t size = max(512, 2 * most_bins, min(VALUES_A_BIN * most_bins, n_rows // 64))
-    return min(n_rows, size, MOST_SAMPLED)
+    cdef Py_ssize_t size = max(512, 2 * max_bins, min(VALUES_A_BIN * max_bins, n_rows // 64))
+    return min(n_rows, size, MAX_SAMPLED)
 
 
 cdef void free_coder(Coder* coder) noexcept nogil:
@@ -119,9 +119,9 @@ cdef inline Py_ssize_t cell_of(const Coder* coder, double value) noexcept nogil:
     return <Py_ssize_t>place
 
 
-cdef bint set_cells(Coder* coder, double low, double high, Py_ssize_t most_bins) except -1 nogil:
+cdef bint set_cells(Coder* coder, double low, double high, Py_ssize_t max_bins) except -1 nogil:
     """Set cells of equal width from one value to another; return whether floats allow it."""
-    coder.n_cells = min(max(CELLS_A_BIN * most_bins, LEAST_CELLS), 65536)
+    coder.n_cells = min(max(CELLS_A_BIN * max_bins, MIN_CELLS), 65536)
     free(coder.cells)
     coder.cells = NULL
     coder.cells = <uint16_t*>zeros(coder.n_cells, sizeof(uint16_t))
@@ -133,12 +133,12 @@ cdef bint set_cells(Coder* coder, double low, double high, Py_ssize_t most_bins)
 
 
 cdef bint smooth_cells(
-    Coder* coder, const double* values, Py_ssize_t n, Py_ssize_t most_bins
+    Coder* coder, const double* values, Py_ssize_t n, Py_ssize_t max_bins
 ) except -1 nogil:
     """Bins of whole cells, with about equal numbers of values; False if few cells hold many."""
-    cdef Py_ssize_t edge = n // most_bins, i = 0, cell, first, bin = 0
-    cdef double share = <double>n / <double>most_bins, target = share
-    if n < 256 or not set_cells(coder, values[edge], values[n - 1 - edge], most_bins):
+    cdef Py_ssize_t edge = n // max_bins, i = 0, cell, first, bin = 0
+    cdef double share = <double>n / <double>max_bins, target = share
+    if n < 256 or not set_cells(coder, values[edge], values[n - 1 - edge], max_bins):
         return False
     for cell in range(coder.n_cells):
         coder.cells[cell] = <uint16_t>bin
@@ -147,7 +147,7 @@ cdef bint smooth_cells(
             i += 1
         if 0 < cell < coder.n_cells - 1 and i - first > max(8.0, 4.0 * share):
             return False
-        if <double>i >= target and bin < most_bins - 1:
+        if <double>i >= target and bin < max_bins - 1:
             bin += 1
             target = max(target + share, <double>i + 0.5 * share)
     coder.cells[0] |= BEYOND
@@ -169,11 +169,11 @@ cdef void cut_between_all(Coder* coder, const double* values, Py_ssize_t n) noex
 
 
 cdef void choose_cuts(
-    Coder* coder, const double* values, Py_ssize_t n, Py_ssize_t most_bins
+    Coder* coder, const double* values, Py_ssize_t n, Py_ssize_t max_bins
 ) noexcept nogil:
-    """Bins with equal shares of the rows; a value with such a share gets its own bin."""
+    """Bins with equal shares of the rows; a value with such a share gets a separate bin."""
     cdef Py_ssize_t i, start = 0, n_cuts = 0
-    cdef double share = <double>n / (0.9 * <double>most_bins), target = share
+    cdef double share = <double>n / (0.9 * <double>max_bins), target = share
     cdef bint run
     coder.way = BY_SEARCH
     while start < n:
@@ -190,7 +190,7 @@ cdef void choose_cuts(
         if run or <double>i >= target:
             target = <double>i + share
         start = i
-    coder.n_bins = min(n_cuts + 1, most_bins)
+    coder.n_bins = min(n_cuts + 1, max_bins)
 
 
 cdef inline Py_ssize_t add_cut(double* cuts, Py_ssize_t n_cuts, double cut) noexcept nogil:
@@ -205,7 +205,7 @@ cdef inline double between(double low, double high) noexcept nogil:
     return middle if middle < high else low
 
 
-cdef int place_cuts(Coder* coder, Py_ssize_t most_bins) except -1 nogil:
+cdef int place_cuts(Coder* coder, Py_ssize_t max_bins) except -1 nogil:
     """Locate the cuts by cells if no cell has more than two, else by search."""
     cdef Py_ssize_t n_cuts = coder.n_bins - 1, cell, cut = 0, before
     coder.n_steps = 1
@@ -213,10 +213,10 @@ cdef int place_cuts(Coder* coder, Py_ssize_t most_bins) except -1 nogil:
         coder.n_steps *= 2
     for cut in range(n_cuts, coder.n_steps + 2):
         coder.cuts[cut] = INFINITY
-    if n_cuts < 2 or not set_cells(coder, coder.cuts[0], coder.cuts[n_cuts - 1], most_bins):
+    if n_cuts < 2 or not set_cells(coder, coder.cuts[0], coder.cuts[n_cuts - 1], max_bins):
         return 0
     cut = 0
-    # invariant: ``cut`` cuts lie in the cells below this one
+    # invariant: ``cut`` cuts are in the cells below this one
     for cell in range(coder.n_cells):
         coder.cells[cell] = <uint16_t>cut
         before = cut
@@ -288,7 +288,7 @@ cdef inline void take_codes(
 cdef inline void find_cells(
     const Coder* coder, const double* values, Py_ssize_t n, code_t* codes, Extent* extent
 ) noexcept nogil:
-    """Only values in the first and last cells are compared with the extent: all others lie between
+    """Only values in the first and last cells are compared with the extent: the rest are between
     two values of the sample. Missing values are in the first cell.
     """
     cdef int32_t[CHUNK] places
@@ -403,7 +403,7 @@ cdef class Bins:
     # samples are values of some rows, a column each; not read for a column of no more categories
     # than bins. Nominal columns have a bin for each category.
 
-    def __init__(self, samples, kinds, n_categories, Py_ssize_t most_bins):
+    def __init__(self, samples, kinds, n_categories, Py_ssize_t max_bins):
         cdef Scratch scratch
         cdef Source source
         cdef Py_ssize_t j
@@ -415,7 +415,7 @@ cdef class Bins:
             for j, values in enumerate(samples):
                 source = source_of(values, kinds[j])
                 source.n_categories = n_categories[j]
-                make_coder(&self.coders[j], &source, len(values), most_bins, &scratch)
+                make_coder(&self.coders[j], &source, len(values), max_bins, &scratch)
         finally:
             free_scratch(&scratch)
         self.set_lists()
@@ -452,7 +452,7 @@ cdef class Bins:
         return _restored, (self.kinds, coders)
 
     def single(self, Py_ssize_t j):
-        """Which bins of a column hold one value only, as far as the sample tells."""
+        """Which bins of a column hold one value only, according to the sample."""
         flags = np.zeros(self.coders[j].n_bins + 1, dtype=np.uint8)
         flags[:-1] = np.frombuffer(
             self.bytes_of(self.coders[j].single, self.coders[j].n_bins), dtype=np.uint8

@@ -6,7 +6,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from treebound.tree._thresholds cimport Rule
-from treebound.growing._layout cimport Problem, Rules, Source, Split
+from treebound.growing._layout cimport KernelSplit, Problem, Rules, Source
 from treebound.growing._sorted cimport Sorted, Task
 
 cdef enum State:
@@ -15,14 +15,14 @@ cdef enum State:
     FOUND = 2     # its split is known
 
 
-cdef struct Node:
+cdef struct GrownNode:
     Py_ssize_t start      # its rows
     Py_ssize_t stop
     Py_ssize_t depth
     int64_t weight
     double purity
     double priority       # the frontier's order: the largest first
-    Split split           # column -1: none
+    KernelSplit split           # column -1: none
     double threshold
     int32_t category
     int32_t left          # children; -1: none
@@ -33,11 +33,11 @@ cdef struct Node:
     Sorted* home          # the sorted rows it is in; NULL: it has none
     void* histogram       # of a node in the coded sample; or NULL
     int32_t n_first       # of the splits that come first, how many are above it or do not part it
-    uint64_t groups       # of columns that it may ask; see `Rules`
+    uint64_t groups       # of columns that it may split on; see `Rules`
 
 
 cdef class Nodes:
-    cdef Node* nodes
+    cdef GrownNode* nodes
     cdef int64_t* counts      # n_classes per node
     cdef double* limits       # n_limits per node: of the shares of the highest classes
     cdef Py_ssize_t n_limits  # 0: shares have no order
@@ -68,7 +68,7 @@ cdef class Driver:
     cdef int64_t* xlogx_table
     cdef Py_ssize_t max_leaves, n_leaves, max_depth, min_split
     cdef double min_gain
-    cdef double least_priority  # with a limit of leaves: leaves below it are not expanded
+    cdef double min_priority  # with a limit of leaves: leaves below it are not expanded
     cdef int64_t whole          # weight of the whole sample, if this is a part of it,
     cdef double whole_spread    # and its sum of squares, of numbers
     cdef Rule thresholds
@@ -76,7 +76,7 @@ cdef class Driver:
     cdef long long looked       # for signals, when
     cdef Rules rules
     cdef dict rules_as_given    # keeps the memory of the rules alive
-    cdef Split* firsts          # splits that come first
+    cdef KernelSplit* firsts          # splits that come first
     cdef Py_ssize_t n_firsts
     cdef int set_options(self, dict options) except -1
     cdef int set_rules(self, dict rules) except -1
@@ -87,11 +87,11 @@ cdef class Driver:
     cdef bint hands_over(self) noexcept nogil
     cdef int search(self, int32_t index) except -1 nogil
     cdef int expand(self, int32_t index) except -1 nogil
-    cdef void find_ends(self, const Node* node, Split* split) noexcept nogil
-    cdef int part_first(self, int32_t index, Split* split, int64_t* left) except -1 nogil
+    cdef void find_ends(self, const GrownNode* node, KernelSplit* split) noexcept nogil
+    cdef int part_first(self, int32_t index, KernelSplit* split, int64_t* left) except -1 nogil
     cdef bint takes_first(self, int32_t index) except -1 nogil
     cdef int check_first(
-        self, int32_t index, const int64_t* left, const Split* split
+        self, int32_t index, const int64_t* left, const KernelSplit* split
     ) except -1 nogil
     cdef int pass_rules_on(self, int32_t index) except -1 nogil
     cdef int32_t[::1] attach(self, int32_t index, dict arrays)
@@ -102,10 +102,10 @@ cdef class Driver:
     cdef void count_right(self, int32_t index) noexcept nogil
     cdef void wait(self, int32_t index) noexcept nogil
     cdef double spread(self, int32_t index) noexcept nogil
-    cdef double most_priority(self, int32_t index) noexcept nogil
-    cdef double priority_with(self, const Node* node, double score) noexcept nogil
-    cdef int set_test(self, Node* node) except -1 nogil
+    cdef double max_priority(self, int32_t index) noexcept nogil
+    cdef double priority_with(self, const GrownNode* node, double score) noexcept nogil
+    cdef int set_test(self, GrownNode* node) except -1 nogil
     cdef void set_task(self, Task* task, int32_t index, bint wanted) noexcept nogil
-    cdef bint choose(self, Node* node, const Task* task) noexcept nogil
-    cdef bint wins(self, Node* node, Split* split, double tolerance) noexcept nogil
-    cdef double gap_of(self, const Node* node, Split* split) noexcept nogil
+    cdef bint choose(self, GrownNode* node, const Task* task) noexcept nogil
+    cdef bint wins(self, GrownNode* node, KernelSplit* split, double tolerance) noexcept nogil
+    cdef double gap_of(self, const GrownNode* node, KernelSplit* split) noexcept nogil

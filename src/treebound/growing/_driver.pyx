@@ -24,7 +24,7 @@ from treebound.growing._sorted cimport add_users, free_sorted
 
 
 cdef enum:
-    MOST_LOGARITHMS = 65536  # in the table, or four per row
+    MAX_LOGARITHMS = 65536  # in the table, or four per row
 
 
 cdef class Nodes:
@@ -47,12 +47,12 @@ cdef class Nodes:
 
     cdef int32_t add(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth) except -1 nogil:
         """Add a leaf with zero counts. Invalidates pointers to nodes and counts."""
-        cdef Node* node
+        cdef GrownNode* node
         cdef int32_t index = <int32_t>self.n_nodes
         if self.n_nodes == self.capacity:
             self.enlarge(max(2 * self.capacity, 64))
         node = &self.nodes[index]
-        memset(node, 0, sizeof(Node))
+        memset(node, 0, sizeof(GrownNode))
         node.start = start
         node.stop = stop
         node.depth = depth
@@ -65,7 +65,7 @@ cdef class Nodes:
         return index
 
     cdef int enlarge(self, Py_ssize_t capacity) except -1 nogil:
-        self.nodes = <Node*>enlarged(self.nodes, capacity * sizeof(Node))
+        self.nodes = <GrownNode*>enlarged(self.nodes, capacity * sizeof(GrownNode))
         self.counts = <int64_t*>enlarged(self.counts, capacity * self.n_classes * sizeof(int64_t))
         self.frontier = <int32_t*>enlarged(self.frontier, capacity * sizeof(int32_t))
         if self.n_limits:
@@ -151,7 +151,7 @@ cdef class Nodes:
         cdef uint8_t[::1] missing_left = arrays["missing_left"].view(np.uint8)
         cdef int64_t[:, ::1] counts = arrays["counts"]
         cdef int64_t[::1] rows = arrays["rows"]
-        cdef const Node* node
+        cdef const GrownNode* node
         for new in range(n):
             node = &self.nodes[order[new]]
             rows[new] = node.stop - node.start
@@ -191,14 +191,14 @@ cdef void leave(Sorted* home) noexcept nogil:
 
 
 cdef class Driver:
-    """Grows a tree; the options, its nodes, and what an engine must do."""
+    """Grows a tree: options, nodes, and the operations that an engine implements."""
 
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, *others):
         self.n_columns = n_columns
         self.sources = <Source*>zeros(n_columns, sizeof(Source))
         self.problem.n_classes = n_classes
         self.problem.max_weight = 1
-        self.least_priority = -INFINITY
+        self.min_priority = -INFINITY
         self.tree = Nodes(n_classes, options["max_leaves"] >= 0)
         self.set_options(options)
 
@@ -224,7 +224,7 @@ cdef class Driver:
 
     cdef int set_rules(self, dict rules) except -1:
         """Take the rules as ``kernel_rules`` gives them."""
-        cdef Split* split
+        cdef KernelSplit* split
         cdef const int32_t[::1] signs = rules["signs"], order = rules["order"]
         cdef const uint64_t[::1] groups = rules["groups"]
         self.rules_as_given = rules
@@ -235,7 +235,7 @@ cdef class Driver:
             self.rules.order = &order[0]
             self.tree.n_limits = 2 * (order.shape[0] - 1)
         self.n_firsts = len(rules["first"])
-        self.firsts = <Split*>zeros(self.n_firsts, sizeof(Split))
+        self.firsts = <KernelSplit*>zeros(self.n_firsts, sizeof(KernelSplit))
         for i, (column, threshold, category, missing_left) in enumerate(rules["first"]):
             split = &self.firsts[i]
             split[0] = no_split(column)
@@ -263,7 +263,7 @@ cdef class Driver:
         # a sum of c log c is at most whole log2 whole: leave it 60 bits
         largest = max(<double>self.whole, c_log_c(<double>self.whole))
         self.problem.xlogx_unit = 2.0 ** (60.0 - ceil(log2(largest)))
-        if total > max(MOST_LOGARITHMS, 4 * <int64_t>self.problem.n_rows):
+        if total > max(MAX_LOGARITHMS, 4 * <int64_t>self.problem.n_rows):
             return 0
         self.xlogx_table = <int64_t*>allocate(total + 1, sizeof(int64_t))
         for count in range(total + 1):
@@ -274,7 +274,7 @@ cdef class Driver:
     cdef int add_root(self, Py_ssize_t n_rows) except -1 nogil:
         """Add the root; in a part of a larger tree it has the rules of a node there."""
         cdef Py_ssize_t i
-        cdef Node* root
+        cdef GrownNode* root
         self.tree.add(0, n_rows, 0)
         if self.problem.rules == NULL:
             return 0
@@ -299,7 +299,7 @@ cdef class Driver:
             index = self.tree.pop()
             home = self.tree.nodes[index].home
             try:
-                if self.tree.in_order and self.tree.nodes[index].priority < self.least_priority:
+                if self.tree.in_order and self.tree.nodes[index].priority < self.min_priority:
                     return 0
                 if self.tree.nodes[index].state == FOUND:
                     self.expand(index)
@@ -316,7 +316,7 @@ cdef class Driver:
         return 0
 
     cdef bint hands_over(self) noexcept nogil:
-        """Whether the leaves on the frontier are grown by others from here on."""
+        """Return True if the leaves on the frontier are grown elsewhere from here on."""
         return False
 
     cdef int search(self, int32_t index) except -1 nogil:
@@ -327,19 +327,19 @@ cdef class Driver:
         """Make an inner node of a leaf, and push the children that may be split."""
         return 0
 
-    cdef void find_ends(self, const Node* node, Split* split) noexcept nogil:
+    cdef void find_ends(self, const GrownNode* node, KernelSplit* split) noexcept nogil:
         """Set the neighbours of a threshold, if they are not known."""
 
-    cdef int part_first(self, int32_t index, Split* split, int64_t* left) except -1 nogil:
-        """Set where the rows of a node go, and what goes left: class weights, then rows."""
+    cdef int part_first(self, int32_t index, KernelSplit* split, int64_t* left) except -1 nogil:
+        """Set where the rows of a node go, and the sums on the left: class weights, then rows."""
         return 0
 
     # -- splits that come first --------------------------------------------------------------
 
     cdef bint takes_first(self, int32_t index) except -1 nogil:
         """Take the next of the splits that come first and part the node, if there is one."""
-        cdef Node* node = &self.tree.nodes[index]
-        cdef Split split
+        cdef GrownNode* node = &self.tree.nodes[index]
+        cdef KernelSplit split
         cdef int64_t* left
         cdef int64_t rows
         if node.n_first == self.n_firsts:
@@ -363,7 +363,7 @@ cdef class Driver:
         return False
 
     cdef int check_first(
-        self, int32_t index, const int64_t* left, const Split* split
+        self, int32_t index, const int64_t* left, const KernelSplit* split
     ) except -1 nogil:
         """Raise a ValueError if a split that comes first breaks an order."""
         cdef Task task
@@ -373,16 +373,16 @@ cdef class Driver:
             with gil:
                 name = self.rules_as_given["names"][split.column]
                 raise ValueError(
-                    f"A split on {name!r} in 'first' breaks the order that 'monotonic_cst' asks "
+                    f"A split on {name!r} in 'first' breaks the order that 'monotonic_cst' requires "
                     "for. Hint: leave one of them out."
                 )
         return 0
 
     cdef int pass_rules_on(self, int32_t index) except -1 nogil:
-        """Set what the children of a node may ask, and their limits."""
-        cdef const Node* node = &self.tree.nodes[index]
+        """Set the columns that the children of a node may split on, and their limits."""
+        cdef const GrownNode* node = &self.tree.nodes[index]
         cdef Py_ssize_t i, column = node.split.column
-        cdef Node* child
+        cdef GrownNode* child
         cdef double middle, weight = <double>node.weight
         cdef double left_weight = <double>self.tree.nodes[node.left].weight
         cdef int64_t left_sum = 0, right_sum = 0
@@ -425,7 +425,7 @@ cdef class Driver:
         cdef const int64_t[::1] rows = arrays["rows"]
         cdef int32_t[::1] numbers = np.empty(len(feature), dtype=np.int32)
         cdef Py_ssize_t i
-        cdef Node* node
+        cdef GrownNode* node
         numbers[0] = index
         for i in range(feature.shape[0]):
             if feature[i] < 0:
@@ -455,8 +455,8 @@ cdef class Driver:
 
     cdef int set_known(self, int32_t index) except -1:
         """Set the priority of a node whose split and children are known."""
-        cdef Node* node = &self.tree.nodes[index]
-        cdef const Split* first
+        cdef GrownNode* node = &self.tree.nodes[index]
+        cdef const KernelSplit* first
         cdef Task task
         self.set_task(&task, index, True)
         node.state = FOUND
@@ -478,7 +478,7 @@ cdef class Driver:
 
     cdef bint settle(self, int32_t index) noexcept nogil:
         """Weight and purity from the counts; whether the node may be split at all."""
-        cdef Node* node = &self.tree.nodes[index]
+        cdef GrownNode* node = &self.tree.nodes[index]
         cdef const int64_t* counts = self.tree.counts_of(index)
         cdef Py_ssize_t k, classes = 0
         node.weight = weight_in(counts, NULL, &self.problem)
@@ -495,7 +495,7 @@ cdef class Driver:
 
     cdef int add_children(self, int32_t index) except -1 nogil:
         """Add two leaves with all rows of the node and zero counts."""
-        cdef Node node = self.tree.nodes[index]
+        cdef GrownNode node = self.tree.nodes[index]
         cdef int32_t left = self.tree.add(node.start, node.stop, node.depth + 1)
         cdef int32_t right = self.tree.add(node.start, node.stop, node.depth + 1)
         self.tree.nodes[index].left = left
@@ -504,7 +504,7 @@ cdef class Driver:
 
     cdef void count_right(self, int32_t index) noexcept nogil:
         """Set the counts of the right child to those of the node minus the left child's."""
-        cdef const Node* node = &self.tree.nodes[index]
+        cdef const GrownNode* node = &self.tree.nodes[index]
         cdef Py_ssize_t k
         for k in range(self.tree.n_classes):
             self.tree.counts_of(node.right)[k] = (
@@ -514,9 +514,9 @@ cdef class Driver:
     cdef void wait(self, int32_t index) noexcept nogil:
         """Push a leaf on the frontier with its gain if both children were pure."""
         # one that may take a split that comes first is looked at before all others
-        cdef Node* node = &self.tree.nodes[index]
+        cdef GrownNode* node = &self.tree.nodes[index]
         node.state = WAITING
-        node.priority = INFINITY if node.n_first < self.n_firsts else self.most_priority(index)
+        node.priority = INFINITY if node.n_first < self.n_firsts else self.max_priority(index)
         self.tree.push(index)
 
     cdef double spread(self, int32_t index) noexcept nogil:
@@ -524,14 +524,14 @@ cdef class Driver:
         cdef const int64_t* counts = self.tree.counts_of(index)
         return spread_of(counts[WEIGHT], counts[SUM], counts[SQUARES], &self.problem)
 
-    cdef double most_priority(self, int32_t index) noexcept nogil:
+    cdef double max_priority(self, int32_t index) noexcept nogil:
         """The priority of a node whose children would both be pure."""
-        cdef const Node* node = &self.tree.nodes[index]
+        cdef const GrownNode* node = &self.tree.nodes[index]
         if self.problem.criterion == SQUARED:
             return self.spread(index)
         return self.priority_with(node, pure_score(<double>node.weight, &self.problem))
 
-    cdef double priority_with(self, const Node* node, double score) noexcept nogil:
+    cdef double priority_with(self, const GrownNode* node, double score) noexcept nogil:
         """The gain, or in the paper's order minus the mean impurity of the children (ERRATA 15)."""
         if not self.by_impurity:
             return score - node.purity
@@ -539,10 +539,10 @@ cdef class Driver:
 
     # -- the split ---------------------------------------------------------------------------
 
-    cdef int set_test(self, Node* node) except -1 nogil:
+    cdef int set_test(self, GrownNode* node) except -1 nogil:
         """Set threshold or category; without missing rows, missing goes to the heavier child."""
         cdef const Source* source = &self.sources[node.split.column]
-        cdef Split* split = &node.split
+        cdef KernelSplit* split = &node.split
         cdef bint learned = source.may_miss
         cdef double surplus
         if source.kind == NOMINAL:
@@ -567,7 +567,7 @@ cdef class Driver:
 
     cdef void set_task(self, Task* task, int32_t index, bint wanted) noexcept nogil:
         """Prepare the search of a node."""
-        cdef const Node* node = &self.tree.nodes[index]
+        cdef const GrownNode* node = &self.tree.nodes[index]
         cdef double tolerance = TOLERANCE * <double>node.weight, least, error
         if self.problem.criterion == ENTROPY:  # c log c is rounded to integers
             tolerance += (2 * self.problem.n_classes + 2) / self.problem.xlogx_unit
@@ -579,7 +579,7 @@ cdef class Driver:
             tolerance = TOLERANCE * tolerance + 2.0 * sqrt(tolerance * error) + error
         # A split without gain may lead to splits that gain (exclusive or); if impurities are not
         # strictly concave, or leaves are ordered by impurity, it would only delay them. Of numbers
-        # that are all equal, sums do not tell that they are: their splits must gain as well.
+        # that are all equal, sums do not show that they are: their splits must gain as well.
         least = self.min_gain * <double>self.whole - tolerance
         if self.by_impurity or self.problem.criterion >= MISCLASSIFICATION:
             least = max(least, tolerance)
@@ -598,7 +598,7 @@ cdef class Driver:
         task.view.limits = self.tree.limits_of(index)
         task.least = node.purity + least
 
-    cdef bint choose(self, Node* node, const Task* task) noexcept nogil:
+    cdef bint choose(self, GrownNode* node, const Task* task) noexcept nogil:
         """Take the best of the columns' splits; whether it gains enough."""
         cdef Py_ssize_t j
         node.split.score = -INFINITY
@@ -614,7 +614,7 @@ cdef class Driver:
         node.state = FOUND
         return True
 
-    cdef bint wins(self, Node* node, Split* split, double tolerance) noexcept nogil:
+    cdef bint wins(self, GrownNode* node, KernelSplit* split, double tolerance) noexcept nogil:
         """Whether a column's split is better than that of the previous columns."""
         if split.score > node.split.score + tolerance:
             return True
@@ -624,7 +624,7 @@ cdef class Driver:
             return split.left_weight < node.split.left_weight
         return self.gap_of(node, split) > self.gap_of(node, &node.split)
 
-    cdef double gap_of(self, const Node* node, Split* split) noexcept nogil:
+    cdef double gap_of(self, const GrownNode* node, KernelSplit* split) noexcept nogil:
         """Gap between the two sides of a split, relative to the column's range."""
         # 1 for a category, 0 if only missing rows go right. On ties the widest gap wins, so that
         # the order of the columns does not matter.

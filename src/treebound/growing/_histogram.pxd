@@ -5,7 +5,7 @@
 # order.
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from treebound.growing._layout cimport Problem, Source, Split
+from treebound.growing._layout cimport KernelSplit, Problem, Source
 from treebound._utils._pool cimport Pool
 from treebound.growing._bins cimport Coder, Extent
 
@@ -52,7 +52,7 @@ cdef struct Binned:
     uint32_t* other         # buffer for partitions
     uint8_t* sides          # by code, for the node that is being split
     Extent* extents         # by thread and column
-    Py_ssize_t most_codes   # of a column, missing included
+    Py_ssize_t max_codes   # of a column, missing included
 
 
 cdef struct Gathered:
@@ -69,20 +69,19 @@ cdef enum:
     RIGHT = 0
     LEFT = 1
     LOOK = 2             # the side depends on the value
-    EXACT = 255          # the shift of an interval whose values are asked for
 
 
 cdef void set_ranges(Binned* data, const void* histogram, Pool pool) noexcept nogil
 
 cdef void find_bounds(
-    const Binned* data, Py_ssize_t start, Py_ssize_t stop, Split* split, Pool pool
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, KernelSplit* split, Pool pool
 ) noexcept nogil
 
 cdef Py_ssize_t part_binned(
-    Binned* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, Pool pool
+    Binned* data, Py_ssize_t start, Py_ssize_t stop, const KernelSplit* split, Pool pool
 ) noexcept nogil
 
-cdef void set_sides(const Binned* data, const Split* split) noexcept nogil
+cdef void set_sides(const Binned* data, const KernelSplit* split) noexcept nogil
 
 cdef void count_node(
     const Binned* data, Py_ssize_t start, Py_ssize_t stop, void** histograms, Pool pool

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.growing._bins import Bins
-from treebound.growing.questions import ShardSplit
+from treebound.growing.messages import ShardSplit
 
 def code_shard(
     bins: Bins, columns: Sequence[NDArray[Any]], n_rows: int

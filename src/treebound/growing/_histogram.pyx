@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
-    FLOAT32, FLOAT64, NOMINAL, STRIDE, allocate, source_of, takes, value_at, zeros,
+    EXACT, FLOAT32, FLOAT64, NOMINAL, STRIDE, allocate, source_of, takes, value_at, zeros,
 )
 from treebound.growing._sorted cimport key_of
 from treebound.growing._bins cimport (
@@ -42,14 +42,14 @@ cdef extern from "loops.h":
 
 cdef enum:
     BLOCK = 512          # rows coded at a time, and
-    BESIDE = 32          # columns: a C-ordered matrix is read once, and as it lies in memory
+    SIDE_BY_SIDE = 32          # columns: a C-ordered matrix is read once, in the order of memory
     SPARSE = 4           # rows this far apart are prefetched to be counted
     CODING_ROWS = 8192   # coded by a thread at a time
     PARTING_ROWS = 8192
     COUNTING_ROWS = 4096    # counted by a thread at a time, at least,
     ADDED_CELLS = 2048   # counts that a thread adds up at a time
-    MOST_BLOCKS = 256
-    MOST_THREADS = 256
+    MAX_BLOCKS = 256
+    MAX_THREADS = 256
     TOGETHER = 4096      # panel by panel
 
 
@@ -57,7 +57,7 @@ cdef enum:
 
 
 cdef int arrange(Binned* data, Py_ssize_t n_classes, bint weighted) except -1 nogil:
-    """Set where codes and counts stand: four columns of a width are a panel."""
+    """Set where codes and counts are stored: four columns of a width are a panel."""
     cdef Py_ssize_t j, n_bins
     cdef Counted* counted = &data.counted
     cdef CodedColumn* column
@@ -71,8 +71,8 @@ cdef int arrange(Binned* data, Py_ssize_t n_classes, bint weighted) except -1 no
         data.columns[j].width = 1 if n_bins < 256 else 2
         data.columns[j].offset = counted.n_cells
         counted.n_cells += (n_bins + 1) * counted.stride
-        data.most_codes = max(data.most_codes, n_bins + 1)
-    data.sides = <uint8_t*>allocate(data.most_codes, 1)
+        data.max_codes = max(data.max_codes, n_bins + 1)
+    data.sides = <uint8_t*>allocate(data.max_codes, 1)
     for width in range(1, 3):
         panel = NULL
         for j in range(data.n_columns):
@@ -123,16 +123,16 @@ cdef void code_rows(void* context, Py_ssize_t block, int thread) noexcept nogil:
 cdef Py_ssize_t code_panels(
     Binned* data, Py_ssize_t p, Py_ssize_t start, Py_ssize_t stop, int thread
 ) noexcept nogil:
-    """Code some rows of a panel, and of those that stand beside it; how many panels these are."""
+    """Code some rows of a panel, and of those next to it; return the number of panels."""
     cdef const Panel* panel = &data.panels[p]
     cdef Extent* extents = data.extents + thread * data.n_columns
-    cdef Py_ssize_t beside = panels_beside(data, p), width = LANES * beside, i, j
-    cdef int32_t[BLOCK * BESIDE] cells
-    cdef double[BESIDE] low, rate, top
+    cdef Py_ssize_t adjacent = panels_side_by_side(data, p), width = LANES * adjacent, i, j
+    cdef int32_t[BLOCK * SIDE_BY_SIDE] cells
+    cdef double[SIDE_BY_SIDE] low, rate, top
     cdef const Source* source
     cdef const Coder* coder
     cdef int lane
-    if not beside:
+    if not adjacent:
         for lane in range(panel.n_columns):
             j = panel.columns[lane]
             code_block(
@@ -150,7 +150,7 @@ cdef Py_ssize_t code_panels(
         source.first + start * source.stride, source.stride, stop - start, width, low, rate, top,
         cells,
     )
-    for i in range(beside):
+    for i in range(adjacent):
         panel = &data.panels[p + i]
         if panel.width == 1:
             find_four(
@@ -162,15 +162,15 @@ cdef Py_ssize_t code_panels(
                 data, panel, start, stop - start, cells + LANES * i, width, extents,
                 <uint16_t*>panel.codes,
             )
-    return beside
+    return adjacent
 
 
-cdef Py_ssize_t panels_beside(const Binned* data, Py_ssize_t p) noexcept nogil:
+cdef Py_ssize_t panels_side_by_side(const Binned* data, Py_ssize_t p) noexcept nogil:
     """How many panels from this one on have columns side by side in a matrix, coded by cells."""
     cdef const Source* first = &data.sources[data.panels[p].columns[0]]
     cdef const Source* source
     cdef Py_ssize_t size = sizeof(double) if first.type == FLOAT64 else sizeof(float), i, j
-    cdef Py_ssize_t most = min(<Py_ssize_t>BESIDE, LANES * (data.n_panels - p))
+    cdef Py_ssize_t most = min(<Py_ssize_t>SIDE_BY_SIDE, LANES * (data.n_panels - p))
     for i in range(most if first.type <= FLOAT32 else 0):
         j = data.panels[p + i // LANES].columns[i % LANES]
         source = &data.sources[j]
@@ -231,7 +231,7 @@ cdef void join_extents(Binned* data, int n_threads) noexcept nogil:
 cdef void set_ranges(Binned* data, const void* histogram, Pool pool) noexcept nogil:
     """Set the range of each column in the rows of the root, and whether it is missing there."""
     cdef Py_ssize_t j, n_bins
-    cdef Split ends
+    cdef KernelSplit ends
     for j in range(data.n_columns):
         n_bins = data.columns[j].coder.n_bins
         data.sources[j].may_miss |= is_counted(data, j, n_bins, histogram)
@@ -262,7 +262,7 @@ cdef bint is_counted(
 
 
 cdef const char* codes_of(const Binned* data, Py_ssize_t j) noexcept nogil:
-    """The code of the first row in a column; those of other rows are four codes apart."""
+    """The code of the first row in a column; the next row is four codes later."""
     cdef const CodedColumn* column = &data.columns[j]
     return <const char*>data.panels[column.panel].codes + column.lane * column.width
 
@@ -274,18 +274,18 @@ cdef inline Py_ssize_t code_in(const char* codes, int width, size_t row) noexcep
 
 
 cdef struct Looking:
-    # Where the ends of two bins are looked for.
+    # A search for the ends of two bins.
     const Binned* data
-    const Split* split
+    const KernelSplit* split
     Py_ssize_t start
     Py_ssize_t stop
     Py_ssize_t size          # of a block
-    double low[MOST_BLOCKS]  # by block
-    double high[MOST_BLOCKS]
+    double low[MAX_BLOCKS]  # by block
+    double high[MAX_BLOCKS]
 
 
 cdef void find_bounds(
-    const Binned* data, Py_ssize_t start, Py_ssize_t stop, Split* split, Pool pool
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, KernelSplit* split, Pool pool
 ) noexcept nogil:
     """The largest value of ``split.bin`` and the smallest of ``split.follow``."""
     cdef const Coder* coder = &data.columns[split.column].coder
@@ -311,7 +311,7 @@ cdef void find_bounds(
 cdef void look_for_ends(void* context, Py_ssize_t block, int thread) noexcept nogil:
     cdef Looking* looking = <Looking*>context
     cdef const Binned* data = looking.data
-    cdef const Split* split = looking.split
+    cdef const KernelSplit* split = looking.split
     cdef const Source* source = &data.sources[split.column]
     cdef const char* codes = codes_of(data, split.column)
     cdef int width = data.columns[split.column].width
@@ -331,22 +331,22 @@ cdef Py_ssize_t blocks_of(Py_ssize_t n, Py_ssize_t least, Pool pool) noexcept no
     """Into how many blocks rows are divided for threads; one for one thread."""
     if pool.n_threads == 1:
         return 1
-    return max(1, min(n // least, 4 * pool.n_threads, <Py_ssize_t>MOST_BLOCKS))
+    return max(1, min(n // least, 4 * pool.n_threads, <Py_ssize_t>MAX_BLOCKS))
 
 
 cdef struct Parting:
     Binned* data
-    const Split* split
+    const KernelSplit* split
     Py_ssize_t start
     Py_ssize_t stop
     Py_ssize_t size                      # of a block
-    Py_ssize_t n_left[MOST_BLOCKS]       # by block
-    Py_ssize_t left[MOST_BLOCKS]         # where its rows go in the end
-    Py_ssize_t right[MOST_BLOCKS]
+    Py_ssize_t n_left[MAX_BLOCKS]       # by block
+    Py_ssize_t left[MAX_BLOCKS]         # where its rows go in the end
+    Py_ssize_t right[MAX_BLOCKS]
 
 
 cdef Py_ssize_t part_binned(
-    Binned* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, Pool pool
+    Binned* data, Py_ssize_t start, Py_ssize_t stop, const KernelSplit* split, Pool pool
 ) noexcept nogil:
     """Partition the rows by child, keeping their order; return how many go left."""
     # Blocks are partitioned into the buffer, then all are copied back, each to its place.
@@ -364,7 +364,7 @@ cdef Py_ssize_t part_binned(
         left += parting.n_left[0]
         memcpy(data.rows + left, data.other + start, (stop - left) * sizeof(uint32_t))
         return left - start
-    pool.run(&part_apart, &parting, n_blocks)
+    pool.run(&divide_block, &parting, n_blocks)
     for block in range(n_blocks):
         right += parting.n_left[block]
     for block in range(n_blocks):
@@ -378,7 +378,7 @@ cdef Py_ssize_t part_binned(
 
 
 cdef void join_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
-    """Copy the rows of a block from the buffer to their places; those on the right stand reversed."""
+    """Copy the rows of a block from the buffer to their places; the right side is in reverse order."""
     cdef Parting* parting = <Parting*>context
     cdef const uint32_t* other = parting.data.other
     cdef uint32_t* right = parting.data.rows + parting.right[block]
@@ -392,7 +392,7 @@ cdef void join_block(void* context, Py_ssize_t block, int thread) noexcept nogil
         right[i] = other[stop - 1 - i]
 
 
-cdef void set_sides(const Binned* data, const Split* split) noexcept nogil:
+cdef void set_sides(const Binned* data, const KernelSplit* split) noexcept nogil:
     """The side of each code."""
     cdef Py_ssize_t missing = data.columns[split.column].coder.n_bins, code
     memset(data.sides, RIGHT, missing + 1)
@@ -429,7 +429,7 @@ cdef void part_block(void* context, Py_ssize_t block, int thread) noexcept nogil
     parting.n_left[0] = left - (data.rows + parting.start)
 
 
-cdef void part_apart(void* context, Py_ssize_t block, int thread) noexcept nogil:
+cdef void divide_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
     """Partition a block into the buffer: left rows from its beginning, right ones from its end."""
     cdef Parting* parting = <Parting*>context
     cdef Binned* data = parting.data
@@ -453,7 +453,7 @@ cdef void part_apart(void* context, Py_ssize_t block, int thread) noexcept nogil
 
 
 cdef void find_sides(
-    const Binned* data, const Split* split, Py_ssize_t start, Py_ssize_t stop, uint8_t* sides
+    const Binned* data, const KernelSplit* split, Py_ssize_t start, Py_ssize_t stop, uint8_t* sides
 ) noexcept nogil:
     """Whether each of up to CHUNK rows goes left."""
     if data.columns[split.column].width == 1:
@@ -463,7 +463,7 @@ cdef void find_sides(
 
 
 cdef inline void find_sides_of(
-    const Binned* data, const Split* split, Py_ssize_t start, Py_ssize_t stop, int width,
+    const Binned* data, const KernelSplit* split, Py_ssize_t start, Py_ssize_t stop, int width,
     uint8_t* sides,
 ) noexcept nogil:
     # Values are read together: one after the other, each would be waited for.
@@ -487,13 +487,13 @@ cdef struct Counting:
     Py_ssize_t size             # of a block
     void** histograms           # one per thread
     int n_threads
-    bint used[MOST_THREADS]     # by thread: whether it has counted
+    bint used[MAX_THREADS]     # by thread: whether it has counted
 
 
 cdef void count_node(
     const Binned* data, Py_ssize_t start, Py_ssize_t stop, void** histograms, Pool pool
 ) noexcept nogil:
-    """Count rows into the first histogram; the others, one per further thread, are scratch."""
+    """Count rows into the first histogram; one more per further thread is scratch."""
     cdef Counting counting
     cdef Py_ssize_t n = stop - start, n_blocks = blocks_of(n, COUNTING_ROWS, pool), cells
     cdef int t, n_used = 0
@@ -505,7 +505,7 @@ cdef void count_node(
     counting.stop = stop
     counting.size = (n + n_blocks - 1) // n_blocks
     counting.histograms = histograms
-    counting.n_threads = min(pool.n_threads, <int>MOST_THREADS)
+    counting.n_threads = min(pool.n_threads, <int>MAX_THREADS)
     memset(counting.used, 0, sizeof(counting.used))
     if n_blocks == 1:
         count_block(&counting, 0, 0)
@@ -720,31 +720,31 @@ cdef void count_numbers(
 
 
 cdef void add_counts(
-    const Counted* counted, void* to, const void* what, bint subtract
+    const Counted* counted, void* to, const void* added, bint subtract
 ) noexcept nogil:
     """Add the counts of a histogram to those of another, or subtract them."""
-    add_cells(counted, to, what, counted.n_cells, subtract)
+    add_cells(counted, to, added, counted.n_cells, subtract)
 
 
 cdef void add_cells(
-    const Counted* counted, void* to, const void* what, Py_ssize_t n, bint subtract
+    const Counted* counted, void* to, const void* added, Py_ssize_t n, bint subtract
 ) noexcept nogil:
     cdef Py_ssize_t i, sign = -1 if subtract else 1
     if counted.weights == NULL:
         for i in range(n):
-            (<uint32_t*>to)[i] += <uint32_t>sign * (<const uint32_t*>what)[i]
+            (<uint32_t*>to)[i] += <uint32_t>sign * (<const uint32_t*>added)[i]
     else:
         for i in range(n):
-            (<int64_t*>to)[i] += sign * (<const int64_t*>what)[i]
+            (<int64_t*>to)[i] += sign * (<const int64_t*>added)[i]
 
 
 # -- one shard -------------------------------------------------------------------------------
-# Its codes are an array. The rows of a node stand side by side in ``rows``, those of slot ``s`` from
+# Its codes are an array. The rows of a node are side by side in ``rows``, those of slot ``s`` from
 # ``starts[s]`` on.
 
 
 cdef class CodedBins:
-    """Where the codes and counts of rows stand that are coded in some bins."""
+    """The layout of codes and counts of rows that are coded in some bins."""
 
     def __cinit__(self, Bins bins, Py_ssize_t n_classes, bint weighted):
         cdef Py_ssize_t j
@@ -764,7 +764,7 @@ cdef class CodedBins:
         free(self.sources)
 
     cdef Binned* of(self, codes, single=None) except NULL:
-        """The rows with these codes; ``single`` tells which bins of a column hold one value."""
+        """The rows with these codes; ``single`` marks the bins of a column with one value."""
         cdef uint8_t[::1] flags
         cdef Py_ssize_t j
         self.arrays += (codes, single)
@@ -777,7 +777,7 @@ cdef class CodedBins:
 
 
 def code_shard(Bins bins, columns, Py_ssize_t n_rows, Pool pool=None):
-    """The codes of some rows, and what these rows tell."""
+    """The codes of some rows, and facts about these rows."""
     # The least and the greatest value of every column, of these rows and the sample; whether
     # values are missing; which bins hold one value only.
     cdef CodedBins coded = CodedBins(bins, 1, False)
@@ -815,7 +815,7 @@ def count_shard(
     Py_ssize_t n_classes, table,
 ):
     """Add the rows of some nodes to their histograms, the rows of ``table``."""
-    # Counts are of 32 bits without weights; else of 64, and after the classes of a bin stand its
+    # Counts are of 32 bits without weights; else of 64, and after the classes of a bin come its
     # rows.
     cdef CodedBins coded = CodedBins(bins, n_classes, units is not None)
     cdef Binned* data = coded.of(codes)
@@ -857,7 +857,7 @@ def look_into_shard(
     """Rows of intervals of a column: counted by slices of the interval, or with their values."""
     # The intervals of a node in a bin are those from first[node, bin] to first[node, bin + 1], with
     # keys from low to high. A key is in slice (key - guide) >> shift of its interval, or in the
-    # first or last one; the slices stand at place. A shift of 255 asks for the values: intervals,
+    # first or last one; the slices are at place. A shift of 255 requests the values: intervals,
     # keys and rows are returned.
     cdef CodedBins coded = CodedBins(bins, 1, False)
     cdef const char* first_code = codes_of(coded.of(codes), column)
@@ -903,7 +903,7 @@ def divide_shard(
     Bins bins, codes, const uint32_t[::1] rows, const int64_t[::1] starts, splits, values
 ):
     """The rows and starts of the children of nodes that are split; other nodes' rows are gone."""
-    # A split is (slot, column, sides, edge, keep_left, keep_right). sides tells for each code where
+    # A split is (slot, column, sides, edge, keep_left, keep_right). sides states for each code where
     # its rows go: 0 right, 1 left, 2 left if the value is at most edge. A child that is kept has
     # the next number as its slot.
     cdef CodedBins coded = CodedBins(bins, 1, False)
@@ -911,7 +911,7 @@ def divide_shard(
     cdef Py_ssize_t n_left = 0, n, end = 0
     cdef const uint8_t[::1] side_of
     cdef Parting parting
-    cdef Split split
+    cdef KernelSplit split
     total = sum([starts[division.slot + 1] - starts[division.slot] for division in splits])
     cdef uint32_t[::1] divided = np.zeros(total + AHEAD, dtype=np.uint32)
     cdef uint32_t[::1] other = np.empty(total + 1, dtype=np.uint32)

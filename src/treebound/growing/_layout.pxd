@@ -28,6 +28,12 @@ ctypedef fused label_t:
     uint32_t
 
 
+cpdef enum:  # for Python too
+    FINE_BINS = 4095        # of a column, if the first bins exclude few splits
+    MAX_CATEGORIES = 65534  # codes have 16 bits, and one of them is for missing values
+    EXACT = 255             # the shift of an interval whose values are requested
+
+
 cdef enum Criterion:
     GINI = 0
     ENTROPY = 1
@@ -68,7 +74,7 @@ cdef struct Packing:
     uint64_t row_mask
 
 
-cdef struct Column:
+cdef struct KernelColumn:
     # A column of sorted rows.
     Kind kind
     uint64_t* entries   # sorted by value, missing last; moved by partitions
@@ -77,7 +83,7 @@ cdef struct Column:
     bint has_missing    # missing rows have the rank n_codes
 
 
-cdef struct Split:
+cdef struct KernelSplit:
     double score        # purity of the two children; -inf for no split
     Py_ssize_t column
     Py_ssize_t place    # present rows on the left, or the category; -1 for no split
@@ -91,20 +97,20 @@ cdef struct Split:
     # Of nodes with histograms or in chains only:
     Py_ssize_t bin      # thresholds: the last bin on the left; in chains: the category there
     Py_ssize_t follow   # the first bin on the right; -1: only missing rows there
-    bint inside         # whether the split lies inside the bin
-    bint exact          # whether the threshold is ``low``, as it was asked for
+    bint inside         # whether the split is inside the bin
+    bint exact          # whether the threshold is ``low``, as it was forced
 
 
-cdef inline bint takes(const Split* split, Py_ssize_t category) noexcept nogil:
-    """Whether a category goes left; the one after all others is that of missing values."""
+cdef inline bint takes(const KernelSplit* split, Py_ssize_t category) noexcept nogil:
+    """Whether a category goes left; the last one is that of missing values."""
     return category == split.place
 
 
 cdef struct Rules:
-    # Which splits are allowed, beside the limits of leaves.
+    # Which splits are allowed, in addition to the limits of leaves.
     const int32_t* signs    # by column: whether high classes become more probable, 1, or less, -1
     const int32_t* order    # the classes from high to low; NULL: no column has a sign
-    const uint64_t* groups  # by column: a bit for each group of columns that may be asked together
+    const uint64_t* groups  # by column: a bit for each group of columns that may be used together
 
 
 cdef enum:
@@ -148,7 +154,7 @@ cdef struct NodeView:
     const int64_t* counts
     double tolerance       # scores closer than this are tied
     double rise            # the most that a row can raise the score by changing sides
-    uint64_t groups        # the groups of columns that it may ask; see `Rules`
+    uint64_t groups        # the groups of columns that it may split on; see `Rules`
     const double* limits   # of the shares of the highest classes: least and greatest, in turn
 
 
@@ -249,7 +255,7 @@ cdef inline void add_row(
 cdef inline int64_t weight_in(
     const int64_t* left, const int64_t* base, const Problem* problem
 ) noexcept nogil:
-    """The weight of channels, and of others if there are any."""
+    """The weight of channels, and of a second set if there is one."""
     cdef int64_t weight = 0
     cdef Py_ssize_t k
     if problem.numbers != NULL:
@@ -265,7 +271,7 @@ cdef void count_classes(
 ) noexcept nogil
 
 
-cdef inline bint may_ask(Py_ssize_t column, const NodeView* node) noexcept nogil:
+cdef inline bint may_split_on(Py_ssize_t column, const NodeView* node) noexcept nogil:
     """Whether a node may be split on a column."""
     return node.problem.rules == NULL or (node.problem.rules.groups[column] & node.groups) != 0
 
@@ -377,7 +383,7 @@ cdef inline double spread_of(
 cdef inline double score_of(
     const int64_t* left, const int64_t* base, const NodeView* node
 ) noexcept nogil:
-    """The score that splits maximise, with these counts on the left and others if there are any."""
+    """The score that splits maximise, with these counts, and a second set if any, on the left."""
     if node.problem.criterion == SQUARED:
         if base == NULL:
             return gain_of(left[WEIGHT], left[SUM], node)
@@ -392,19 +398,19 @@ cdef inline double score_in(
 ) noexcept nogil:
     cdef const Problem* problem = node.problem
     cdef square_t right_sum = 0
-    cdef int64_t weight = 0, most_left = 0, most_right = 0, count, rest
+    cdef int64_t weight = 0, max_left = 0, max_right = 0, count, rest
     cdef Py_ssize_t k
     for k in range(problem.n_classes):
         count = left[k] + (0 if base == NULL else base[k])
         rest = node.counts[k] - count
         weight += count
-        most_left = max(most_left, count)
-        most_right = max(most_right, rest)
+        max_left = max(max_left, count)
+        max_right = max(max_right, rest)
         if problem.criterion != MISCLASSIFICATION:
             left_sum += term_of(<square_t>count, problem)
             right_sum += term_of(<square_t>rest, problem)
     if problem.criterion == MISCLASSIFICATION:
-        return <double>(most_left + most_right)
+        return <double>(max_left + max_right)
     rest = max(node.weight - weight, 1)  # of a side without weight, the sum is 0
     weight = max(weight, 1)
     return score_of_sides(left_sum, weight, right_sum, rest, problem) / scale_of(

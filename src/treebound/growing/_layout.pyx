@@ -93,7 +93,7 @@ cdef inline void read_as(
 
 
 cdef Source source_of(values, int kind):
-    """Where the values of a column stand; the array must outlive it."""
+    """The location of the values of a column; the array must outlive it."""
     cdef Source source
     cdef Py_buffer view
     memset(&source, 0, sizeof(Source))
@@ -101,7 +101,7 @@ cdef Source source_of(values, int kind):
     source.first = <const char*>view.buf
     source.stride = view.strides[0]
     source.kind = <Kind>kind
-    # the byte order may stand before the letter of the type
+    # the byte order may precede the letter of the type
     if view.format[strlen(view.format) - 1] in b"df":
         source.type = FLOAT64 if view.itemsize == 8 else FLOAT32
     else:

@@ -6,9 +6,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from treebound._utils._pool cimport Pool, Work
-from treebound.growing._driver cimport Driver, Node
+from treebound.growing._driver cimport Driver, GrownNode
 from treebound.growing._histogram cimport Binned, CodedBins
-from treebound.growing._layout cimport Scratch, Split
+from treebound.growing._layout cimport KernelSplit, Scratch
 from treebound.growing._search cimport ColumnBounds, Finder
 from treebound.growing._sorted cimport Search, Task
 
@@ -17,12 +17,12 @@ cdef struct Columns:
     # The columns of a large node that threads search.
     Finder* finders         # one per thread
     ColumnBounds* bounds    # one per column, in the memory of the histogram
-    Split* splits
+    KernelSplit* splits
 
 
 cdef class SharedCodes:
     cdef tuple coded            # its bins, and what `code_shard` gives; None: not coded yet
-    cdef bint sorts             # whether its codes told little, so that rows are sorted
+    cdef bint sorts             # whether its codes were uninformative, so that rows are sorted
 
 
 cdef class Grower(Driver):
@@ -36,7 +36,7 @@ cdef class Grower(Driver):
     cdef object spans           # of the columns of a larger sample; None: of these rows
     cdef object progress        # called with leaves and open rows; or None
     cdef Py_ssize_t pauses
-    cdef Py_ssize_t root_crossing, crossing, most_bins
+    cdef Py_ssize_t root_crossing, crossing, max_bins
     cdef bint sorts_when_needed # False: always use histograms above the crossing
     # large nodes
     cdef Binned* binned         # the coded sample; NULL: all nodes are sorted
@@ -45,7 +45,7 @@ cdef class Grower(Driver):
     cdef object order           # the memory of its rows and labels
     cdef Columns columns
     cdef void** counters        # one per thread; the first is that of the node
-    cdef Py_ssize_t n_histograms, most_histograms
+    cdef Py_ssize_t n_histograms, max_histograms
     # nominal columns only
     cdef dict chains            # by leaf: the rows at the beginning, and `Categories`; or None
     cdef uint32_t[::1] rows     # by leaf
@@ -65,8 +65,8 @@ cdef class Grower(Driver):
     ) except -1
     cdef int start(self) except -1 nogil
     cdef int set_spans(self) except -1 nogil
-    cdef int code(self, Py_ssize_t most_bins) except -1 nogil
-    cdef int attach_codes(self, Py_ssize_t most_bins) except -1
+    cdef int code(self, Py_ssize_t max_bins) except -1 nogil
+    cdef int attach_codes(self, Py_ssize_t max_bins) except -1
     cdef void forget_codes(self) noexcept nogil
     cdef void count_labels(
         self, const uint32_t* rows, Py_ssize_t n_rows, int64_t* counts
@@ -78,10 +78,10 @@ cdef class Grower(Driver):
     cdef int sort_and_search(self, int32_t index, const uint32_t* ids) except -1 nogil
     cdef bint conclude(self, const Task* task) except -1 nogil
     cdef int search_histogram(self, int32_t index) except -1 nogil
-    cdef ColumnBounds bound_columns(self, const Task* task, const Node* node) noexcept nogil
+    cdef ColumnBounds bound_columns(self, const Task* task, const GrownNode* node) noexcept nogil
     cdef int search_columns(self) except -1 nogil
     cdef void each_column(self, Work work) noexcept nogil
-    cdef bint tells_little(self, Py_ssize_t live_rows) noexcept nogil
+    cdef bint is_uninformative(self, Py_ssize_t live_rows) noexcept nogil
     cdef bint set_children(self, int32_t index, Py_ssize_t middle, bint* may_split) except -1 nogil
     cdef int expand_large(self, int32_t index) except -1 nogil
     cdef int part_histogram(

@@ -1,13 +1,13 @@
 """Growing in memory: the engine of `Driver` whose rows are arrays of this process.
 
 Large nodes are searched by histograms (`search`), smaller ones by sorting (`sorted`). The tree
-does not depend on the crossing. Histograms are kept while useful, in up to eight bytes per row, or
+does not depend on the crossing. Histograms are stored while useful, in up to eight bytes per row, or
 32 MB; a node without memory for its histogram is counted when it is searched.
 
-Threads share the rows or the columns of a large node. Where the number of leaves is not limited the
+Threads share the rows or the columns of a large node. If the number of leaves is not limited the
 order in which nodes are expanded does not matter: as soon as there are a few open nodes for each
-thread, every thread grows whole subtrees, the largest first, with memory of its own. In the end
-the nodes are put in pre-order, so the tree does not depend on who grew what.
+thread, every thread grows whole subtrees, the largest first, with separate memory. In the end
+the nodes are put in pre-order, so the tree does not depend on the threads that grew its parts.
 """
 
 import numpy as np
@@ -19,8 +19,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
-    ENTROPY, N_CHANNELS, NOMINAL, SQUARED, NodeView, Problem, Scratch, Source, Split, add_row,
-    allocate, count_classes, may_ask, row_of, source_of, takes, value_at, zeros,
+    ENTROPY, FINE_BINS, MAX_CATEGORIES, N_CHANNELS, NOMINAL, SQUARED, KernelSplit, NodeView,
+    Problem, Scratch, Source, add_row, allocate, count_classes, may_split_on, row_of, source_of,
+    takes, value_at, zeros,
 )
 from treebound._utils._pool cimport Pool, Work, stop_others
 from treebound.growing._scan cimport no_split, try_category
@@ -36,21 +37,20 @@ from treebound.growing._histogram cimport (
 from treebound.growing._search cimport (
     ColumnBounds, Finder, all_bounds, best_of_column, bounds_of_column, free_finder, init_finder,
 )
-from treebound.growing._driver cimport BOUNDED, Driver, Node, WAITING, leave
+from treebound.growing._driver cimport BOUNDED, Driver, GrownNode, WAITING, leave
 
 
 cdef enum:
     FINE_ROWS = 400_000   # larger samples get finer bins if the first ones are not informative
-    FINE_BINS = 4095
     BYTES_A_ROW = 8       # of histograms
-    LEAST_BYTES = 1 << 25
+    MIN_BYTES = 1 << 25
     THREAD_CELLS = 4096   # fewer counts are searched by one thread
     THREAD_VALUES = 65536 # for each thread
     TOLD = 50             # pauses of 20 milliseconds
     BRANCHES = 4          # subtrees for each thread
     BRANCH_ROWS = 2048    # fewer rows are not worth a search by several threads
     LABELS = 32768        # rows whose classes a thread counts at a time
-    MOST_THREADS = 256
+    MAX_THREADS = 256
     NUMBER_CROSSING = 200 # least rows of a node of numbers with a histogram
     CHAIN = 128           # rows of a node that may be a chain; splits a column that make it pay
 
@@ -71,8 +71,8 @@ cdef class Grower(Driver):
             self.scratch[t].left = <int64_t*>allocate(n_classes, sizeof(int64_t))
             self.scratch[t].right = <int64_t*>allocate(n_classes, sizeof(int64_t))
             self.scratch[t].missing = <int64_t*>allocate(n_classes + 1, sizeof(int64_t))
-        self.sorted.tasks[0].splits = <Split*>allocate(n_columns, sizeof(Split))
-        self.sorted.tasks[1].splits = <Split*>allocate(n_columns, sizeof(Split))
+        self.sorted.tasks[0].splits = <KernelSplit*>allocate(n_columns, sizeof(KernelSplit))
+        self.sorted.tasks[1].splits = <KernelSplit*>allocate(n_columns, sizeof(KernelSplit))
         self.sorted.scratch = self.scratch
 
     def __dealloc__(self):
@@ -141,7 +141,7 @@ cdef class Grower(Driver):
             with gil:
                 self.start_chains()
         elif n >= self.root_crossing and not self.shared.sorts:
-            self.code(self.most_bins)
+            self.code(self.max_bins)
         self.wait(0)
         return 0
 
@@ -153,14 +153,14 @@ cdef class Grower(Driver):
                     self.sources[j].span = self.spans[j]
         return 0
 
-    cdef int code(self, Py_ssize_t most_bins) except -1 nogil:
+    cdef int code(self, Py_ssize_t max_bins) except -1 nogil:
         """Code the sample and count the root."""
         cdef Py_ssize_t n = self.problem.n_rows
         cdef size_t size
         cdef int t
         self.forget_codes()
         with gil:
-            self.attach_codes(most_bins)
+            self.attach_codes(max_bins)
         size = size_of(&self.binned.counted)
         self.columns.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
         self.counters = <void**>zeros(self.pool.n_threads, sizeof(void*))
@@ -168,8 +168,8 @@ cdef class Grower(Driver):
             init_finder(&self.columns.finders[t], self.binned, &self.scratch[t])
             if t:
                 self.counters[t] = allocate(size, 1)
-        self.most_histograms = 2 + max(
-            BYTES_A_ROW * n, <Py_ssize_t>LEAST_BYTES
+        self.max_histograms = 2 + max(
+            BYTES_A_ROW * n, <Py_ssize_t>MIN_BYTES
         ) // <Py_ssize_t>size
         self.tree.nodes[0].histogram = self.take_histogram(True)
         self.count(0, n, self.tree.nodes[0].histogram)
@@ -177,17 +177,17 @@ cdef class Grower(Driver):
             set_ranges(self.binned, self.tree.nodes[0].histogram, self.pool)
         return self.set_spans()
 
-    cdef int attach_codes(self, Py_ssize_t most_bins) except -1:
+    cdef int attach_codes(self, Py_ssize_t max_bins) except -1:
         """Take the codes that there are for a part of a sample, else code all of its rows."""
         cdef Py_ssize_t n = self.problem.n_rows, j
         cdef uint32_t[:, ::1] rows
         cdef const uint16_t[::1] labels
         cdef tuple coded = self.shared.coded
         columns, y, weights = self.arrays
-        if self.ids == NULL or coded is None or most_bins == FINE_BINS:
+        if self.ids == NULL or coded is None or max_bins == FINE_BINS:
             kinds = [self.sources[j].kind for j in range(self.n_columns)]
             sizes = [self.sources[j].n_categories for j in range(self.n_columns)]
-            bins = Bins(columns, kinds, sizes, most_bins)
+            bins = Bins(columns, kinds, sizes, max_bins)
             coded = self.shared.coded = (bins, *code_shard(bins, columns, len(y), self.pool))
         bins, codes, ends, missing, single = coded
         weighted = weights is not None or self.numbers is not None
@@ -256,7 +256,7 @@ cdef class Grower(Driver):
 
     cdef void* take_histogram(self, bint at_once) except? NULL nogil:
         """Uninitialised memory for counts; NULL if the limit is reached, unless needed at once."""
-        if self.n_histograms >= self.most_histograms and not at_once:
+        if self.n_histograms >= self.max_histograms and not at_once:
             return NULL
         self.n_histograms += 1
         return allocate(
@@ -280,7 +280,7 @@ cdef class Grower(Driver):
 
     cdef int search(self, int32_t index) except -1 nogil:
         """Find the split of a leaf, or a tighter bound on its gain."""
-        cdef const Node* node = &self.tree.nodes[index]
+        cdef const GrownNode* node = &self.tree.nodes[index]
         if self.chains is not None and node.home == NULL:
             with gil:
                 return self.search_chain(index)
@@ -293,7 +293,7 @@ cdef class Grower(Driver):
 
     cdef int sort_and_search(self, int32_t index, const uint32_t* ids) except -1 nogil:
         """Sort the rows of a node, NULL are all, and search it."""
-        cdef Node* node = &self.tree.nodes[index]
+        cdef GrownNode* node = &self.tree.nodes[index]
         node.home = new_sorted(
             &self.problem, self.sources, self.n_columns, ids, self.tree.rows_in(index),
             self.scratch, self.pool,
@@ -314,7 +314,7 @@ cdef class Grower(Driver):
 
     cdef bint conclude(self, const Task* task) except -1 nogil:
         """Push a leaf on the frontier if a split gains enough."""
-        cdef Node* node = &self.tree.nodes[task.index]
+        cdef GrownNode* node = &self.tree.nodes[task.index]
         if task.wanted and (self.takes_first(task.index) or self.choose(node, task)):
             self.tree.push(task.index)
             return True
@@ -322,7 +322,7 @@ cdef class Grower(Driver):
 
     cdef int search_histogram(self, int32_t index) except -1 nogil:
         """Search the histogram of a leaf; its bins are searched only when it is popped again."""
-        cdef Node* node = &self.tree.nodes[index]
+        cdef GrownNode* node = &self.tree.nodes[index]
         cdef Task* task = &self.sorted.tasks[0]
         cdef ColumnBounds bounds
         if self.takes_first(index):
@@ -333,7 +333,7 @@ cdef class Grower(Driver):
             self.count(node.start, node.stop, node.histogram)
         self.set_task(task, index, True)
         bounds = self.bound_columns(task, node)
-        if index == 0 and node.state == WAITING and self.tells_little(bounds.live_rows):
+        if index == 0 and node.state == WAITING and self.is_uninformative(bounds.live_rows):
             if self.problem.n_rows < FINE_ROWS:
                 self.forget_codes()
                 with gil:
@@ -355,7 +355,7 @@ cdef class Grower(Driver):
             self.drop_histogram(index)
         return 0
 
-    cdef ColumnBounds bound_columns(self, const Task* task, const Node* node) noexcept nogil:
+    cdef ColumnBounds bound_columns(self, const Task* task, const GrownNode* node) noexcept nogil:
         """The best boundary of all columns, and bounds on their bins; sets the floor."""
         # A node that is searched again has them behind its histogram.
         cdef Columns* columns = &self.columns
@@ -395,15 +395,15 @@ cdef class Grower(Driver):
         for j in range(self.n_columns):
             work(&self.columns, j, 0)
 
-    cdef bint tells_little(self, Py_ssize_t live_rows) noexcept nogil:
+    cdef bint is_uninformative(self, Py_ssize_t live_rows) noexcept nogil:
         """Whether many rows of the root are in bins that may hold its split, as with noise."""
         return (
             self.sorts_when_needed
-            and self.binned.most_codes <= self.most_bins + 1
+            and self.binned.max_codes <= self.max_bins + 1
             and live_rows > self.problem.n_rows * self.n_columns // 4
         )
 
-    cdef void find_ends(self, const Node* node, Split* split) noexcept nogil:
+    cdef void find_ends(self, const GrownNode* node, KernelSplit* split) noexcept nogil:
         """The neighbours of a threshold, if they are not known."""
         if split.has_ends:
             return
@@ -413,8 +413,8 @@ cdef class Grower(Driver):
             find_bounds(self.binned, node.start, node.stop, split, self.pool)
         split.has_ends = True
 
-    cdef int part_first(self, int32_t index, Split* split, int64_t* left) except -1 nogil:
-        cdef const Node* node = &self.tree.nodes[index]
+    cdef int part_first(self, int32_t index, KernelSplit* split, int64_t* left) except -1 nogil:
+        cdef const GrownNode* node = &self.tree.nodes[index]
         cdef const Source* source = &self.sources[split.column]
         cdef const Sorted* home = node.home
         cdef Py_ssize_t i, row, place = 0
@@ -457,8 +457,8 @@ cdef class Grower(Driver):
             return self.expand_chain(index)
 
     cdef bint set_children(self, int32_t index, Py_ssize_t middle, bint* may_split) except -1 nogil:
-        """Set what follows from the left child's counts; whether a child may be split."""
-        cdef Node* node = &self.tree.nodes[index]
+        """Set the children from the left child's counts; return True if one may be split."""
+        cdef GrownNode* node = &self.tree.nodes[index]
         self.tree.nodes[node.left].stop = self.tree.nodes[node.right].start = middle
         self.tree.nodes[node.left].home = self.tree.nodes[node.right].home = node.home
         self.count_right(index)
@@ -469,7 +469,7 @@ cdef class Grower(Driver):
 
     cdef int expand_large(self, int32_t index) except -1 nogil:
         """Count the smaller child and subtract it for the larger one."""
-        cdef Node* node = &self.tree.nodes[index]
+        cdef GrownNode* node = &self.tree.nodes[index]
         cdef Py_ssize_t middle, n_left, k
         cdef int64_t* left = self.tree.counts_of(node.left)
         cdef const uint32_t* rows = self.binned.rows + node.start
@@ -502,7 +502,7 @@ cdef class Grower(Driver):
     cdef int part_histogram(
         self, int32_t index, int32_t small, int32_t large, bint keep_small, bint keep_large
     ) except -1 nogil:
-        """Make histograms of the large children that may be split; release the node's own."""
+        """Make histograms of the large children that may be split; release the one of the node."""
         cdef void* whole = self.tree.nodes[index].histogram
         cdef void* part = NULL
         cdef Py_ssize_t start = self.tree.nodes[small].start, stop = self.tree.nodes[small].stop
@@ -526,7 +526,7 @@ cdef class Grower(Driver):
 
     cdef int expand_sorted(self, int32_t index) except -1 nogil:
         """Partition the rows of a sorted node and search its children if more may follow."""
-        cdef Node* node = &self.tree.nodes[index]
+        cdef GrownNode* node = &self.tree.nodes[index]
         cdef int small
         cdef bint[2] wanted
         cdef Part part
@@ -577,7 +577,7 @@ cdef class Grower(Driver):
         return False
 
     cdef int grow_branches(self) except -1:
-        """Grow what is below the leaves on the frontier, in threads."""
+        """Grow subtrees below the leaves on the frontier, in threads."""
         cdef Py_ssize_t n = self.tree.n_frontier, i
         cdef int32_t index
         cdef Grower hand
@@ -587,7 +587,7 @@ cdef class Grower(Driver):
         self.hand_of = np.full(n, -1, dtype=np.int32)
         self.root_of = np.zeros(n, dtype=np.int32)
         self.hands = [self.hand() for i in range(min(n, self.pool.n_threads))]
-        (<Grower>self.hands[0]).progress = self.tell_all
+        (<Grower>self.hands[0]).progress = self.report_all
         with nogil:
             self.pool.run_long(<Work>&grow_branch, <void*>self, n)
         if self.failure is not None:
@@ -608,21 +608,21 @@ cdef class Grower(Driver):
         hand.shared, hand.coded, hand.order = self.shared, self.coded, self.order
         hand.whole, hand.min_gain = self.whole, self.min_gain
         hand.tree.tolerance = self.tree.tolerance
-        hand.crossing, hand.most_bins = self.crossing, self.most_bins
+        hand.crossing, hand.max_bins = self.crossing, self.max_bins
         hand.tree.add(0, self.problem.n_rows, 0)  # in the place of the root
         if self.binned != NULL:
             hand.view = self.binned[0]
             hand.view.sides = NULL
-            hand.view.sides = <uint8_t*>allocate(hand.view.most_codes, 1)
+            hand.view.sides = <uint8_t*>allocate(hand.view.max_codes, 1)
             hand.binned = &hand.view
             hand.columns.finders = <Finder*>zeros(1, sizeof(Finder))
             hand.counters = <void**>zeros(1, sizeof(void*))
             init_finder(&hand.columns.finders[0], hand.binned, &hand.scratch[0])
-            hand.most_histograms = 2 + self.most_histograms // self.pool.n_threads
+            hand.max_histograms = 2 + self.max_histograms // self.pool.n_threads
         return hand
 
     cdef int grow_below(self, Grower boss, Py_ssize_t branch) except -1 nogil:
-        """Grow what is below a leaf of another grower."""
+        """Grow the subtree below a leaf of another grower."""
         cdef int32_t index = boss.branches[branch], root = self.tree.add(0, 0, 0)
         self.tree.nodes[root] = boss.tree.nodes[index]
         self.n_histograms += boss.tree.nodes[index].histogram != NULL
@@ -645,7 +645,7 @@ cdef class Grower(Driver):
         """Add all nodes of a hand; how much higher their numbers are here."""
         cdef Py_ssize_t offset = self.tree.n_nodes, i
         cdef int32_t index
-        cdef Node* node
+        cdef GrownNode* node
         for i in range(hand.tree.n_nodes):
             index = self.tree.add(0, 0, 0)
             node = &self.tree.nodes[index]
@@ -665,7 +665,7 @@ cdef class Grower(Driver):
         leave(self.tree.nodes[index].home)
         self.tree.nodes[index] = self.tree.nodes[root]
 
-    def tell_all(self, leaves, rows):
+    def report_all(self, leaves, rows):
         """Tell how far all hands are."""
         cdef Grower hand
         cdef Py_ssize_t i
@@ -707,7 +707,7 @@ cdef class Grower(Driver):
         return 0
 
     cdef int search_chain(self, int32_t index) except -1:
-        cdef Node* node = &self.tree.nodes[index]
+        cdef GrownNode* node = &self.tree.nodes[index]
         cdef Task* task = &self.sorted.tasks[0]
         cdef Categories categories
         cdef Py_ssize_t j
@@ -720,7 +720,7 @@ cdef class Grower(Driver):
         self.set_task(task, index, True)
         for j, categories in enumerate(self.chains[index][1]):
             task.splits[j] = no_split(j)
-            if may_ask(j, &task.view):
+            if may_split_on(j, &task.view):
                 categories.search(&task.view, self.sources[j].n_categories, &task.splits[j])
         if not self.conclude(task):
             del self.chains[index]
@@ -738,7 +738,7 @@ cdef class Grower(Driver):
 
     cdef int expand_chain(self, int32_t index) except -1:
         """Move the rows of a category to the front, where they are the left child's."""
-        cdef const Node* node = &self.tree.nodes[index]
+        cdef const GrownNode* node = &self.tree.nodes[index]
         cdef int64_t* left = self.tree.counts_of(node.left)
         cdef Py_ssize_t middle = node.start, at, i, k, row
         cdef bint[2] wanted
@@ -820,7 +820,7 @@ cdef class Categories:
                 self.put(category)
         return 0
 
-    cdef int search(self, const NodeView* node, Py_ssize_t missing, Split* best) except -1:
+    cdef int search(self, const NodeView* node, Py_ssize_t missing, KernelSplit* best) except -1:
         """The best split of a node."""
         cdef Py_ssize_t category
         cdef list group
@@ -908,17 +908,17 @@ cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
 
 def grow_arrays(
     columns, y, weights, n_classes, kinds, n_categories, may_miss, *, options, n_threads=1,
-    crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY, progress=None,
+    crossing=None, max_bins=None, whole=0, spans=None, min_priority=-INFINITY, progress=None,
     part=None, shared=None, thread_values=THREAD_VALUES,
 ):
     """The arrays of the tree that is grown on classes."""
     # columns are one-dimensional arrays of float64, float32, int8, int16 or int32; y is int32 and
     # weights int64 or None; options come from for_kernels. crossing is the least number of rows
-    # of a node that is searched by histograms, most_bins the number of bins; a thread is used for
-    # every thread_values values. Where the rows are those of a node of a larger sample, whole is
+    # of a node that is searched by histograms, max_bins the number of bins; a thread is used for
+    # every thread_values values. If the rows are those of a node of a larger sample, whole is
     # its weight and spans are the spans of its columns: then the tree is what that sample has below
     # the node. If the number of leaves is limited, none is expanded whose priority is below
-    # least_priority. part are the rows to grow on, in ascending order, or None; trees on parts of
+    # min_priority. part are the rows to grow on, in ascending order, or None; trees on parts of
     # the same columns take the same shared.
     cdef Grower grower = new_grower(
         columns, y, weights, n_classes, kinds, n_categories, may_miss, options, n_threads, part,
@@ -927,19 +927,19 @@ def grow_arrays(
     grower.whole = whole
     grower.spans = spans
     grower.progress = progress
-    grower.least_priority = least_priority
-    set_crossing(grower, crossing, most_bins, n_categories)
+    grower.min_priority = min_priority
+    set_crossing(grower, crossing, max_bins, n_categories)
     return grown_by(grower)
 
 
 def grow_numbers(
     columns, numbers, kinds, n_categories, may_miss, *, options, square_shift, weight_error=0.0,
-    row_error=0.0, n_threads=1, crossing=None, most_bins=None, whole=0, whole_spread=0.0, spans=None,
-    least_priority=-INFINITY, progress=None, part=None, shared=None, thread_values=THREAD_VALUES,
+    row_error=0.0, n_threads=1, crossing=None, max_bins=None, whole=0, whole_spread=0.0, spans=None,
+    min_priority=-INFINITY, progress=None, part=None, shared=None, thread_values=THREAD_VALUES,
 ):
     """The same for a target of numbers; the counts of a node are its channels."""
     # numbers is int64, C-ordered, and has a row of weight, sum, squares and 1 for each row, see
-    # ``_layout.pxd``; square_shift tells the unit of squares, weight_error and row_error what rounding
+    # ``_layout.pxd``; square_shift gives the unit of squares, weight_error and row_error what rounding
     # does. whole_spread is, with whole, that of a larger sample. The others are as above.
     cdef const int64_t[:, ::1] channels = numbers
     cdef Grower grower = new_grower(
@@ -957,8 +957,8 @@ def grow_numbers(
     grower.whole_spread = whole_spread
     grower.spans = spans
     grower.progress = progress
-    grower.least_priority = least_priority
-    set_crossing(grower, crossing, most_bins, n_categories)
+    grower.min_priority = min_priority
+    set_crossing(grower, crossing, max_bins, n_categories)
     return grown_by(grower)
 
 
@@ -970,7 +970,7 @@ cdef Grower new_grower(
     cdef Py_ssize_t n = len(y if part is None else part)
     cdef Grower grower
     # fewer values are grown in less time than it takes to share them
-    n_threads = max(1, min(n_threads, MOST_THREADS, n * len(columns) // thread_values))
+    n_threads = max(1, min(n_threads, MAX_THREADS, n * len(columns) // thread_values))
     grower = Grower(len(columns), n_classes, options, Pool(n_threads))
     grower.set_sample(columns, y, weights, kinds, n_categories, may_miss, part, shared)
     grower.thread_values = thread_values
@@ -987,7 +987,7 @@ cdef object grown_by(Grower grower):
     return grower.tree.arrays()
 
 
-cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
+cdef set_crossing(Grower grower, crossing, max_bins, n_categories):
     """Set the number of bins and the crossing, as measured; see ``benchmarks/growth.py``."""
     # A bin costs time at every node but narrows the search: a few hundred rows make up for one.
     # Bins take longer to bound with more classes, and with logarithms than with squares. Every
@@ -1001,7 +1001,7 @@ cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
         n_classes = 2
     while bins < (255 if n_classes == 2 else 127) and bins * rows_a_bin < n_rows:
         bins = 2 * bins + 1
-    grower.most_bins = most_bins or bins
+    grower.max_bins = max_bins or bins
     grower.crossing = bins // 2 + 1 if n_classes == 2 else 32 * n_classes
     if grower.problem.criterion == SQUARED:
         grower.crossing = NUMBER_CROSSING
@@ -1012,5 +1012,5 @@ cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
     grower.sorts_when_needed = crossing is None
     if crossing is not None:
         grower.crossing = grower.root_crossing = crossing
-    if max(n_categories, default=0) > 65534 or n_classes > 65535 or n_rows >= 2**32:
+    if max(n_categories, default=0) > MAX_CATEGORIES or n_classes > 65535 or n_rows >= 2**32:
         grower.root_crossing = 2**62

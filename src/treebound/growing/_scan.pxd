@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from treebound.growing._layout cimport (
-    Column, NodeView, Problem, Scratch, Split, score_of, weight_in,
+    KernelColumn, NodeView, Problem, Scratch, KernelSplit, score_of, weight_in,
 )
 
 
@@ -21,14 +21,14 @@ cdef struct Segment:
     Py_ssize_t last        # maximum number of present rows on the left
 
 
-cdef Split best_split(
-    const Column* column, Py_ssize_t index, const NodeView* node, Scratch* scratch
+cdef KernelSplit best_split(
+    const KernelColumn* column, Py_ssize_t index, const NodeView* node, Scratch* scratch
 ) noexcept nogil
 
 
-cdef inline Split no_split(Py_ssize_t column) noexcept nogil:
-    cdef Split split
-    memset(&split, 0, sizeof(Split))
+cdef inline KernelSplit no_split(Py_ssize_t column) noexcept nogil:
+    cdef KernelSplit split
+    memset(&split, 0, sizeof(KernelSplit))
     split.score = -INFINITY
     split.column = column
     split.place = split.follow = split.bin = -1
@@ -36,7 +36,7 @@ cdef inline Split no_split(Py_ssize_t column) noexcept nogil:
 
 
 cdef inline bint is_better(
-    double score, Py_ssize_t place, const Split* best, double tolerance
+    double score, Py_ssize_t place, const KernelSplit* best, double tolerance
 ) noexcept nogil:
     """Whether a split is better, or equal and of a lower place."""
     return score > best.score + tolerance or (
@@ -47,12 +47,13 @@ cdef inline bint is_better(
 cdef void keep_heavy(Segment* segment, const NodeView* node, int64_t weight) noexcept nogil
 
 cdef void try_categories(
-    const int64_t* counts, Py_ssize_t n_codes, const NodeView* node, Split* best
+    const int64_t* counts, Py_ssize_t n_codes, const NodeView* node, KernelSplit* best
 ) noexcept nogil
 
 
 cdef inline void try_category(
-    const int64_t* counts, Py_ssize_t code, Py_ssize_t missing, const NodeView* node, Split* best
+    const int64_t* counts, Py_ssize_t code, Py_ssize_t missing, const NodeView* node,
+    KernelSplit* best
 ) noexcept nogil:
     cdef Py_ssize_t n_classes = node.problem.n_classes
     cdef double score
@@ -82,5 +83,5 @@ cdef inline bint may_stand(
 
 
 cdef void scan(
-    const Segment* segment, const NodeView* node, Scratch* scratch, Split* best
+    const Segment* segment, const NodeView* node, Scratch* scratch, KernelSplit* best
 ) noexcept nogil

@@ -16,7 +16,8 @@ this reduces the scans from a half of the growing time to a seventh. How many ro
 
 from treebound.growing._layout cimport (
     GINI, MISCLASSIFICATION, NOMINAL, SQUARED, STRIDE, SUM, WEIGHT, Packing, add_row,
-    class_weight_of, difference_of, gain_of, gini_of_pair, int128_t, keeps_order, label_of, may_ask,
+    class_weight_of, difference_of, gain_of, gini_of_pair, int128_t, keeps_order, label_of,
+    may_split_on,
     rank_of, row_of, scale_of, score_of_sides, square_t, term_of, weight_of, xlogx,
 )
 
@@ -77,12 +78,12 @@ cdef enum:
     LAST_WALK = 128  # after each failure up to this
 
 
-cdef Split best_split(
-    const Column* column, Py_ssize_t index, const NodeView* node, Scratch* scratch
+cdef KernelSplit best_split(
+    const KernelColumn* column, Py_ssize_t index, const NodeView* node, Scratch* scratch
 ) noexcept nogil:
     """The best split of a column; score -inf if there is none above the floor."""
-    cdef Split best = no_split(index)
-    if not may_ask(index, node):
+    cdef KernelSplit best = no_split(index)
+    if not may_split_on(index, node):
         return best
     if column.kind == NOMINAL:
         search_categories(column, node, scratch, &best)
@@ -105,7 +106,7 @@ cdef void start_left(const NodeView* node, const int64_t* missing, Scratch* scra
 
 
 cdef void search_thresholds(
-    const Column* column, const NodeView* node, Scratch* scratch, Split* best
+    const KernelColumn* column, const NodeView* node, Scratch* scratch, KernelSplit* best
 ) noexcept nogil:
     """Scan with missing on the right and, if rows are missing, with missing on the left."""
     cdef const Problem* problem = node.problem
@@ -114,7 +115,7 @@ cdef void search_thresholds(
     cdef Py_ssize_t i, missing
     cdef int64_t missing_weight
     cdef Segment segment
-    cdef Split other = best[0]
+    cdef KernelSplit other = best[0]
     segment.entries = column.entries + node.start
     segment.present = present_rows(column, node, &packing)
     missing = n_rows - segment.present
@@ -166,7 +167,7 @@ cdef void keep_heavy(Segment* segment, const NodeView* node, int64_t weight) noe
 
 
 cdef Py_ssize_t present_rows(
-    const Column* column, const NodeView* node, const Packing* packing
+    const KernelColumn* column, const NodeView* node, const Packing* packing
 ) noexcept nogil:
     """Number of present rows of the node, by binary search: missing has the last rank."""
     cdef Py_ssize_t low = node.start, high = node.stop, middle
@@ -185,7 +186,7 @@ cdef Py_ssize_t present_rows(
 
 
 cdef void search_categories(
-    const Column* column, const NodeView* node, Scratch* scratch, Split* best
+    const KernelColumn* column, const NodeView* node, Scratch* scratch, KernelSplit* best
 ) noexcept nogil:
     """``x == category`` for every category that occurs; missing is one more."""
     cdef const Problem* problem = node.problem
@@ -221,7 +222,7 @@ cdef void search_categories(
 
 
 cdef void try_categories(
-    const int64_t* counts, Py_ssize_t n_codes, const NodeView* node, Split* best
+    const int64_t* counts, Py_ssize_t n_codes, const NodeView* node, KernelSplit* best
 ) noexcept nogil:
     """The same from the class counts and rows of each code, the last of which is missing."""
     cdef Py_ssize_t code
@@ -234,7 +235,7 @@ cdef void try_categories(
 
 
 cdef void scan(
-    const Segment* segment, const NodeView* node, Scratch* scratch, Split* best
+    const Segment* segment, const NodeView* node, Scratch* scratch, KernelSplit* best
 ) noexcept nogil:
     """Try every boundary of a segment; the left side starts with ``scratch.left``."""
     cdef const Problem* problem = node.problem
@@ -272,18 +273,18 @@ cdef inline bint may_beat(
     # The score is convex in the weights of the left side, so over the reachable weights it is
     # largest in a corner: no more of a class, or all of it. Moving nothing is a corner too, but
     # more of the class with the larger share on the left never lowers the score.
-    cdef int64_t most_ones = min(more, node.ones - ones)
-    cdef int64_t most_zeros = min(more, node.weight - left - node.ones + ones)
+    cdef int64_t max_ones = min(more, node.ones - ones)
+    cdef int64_t max_zeros = min(more, node.weight - left - node.ones + ones)
     return (
-        beats(node, left + more, ones + more - most_zeros, bar, problem)
-        or beats(node, left + more, ones + most_ones, bar, problem)
-        or (most_zeros < more and beats(node, left + most_zeros, ones, bar, problem))
-        or (most_ones < more and beats(node, left + most_ones, ones + most_ones, bar, problem))
+        beats(node, left + more, ones + more - max_zeros, bar, problem)
+        or beats(node, left + more, ones + max_ones, bar, problem)
+        or (max_zeros < more and beats(node, left + max_zeros, ones, bar, problem))
+        or (max_ones < more and beats(node, left + max_ones, ones + max_ones, bar, problem))
     )
 
 
 cdef inline void scan_pair(
-    const Segment* segment, const NodeView* node, Scratch* scratch, Split* best, bint weighted
+    const Segment* segment, const NodeView* node, Scratch* scratch, KernelSplit* best, bint weighted
 ) noexcept nogil:
     """Double the skip after each success, halve it after a failure, and scan in between."""
     # with gini and without weights, rows are first screened for a score above the bar
@@ -393,7 +394,7 @@ cdef inline int64_t move_rows(
 
 
 cdef void scan_sums(
-    const Segment* segment, const NodeView* node, Scratch* scratch, Split* best, square_t zero
+    const Segment* segment, const NodeView* node, Scratch* scratch, KernelSplit* best, square_t zero
 ) noexcept nogil:
     """Keeps the sum of squares, or of c log c, of each side: exact integers, of 64 or 128 bits."""
     cdef const Problem* problem = node.problem
@@ -448,9 +449,9 @@ cdef void scan_sums(
 
 
 cdef void scan_numbers(
-    const Segment* segment, const NodeView* node, Scratch* scratch, Split* best
+    const Segment* segment, const NodeView* node, Scratch* scratch, KernelSplit* best
 ) noexcept nogil:
-    """Numbers: the difference from the node's mean is kept as an exact integer."""
+    """Numbers: the difference from the node's mean is stored as an exact integer."""
     cdef const Problem* problem = node.problem
     cdef const uint64_t* entries = segment.entries
     cdef const int64_t* numbers = problem.numbers
@@ -479,7 +480,7 @@ cdef void scan_numbers(
 
 
 cdef void scan_errors(
-    const Segment* segment, const NodeView* node, Scratch* scratch, Split* best
+    const Segment* segment, const NodeView* node, Scratch* scratch, KernelSplit* best
 ) noexcept nogil:
     """Misclassification: the largest count of each side, at every boundary."""
     cdef const Problem* problem = node.problem

@@ -4,7 +4,7 @@
 # is found is that of a search of all rows, ties included. A `Finder` belongs to one thread.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from treebound.growing._layout cimport NodeView, Scratch, Split
+from treebound.growing._layout cimport NodeView, KernelSplit, Scratch
 from treebound.growing._histogram cimport Binned, Counted, Gathered
 
 cdef struct Family:
@@ -55,7 +55,7 @@ cdef struct Finder:
 
 
 cdef int init_profile(
-    Profile* profile, Py_ssize_t most_bins, Py_ssize_t n_classes
+    Profile* profile, Py_ssize_t max_bins, Py_ssize_t n_classes
 ) except -1 nogil
 
 cdef void free_profile(Profile* profile) noexcept nogil
@@ -85,12 +85,12 @@ cdef void read_column(Finder* finder, Py_ssize_t j) noexcept nogil
 
 cdef ColumnBounds bounds_of_column(Finder* finder, Py_ssize_t j) noexcept nogil
 
-cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil
+cdef KernelSplit best_category(Finder* finder, Py_ssize_t j) noexcept nogil
 
-cdef Split best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil
+cdef KernelSplit best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil
 
-cdef Split better_side(const Split* sides, const NodeView* node) noexcept nogil
+cdef KernelSplit better_side(const KernelSplit* sides, const NodeView* node) noexcept nogil
 
 cdef void try_boundary(
-    const Profile* profile, Py_ssize_t t, int side, double floor, Split* best
+    const Profile* profile, Py_ssize_t t, int side, double floor, KernelSplit* best
 ) noexcept nogil

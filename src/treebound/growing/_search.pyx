@@ -6,7 +6,7 @@ the kernel of small nodes, with the lower bins on the left. Splits are visited i
 in a scan of all rows, so ties are resolved alike.
 
 Bounds on the score of splits inside a bin come from the counts on both sides of the bin.
-The score f is convex in the class weights x of the left side. Inside a bin they lie in a box, from
+The score f is convex in the class weights x of the left side. Inside a bin they are in a box, from
 the weights ``left`` of it to those up to its end, ``right``; so f is at most its value at the best
 corner of the box. With two classes there are four corners, and two of them are boundaries between
 bins, which are scored anyway. With more classes:
@@ -18,10 +18,10 @@ bins, which are scored anyway. With more classes:
   subtracted from both; with the slope of h in the middle of the bin, h minus the line is smallest
   there, and g_k minus the line is largest at an end;
 - misclassification: the largest count of each side, each in its best corner;
-- numbers: weight and sum of the left side lie in an ellipse that the squares of the bin give; the
+- numbers: weight and sum of the left side are in an ellipse that the squares of the bin give; the
   gain is at most that at a corner of a polygon around it.
 
-Bounds are compared with a bar that lies a few tolerances below the best score, so rounding errors
+Bounds are compared with a bar that is a few tolerances below the best score, so rounding errors
 do not matter. A skipped bin holds no split that could win, or tie with one that could.
 """
 
@@ -32,7 +32,7 @@ from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
     ENTROPY, GINI, MISCLASSIFICATION, N_CHANNELS, NOMINAL, SQUARED, SQUARES, STRIDE, SUM, WEIGHT,
     Problem, Source, allocate, c_log_c, difference_of, gain_of_difference, gini_of_sides, has_order,
-    keeps_order, may_ask, renew, row_of, score_of, score_of_sides, spread_of, square, value_at,
+    keeps_order, may_split_on, renew, row_of, score_of, score_of_sides, spread_of, square, value_at,
     weight_in, xlogx, zeros,
 )
 from treebound.growing._scan cimport (
@@ -58,21 +58,21 @@ cdef enum:
 
 
 cdef int init_profile(
-    Profile* profile, Py_ssize_t most_bins, Py_ssize_t n_classes
+    Profile* profile, Py_ssize_t max_bins, Py_ssize_t n_classes
 ) except -1 nogil:
     cdef Py_ssize_t width = n_classes + 1
     cdef int side
-    profile.bins = <int32_t*>allocate(most_bins + 1, sizeof(int32_t))
-    profile.left = <int64_t*>allocate((most_bins + 1) * width, sizeof(int64_t))
+    profile.bins = <int32_t*>allocate(max_bins + 1, sizeof(int32_t))
+    profile.left = <int64_t*>allocate((max_bins + 1) * width, sizeof(int64_t))
     profile.missing = <int64_t*>zeros(width, sizeof(int64_t))
     profile.none = <int64_t*>zeros(width, sizeof(int64_t))
     profile.scratch = <int64_t*>zeros(width, sizeof(int64_t))
-    profile.a = <double*>allocate(most_bins + 2, sizeof(double))
-    profile.b = <double*>allocate(most_bins + 2, sizeof(double))
+    profile.a = <double*>allocate(max_bins + 2, sizeof(double))
+    profile.b = <double*>allocate(max_bins + 2, sizeof(double))
     for side in range(2):
         profile.families[side].base = profile.missing if side else profile.none
-        profile.families[side].scores = <double*>allocate(most_bins + 1, sizeof(double))
-        profile.families[side].bounds = <double*>allocate(most_bins + 1, sizeof(double))
+        profile.families[side].scores = <double*>allocate(max_bins + 1, sizeof(double))
+        profile.families[side].bounds = <double*>allocate(max_bins + 1, sizeof(double))
     return 0
 
 
@@ -112,7 +112,7 @@ cdef void read_profile(
 cdef inline void add_bins(
     Profile* profile, const count_t* table, Py_ssize_t n_bins, Py_ssize_t n_classes
 ) noexcept nogil:
-    cdef Py_ssize_t width = n_classes + 1, bin, k, held = 0
+    cdef Py_ssize_t width = n_classes + 1, bin, k, n_filled = 0
     cdef int64_t* sums = profile.left
     cdef int64_t rows, zeros = 0, ones = 0
     cdef int32_t* bins = profile.bins
@@ -122,18 +122,18 @@ cdef inline void add_bins(
         sums[k] = 0
     if count_t is uint32_t and n_classes == 2:
         a[0] = b[0] = 0.0
-        # invariant: ``held`` bins below this one hold rows
+        # invariant: ``n_filled`` bins below this one hold rows
         for bin in range(n_bins):
             rows = <int64_t>table[2 * bin] + table[2 * bin + 1]
             zeros += table[2 * bin]
             ones += table[2 * bin + 1]
-            sums[3 * held + 3] = zeros
-            sums[3 * held + 4] = ones
-            sums[3 * held + 5] = zeros + ones
-            a[held + 1] = <double>zeros
-            b[held + 1] = <double>ones
-            bins[held] = <int32_t>bin
-            held += rows > 0
+            sums[3 * n_filled + 3] = zeros
+            sums[3 * n_filled + 4] = ones
+            sums[3 * n_filled + 5] = zeros + ones
+            a[n_filled + 1] = <double>zeros
+            b[n_filled + 1] = <double>ones
+            bins[n_filled] = <int32_t>bin
+            n_filled += rows > 0
         table += 2 * n_bins
     else:
         for bin in range(n_bins):
@@ -143,14 +143,14 @@ cdef inline void add_bins(
                     sums[width + k] = sums[k] + table[k]
                 sums[width + n_classes] = sums[n_classes] + rows
                 sums += width
-                bins[held] = <int32_t>bin
-                held += 1
+                bins[n_filled] = <int32_t>bin
+                n_filled += 1
             table += n_classes if count_t is uint32_t else width
         if n_classes == 2:
-            for k in range(held + 1):
+            for k in range(n_filled + 1):
                 a[k] = <double>profile.left[3 * k]
                 b[k] = <double>profile.left[3 * k + 1]
-    profile.n_bins = held
+    profile.n_bins = n_filled
     for k in range(n_classes):
         profile.missing[k] = table[k]
     profile.missing[n_classes] = rows_in(table, n_classes)
@@ -276,7 +276,7 @@ cdef void score_classes(const Profile* profile, Family* family) noexcept nogil:
 
 
 cdef void score_numbers(const Profile* profile, Family* family) noexcept nogil:
-    """Numbers: square roots of gains are norms, so gain and spread bound what is inside a bin."""
+    """Numbers: square roots of gains are norms, so gain and spread bound the gains inside a bin."""
     # With m rows of a bin, j of them on the left, their sum is off j times their mean by at most
     # sqrt(spread j (m - j) / m), which changes sqrt(gain) by at most that times sqrt(n / (l r)), l
     # and r the weights of the sides.
@@ -399,17 +399,17 @@ cdef double bound_gini(
     cdef Py_ssize_t n_classes = node.problem.n_classes, k
     cdef double before = <double>weight_in(left, base, node.problem)
     cdef double after = <double>weight_in(right, base, node.problem)
-    cdef double total = 0.0, low, own, whole, part
+    cdef double total = 0.0, low, inside, whole, part
     for k in range(n_classes):
         low = <double>(left[k] + base[k])
-        own = <double>(right[k] - left[k])
+        inside = <double>(right[k] - left[k])
         whole = <double>node.counts[k]
         part = max(
-            gini_of_class(low, before, whole, node), gini_of_class(low + own, after, whole, node)
+            gini_of_class(low, before, whole, node), gini_of_class(low + inside, after, whole, node)
         )
-        if own > 0.0:
-            part = max(part, gini_of_class(low, after - own, whole, node))
-            part = max(part, gini_of_class(low + own, before + own, whole, node))
+        if inside > 0.0:
+            part = max(part, gini_of_class(low, after - inside, whole, node))
+            part = max(part, gini_of_class(low + inside, before + inside, whole, node))
         total += part
     return total
 
@@ -506,12 +506,12 @@ cdef inline double corner_gain(
 cdef double bound_errors(
     const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node
 ) noexcept nogil:
-    cdef int64_t most_left = 0, most_right = 0
+    cdef int64_t max_left = 0, max_right = 0
     cdef Py_ssize_t k
     for k in range(node.problem.n_classes):
-        most_left = max(most_left, right[k] + base[k])
-        most_right = max(most_right, node.counts[k] - left[k] - base[k])
-    return <double>(most_left + most_right)
+        max_left = max(max_left, right[k] + base[k])
+        max_right = max(max_right, node.counts[k] - left[k] - base[k])
+    return <double>(max_left + max_right)
 
 
 cdef ColumnBounds no_bounds() noexcept nogil:
@@ -598,8 +598,8 @@ cdef bint is_live(
 cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) except -1 nogil:
     finder.data = data
     finder.scratch = scratch
-    init_profile(&finder.profile, data.most_codes, data.problem.n_classes)
-    finder.wanted = <uint8_t*>zeros(data.most_codes + 1, 1)
+    init_profile(&finder.profile, data.max_codes, data.problem.n_classes)
+    finder.wanted = <uint8_t*>zeros(data.max_codes + 1, 1)
     return 0
 
 
@@ -624,7 +624,7 @@ cdef void read_column(Finder* finder, Py_ssize_t j) noexcept nogil:
 cdef ColumnBounds bounds_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
     """Best boundary and bounds of a column, from its histogram; raises the floor."""
     cdef ColumnBounds bounds = no_bounds()
-    if not may_ask(j, finder.node):
+    if not may_split_on(j, finder.node):
         return bounds
     if finder.data.sources[j].kind == NOMINAL:
         bounds.best = best_category(finder, j).score
@@ -637,7 +637,7 @@ cdef ColumnBounds bounds_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
     return bounds
 
 
-cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
+cdef KernelSplit best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
     """The best split of a nominal column."""
     cdef const CodedColumn* column = &finder.data.columns[j]
     cdef Py_ssize_t n_classes = finder.node.problem.n_classes, n_codes = column.coder.n_bins + 1
@@ -645,7 +645,7 @@ cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
     cdef const int64_t* table = <const int64_t*>finder.histogram + column.offset
     cdef int64_t* counts = finder.profile.left
     cdef Py_ssize_t code, k
-    cdef Split best = no_split(j)
+    cdef KernelSplit best = no_split(j)
     if finder.data.counted.weights == NULL:
         table = finder.profile.left
         for code in range(n_codes):
@@ -662,10 +662,10 @@ cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
 # -- inside bins ---------------------------------------------------------------------------
 
 
-cdef Split best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
+cdef KernelSplit best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
     """The best split of a column; score -inf if there is none above the floor."""
-    cdef Split[2] sides
-    cdef Split best
+    cdef KernelSplit[2] sides
+    cdef KernelSplit best
     if finder.data.sources[j].kind == NOMINAL:
         best = best_category(finder, j)
     else:
@@ -677,7 +677,7 @@ cdef Split best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
     return best
 
 
-cdef Split better_side(const Split* sides, const NodeView* node) noexcept nogil:
+cdef KernelSplit better_side(const KernelSplit* sides, const NodeView* node) noexcept nogil:
     """The better of the splits with missing rows on the right and on the left."""
     cdef bint left = sides[1].place >= 0 and is_better(
         sides[1].score, sides[1].place, &sides[0], node.tolerance
@@ -685,7 +685,7 @@ cdef Split better_side(const Split* sides, const NodeView* node) noexcept nogil:
     return sides[left]
 
 
-cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* sides) noexcept nogil:
+cdef void walk_bins(Finder* finder, Py_ssize_t j, KernelSplit* sides) noexcept nogil:
     """Visit all splits that can be above the floor, in order."""
     # sides has the best one with missing rows on the right, and on the left. Bins are searched in
     # batches, to limit the number of rows sorted at once.
@@ -706,7 +706,8 @@ cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* sides) noexcept nogil:
 
 
 cdef void meet_bins(
-    Finder* finder, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows, Split* sides
+    Finder* finder, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows,
+    KernelSplit* sides
 ) noexcept nogil:
     """Visit the splits of the bins from ``first`` to ``stop``; wanted bins hold ``n_rows``."""
     cdef const Profile* profile = &finder.profile
@@ -732,7 +733,7 @@ cdef void meet_bins(
 
 
 cdef void try_boundary(
-    const Profile* profile, Py_ssize_t t, int side, double floor, Split* best
+    const Profile* profile, Py_ssize_t t, int side, double floor, KernelSplit* best
 ) noexcept nogil:
     """The split after a bin."""
     cdef const Family* family = &profile.families[side]
@@ -756,7 +757,7 @@ cdef void try_boundary(
 
 cdef void scan_inside(
     Finder* finder, Py_ssize_t j, Py_ssize_t t, const uint64_t* entries, int side,
-    const NodeView* node, Split* best,
+    const NodeView* node, KernelSplit* best,
 ) noexcept nogil:
     """The splits between two values of a bin, with the lower bins on the left."""
     cdef const Profile* profile = &finder.profile
@@ -768,7 +769,7 @@ cdef void scan_inside(
     cdef Scratch* scratch = finder.scratch
     cdef const Source* source = &finder.data.sources[j]
     cdef Segment segment
-    cdef Split split = no_split(j)
+    cdef KernelSplit split = no_split(j)
     for k in range(n_classes):
         scratch.left[k] = left[k] + base[k]
         scratch.right[k] = node.counts[k] - scratch.left[k]

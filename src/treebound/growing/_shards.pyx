@@ -1,34 +1,34 @@
-"""Growing on shards: the engine of `Driver` whose rows are in parts, on this machine or others.
+"""Growing on shards: the engine of `Driver` whose rows are in parts, on this machine or elsewhere.
 
 It grows in rounds: a round expands every leaf that best-first growth reaches as far
 as nodes are known. A leaf that it does not reach within the limit of leaves is never reached
-later, as what is not known yet only adds competitors. So there are about as many rounds as the tree
+later, as unknown splits only add competitors. So there are about as many rounds as the tree
 has levels, and in each of them the rows are counted, looked into and divided for all nodes at once.
 """
 
 import numpy as np
 from collections import namedtuple
 from treebound.growing.options import Progress
-from treebound.growing.questions import Question, ShardSplit, Subtree
+from treebound.growing.messages import IntervalRequest, ShardSplit, Subtree
 from treebound.growing._bins import keys_of
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memset
-from treebound.growing._layout cimport NOMINAL, Split, allocate
+from treebound.growing._layout cimport EXACT, NOMINAL, KernelSplit, allocate
 from treebound.growing._scan cimport no_split
 from treebound.growing._sorted cimport Task, value_of
 from treebound.growing._bins cimport Bins
 from treebound.growing._histogram cimport (
-    Binned, CodedBins, CodedColumn, Counted, EXACT, LEFT, LOOK, set_sides,
+    Binned, CodedBins, CodedColumn, Counted, LEFT, LOOK, set_sides,
 )
 from treebound.growing._search cimport (
     ColumnBounds, Finder, Profile, all_bounds, best_category, better_side, bounds_of,
     bounds_of_column, free_finder, free_profile, init_finder, init_profile, is_live,
     read_column, read_profile, try_boundary,
 )
-from treebound.growing._driver cimport Driver, FOUND, Node, WAITING
+from treebound.growing._driver cimport Driver, FOUND, GrownNode, WAITING
 
 
 # -- the bins of a column, and what a node has of them ---------------------------------------
@@ -44,7 +44,7 @@ Intervals = namedtuple("Intervals", "table single code low high")
 
 
 def key_ranges(bins, facts, j):
-    """Where the bins of a column lie, at every node."""
+    """The ranges of the bins of a column, at every node."""
     least, most = facts.extents[j]
     if not least <= most:  # every value is missing
         least = most = 0.0
@@ -56,9 +56,9 @@ def key_ranges(bins, facts, j):
     return KeyRanges(single, low, high, guide)
 
 
-cdef object ask(list groups, ranges, most, bits):
-    """A question about a column; intervals of more than ``most`` rows are cut in 2^bits slices."""
-    # a group is of a node: its slot, its intervals, and which of them are asked for
+cdef object request_for(list groups, ranges, most, bits):
+    """A request for a column; intervals of more than ``most`` rows are cut in 2^bits slices."""
+    # a group is of a node: its slot, its intervals, and which of them are requested
     ats = [np.asarray(some) for _, _, some in groups]
     code, low, high = [
         np.concatenate([mine[name][some] for (_, mine, _), some in zip(groups, ats)])
@@ -74,7 +74,7 @@ cdef object ask(list groups, ranges, most, bits):
     starts = np.cumsum([0, *[len(some) for some in ats]])
     places = np.arange(len(ranges.single) + 1)
     first = [np.searchsorted(code[a:b], places) + a for a, b in zip(starts, starts[1:])]
-    return Question(
+    return IntervalRequest(
         1 << bits,
         np.array([slot for slot, _, _ in groups], dtype=np.int32),
         np.ascontiguousarray(first, dtype=np.int32),
@@ -86,25 +86,25 @@ cdef object ask(list groups, ranges, most, bits):
     )
 
 
-cdef list refined(list groups, n_asked, answer):
-    """The intervals of each node, with the answer in place of those that were asked for."""
+cdef list refined(list groups, n_requested, reply):
+    """The intervals of each node, with the reply in place of those that were requested."""
     cdef list parts = []
-    bounds = np.searchsorted(answer.intervals, np.arange(n_asked + 1))
+    bounds = np.searchsorted(reply.intervals, np.arange(n_requested + 1))
     first = 0
     for _, mine, ats in groups:
         inside = slice(bounds[first], bounds[first + len(ats)])
-        low, high = answer.low[inside], answer.high[inside]
-        at = np.asarray(ats)[answer.intervals[inside] - first]
+        low, high = reply.low[inside], reply.high[inside]
+        at = np.asarray(ats)[reply.intervals[inside] - first]
         first += len(ats)
         rest = np.delete(np.arange(len(mine.code)), ats)
         order = np.argsort(np.concatenate([rest, at]), kind="stable")
         missing = mine.table[-1:]
-        table = np.concatenate([mine.table[rest], answer.counts[inside], missing])
-        others = [
-            np.concatenate([own[rest], new])[order]
-            for own, new in zip(mine[1:], ((low == high).astype(np.uint8), mine.code[at], low, high))
+        table = np.concatenate([mine.table[rest], reply.counts[inside], missing])
+        arrays = [
+            np.concatenate([old[rest], new])[order]
+            for old, new in zip(mine[1:], ((low == high).astype(np.uint8), mine.code[at], low, high))
         ]
-        parts.append(Intervals(table[np.append(order, len(order))], *others))
+        parts.append(Intervals(table[np.append(order, len(order))], *arrays))
     return parts
 
 
@@ -128,7 +128,7 @@ cdef class ShardDriver(Driver):
 
     cdef object engine, columns, limits, finer, progress, checkpoint
     cdef dict options, open
-    cdef Leaf asked             # the leaf that a split that comes first may part
+    cdef Leaf forced_leaf       # the leaf that a forced split may divide
     cdef list ranges, reached, small
     cdef CodedBins coded
     cdef Binned* binned         # the bins; their rows are elsewhere
@@ -141,7 +141,7 @@ cdef class ShardDriver(Driver):
     cdef ColumnBounds* column_bounds
     cdef Task task
     cdef int32_t ages
-    cdef double least_popped
+    cdef double min_popped
     cdef Py_ssize_t rounds, passes
 
     def __init__(
@@ -151,7 +151,7 @@ cdef class ShardDriver(Driver):
         self.progress, self.checkpoint, self.options = progress, checkpoint, options
         self.open, self.small = {}, []
         self.column_bounds = <ColumnBounds*>allocate(n_columns, sizeof(ColumnBounds))
-        self.task.splits = <Split*>allocate(n_columns, sizeof(Split))
+        self.task.splits = <KernelSplit*>allocate(n_columns, sizeof(KernelSplit))
         self.set_bins()
 
     def __dealloc__(self):
@@ -183,7 +183,7 @@ cdef class ShardDriver(Driver):
             self.sources[j].may_miss = self.columns[j].missing or facts.missing[j]
             self.sources[j].span = most - least if least <= most else 0.0
         init_finder(&self.finder, self.binned, NULL)
-        self.room = self.binned.most_codes
+        self.room = self.binned.max_codes
         return 0
 
     def grow(self):
@@ -245,7 +245,7 @@ cdef class ShardDriver(Driver):
         self.reached = []
         self.tree.n_frontier = 0
         self.n_leaves = self.ages = 1
-        self.least_popped = INFINITY
+        self.min_popped = INFINITY
         if self.tree.nodes[0].state == FOUND:
             self.tree.push(0)
         with nogil:
@@ -253,11 +253,11 @@ cdef class ShardDriver(Driver):
         return 0
 
     cdef int expand(self, int32_t index) except -1 nogil:
-        cdef Node* node = &self.tree.nodes[index]
+        cdef GrownNode* node = &self.tree.nodes[index]
         cdef int32_t child
         cdef int side
         self.n_leaves += 1
-        self.least_popped = min(self.least_popped, node.priority)
+        self.min_popped = min(self.min_popped, node.priority)
         if node.left < 0:
             with gil:
                 self.reached.append(index)
@@ -275,7 +275,7 @@ cdef class ShardDriver(Driver):
         """A node of a priority below this is never expanded."""
         if self.n_leaves != self.max_leaves:
             return -INFINITY
-        return self.least_popped - 2.0 * self.tree.tolerance
+        return self.min_popped - 2.0 * self.tree.tolerance
 
     # -- a round -----------------------------------------------------------------------------
 
@@ -283,29 +283,29 @@ cdef class ShardDriver(Driver):
         """Divide the rows of the leaves that were reached; the children to search."""
         cdef list splits = [], fresh = []
         cdef double cutoff = self.cutoff()
-        cdef Py_ssize_t kept_tables = self.limits.most_cells // max(1, self.binned.counted.n_cells)
+        cdef Py_ssize_t kept_tables = self.limits.max_cells // max(1, self.binned.counted.n_cells)
         cdef int32_t index
         cdef Leaf leaf
         n_slots = 0
         for number, index in enumerate(self.reached):
             leaf = self.open[index]
             pair = self.add_leaves(index, leaf.left)
-            kept = [
-                may_split and self.most_priority(child) >= cutoff for child, may_split in pair
+            keep_sides = [
+                may_split and self.max_priority(child) >= cutoff for child, may_split in pair
             ]
-            if any(kept):
+            if any(keep_sides):
                 exact = self.tree.nodes[index].split.exact
                 splits.append(
-                    self.known_split(leaf.slot, index, kept) if exact
-                    else self.shard_split(leaf, kept)
+                    self.known_split(leaf.slot, index, keep_sides) if exact
+                    else self.shard_split(leaf, keep_sides)
                 )
             table = leaf.table if number < kept_tables else None
-            for (child, _), keep in zip(pair, kept):
+            for (child, _), keep in zip(pair, keep_sides):
                 if keep:
                     fresh.append(Leaf(child, n_slots, table))
                     n_slots += 1
         self.open = {}
-        self.small = [leaf for leaf in self.small if self.most_priority(leaf.node) >= cutoff]
+        self.small = [leaf for leaf in self.small if self.max_priority(leaf.node) >= cutoff]
         for leaf in self.small:
             splits.append(self.all_left(leaf.slot))
             leaf.slot = n_slots
@@ -318,7 +318,7 @@ cdef class ShardDriver(Driver):
     cdef list add_leaves(self, int32_t index, const int64_t[::1] left):
         """Add the children of a node, from the counts on the left; whether each may be split."""
         cdef Py_ssize_t k, n_left = left[self.tree.n_classes]
-        cdef Node* node
+        cdef GrownNode* node
         self.add_children(index)
         node = &self.tree.nodes[index]
         self.tree.nodes[node.left].stop = n_left
@@ -330,14 +330,14 @@ cdef class ShardDriver(Driver):
         self.set_test(node)
         return children
 
-    cdef object shard_split(self, Leaf leaf, list kept):
-        cdef const Split* split = &self.tree.nodes[leaf.node].split
+    cdef object shard_split(self, Leaf leaf, list keep_sides):
+        cdef const KernelSplit* split = &self.tree.nodes[leaf.node].split
         return ShardSplit(
-            leaf.slot, split.column, self.sides(split), split.low, kept[0], kept[1]
+            leaf.slot, split.column, self.sides(split), split.low, keep_sides[0], keep_sides[1]
         )
 
-    cdef object sides(self, const Split* split):
-        """Where the rows of each code go."""
+    cdef object sides(self, const KernelSplit* split):
+        """The side of the rows of each code."""
         cdef Py_ssize_t n_codes = self.binned.columns[split.column].coder.n_bins + 1
         set_sides(self.binned, split)
         return np.frombuffer((<const char*>self.binned.sides)[:n_codes], dtype=np.uint8)
@@ -358,53 +358,53 @@ cdef class ShardDriver(Driver):
             most = self.engine.gather_rows
         self.small += [leaf for leaf in leaves if self.tree.rows_in(leaf.node) <= most]
         large = [leaf for leaf in leaves if self.tree.rows_in(leaf.node) > most]
-        at_once = max(2, self.limits.most_cells // max(1, self.binned.counted.n_cells))
+        at_once = max(2, self.limits.max_cells // max(1, self.binned.counted.n_cells))
         for start in range(0, len(large), at_once):
             some = large[start : start + at_once]
             self.count(some)
-            if self.finer is not None and some[0].node == 0 and self.tells_little(some[0]):
+            if self.finer is not None and some[0].node == 0 and self.is_uninformative(some[0]):
                 self.engine.recode(self.finer())
                 self.passed(some)
                 self.set_bins()
                 (<Leaf>some[0]).table, (<Leaf>some[0]).bounds = None, {}
                 self.count(some)
             self.resolve([leaf for leaf in some if not self.parted_first(leaf)])
-            for leaf in some if start else []:  # as many histograms are kept as are asked for
+            for leaf in some if start else []:  # as many histograms are stored as are requested
                 leaf.table = None
         return 0
 
     cdef bint parted_first(self, Leaf leaf) except -1:
         """Whether one of the splits that come first parts a leaf; it is taken."""
-        self.asked = leaf
+        self.forced_leaf = leaf
         if not self.takes_first(leaf.node):
             return False
         self.open[leaf.node] = leaf
         return True
 
-    cdef int part_first(self, int32_t index, Split* split, int64_t* left) except -1 nogil:
+    cdef int part_first(self, int32_t index, KernelSplit* split, int64_t* left) except -1 nogil:
         cdef Py_ssize_t k
         with gil:
             counts = self.left_of_first(split)
-            self.asked.left = counts
+            self.forced_leaf.left = counts
             for k in range(self.problem.n_classes + 1):
                 left[k] = counts[k]
         return 0
 
-    cdef object left_of_first(self, Split* split):
+    cdef object left_of_first(self, KernelSplit* split):
         """What goes left: class weights, then rows."""
         # Values are looked at in the bin of the threshold, and in the one before it: an engine may
         # have bins that begin a little later.
         cdef Py_ssize_t j = split.column
-        mine = self.intervals(self.asked, j)
+        mine = self.intervals(self.forced_leaf, j)
         if self.sources[j].kind == NOMINAL:
             return mine.table[self.sides(split) == LEFT].sum(axis=0)
         last = self.engine.bins.bin_of(j, split.low)
         inside = [bin for bin in (last - 1, last) if bin >= 0 and not mine.single[bin]]
         if inside:
-            group = [(self.asked.slot, mine, inside)]
-            question = ask(group, self.ranges[j], 2**62, 2)
-            mine = refined(group, len(inside), self.engine.look({j: question})[j])[0]
-            self.passed([self.asked])
+            group = [(self.forced_leaf.slot, mine, inside)]
+            request = request_for(group, self.ranges[j], 2**62, 2)
+            mine = refined(group, len(inside), self.engine.look({j: request})[j])[0]
+            self.passed([self.forced_leaf])
         at_most = mine.high <= keys_of(np.array([split.low]))[0]
         below = (mine.code < last - 1) | ((mine.code <= last) & at_most)
         counts = mine.table[:-1][below].sum(axis=0)
@@ -412,10 +412,10 @@ cdef class ShardDriver(Driver):
         split.misses |= mine.table[-1, self.problem.n_classes] > 0
         return counts + mine.table[-1] if split.missing_left else counts
 
-    cdef bint tells_little(self, Leaf root) except -1:
+    cdef bint is_uninformative(self, Leaf root) except -1:
         """Whether many rows of the root are in bins that may hold its split."""
         values = self.engine.facts.n_rows * self.n_columns
-        return self.bound_columns(root).live_rows > self.limits.most_live * values
+        return self.bound_columns(root).live_rows > self.limits.max_live * values
 
     cdef int count(self, list leaves) except -1:
         """Histograms; of two children only the smaller one is counted."""
@@ -433,7 +433,7 @@ cdef class ShardDriver(Driver):
                 rest.append((other, leaf))
             else:
                 rest.append((leaf, other))
-        at_once = max(1, self.limits.most_cells // max(1, self.binned.counted.n_cells))
+        at_once = max(1, self.limits.max_cells // max(1, self.binned.counted.n_cells))
         tables = {}
         for start in range(0, len(counted), at_once):
             some = counted[start : start + at_once]
@@ -457,15 +457,15 @@ cdef class ShardDriver(Driver):
 
     cdef int resolve(self, list leaves) except -1:
         """Look into bins until the splits of all leaves that may be reached are known."""
-        cdef list pending = self.promising(leaves)
+        cdef list pending = self.reachable(leaves)
         cdef dict groups
         cdef Leaf leaf
         limits = self.limits
-        most_asked = limits.gather_values // limits.few_values  # intervals of a request, about
+        max_requested = limits.gather_values // limits.few_values  # intervals of a request, about
         while pending:
             groups, waiting, n = {}, [], 0
             for leaf in pending:
-                if n > most_asked:
+                if n > max_requested:
                     waiting.append(leaf)
                     continue
                 wanted = self.wanted(leaf)
@@ -477,28 +477,30 @@ cdef class ShardDriver(Driver):
             pending = waiting
             if not pending:
                 break
-            most = max(limits.most_values // n, limits.few_values)
+            most = max(limits.max_values // n, limits.few_values)
             # slices of an interval: a power of two, fewer where there are many intervals
-            bits = min(max(int(8 * limits.most_values // n).bit_length() - 1, 2), 6)
-            asked = {
+            bits = min(max(int(8 * limits.max_values // n).bit_length() - 1, 2), 6)
+            requested = {
                 j: [(leaf.slot, self.intervals(leaf, j), ats) for leaf, ats in some]
                 for j, some in groups.items()
             }
-            questions = {j: ask(some, self.ranges[j], most, bits) for j, some in asked.items()}
-            answers = self.engine.look(questions)
+            requests = {
+                j: request_for(some, self.ranges[j], most, bits) for j, some in requested.items()
+            }
+            replies = self.engine.look(requests)
             for j, some in groups.items():
-                finer = refined(asked[j], len(questions[j].low), answers[j])
+                finer = refined(requested[j], len(requests[j].low), replies[j])
                 for (leaf, _), intervals in zip(some, finer):
                     leaf.refined[j] = intervals
                     del leaf.bounds[j]
             self.passed(pending)
         return 0
 
-    cdef list promising(self, list leaves):
-        """Leaves with a split, as far as bins tell, that best-first growth may reach."""
+    cdef list reachable(self, list leaves):
+        """Leaves with a split, according to their bins, that best-first growth may reach."""
         cdef list upper = []
         cdef ColumnBounds bounds
-        cdef Node* node
+        cdef GrownNode* node
         cdef Leaf leaf
         for leaf in leaves:
             bounds = self.bound_columns(leaf)
@@ -557,7 +559,7 @@ cdef class ShardDriver(Driver):
         return 0
 
     cdef ColumnBounds bound_columns(self, Leaf leaf) except *:
-        """The best split known, and bounds on what is inside intervals; sets the floor."""
+        """The best split known, and bounds on splits inside intervals; sets the floor."""
         cdef Finder* finder = &self.finder
         cdef ColumnBounds* bounds
         cdef Py_ssize_t j
@@ -578,10 +580,10 @@ cdef class ShardDriver(Driver):
             finder.floor = max(finder.floor, bounds.best - 4.0 * self.task.view.tolerance)
         return all_bounds(self.column_bounds, self.n_columns, finder.floor)
 
-    cdef Split best(self, Leaf leaf, Py_ssize_t j) except *:
+    cdef KernelSplit best(self, Leaf leaf, Py_ssize_t j) except *:
         """The best split between intervals above the floor; its bins are their numbers."""
         cdef const Profile* profile = &self.finder.profile
-        cdef Split[2] sides
+        cdef KernelSplit[2] sides
         cdef Py_ssize_t t
         cdef int side
         if not self.column_bounds[j].best > self.finder.floor:
@@ -597,7 +599,7 @@ cdef class ShardDriver(Driver):
 
     cdef dict wanted(self, Leaf leaf):
         """Intervals to look into, by column; where there are none the split is chosen, if any."""
-        cdef Split* splits = self.task.splits
+        cdef KernelSplit* splits = self.task.splits
         cdef double top = -INFINITY
         cdef Py_ssize_t j
         cdef dict wanted = {}
@@ -635,8 +637,8 @@ cdef class ShardDriver(Driver):
 
     cdef int take(self, Leaf leaf) except -1:
         """Choose between the columns; note the counts on the left of the split."""
-        cdef Node* node = &self.tree.nodes[leaf.node]
-        cdef Split* split
+        cdef GrownNode* node = &self.tree.nodes[leaf.node]
+        cdef KernelSplit* split
         cdef Py_ssize_t j, bin
         cdef dict bins = {}
         for j in range(self.n_columns):
@@ -670,16 +672,16 @@ cdef class ShardDriver(Driver):
     # -- small nodes -------------------------------------------------------------------------
 
     def finish(self):
-        """Grow what is below small leaves, each in one place, the most promising first."""
-        # Those that are reached tell which of the others never are.
+        """Grow subtrees below small leaves, each in one place, highest priority first."""
+        # Those that are reached show which leaves never are.
         most = self.limits.gather_values * self.engine.places // max(1, self.n_columns)
         at_once = len(self.small) if self.max_leaves < 0 else self.engine.places
-        self.small.sort(key=lambda leaf: -self.most_priority(leaf.node))
+        self.small.sort(key=lambda leaf: -self.max_priority(leaf.node))
         while self.small:
-            some, held = [], 0
+            some, n_rows = [], 0
             for leaf in self.small[:at_once]:
-                held += self.tree.rows_in(leaf.node)
-                if held <= most or not some:
+                n_rows += self.tree.rows_in(leaf.node)
+                if n_rows <= most or not some:
                     some.append(leaf)
             cutoff = self.cutoff()
             subtrees = self.engine.finish([self.subtree(leaf, cutoff) for leaf in some])
@@ -689,7 +691,7 @@ cdef class ShardDriver(Driver):
             self.replay()
             cutoff = self.cutoff()
             rest = [leaf for leaf in self.small if leaf not in some]
-            self.small = [leaf for leaf in rest if self.most_priority(leaf.node) >= cutoff]
+            self.small = [leaf for leaf in rest if self.max_priority(leaf.node) >= cutoff]
             at_once *= 2
 
     cdef object subtree(self, Leaf leaf, double cutoff):
@@ -704,12 +706,12 @@ cdef class ShardDriver(Driver):
                 "options": {**self.options, "max_depth": depth, "rules": self.rules_at(leaf)},
                 "whole": self.whole,
                 "spans": [self.sources[j].span for j in range(self.n_columns)],
-                "least_priority": cutoff,
+                "min_priority": cutoff,
             },
         )
 
     cdef object rules_at(self, Leaf leaf):
-        cdef const Node* node = &self.tree.nodes[leaf.node]
+        cdef const GrownNode* node = &self.tree.nodes[leaf.node]
         cdef Py_ssize_t i
         if self.rules_as_given is None:
             return None
@@ -742,16 +744,16 @@ cdef class ShardDriver(Driver):
                     below.append(node)
                     continue
                 pair = (self.tree.nodes[node].left, self.tree.nodes[node].right)
-                kept = [child in fresh or self.tree.nodes[child].left >= 0 for child in pair]
-                splits.append(self.known_split(slot, node, kept))
-                below += [child for child, keep in zip(pair, kept) if keep]
+                keep_sides = [child in fresh or self.tree.nodes[child].left >= 0 for child in pair]
+                splits.append(self.known_split(slot, node, keep_sides))
+                below += [child for child, keep in zip(pair, keep_sides) if keep]
             self.engine.divide(splits)
             level = below
         return [Leaf(node, slot) for slot, node in enumerate(level)]
 
-    cdef object known_split(self, Py_ssize_t slot, int32_t index, list kept):
-        """By the values: bins may be others than they were."""
-        cdef const Node* node = &self.tree.nodes[index]
+    cdef object known_split(self, Py_ssize_t slot, int32_t index, list keep_sides):
+        """By the values: bins may have changed."""
+        cdef const GrownNode* node = &self.tree.nodes[index]
         cdef Py_ssize_t j = node.split.column, n_bins = self.engine.bins.n_bins[j]
         if self.sources[j].kind == NOMINAL:
             sides = self.sides(&node.split)
@@ -760,7 +762,7 @@ cdef class ShardDriver(Driver):
             if self.engine.bins.by_code[j]:
                 sides = np.arange(n_bins + 1) <= node.threshold
             sides[n_bins] = node.split.missing_left
-        return ShardSplit(slot, j, sides.astype(np.uint8), node.threshold, kept[0], kept[1])
+        return ShardSplit(slot, j, sides.astype(np.uint8), node.threshold, *keep_sides)
 
 
 def grow_on_shards(engine, columns, n_classes, *, options, limits, finer, progress, checkpoint):

@@ -1,13 +1,13 @@
 # Rows sorted by every column, for small nodes: sorting, partitioning, searching.
 #
-# Used by the driver, which counts who still needs them, and by `_memory`; `_bins` and `_search` use
+# Used by the driver, which counts their remaining uses, and by `_memory`; `_bins` and `_search` use
 # the sorting alone. Entries of a column stay sorted by value in the rows of every node, missing
 # ones last.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from treebound.growing._layout cimport (
-    Column, NodeView, Packing, Problem, Scratch, Source, Split, row_of,
+    KernelColumn, NodeView, Packing, Problem, Scratch, Source, KernelSplit, row_of,
 )
 from treebound._utils._pool cimport Pool
 
@@ -15,7 +15,7 @@ cdef struct Sorted:
     # Rows of the sample, sorted by every column.
     Problem problem         # that of the sample, except for rows, labels, weights and packing
     Source* sources         # of the whole sample
-    Column* columns
+    KernelColumn* columns
     Py_ssize_t n_columns
     const uint32_t* ids     # index of each row in the sample; NULL: the same
     uint8_t* goes_left      # by row, for the node that is being split
@@ -33,7 +33,7 @@ cdef struct Task:
     bint every          # whether the best split of every column is wanted, not of the best alone
     NodeView view
     double least        # the score that a split must beat
-    Split* splits       # the best of each column
+    KernelSplit* splits       # the best of each column
 
 
 cdef struct Part:
@@ -112,10 +112,10 @@ cdef bint has_entries(Scratch* scratch, Py_ssize_t n_rows) noexcept nogil
 
 cdef void free_scratch(Scratch* scratch) noexcept nogil
 
-cdef void find_neighbours(const Sorted* data, Py_ssize_t start, Split* split) noexcept nogil
+cdef void find_neighbours(const Sorted* data, Py_ssize_t start, KernelSplit* split) noexcept nogil
 
 cdef Py_ssize_t mark(
-    Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
+    Sorted* data, Py_ssize_t start, Py_ssize_t stop, const KernelSplit* split, int64_t* left_counts
 ) noexcept nogil
 
 cdef void search_sorted(Search* search, Pool pool) noexcept nogil

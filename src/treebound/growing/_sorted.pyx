@@ -60,7 +60,7 @@ cdef Sorted* new_sorted(
         set_packing(&data.problem)
         for t in range(pool.n_threads):
             enlarge_scratch(&scratch[t], n_rows)
-        data.columns = <Column*>zeros(n_columns, sizeof(Column))
+        data.columns = <KernelColumn*>zeros(n_columns, sizeof(KernelColumn))
         data.goes_left = <uint8_t*>allocate(n_rows, 1)
         data.entries = <uint64_t*>allocate(n_rows * n_columns, sizeof(uint64_t))
         if ids != NULL:
@@ -192,7 +192,7 @@ cdef void sort_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Sorted* data = sorting.data
     cdef Scratch* scratch = &sorting.scratch[thread]
     cdef bint root = sorting.root
-    cdef Column* column = &data.columns[j]
+    cdef KernelColumn* column = &data.columns[j]
     cdef Source* source = &data.sources[j]
     cdef Py_ssize_t n = data.problem.n_rows, i
     cdef Packing packing = data.problem.packing
@@ -259,9 +259,9 @@ cdef void free_scratch(Scratch* scratch) noexcept nogil:
 # -- at every split ------------------------------------------------------------------------
 
 
-cdef void find_neighbours(const Sorted* data, Py_ssize_t start, Split* split) noexcept nogil:
+cdef void find_neighbours(const Sorted* data, Py_ssize_t start, KernelSplit* split) noexcept nogil:
     """The neighbours of a threshold, if it has two."""
-    cdef const Column* column = &data.columns[split.column]
+    cdef const KernelColumn* column = &data.columns[split.column]
     cdef const Source* source = &data.sources[split.column]
     cdef const uint64_t* entries = column.entries + start
     cdef const Packing* packing = &data.problem.packing
@@ -273,11 +273,11 @@ cdef void find_neighbours(const Sorted* data, Py_ssize_t start, Split* split) no
 
 
 cdef Py_ssize_t mark(
-    Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
+    Sorted* data, Py_ssize_t start, Py_ssize_t stop, const KernelSplit* split, int64_t* left_counts
 ) noexcept nogil:
     """Mark the rows of a node that go left, and count them."""
     # By a threshold the first rows, and the missing ones, which are last, if it sends them left.
-    cdef const Column* column = &data.columns[split.column]
+    cdef const KernelColumn* column = &data.columns[split.column]
     cdef const uint64_t* entries = column.entries
     cdef Packing packing = data.problem.packing
     cdef Py_ssize_t middle = start + split.place, missing = stop, n_left = 0, i, row
@@ -302,7 +302,7 @@ cdef Py_ssize_t mark(
 cdef void partition(
     uint64_t* entries, const Part* part, const Packing* packing, uint64_t* scratch
 ) noexcept nogil:
-    """Stable partition by a byte mask; a child that is not kept is not written."""
+    """Stable partition by a byte mask; a child that is not needed is not written."""
     cdef const uint8_t* goes_left = part.goes_left
     cdef Py_ssize_t i, left = part.start, right = 0
     cdef uint64_t entry
@@ -356,7 +356,7 @@ cdef void search_sorted(Search* search, Pool pool) noexcept nogil:
 
 cdef void search_sorted_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Search* search = <Search*>context
-    cdef const Column* column = &search.home.columns[j]
+    cdef const KernelColumn* column = &search.home.columns[j]
     cdef Scratch* scratch = &search.scratch[thread]
     cdef int q
     if search.part != NULL:

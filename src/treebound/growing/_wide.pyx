@@ -1,6 +1,6 @@
 """Search at the top of a tree: several candidate splits at each node there, greedy growth below.
 
-Used by `search_arrays`, which gives the graph of candidates that pruning chooses from. A node whose
+Used by `search_arrays`, which gives the graph of candidates that is pruned. A node whose
 depth is below the number of widths keeps the best split of each of its best columns. Each of them is
 a copy of the node that waits on the frontier with its split; when it is expanded it copies the
 sorted rows, unless no other copy needs them. So everything below is the growth of `Grower`, with its
@@ -17,8 +17,8 @@ from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from treebound._utils._pool cimport Pool
-from treebound.growing._driver cimport Node, leave
-from treebound.growing._layout cimport Column, Split, allocate, row_of, zeros
+from treebound.growing._driver cimport GrownNode, leave
+from treebound.growing._layout cimport KernelColumn, KernelSplit, allocate, row_of, zeros
 from treebound.growing._memory cimport Grower
 from treebound.growing._sorted cimport Sorted, Task, free_sorted, id_of
 
@@ -68,8 +68,8 @@ cdef class WideGrower(Grower):
 
     cdef bint push_candidates(self, const Task* task) except -1:
         """Push the best columns of a searched leaf, the best one last: it is expanded first."""
-        cdef Node node
-        cdef Split* splits = task.splits
+        cdef GrownNode node
+        cdef KernelSplit* splits = task.splits
         cdef list copies = []
         cdef int32_t copy
         cdef Py_ssize_t width = self.widths[self.tree.nodes[task.index].depth]
@@ -97,7 +97,7 @@ cdef class WideGrower(Grower):
 
     cdef int expand(self, int32_t index) except -1 nogil:
         """Split the rows of a leaf, after copying them if another leaf needs them as they are."""
-        cdef Node* node
+        cdef GrownNode* node
         if self.is_searched(index):
             node = &self.tree.nodes[index]
             if node.home.users > 1:
@@ -121,8 +121,8 @@ cdef class WideGrower(Grower):
         return may_split[0] or may_split[1]
 
     cdef int recognise(self, int32_t index, bint* may_split) except -1:
-        cdef const Node* node = &self.tree.nodes[index]
-        cdef const Node* child
+        cdef const GrownNode* node = &self.tree.nodes[index]
+        cdef const GrownNode* child
         cdef uint64_t[4] hashes
         cdef int side
         cdef int32_t at
@@ -149,7 +149,7 @@ cdef class WideGrower(Grower):
             limits.append(self.tree.limits_of(index)[i])
         return limits
 
-    cdef void hash_sides(self, const Node* node, uint64_t* hashes) noexcept nogil:
+    cdef void hash_sides(self, const GrownNode* node, uint64_t* hashes) noexcept nogil:
         """The sums of the random numbers of the rows on the left and on the right."""
         cdef const Sorted* home = node.home
         cdef Py_ssize_t i, row, id
@@ -171,7 +171,7 @@ cdef class WideGrower(Grower):
         cdef int32_t[::1] stack = np.zeros(2 * self.tree.n_nodes + 2, dtype=np.int32)
         cdef int32_t[::1] order = np.empty(self.tree.n_nodes, dtype=np.int32)
         cdef int32_t at, left, right
-        cdef const Node* node
+        cdef const GrownNode* node
         # place is -2 for a node whose children are on the stack
         while depth:
             at = stack[depth - 1]
@@ -210,7 +210,7 @@ cdef class WideGrower(Grower):
 
     cdef dict graph_arrays(self, const int32_t[::1] order, const int32_t[::1] place, n_splits):
         cdef Py_ssize_t n = order.shape[0], i, k, at = 0, levels = len(self.widths)
-        cdef const Node* node
+        cdef const GrownNode* node
         arrays = {
             name: np.full(n_splits, -1, dtype=np.int32)
             for name in ("feature", "category", "left", "right")
@@ -266,7 +266,7 @@ cdef Sorted* copied_rows(const Sorted* home, Py_ssize_t start, Py_ssize_t stop) 
     data.n_columns = home.n_columns
     data.ids = home.ids
     try:
-        data.columns = <Column*>zeros(home.n_columns, sizeof(Column))
+        data.columns = <KernelColumn*>zeros(home.n_columns, sizeof(KernelColumn))
         data.goes_left = <uint8_t*>allocate(n_rows, 1)
         data.entries = <uint64_t*>allocate(n * home.n_columns, sizeof(uint64_t))
         if home.labels != NULL:

@@ -68,9 +68,9 @@ class Checkpoint:
             arrays = dict(stored)
         return arrays, arrays.pop("leaves")
 
-    def _refused(self, what: str) -> ValueError:
+    def _refused(self, reason: str) -> ValueError:
         return ValueError(
-            f"The checkpoint {str(self._path)!r} {what}. Hint: remove it, or name another file."
+            f"The checkpoint {str(self._path)!r} {reason}. Hint: remove it, or name another file."
         )
 
     def remove(self) -> None:

@@ -1,7 +1,7 @@
 """Engines: where the rows are, and the few operations that growing needs.
 
-An engine for another system says how a function is called on all shards, and how the results are
-put together or kept.
+An engine for another system defines how a function is called on all shards, and how results are
+combined or stored.
 """
 
 from __future__ import annotations
@@ -24,8 +24,14 @@ from treebound.data.spill import ColumnFile
 from treebound.data.weights import WeightTotal
 from treebound.growing._bins import Bins
 from treebound.growing.kernel_types import TreeArrays
+from treebound.growing.messages import (
+    IntervalCounts,
+    IntervalRequest,
+    ShardSplit,
+    Subtree,
+    add_interval_counts,
+)
 from treebound.growing.options import Limits
-from treebound.growing.questions import Answer, Question, ShardSplit, Subtree, add_answers
 from treebound.growing.shard import (
     Facts,
     code_sample,
@@ -40,7 +46,7 @@ from treebound.growing.shard import (
     make_bundle,
     name_splits,
     recode,
-    sum_aside,
+    sum_selected,
 )
 from treebound.tree.model import Tree
 from treebound.tree.naming import last_names
@@ -70,7 +76,7 @@ class Engine:
     Attributes
     ----------
     gather_rows : int
-        Nodes of at most this many rows are finished in one place, unless limits say otherwise.
+        Nodes of at most this many rows are finished in one place, unless limits differ.
     """
 
     gather_rows = 1 << 16
@@ -83,7 +89,7 @@ class Engine:
 
     @property
     def facts(self) -> Facts:
-        """What is known of all rows."""
+        """Facts about all rows."""
         self.ready()
         return self._facts
 
@@ -160,7 +166,7 @@ class Engine:
         self.bins = bins
         self.keep(self.map(recode, bins))
         facts = self.reduce(partial(reduce, add), self.map(attrgetter("facts")))
-        self._facts = replace(facts, total=self._facts.total, aside=self._facts.aside)
+        self._facts = replace(facts, total=self._facts.total, selected=self._facts.selected)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
         """Count the rows of some nodes, by bin and class; one histogram for each node."""
@@ -168,10 +174,12 @@ class Engine:
         table: NDArray[Any] = self.reduce(sum_of, self.map(count_rows, slots, wide))
         return table
 
-    def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
+    def look(self, requests: Mapping[int, IntervalRequest]) -> dict[int, IntervalCounts]:
         """Count what is inside some intervals of columns, by the number of the column."""
-        answers: dict[int, Answer] = self.reduce(add_answers, self.map(look_into, dict(questions)))
-        return answers
+        replies: dict[int, IntervalCounts] = self.reduce(
+            add_interval_counts, self.map(look_into, dict(requests))
+        )
+        return replies
 
     def divide(self, splits: Sequence[ShardSplit]) -> None:
         """Split nodes; the slots are now those of the children that are kept."""
@@ -196,17 +204,17 @@ class Engine:
         counts = self.reduce(sum_of, self.map(count_classes, tree))
         return summed_up(tree, counts).astype(np.int64)
 
-    def left_out(self, tree: Tree) -> NodeSums | None:
-        """The rows that were left out of growing, at the nodes of a tree; None without any."""
-        totals = self.facts.aside
+    def selected_sums(self, tree: Tree) -> NodeSums | None:
+        """Class sums of the validation rows at the nodes of a tree; None without any."""
+        totals = self.facts.selected
         if not totals.weights.total:
             return None
-        sums = self.reduce(sum_of, self.map(sum_aside, tree, totals))
+        sums = self.reduce(sum_of, self.map(sum_selected, tree, totals))
         return NodeSums.combined(tree, sums, totals)
 
-    def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
-        """How many of the rows that were left out come to rest at each node, by class."""
-        counts = self.reduce(sum_of, self.map(sum_aside, tree, None))
+    def selected_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """Number of calibration rows of each class that end at each node."""
+        counts = self.reduce(sum_of, self.map(sum_selected, tree, None))
         return np.asarray(counts[0], dtype=np.int64)
 
     def digest(self) -> list[int]:
@@ -227,7 +235,7 @@ def sum_of(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
 class LocalEngine(Engine):
     """Shards in this process, handled by threads.
 
-    Rows that are one sample are grown as in memory, unless limits ask for rounds, or a checkpoint
+    Rows that are one sample are grown as in memory, unless limits require rounds, or a checkpoint
     of a sample of more than ``QUICK_VALUES`` values.
     """
 
@@ -240,10 +248,10 @@ class LocalEngine(Engine):
         n_classes: int,
         *,
         n_threads: int = 1,
-        aside: Sample | None = None,
+        selected: Sample | None = None,
     ) -> None:
         super().__init__(bins, n_classes)
-        self._parts, self._n_threads, self._aside = parts, n_threads, aside
+        self._parts, self._n_threads, self._selected = parts, n_threads, selected
         # rows are at hand: nodes are finished as soon as there is room for their values
         self.gather_rows = self.gather_values // max(1, bins.n_columns)
 
@@ -278,14 +286,14 @@ class LocalEngine(Engine):
         counts = [class_sums(tree, part.X, part.y, None, ones)[0] for part in self._parts]
         return summed_up(tree, sum_of(counts)).astype(np.int64)
 
-    def left_out(self, tree: Tree) -> NodeSums | None:
-        if self._aside is None or not self._aside.n_rows:
+    def selected_sums(self, tree: Tree) -> NodeSums | None:
+        if self._selected is None or not self._selected.n_rows:
             return None
-        return NodeSums.of(tree, self._aside)
+        return NodeSums.of(tree, self._selected)
 
-    def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
-        assert self._aside is not None
-        counts = class_sums(tree, self._aside.X, self._aside.y, None, WeightTotals())
+    def selected_rows(self, tree: Tree) -> NDArray[np.int64]:
+        assert self._selected is not None
+        counts = class_sums(tree, self._selected.X, self._selected.y, None, WeightTotals())
         return np.asarray(counts[0], dtype=np.int64)
 
     def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
@@ -307,14 +315,14 @@ def stream_engine(
     files: list[ColumnFile] = []
     with ExitStack() as stack:
         for part in parts:
-            kept, aside = part.training, part.selected
-            batches = [kept] if aside is None else [kept, aside]
+            training, selected = part.training, part.selected
+            batches = [training] if selected is None else [training, selected]
             if not files:
                 files = [ColumnFile(batch, n_rows) for batch in batches]
                 for file in files:
                     stack.callback(file.close)
             for file, batch in zip(files, batches, strict=True):
                 file.add(batch)
-        rows, *others = [file.sample() for file in files]
-    left_out = others[0] if others else None
-    return LocalEngine([rows], bins, rows.n_classes, n_threads=n_threads, aside=left_out)
+        rows, *rest = [file.sample() for file in files]
+    selected = rest[0] if rest else None
+    return LocalEngine([rows], bins, rows.n_classes, n_threads=n_threads, selected=selected)

@@ -33,7 +33,7 @@ class CandidateGraph:
     Attributes
     ----------
     first : ndarray of int32, shape (n_nodes + 1,)
-        Where the candidates of each node begin.
+        Start of the candidates of each node.
     counts, rows : ndarray
         Weight of each class, and number of rows, at each node.
     feature, threshold, category, missing_left, left, right : ndarray

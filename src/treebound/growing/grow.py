@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from treebound.data.matrix import MatrixPart
 from treebound.data.numeric_target import NumericTarget
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
 from treebound.growing._bins import Bins
+from treebound.growing._layout import MAX_CATEGORIES
 from treebound.growing._memory import SharedCodes, grow_arrays
 from treebound.growing._memory import grow_numbers as grow_number_arrays
 from treebound.growing._shards import grow_on_shards
@@ -37,13 +37,8 @@ if TYPE_CHECKING:
     from treebound.growing.engine import Engine
 
 
-# Bins of a column, and if they exclude few splits.
-MOST_BINS = 255
-FINE_BINS = 4095
-# What trees on parts of a matrix share, as long as it exists.
-_SHARED: WeakKeyDictionary[Matrix, SharedCodes] = WeakKeyDictionary()
-# Codes have 16 bits, and one of them is for missing values.
-_MOST_CATEGORIES = 65534
+# Bins of a column; `FINE_BINS` if they exclude few splits.
+MAX_BINS = 255
 
 
 def grow(
@@ -126,7 +121,7 @@ def grow(
         units = None if units is None else matrix.in_place(units)
         matrix = matrix.whole
 
-    def tell(leaves: int, open_rows: int) -> None:
+    def report(leaves: int, open_rows: int) -> None:
         if progress is not None:
             progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
 
@@ -141,9 +136,9 @@ def grow(
         options=options.for_kernels(rules),
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
-        progress=tell,
+        progress=report,
         part=part,
-        shared=_SHARED.setdefault(matrix, SharedCodes()),
+        shared=matrix.kernel_cache.setdefault("codes", SharedCodes()),
     )
     arrays: dict[str, Any] = {**grown}
     arrays["counts"] = sample_sums(
@@ -151,7 +146,7 @@ def grow(
     )
     arrays |= {"columns": columns, "classes": sample.classes, "factors": sample.factors}
     tree = Tree(**arrays, weighted=masses is not None, monotone=monotone)
-    tell(tree.n_leaves, 0)
+    report(tree.n_leaves, 0)
     if options.thresholds == "observed":
         return replace(tree, names=naming_rows(tree, sample))
     return tree
@@ -220,7 +215,7 @@ def grow_numbers(
     kernel = options.for_kernels(rules)
     kernel["criterion"] = SQUARED
 
-    def tell(leaves: int, open_rows: int) -> None:
+    def report(leaves: int, open_rows: int) -> None:
         if progress is not None:
             progress(Progress(1, 1, leaves, open_rows, len(target.channels)))
 
@@ -236,9 +231,9 @@ def grow_numbers(
         row_error=target.row_error,
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
-        progress=tell,
+        progress=report,
         part=part,
-        shared=_SHARED.setdefault(X, SharedCodes()),
+        shared=X.kernel_cache.setdefault("codes", SharedCodes()),
     )
     arrays: dict[str, Any] = {**grown}
     tree = RegressionTree.of_sums(
@@ -285,10 +280,10 @@ def grow_on_engine(
         column.with_missing(column.missing or bool(missing))
         for column, missing in zip(columns, facts.missing, strict=True)
     )
-    kept = None
+    store = None
     if checkpoint is not None:
         of = (columns, options, facts.n_rows, engine.counts.tolist(), engine.digest())
-        kept = Checkpoint(checkpoint, of)
+        store = Checkpoint(checkpoint, of)
     monotone = monotone_of(options, columns, classes)
     rules = kernel_rules(options, columns, monotone)
     grown = grow_on_shards(
@@ -299,7 +294,7 @@ def grow_on_engine(
         limits=limits or Limits(),
         finer=finer,
         progress=progress,
-        checkpoint=kept,
+        checkpoint=store,
     )
     arrays: dict[str, Any] = {**grown}
     arrays["counts"] = sample_sums(arrays["counts"] * facts.total.unit, factors, whole)
@@ -312,7 +307,7 @@ def grow_on_engine(
 
 
 def make_bins(
-    columns: Sequence[Column], sample: Sequence[NDArray[Any]], most_bins: int = MOST_BINS
+    columns: Sequence[Column], sample: Sequence[NDArray[Any]], max_bins: int = MAX_BINS
 ) -> Bins:
     """The bins of a table.
 
@@ -322,7 +317,7 @@ def make_bins(
         The columns of the table.
     sample : sequence of ndarray
         Values of some rows, for each real column; ignored for the others.
-    most_bins : int
+    max_bins : int
         Maximum number of bins of a real or ordinal column.
 
     Returns
@@ -335,10 +330,10 @@ def make_bins(
         If a column has too many categories.
     """
     for column in columns:
-        if len(column.categories or ()) > _MOST_CATEGORIES:
+        if len(column.categories or ()) > MAX_CATEGORIES:
             raise ValueError(
                 f"Column {column.name!r} has {len(column.categories or ())} categories. Growing in "
-                f"rounds takes at most {_MOST_CATEGORIES}. Hint: leave the column out, or put rare "
+                f"rounds takes at most {MAX_CATEGORIES}. Hint: leave the column out, or put rare "
                 "categories together."
             )
     values = [
@@ -346,4 +341,4 @@ def make_bins(
         for column, some in zip(columns, sample, strict=True)
     ]
     sizes = [len(column.categories or ()) for column in columns]
-    return Bins(values, [KINDS.index(column.kind) for column in columns], sizes, most_bins)
+    return Bins(values, [KINDS.index(column.kind) for column in columns], sizes, max_bins)

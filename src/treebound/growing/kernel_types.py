@@ -1,4 +1,4 @@
-"""What Python and the compiled part of growing hand to each other."""
+"""Types of the data that Python and the kernels of growing exchange."""
 
 from __future__ import annotations
 

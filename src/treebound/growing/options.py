@@ -18,7 +18,7 @@ from treebound._utils.validation import (
 )
 from treebound.growing.kernel_types import KernelOptions, KernelRules
 
-# The options that say which splits are allowed.
+# The options that restrict splits.
 GROWING_RULES = ("monotonic_cst", "forced_splits", "interaction_cst")
 # The numbers that the kernels have for names.
 _CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
@@ -55,9 +55,9 @@ class GrowParameters:
     forced_splits : sequence of str, or None
         Splits that come first, written as they are printed, such as ``["age <= 18"]``: the first
         one at the root, the next at both of its children, and so on. One that leaves a side
-        without rows is left out there.
+        without rows is not written there.
     interaction_cst : {"no_interactions", "pairwise"}, sequence of groups of columns, or None
-        A path from the root to a leaf asks columns of one group only; the columns that are in no
+        A path from the root to a leaf uses columns of one group only; the columns that are in no
         group are one more.
     """
 
@@ -109,11 +109,11 @@ class GrowOptions(GrowParameters):
         super().__setattr__(name, value)
 
     @classmethod
-    def of(cls, parameters: GrowParameters, **others: Any) -> Self:
+    def of(cls, parameters: GrowParameters, **fields: Any) -> Self:
         """The options among parameters that were checked, some of them replaced."""
         options = object.__new__(cls)
         given = {name: vars(parameters)[name] for name in _NAMES}
-        vars(options).update({"growth_order": "gain", "class_order": None} | given | others)
+        vars(options).update({"growth_order": "gain", "class_order": None} | given | fields)
         return options
 
     def for_kernels(self, rules: KernelRules | None = None) -> KernelOptions:
@@ -137,15 +137,15 @@ class Limits:
     """How much is done and kept in memory at a time. The tree does not depend on it."""
 
     # Nodes of at most so many rows are finished in one place, as in memory; by default as many as
-    # the engine says; of their values about so many are in memory at a time, in each place.
+    # the engine allows; of their values about so many are in memory at a time, in each place.
     gather_rows: int | None = None
     gather_values: int = 1 << 23
-    most_values: int = 1 << 14  # about so many inside bins are requested at a time
+    max_values: int = 1 << 14  # about so many inside bins are requested at a time
     few_values: int = 64  # intervals of at most so many rows are not divided further
-    most_cells: int = 1 << 25  # counts of histograms that are requested at a time
+    max_cells: int = 1 << 25  # counts of histograms that are requested at a time
     # If a larger share of the root's values is in bins that may contain its split, for example
     # because the labels are noise, all rows are coded again in finer bins.
-    most_live: float = 0.1
+    max_live: float = 0.1
 
 
 @dataclass(frozen=True)

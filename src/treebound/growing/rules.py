@@ -19,7 +19,7 @@ from treebound.tree.parsing import parse_split
 from treebound.tree.split import SplitTest
 
 # The kernel has a bit for each group of columns.
-_MOST_GROUPS = 64
+_MAX_GROUPS = 64
 
 
 def kernel_rules(
@@ -45,7 +45,7 @@ def kernel_rules(
         "groups": np.array(bits, dtype=np.uint64),
         "first": forced_splits(options, columns),
         "names": [column.name for column in columns],
-        "root": (0, 2**_MOST_GROUPS - 1, wide if limits is None else list(limits)),
+        "root": (0, 2**_MAX_GROUPS - 1, wide if limits is None else list(limits)),
     }
 
 
@@ -119,7 +119,7 @@ def forced_splits(options: GrowOptions, columns: Sequence[Column]) -> list[Split
 
 
 def groups_of(constraints: Any, columns: Sequence[Column]) -> list[set[int]]:
-    """The groups of columns that may be asked on one path; the last is of those not named."""
+    """The groups of columns that may be used on one path; the last is of those not named."""
     everywhere = range(len(columns))
     if constraints is None:
         return [set(everywhere)]
@@ -132,10 +132,10 @@ def groups_of(constraints: Any, columns: Sequence[Column]) -> list[set[int]]:
         raise invalid("interaction_cst", "", must, constraints)
     else:
         groups = [{*places_of(group, columns, "interaction_cst")} for group in constraints]
-        others = set(everywhere).difference(*groups)
-        groups += [others] if others else []
-    if len(groups) > _MOST_GROUPS:
-        must = f"at most {_MOST_GROUPS} groups"
+        rest = set(everywhere).difference(*groups)
+        groups += [rest] if rest else []
+    if len(groups) > _MAX_GROUPS:
+        must = f"at most {_MAX_GROUPS} groups"
         raise invalid("interaction_cst", "", must, f"{len(groups)} groups")
     return groups
 
@@ -150,5 +150,5 @@ def _listed(values: Any, parameter: str) -> list[Any]:
 
 def places_of(names: Any, columns: Sequence[Column], parameter: str) -> list[int]:
     """The places of columns that are listed by name or number."""
-    own = [column.name for column in columns]
-    return [place_of(name, own, parameter) for name in _listed(names, parameter)]
+    order = [column.name for column in columns]
+    return [place_of(name, order, parameter) for name in _listed(names, parameter)]

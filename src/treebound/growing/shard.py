@@ -1,7 +1,7 @@
-"""One part of the rows: its codes in memory, its values at hand, and what is asked of it.
+"""One part of the rows: its codes in memory, its values at hand, and its operations.
 
 Everything here is a pure function of a bundle, some shards that one thread works on, and of a
-question. So an engine may run it anywhere, and again if a result was lost.
+request. So an engine may run it anywhere, and again if a result was lost.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from treebound.growing._histogram import (
 )
 from treebound.growing._memory import grow_arrays
 from treebound.growing.kernel_types import TreeArrays
-from treebound.growing.questions import Answer, Question, ShardSplit, answer_of
+from treebound.growing.messages import IntervalCounts, IntervalRequest, ShardSplit, interval_counts
 from treebound.tree.model import Tree
 from treebound.tree.naming import Names, last_names, names_of_part
 from treebound.tree.node_sums import WeightTotals, class_sums
 
 # Labels have two bytes.
 MAX_CLASSES = 1 << 16
-# Parts of fewer rows are put together.
+# Parts of fewer rows are merged.
 _FEW_ROWS = 1 << 15
 
 # -- shards --------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ class Shard:
     codes: NDArray[np.uint8]  # as `code_shard` gives them
     labels: NDArray[np.uint16]
     units: NDArray[np.int64] | None  # weights as integers; None if every weight is one
-    values: Values  # of columns whose codes do not tell them
+    values: Values  # of columns whose codes do not determine them
     # the first row of each part of the table that it has, there and in the table
     starts: tuple[tuple[int, int], ...] = ((0, 0),)
 
@@ -90,14 +90,16 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of some rows once they are coded; those of several shards can be added."""
+    """Facts about some rows once they are coded; those of several shards can be added."""
 
     n_rows: int
     total: WeightTotal
     extents: NDArray[np.float64]  # the least and the greatest value of every column
     missing: NDArray[np.bool_]  # which columns have missing values
     single: list[NDArray[np.uint8]]  # which bins hold one value only
-    aside: WeightTotals = field(default_factory=WeightTotals)  # of the rows that are left out
+    selected: WeightTotals = field(
+        default_factory=WeightTotals
+    )  # of validation or calibration rows
 
     def __add__(self, other: Facts) -> Facts:
         ends = (
@@ -110,12 +112,12 @@ class Facts:
             np.column_stack(ends),
             self.missing | other.missing,
             [a & b for a, b in zip(self.single, other.single, strict=True)],
-            self.aside.plus(other.aside),
+            self.selected.plus(other.selected),
         )
 
 
-class Aside(NamedTuple):
-    """Rows that are left out of growing."""
+class SelectedRows(NamedTuple):
+    """Rows that a draw selected for validation or calibration."""
 
     values: Values
     labels: NDArray[np.uint16]
@@ -129,7 +131,7 @@ class Coded(NamedTuple):
     shard: Shard
     weight: NDArray[np.float64] | None
     facts: Facts
-    aside: Aside | None = None
+    selected: SelectedRows | None = None
     sizes: tuple[int, ...] = ()  # the rows of its parts, if it has several
 
 
@@ -141,7 +143,7 @@ class Bundle(NamedTuple):
     bins: Bins
     facts: Facts
     counts: NDArray[np.int64]
-    aside: list[Aside]
+    selected: list[SelectedRows]
 
 
 def code_parts(parts: Iterable[PartRows], bins: Bins, file: SpillFile) -> list[Coded]:
@@ -162,16 +164,16 @@ def _code_joined(parts: Sequence[PartRows], bins: Bins, file: SpillFile) -> Code
 
 
 def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Coded:
-    """Code some rows, and those that are left out; values are kept in a file, or in memory."""
+    """Code training rows and selected rows; store values in a file, or in memory."""
     values = None if file is None else file.write(part.training, bins.by_code)
     coded = code_sample(part.training, bins, values)
-    others = part.selected
-    if others is None:
+    chosen = part.selected
+    if chosen is None:
         return coded
-    left = others.X.values if file is None else file.write(others)
-    aside = Aside(left, _labels(others), others.weight, others.X.handle_unknown)
-    facts = replace(coded.facts, aside=WeightTotals.of(others.weight, others.n_rows))
-    return coded._replace(facts=facts, aside=aside)
+    left = chosen.X.values if file is None else file.write(chosen)
+    selected = SelectedRows(left, _labels(chosen), chosen.weight, chosen.X.handle_unknown)
+    facts = replace(coded.facts, selected=WeightTotals.of(chosen.weight, chosen.n_rows))
+    return coded._replace(facts=facts, selected=selected)
 
 
 def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Coded:
@@ -179,8 +181,8 @@ def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Cod
     codes, extents, missing, single = code_shard(bins, sample.X.values, sample.n_rows)
     total = WeightTotal.of(sample.masses, sample.n_rows)
     facts = Facts(sample.n_rows, total, extents, missing, single)
-    kept = sample.X.values if values is None else values
-    return Coded(Shard(codes, _labels(sample), None, kept), sample.masses, facts)
+    stored = sample.X.values if values is None else values
+    return Coded(Shard(codes, _labels(sample), None, stored), sample.masses, facts)
 
 
 def check_classes(n_classes: int) -> None:
@@ -216,8 +218,8 @@ def make_bundle(
         here = accumulate(sizes[:-1], initial=0)
         shards.append(replace(shard, units=units, starts=tuple(zip(here, numbers, strict=False))))
     rows = [Rows.all(part.facts.n_rows) for part in coded]
-    aside = [part.aside for part in coded if part.aside is not None]
-    return Bundle(shards, rows, bins, reduce(add, [part.facts for part in coded]), counts, aside)
+    selected = [part.selected for part in coded if part.selected is not None]
+    return Bundle(shards, rows, bins, reduce(add, [part.facts for part in coded]), counts, selected)
 
 
 def recode(bundle: Bundle, bins: Bins) -> Bundle:
@@ -228,7 +230,7 @@ def recode(bundle: Bundle, bins: Bins) -> Bundle:
         codes, extents, missing, single = code_shard(bins, columns, len(shard.labels))
         facts_of.append(Facts(len(shard.labels), WeightTotal(), extents, missing, single))
         shards.append(replace(shard, codes=codes))
-    facts = replace(reduce(add, facts_of), total=bundle.facts.total, aside=bundle.facts.aside)
+    facts = replace(reduce(add, facts_of), total=bundle.facts.total, selected=bundle.facts.selected)
     return bundle._replace(shards=shards, bins=bins, facts=facts)
 
 
@@ -248,8 +250,8 @@ def digest_of(bundle: Bundle) -> NDArray[np.uint64]:
 
 def count_rows(bundle: Bundle, slots: NDArray[np.int32], wide: bool) -> NDArray[Any]:
     """The histograms of some nodes: weight by bin and class, one node a row."""
-    # Without weights they are numbers of rows; else the rows of a bin stand after its classes. wide
-    # tells that 32 bits may be too few for the rows of all shards, of these or of others.
+    # Without weights they are numbers of rows; else the rows of a bin follow its classes. wide
+    # states that 32 bits may be too few for the rows of all shards, here or elsewhere.
     n_classes, bins = len(bundle.counts), bundle.bins
     weighted = any(shard.units is not None for shard in bundle.shards)
     size = sum((n + 1) * (n_classes + weighted) for n in bins.n_bins)
@@ -269,21 +271,21 @@ def count_rows(bundle: Bundle, slots: NDArray[np.int32], wide: bool) -> NDArray[
     return table.astype(np.int64) if wide else table
 
 
-def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, Answer]:
-    """What is inside some intervals of columns."""
-    # Slices are counted in one table, and equal values put together once for all shards.
-    n_classes, answers = len(bundle.counts), {}
+def look_into(bundle: Bundle, requests: Mapping[int, IntervalRequest]) -> dict[int, IntervalCounts]:
+    """Contents of some intervals of columns."""
+    # Slices are counted in one table, and equal values merged once for all shards.
+    n_classes, replies = len(bundle.counts), {}
     intervals: Any
     keys: Any
     labels: Any
-    for j, question in questions.items():
-        sliced = int((question.place >= 0).sum())
-        slices = np.zeros((sliced, question.n_slices, n_classes + 1), dtype=np.int64)
+    for j, request in requests.items():
+        sliced = int((request.place >= 0).sum())
+        slices = np.zeros((sliced, request.n_slices, n_classes + 1), dtype=np.int64)
         lists: list[list[Any]] = [[], [], [], []]
         for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
             intervals, keys, ids = look_into_shard(
                 bundle.bins, shard.codes, shard.labels, shard.units, rows, starts, j,
-                shard.column(j, bundle.bins), *question[1:], slices,
+                shard.column(j, bundle.bins), *request[1:], slices,
             )  # fmt: skip
             units = None if shard.units is None else shard.units[ids]
             for arrays, more in zip(
@@ -293,8 +295,8 @@ def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, An
         intervals, keys, labels, weights = (
             None if arrays[0] is None else np.concatenate(arrays) for arrays in lists
         )
-        answers[j] = answer_of(question, slices, intervals, keys, labels, weights)
-    return answers
+        replies[j] = interval_counts(request, slices, intervals, keys, labels, weights)
+    return replies
 
 
 def divide_rows(bundle: Bundle, splits: Sequence[ShardSplit]) -> Bundle:
@@ -327,35 +329,38 @@ def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
     ids = [[rows.of(slot) for rows in bundle.rows] for slot in slots]
     for at, shard in enumerate(bundle.shards):
         values = shard.columns(bundle.bins)
-        for pieces, held, own in zip(by_slot, columns, ids, strict=True):
-            units = None if shard.units is None else shard.units[own[at]]
-            pieces.append(Piece([], shard.labels[own[at]].astype(np.int32), units))
-            if len(shard.labels) == sum(map(len, own)) == len(own[at]):
-                held[:] = values  # all rows, in their order, are not copied
+        for pieces, columns_out, ids_of in zip(by_slot, columns, ids, strict=True):
+            units = None if shard.units is None else shard.units[ids_of[at]]
+            pieces.append(Piece([], shard.labels[ids_of[at]].astype(np.int32), units))
+            if len(shard.labels) == sum(map(len, ids_of)) == len(ids_of[at]):
+                columns_out[:] = values  # all rows, in their order, are not copied
             else:
-                _add_rows(held, values, own, at)
+                _add_rows(columns_out, values, ids_of, at)
     return [
-        _joined(pieces)._replace(columns=held)
-        for pieces, held in zip(by_slot, columns, strict=True)
+        _joined(pieces)._replace(columns=columns_out)
+        for pieces, columns_out in zip(by_slot, columns, strict=True)
     ]
 
 
 def _add_rows(
-    held: list[NDArray[Any]],
+    columns_out: list[NDArray[Any]],
     values: list[NDArray[Any]],
     ids: list[NDArray[Any]],
     at: int,
 ) -> None:
     """Add the rows of a shard to those of a node; float64 among float32 makes all float64."""
-    if not held:  # columns of a type in one array: a large one takes less time to get
+    if not columns_out:  # columns of a type in one array: a large one takes less time to get
         types = Counter(column.dtype for column in values)
         n = sum(map(len, ids))
         rooms = {dtype: iter(np.empty((size, n), dtype)) for dtype, size in types.items()}
-        held += [next(rooms[column.dtype]) for column in values]
+        columns_out += [next(rooms[column.dtype]) for column in values]
     for j, column in enumerate(values):
-        held[j] = held[j].astype(np.result_type(held[j], column), copy=False)
-    same = [column.astype(own.dtype, copy=False) for column, own in zip(values, held, strict=True)]
-    take_rows(same, ids[at], held, sum(map(len, ids[:at])))
+        columns_out[j] = columns_out[j].astype(np.result_type(columns_out[j], column), copy=False)
+    same = [
+        column.astype(out.dtype, copy=False)
+        for column, out in zip(values, columns_out, strict=True)
+    ]
+    take_rows(same, ids[at], columns_out, sum(map(len, ids[:at])))
 
 
 def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:
@@ -394,14 +399,14 @@ def count_classes(bundle: Bundle, tree: Tree) -> NDArray[np.float64]:
     return reduce(add, tables)
 
 
-def sum_aside(bundle: Bundle, tree: Tree, totals: WeightTotals | None) -> NDArray[np.float64]:
-    """The :func:`class_sums` of rows that are left out; without totals each counts once."""
+def sum_selected(bundle: Bundle, tree: Tree, totals: WeightTotals | None) -> NDArray[np.float64]:
+    """The :func:`class_sums` of selected rows; without totals each counts once."""
     tables = [np.zeros((2, tree.n_nodes, tree.n_classes))]
-    for values, labels, weight, handle_unknown in bundle.aside:
+    for values, labels, weight, handle_unknown in bundle.selected:
         columns = tuple(values[j] for j in range(len(tree.columns)))
         X = Matrix(tree.columns, columns, handle_unknown=handle_unknown)
-        own = None if totals is None else weight
-        tables.append(class_sums(tree, X, labels, own, totals or WeightTotals()))
+        weights = None if totals is None else weight
+        tables.append(class_sums(tree, X, labels, weights, totals or WeightTotals()))
     return reduce(add, tables)
 
 

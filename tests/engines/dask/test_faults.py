@@ -25,7 +25,7 @@ distributed = pytest.importorskip("distributed")
 
 OPTIONS = GrowOptions(max_leaves=25)
 # every round looks into bins, parts rows and gathers some
-LIMITS = Limits(gather_rows=300, most_values=500, few_values=20)
+LIMITS = Limits(gather_rows=300, max_values=500, few_values=20)
 
 
 @pytest.fixture(scope="module")

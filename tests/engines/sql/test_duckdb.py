@@ -256,7 +256,7 @@ def test_a_category_that_is_replaced_is_noticed(connection, monkeypatch):
 
 
 def test_too_many_categories_are_refused(connection, monkeypatch):
-    monkeypatch.setattr(relation, "_MAX_CATEGORIES", 6)
+    monkeypatch.setattr(relation, "MAX_CATEGORIES", 6)
     words = (
         "SELECT 'w' || CASE WHEN i % 8 < 7 THEN i % {} END AS b, i % 2 AS y FROM range(70) AS r(i)"
     )

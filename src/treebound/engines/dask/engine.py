@@ -37,7 +37,7 @@ from treebound.engines.dask.worker import (
 from treebound.growing._bins import Bins
 from treebound.growing.engine import Engine
 from treebound.growing.kernel_types import TreeArrays
-from treebound.growing.questions import ShardSplit, Subtree
+from treebound.growing.messages import ShardSplit, Subtree
 from treebound.growing.shard import (
     Bundle,
     Coded,

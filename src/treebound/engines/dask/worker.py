@@ -20,7 +20,7 @@ from distributed.utils import sync
 
 from treebound.data.spill import ValuesLost
 from treebound.growing.kernel_types import TreeArrays
-from treebound.growing.questions import ShardSplit, Subtree
+from treebound.growing.messages import ShardSplit, Subtree
 from treebound.growing.shard import Bundle, Rows, divide_rows, grow_subtree
 
 _MARK = "treebound-"

@@ -19,9 +19,10 @@ from treebound.engines.sql.relation import Coding
 from treebound.engines.sql.rows import CodedRows, RelationRows
 from treebound.engines.sql.stores import one_of, pick
 from treebound.growing._bins import Bins, keys_of
+from treebound.growing._layout import EXACT
 from treebound.growing.engine import Engine
 from treebound.growing.kernel_types import TreeArrays
-from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, Subtree
+from treebound.growing.messages import IntervalCounts, IntervalRequest, ShardSplit, Subtree
 from treebound.growing.shard import Facts, Piece, grow_subtree
 from treebound.tree.model import Tree
 
@@ -51,8 +52,8 @@ class SqlEngine(Engine):
             self._codes = ["units", *rows.words]
         self._reals = [f"v{j}" for j, coding in enumerate(rows.codings) if coding.codes is None]
         self.gather_rows, self._source = max_fetched_rows, source
-        self.left_out, self.class_rows = source.left_out, source.class_rows  # type: ignore[method-assign]
-        self.left_out_rows = source.count_selected  # type: ignore[method-assign]
+        self.selected_sums, self.class_rows = source.selected_sums, source.class_rows  # type: ignore[method-assign]
+        self.selected_rows = source.count_selected  # type: ignore[method-assign]
         # the number that the rows of each slot have in the table, and how many there are
         self._numbers, self._n_numbers = np.zeros(1, dtype=np.int64), 1
         self._at_root = True
@@ -158,23 +159,23 @@ class SqlEngine(Engine):
 
     # -- looking into cells --------------------------------------------------------------------
 
-    def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
+    def look(self, requests: Mapping[int, IntervalRequest]) -> dict[int, IntervalCounts]:
         """Count what is inside some intervals of columns, by the number of the column."""
-        fetched = self._fetch([self._inside(j, question) for j, question in questions.items()])
-        return {j: self._counts_inside(fetched, fetched["j"] == j) for j in questions}
+        fetched = self._fetch([self._inside(j, request) for j, request in requests.items()])
+        return {j: self._counts_inside(fetched, fetched["j"] == j) for j in requests}
 
-    def _inside(self, j: int, question: Question) -> str:
+    def _inside(self, j: int, request: IntervalRequest) -> str:
         """A query of the rows of some intervals, by slices of equal width or by value."""
-        each = np.diff(question.first, axis=1)
-        numbers = np.repeat(self._numbers[question.slots], each.sum(axis=1))
+        each = np.diff(request.first, axis=1)
+        numbers = np.repeat(self._numbers[request.slots], each.sum(axis=1))
         bins = np.concatenate([np.repeat(np.arange(len(row)), row) for row in each])
         cells = self._cells[j]
-        low = np.maximum(question.low, keys_of(cells.low)[bins])
-        high = np.minimum(question.high, keys_of(cells.high)[bins])
+        low = np.maximum(request.low, keys_of(cells.low)[bins])
+        high = np.minimum(request.high, keys_of(cells.high)[bins])
         ends = values_of(low), values_of(high)
         with np.errstate(all="ignore"):
-            rates = question.n_slices * (1.0 - 2.0**-40) / (ends[1] - ends[0])
-        rates[(question.shift == EXACT) | ~np.isfinite(rates)] = 0.0  # by value
+            rates = request.n_slices * (1.0 - 2.0**-40) / (ends[1] - ends[0])
+        rates[(request.shift == EXACT) | ~np.isfinite(rates)] = 0.0  # by value
         coding = self._rows.codings[j]
         places = numbers * coding.width + cells.codes[bins]
         intervals = self._store.table_of(
@@ -191,7 +192,7 @@ class SqlEngine(Engine):
             f"AND t.v{j} BETWEEN q.least AND q.most) AS s GROUP BY i, part, label"
         )
 
-    def _counts_inside(self, fetched: Mapping[str, Any], of: NDArray[np.bool_]) -> Answer:
+    def _counts_inside(self, fetched: Mapping[str, Any], of: NDArray[np.bool_]) -> IntervalCounts:
         """Return intervals, their least and greatest keys, and counts, in order."""
         mine = {name: array[of] for name, array in fetched.items()}
         by = np.lexsort((mine["part"], mine["i"]))
@@ -207,7 +208,7 @@ class SqlEngine(Engine):
         if len(starts):
             low, high = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
         intervals = mine["i"][starts].astype(np.int32)
-        return Answer(intervals, keys_of(low), keys_of(high), counts)
+        return IntervalCounts(intervals, keys_of(low), keys_of(high), counts)
 
     # -- dividing ------------------------------------------------------------------------------
 

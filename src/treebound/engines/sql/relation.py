@@ -17,11 +17,10 @@ from treebound.data.columns import is_identifier
 from treebound.data.raw import check_names
 from treebound.data.streams import in_database
 from treebound.engines.sql.stores import ROWS, Store
+from treebound.growing._layout import MAX_CATEGORIES
 
 # Cells of equal width in which a column of numbers is counted.
 CELLS = 1023
-# Codes of categories have 16 bits in memory, and one of them is for missing values.
-_MAX_CATEGORIES = 65534
 # Bits of codes in one number: whole floats are exact so far.
 _WORD_BITS = 52
 
@@ -227,11 +226,11 @@ def _numbered_values(store: Store, native: Any, at: str) -> str:
 def _fetched_values(store: Store, table: str, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The values of such a table in order, and the rows of each; an error if they are too many."""
     # one more than there may be, and missing values
-    most = f"code <= {_MAX_CATEGORIES + 1}"
+    most = f"code <= {MAX_CATEGORIES + 1}"
     fetched = store.fetch(f"SELECT value, n, code FROM {table} AS t WHERE {most}")
-    if len(fetched["code"]) > _MAX_CATEGORIES + 1:
+    if len(fetched["code"]) > MAX_CATEGORIES + 1:
         raise ValueError(
-            f"Column {name!r} of the relation has more than {_MAX_CATEGORIES} different values. "
+            f"Column {name!r} of the relation has more than {MAX_CATEGORIES} different values. "
             "Growing in a database takes no more. Hint: leave the column out, or merge rare "
             "values."
         )

@@ -272,7 +272,7 @@ class RelationRows:
         numbered = frame.with_row_index(_ROW, order_by=[self.id]).select(*self.types.names(), _ROW)
         return self._store.keep(f"SELECT * FROM {ROWS}", numbered.to_native())
 
-    def left_out(self, tree: Tree) -> NodeSums | None:
+    def selected_sums(self, tree: Tree) -> NodeSums | None:
         """The validation rows, at the nodes of a tree."""
         if "validation" not in self._selected:
             return None

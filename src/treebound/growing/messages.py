@@ -1,6 +1,6 @@
-"""What growing in rounds asks of shards, and what they answer.
+"""Messages between growing in rounds and the shards.
 
-The bins of a column at a node are intervals in order. If the best split may lie inside one of them
+The bins of a column at a node are intervals in order. If the best split may be inside one of them
 it is replaced by slices of it, or by its values; then the column is searched again. Values are
 compared by their keys: the bits of floats as integers in the same order.
 """
@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# An interval with this shift is asked for its values.
-EXACT = 255
+from treebound.growing._layout import EXACT
 
 
 class ShardSplit(NamedTuple):
-    """Where the rows of a node go; see :func:`treebound.growing._histogram.divide_shard`."""
+    """The sides of the rows of a node; see :func:`treebound.growing._histogram.divide_shard`."""
 
     slot: int
     column: int
@@ -29,13 +28,13 @@ class ShardSplit(NamedTuple):
 
 
 class Subtree(NamedTuple):
-    """What is grown below a small node: its slot, and what the in-memory kernel takes."""
+    """A subtree to grow below a small node: its slot, and arguments of the in-memory kernel."""
 
     slot: int
     kernel: dict[str, Any]
 
 
-class Question(NamedTuple):
+class IntervalRequest(NamedTuple):
     """Intervals of one column; see :func:`treebound.growing._histogram.look_into_shard`."""
 
     n_slices: int
@@ -48,8 +47,8 @@ class Question(NamedTuple):
     place: NDArray[np.int32]
 
 
-class Answer(NamedTuple):
-    """What is inside intervals, in order: ranges of keys, and their class weights and rows."""
+class IntervalCounts(NamedTuple):
+    """Contents of intervals, in order: ranges of keys, and their class weights and rows."""
 
     # A range is a value, or a slice that holds rows. Most have few rows, so that tables are sent
     # without their zeros.
@@ -69,23 +68,23 @@ class Answer(NamedTuple):
 
 def _unpacked(
     intervals: Any, low: Any, high: Any, shape: tuple[int, ...], places: Any, values: Any
-) -> Answer:
+) -> IntervalCounts:
     counts = np.zeros(shape, dtype=np.int64)
     counts.ravel()[places] = values
-    return Answer(intervals, low, high, counts)
+    return IntervalCounts(intervals, low, high, counts)
 
 
-# -- answers -----------------------------------------------------------------------------------
+# -- replies -----------------------------------------------------------------------------------
 
 
-def answer_of(
-    question: Question,
+def interval_counts(
+    request: IntervalRequest,
     slices: NDArray[np.int64],
     intervals: NDArray[np.int32],
     keys: NDArray[np.uint64],
     labels: NDArray[np.uint16],
     units: NDArray[np.int64] | None,
-) -> Answer:
+) -> IntervalCounts:
     """From the counts of slices, and rows with the intervals and keys of their values."""
     n_classes = slices.shape[2] - 1
     order, new = _in_order(intervals, keys)
@@ -98,40 +97,40 @@ def answer_of(
     counts[:, :n_classes] = np.bincount(cells, weights, n * n_classes).reshape(n, n_classes)
     counts[:, n_classes] = np.bincount(value, minlength=n)
     keys = keys[order][new]
-    by_value = Answer(intervals[order][new], keys, keys, counts)
-    return added([by_value, _sliced(question, slices)]) if len(slices) else by_value
+    by_value = IntervalCounts(intervals[order][new], keys, keys, counts)
+    return added([by_value, _sliced(request, slices)]) if len(slices) else by_value
 
 
-def _sliced(question: Question, slices: NDArray[np.int64]) -> Answer:
+def _sliced(request: IntervalRequest, slices: NDArray[np.int64]) -> IntervalCounts:
     """The slices that hold rows; the first and the last one reach to the ends of the interval."""
     place, used = np.nonzero(slices[:, :, -1])
-    at = np.flatnonzero(question.shift != EXACT)[place]
-    shift, highest = question.shift[at].astype(np.uint64), question.high[at]
-    low = question.guide[at] + (used.astype(np.uint64) << shift)
+    at = np.flatnonzero(request.shift != EXACT)[place]
+    shift, highest = request.shift[at].astype(np.uint64), request.high[at]
+    low = request.guide[at] + (used.astype(np.uint64) << shift)
     width = (np.uint64(1) << shift) - np.uint64(1)
     # a slice that reaches past the interval ends with it; no sum is past 64 bits
     high = np.where(highest - low > width, low + width, highest)
-    low = np.where(used == 0, question.low[at], low)
-    high = np.where(used == question.n_slices - 1, highest, high)
-    return Answer(at.astype(np.int32), low, high, slices[place, used])
+    low = np.where(used == 0, request.low[at], low)
+    high = np.where(used == request.n_slices - 1, highest, high)
+    return IntervalCounts(at.astype(np.int32), low, high, slices[place, used])
 
 
-def add_answers(many: Sequence[dict[int, Answer]]) -> dict[int, Answer]:
-    """Several answers to the same questions as one."""
+def add_interval_counts(many: Sequence[dict[int, IntervalCounts]]) -> dict[int, IntervalCounts]:
+    """Several replies to the same requests as one."""
     if len(many) == 1:
         return many[0]
-    return {j: added([answers[j] for answers in many]) for j in many[0]}
+    return {j: added([replies[j] for replies in many]) for j in many[0]}
 
 
-def added(answers: Sequence[Answer]) -> Answer:
+def added(replies: Sequence[IntervalCounts]) -> IntervalCounts:
     """Equal ranges together."""
-    intervals, low, high, counts = (np.concatenate(arrays) for arrays in zip(*answers, strict=True))
+    intervals, low, high, counts = (np.concatenate(arrays) for arrays in zip(*replies, strict=True))
     order, new = _in_order(intervals, low)
     starts = np.flatnonzero(new)
     if len(starts):
         counts = np.add.reduceat(counts[order], starts, axis=0)
     order = order[new]
-    return Answer(intervals[order], low[order], high[order], counts)
+    return IntervalCounts(intervals[order], low[order], high[order], counts)
 
 
 def _in_order(

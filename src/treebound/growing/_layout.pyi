@@ -1,0 +1,3 @@
+FINE_BINS: int
+MAX_CATEGORIES: int
+EXACT: int

@@ -45,8 +45,8 @@ def random_options(rng):
     )
 
 
-def random_problem(rng, most_rows):
-    n = int(rng.integers(2, most_rows))
+def random_problem(rng, max_rows):
+    n = int(rng.integers(2, max_rows))
     drawn = [random_column(rng, n, f"x{j}") for j in range(rng.integers(1, 6))]
     if rng.random() < 0.3:
         drawn.append(drawn[0])  # ties between columns

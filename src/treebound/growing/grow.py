@@ -244,7 +244,7 @@ def grow_numbers(
         weighted=target.weighted,
         monotone=None if monotone is None else monotone.signs,
     )
-    tell(tree.n_leaves, 0)
+    report(tree.n_leaves, 0)
     return tree
 
 

@@ -39,7 +39,9 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
     "code_text",
+    "results",
     "returned",
+    "sphinx_llms_txt",
 ]
 html_math_renderer = "mathml"
 exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "**sg_execution_times.rst"]

@@ -1,0 +1,300 @@
+"""Tables of the page "How good and how fast", read from ``benchmarks/results``.
+
+``.. results:: NAME`` inserts one of the tables below. The numbers on the page are those that the
+scripts in ``benchmarks`` wrote, so none is typed by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+Row = Sequence[str]
+Table = tuple[Row, Iterable[Row]]
+
+
+def read(name: str) -> Any:
+    """Return the contents of a result file."""
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def time(seconds: float) -> str:
+    """Return a duration with two digits and its unit."""
+    for limit, factor, unit in ((1e-3, 1e6, "µs"), (1.0, 1e3, "ms"), (float("inf"), 1.0, "s")):
+        if seconds < limit:
+            value = seconds * factor
+            return f"{value:.2g} {unit}" if value < 99.5 else f"{value:,.0f} {unit}"
+    raise AssertionError
+
+
+def difference(comparison: dict[str, Any] | None, digits: int = 2) -> str:
+    """Return a paired difference with its standard error."""
+    if comparison is None:
+        return ""
+    error = comparison["standard_error"]
+    text = f"{comparison['difference']:+.{digits}f}"
+    return text if error is None else f"{text} ± {error:.{digits}f}"
+
+
+# -- accuracy --------------------------------------------------------------------------------------
+
+
+def unseen_methods(stem: str) -> Table:
+    """Compare the methods of ``unseen.py``: means over tables, and differences in accuracy."""
+    summary = read(stem)
+    header = ("method", "accuracy %", "balanced accuracy %", "log-loss", "leaves", "fit, seconds",
+              "default minus method, points", "tables better / worse")  # fmt: skip
+    rows = []
+    for name, row in summary["methods"].items():
+        compared = None if name == summary["reference"] else row["reference minus method"]
+        accuracy = None if compared is None else compared["accuracy"]
+        counts = "" if accuracy is None else f"{accuracy['better']} / {accuracy['worse']}"
+        rows.append(
+            (name, f"{row['accuracy']:.2f}", f"{row['balanced accuracy']:.2f}",
+             f"{row['log-loss']:.3f}", "" if row["leaves"] is None else f"{row['leaves']:.1f}",
+             f"{row['seconds']:.3f}", difference(accuracy), counts)
+        )  # fmt: skip
+    return header, rows
+
+
+def unseen_groups(stem: str) -> Table:
+    """Break the differences of ``unseen.py`` down by kinds of tables."""
+    groups = read(stem)["groups"]
+    rivals = [name for name in next(iter(groups.values())) if name != "tables"]
+    chosen = [n for n in ("cost-complexity", "scikit-learn, ccp_alpha", "random forest", "EBM")
+              if n in rivals]  # fmt: skip
+    header = ("tables with", "number", *(f"default minus {name}" for name in chosen))
+    rows = [
+        (group, f"{row['tables']}", *(difference(row[name]) for name in chosen))
+        for group, row in groups.items()
+    ]
+    return header, rows
+
+
+def unseen_commit(stem: str) -> str:
+    """State when and on what the figures were measured."""
+    summary = read(stem)
+    tables, draws = len(summary["tables"]), summary["draws"]
+    return (
+        f"{tables} tables, {draws} draws of 85/15, {summary['fits']:,} fits; "
+        f"commit {summary['commit'][:8]}, {summary['date'][:10]}."
+    )
+
+
+# -- the study -------------------------------------------------------------------------------------
+
+
+def study_standard() -> Table:
+    """Summarise the standard protocol on the paper's 25 data sets."""
+    cost = read("study")["standard"]["cost"]
+    header = ("model", "accuracy %", "leaves", "growing", "pruning")
+    place = {name: at for at, name in enumerate(cost["header"])}
+    rows = []
+    for row in cost["rows"]:
+        seconds = [row[place[name]] for name in cost["header"] if name.endswith("(s)")]
+        growing, pruning = (
+            [time(s) if isinstance(s, float) else "" for s in seconds[:2]] + ["", ""]
+        )[:2]
+        leaves = next(row[at] for name, at in place.items() if "leaves" in name.lower())
+        rows.append((str(row[0]), f"{100 * row[1]:.2f}", f"{leaves:.1f}", growing, pruning))
+    return header, rows
+
+
+def study_paper() -> Table:
+    """Summarise the paper protocol."""
+    summary = read("study")["paper"]["summary"]
+    rows = []
+    for row in summary["rows"]:
+        share = "%" in str(row[0])
+        cells = [
+            (f"{100 * cell:.2f}" if share else f"{cell:.3g}") if isinstance(cell, float)
+            else str(cell)
+            for cell in row[1:]
+        ]  # fmt: skip
+        rows.append((str(row[0]), *cells))
+    return summary["header"], rows
+
+
+# -- unbalanced classes and probabilities ----------------------------------------------------------
+
+
+def balanced_classes() -> Table:
+    """Compare the default with cost-complexity pruning by balanced accuracy."""
+    rows = []
+    for group, result in read("default").items():
+        for pair in result["paired"]:
+            if (pair["ours"], pair["rival"], pair["figure"]) == (
+                "default", "cost-complexity", "balanced accuracy"
+            ):  # fmt: skip
+                rows.append(
+                    (group.removesuffix(", balanced"), f"{result['draws']}",
+                     f"{pair['difference']:+.3f} ± {pair['standard error']:.3f}",
+                     f"{pair['leaves']:.2f}")
+                )  # fmt: skip
+    header = ("table", "draws", "default minus cost-complexity", "ratio of leaves")
+    return header, rows
+
+
+def probabilities() -> Table:
+    """Compare pruning for log-loss, the default and the unpruned tree by AUC and log-loss."""
+    names = {"log-loss": "for log-loss", "default": "default", "unpruned": "unpruned"}
+    rows = []
+    for group, result in read("default").items():
+        means = result["means"]
+        if group.endswith("balanced") or not names.keys() <= means.keys():
+            continue
+        aucs = [f"{means[name]['AUC']:.3f}" for name in names]
+        losses = [f"{means[name]['log-loss']:.3f}" for name in names]
+        rows.append((group, *aucs, *losses))
+    header = ("table", *(f"AUC, {n}" for n in names.values()),
+              *(f"log-loss, {n}" for n in names.values()))  # fmt: skip
+    return header, rows
+
+
+def noise() -> Table:
+    """Compare sizes and errors on noise with a little signal."""
+    names = ("default", "size='accurate'", "size='small'", "weight 0.6", "cost-complexity")
+    rows = []
+    for group, result in read("default").items():
+        if group.startswith("noise"):
+            means = result["means"]
+            cells = [
+                f"{means[n]['error']:.2f} % ({means[n]['leaves']:,.0f})" if n in means else ""
+                for n in names
+            ]
+            rows.append((group, *cells))
+    rows.sort(key=lambda row: int(row[0].split()[1].replace(",", "")))
+    return ("table", *names), rows
+
+
+def certificates() -> Table:
+    """Compare the kinds of certificates on the 25 data sets."""
+    mean = read("certificates")["mean"]
+    rows = [
+        (name, f"{mean[f'{key}: certificate']:.1f} %", f"{mean[f'{key}: test error']:.1f} %",
+         f"{mean[f'{key}: leaves']:.1f}", time(mean[f"{key}: seconds"]))
+        for name, key in (("training", "decimal"), ("held-out", "held-out"), ("folds", "folds"),
+                          ("prior", "prior"))
+    ]  # fmt: skip
+    return ("kind", "certified error", "test error", "leaves", "fit"), rows
+
+
+# -- speed -----------------------------------------------------------------------------------------
+
+
+def growing() -> Table:
+    """Compare the time to grow 75 leaves with scikit-learn and LightGBM."""
+    rows = []
+    for section in ("real columns", "nominal columns"):
+        for work, seconds in read("growth")[section].items():
+            ours, peer = seconds["treebound"], seconds["scikit-learn"]
+            boosted = seconds.get("with Dataset")
+            rows.append(
+                (work, time(ours), time(peer), f"{peer / ours:.0f}",
+                 "" if boosted is None else time(boosted),
+                 "" if boosted is None else f"{boosted / ours:.0f}")
+            )  # fmt: skip
+    return ("work", "treebound", "scikit-learn", "ratio", "LightGBM", "ratio"), rows
+
+
+def predicting() -> Table:
+    """Compare the time to predict with scikit-learn."""
+    rows = [
+        (work, time(s["treebound"]), time(s["scikit-learn"]),
+         f"{s['scikit-learn'] / s['treebound']:.1f}")
+        for section in read("predict").values()
+        for work, s in section.items()
+        if "scikit-learn" in s
+    ]  # fmt: skip
+    return ("work", "treebound", "scikit-learn", "ratio"), rows
+
+
+def pruning() -> Table:
+    """List the time of pruning and of a whole fit."""
+    result = read("pruning")
+    link = result["weakest_link"]
+    sizes = [(f"best pruning of {leaves}", row) for leaves, row in result["optimal"].items()]
+    rows = [(work, time(next(iter(row.values())) / 1e3), "") for work, row in sizes]
+    rows.append(
+        (f"cost-complexity path of {link['leaves']:,} leaves", time(link["treebound"] / 1e3),
+         f"scikit-learn {time(link['scikit-learn'] / 1e3)}: {link['ratio']:.0f} times")
+    )  # fmt: skip
+    rows += [
+        (f"default fit, {size}", time(row["auto"] / 1e3),
+         f"{row['ratio']:.1f} times a fit that only grows")
+        for size, row in result["auto"].items()
+    ]  # fmt: skip
+    ratio = result["end_to_end"]["array ratio"]
+    rows.append(
+        ("fit and prune, the 25 data sets", "",
+         f"scikit-learn's GridSearchCV over its path takes {ratio['geometric_mean']:.0f} times "
+         f"as long (geometric mean; least {ratio['least']:.0f})")
+    )  # fmt: skip
+    return ("work", "treebound", "comparison"), rows
+
+
+def large_data() -> Table:
+    """List processor time and memory for ten million rows."""
+    rows = [
+        (name, f"{row['cpu_s']:.0f} s", f"{row['clock_s']:.0f} s", f"{row['peak_mb'] / 1e3:.1f} GB")
+        for name, row in read("scale")["10000000"].items()
+    ]
+    return ("10,000,000 rows x 20 columns", "processor time", "wall time", "peak memory"), rows
+
+
+TABLES: dict[str, Callable[[], Table]] = {
+    "unseen": lambda: unseen_methods("unseen_test"),
+    "unseen-development": lambda: unseen_methods("unseen"),
+    "unseen-groups": lambda: unseen_groups("unseen_test"),
+    "study-standard": study_standard,
+    "study-paper": study_paper,
+    "balanced-classes": balanced_classes,
+    "probabilities": probabilities,
+    "noise": noise,
+    "certificates": certificates,
+    "growing": growing,
+    "predicting": predicting,
+    "pruning": pruning,
+    "large-data": large_data,
+}
+SENTENCES: dict[str, Callable[[], str]] = {
+    "unseen": lambda: unseen_commit("unseen_test"),
+    "unseen-development": lambda: unseen_commit("unseen"),
+}
+
+
+class Results(SphinxDirective):
+    """``.. results:: NAME``: a table of measured figures, and where it was measured."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the nodes of the table."""
+        name = self.arguments[0]
+        if name not in TABLES:
+            raise self.error(f"There are no results {name!r}: choose from {', '.join(TABLES)}.")
+        header, rows = TABLES[name]()
+        lines = [".. list-table::", "   :header-rows: 1", "   :class: results", ""]
+        for row in (header, *rows):
+            for at, cell in enumerate(row):
+                lines.append(f"   {'*' if at == 0 else ' '} - {cell}")
+        if name in SENTENCES:
+            lines += ["", SENTENCES[name]()]
+        container = nodes.container()
+        self.state.nested_parse(StringList(lines, f"<results {name}>"), self.content_offset,
+                                container)  # fmt: skip
+        return list(container.children)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive."""
+    app.add_directive("results", Results)
+    return {"parallel_read_safe": True}

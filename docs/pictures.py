@@ -18,7 +18,7 @@ from treebound.show import PruningPathDisplay, TreeDisplay
 
 HERE = Path(__file__).parent / "_static"
 DELTA, COLUMNS, ERRORS = 0.05, 20, 0.05
-# Okabe and Ito's colours, which most eyes tell apart, and a dash each for the others.
+# Okabe and Ito's colours, which most eyes distinguish, and a dash for each kind.
 STYLES = {
     "tail inversion": ("#d55e00", "solid"),
     "compression": ("#0072b2", (0, (5, 2))),
@@ -38,11 +38,11 @@ def certificates(m: int, leaves: int) -> dict[str, float]:
     )
     splits = leaves - 1
     price = log_message_weight(m, leaves, 2, COLUMNS, 0.0, splits, splits)
-    aside = round(min(0.3 * m, max(150, 0.1 * m)))
+    calibration = round(min(0.3 * m, max(150, 0.1 * m)))
     return {
         "tail inversion": inversion,
         "compression": risk_upper(m - splits, errors, log(DELTA / 2) - price),
-        "held-out rows": bounds.binomial_upper(aside, round(ERRORS * aside), DELTA),
+        "held-out rows": bounds.binomial_upper(calibration, round(ERRORS * calibration), DELTA),
     }
 
 
@@ -55,9 +55,9 @@ def draw_certificates() -> None:
         (sizes, [certificates(1000, int(size)) for size in sizes], "leaves (1,000 rows)"),
     ]
     figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True, layout="constrained")
-    for ax, (places, found, name) in zip(axes, panels, strict=True):
+    for ax, (places, values_by_kind, name) in zip(axes, panels, strict=True):
         for kind, (colour, dash) in STYLES.items():
-            values = [100 * one[kind] for one in found]
+            values = [100 * one[kind] for one in values_by_kind]
             ax.plot(places, values, color=colour, linestyle=dash, linewidth=1.8, label=kind)
         ax.axhline(100 * ERRORS, color="0.6", linewidth=1, label="error seen")
         ax.set_xlabel(name)
@@ -83,17 +83,20 @@ def draw_round() -> None:
         ax.add_patch(plt.Rectangle((0.1, y), 2.5, 0.9, fill=False, edgecolor=grey))
         ax.text(1.35, y + 0.6, name, ha="center", va="center", color=grey)
         ax.text(1.35, y + 0.25, "codes, rows of nodes", ha="center", va="center", size=8)
-    ax.text(1.35, 4.1, "values in a file, read when asked for", ha="center", size=8, color=grey)
+    ax.text(1.35, 4.1, "values in a file, read when needed", ha="center", size=8, color=grey)
     ax.add_patch(plt.Rectangle((6.7, 0.5), 3.2, 3.3, fill=False, edgecolor=blue, linewidth=1.6))
     ax.text(8.3, 3.55, "driver", ha="center", va="center", color=blue)
     steps = (
         ("scores between bins,\nbounds inside them", "counts of bins, smaller children only"),
         ("live bins cut into slices\nor values: the split", "classes of slices and values"),
-        ("best-first order says which\nleaves are split next", "tests of the nodes that are split"),
+        (
+            "best-first order determines\nwhich leaves are split next",
+            "tests of the nodes that are split",
+        ),
     )
-    for k, (what, message) in enumerate(steps):
+    for k, (step, message) in enumerate(steps):
         y = 3.0 - 1.05 * k
-        ax.text(8.3, y - 0.05, f"{k + 1}. {what}", ha="center", va="center", size=9)
+        ax.text(8.3, y - 0.05, f"{k + 1}. {step}", ha="center", va="center", size=9)
         to_driver = k < 2
         ends = ((2.75, y), (6.55, y)) if to_driver else ((6.55, y), (2.75, y))
         ax.annotate(

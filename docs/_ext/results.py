@@ -281,7 +281,11 @@ class Results(SphinxDirective):
         name = self.arguments[0]
         if name not in TABLES:
             raise self.error(f"There are no results {name!r}: choose from {', '.join(TABLES)}.")
-        header, rows = TABLES[name]()
+        try:
+            header, rows = TABLES[name]()
+        except FileNotFoundError as missing:
+            script = Path(str(missing.filename)).name
+            return [nodes.paragraph(text=f"Not measured yet: benchmarks/results/{script}.")]
         lines = [".. list-table::", "   :header-rows: 1", "   :class: results", ""]
         for row in (header, *rows):
             for at, cell in enumerate(row):

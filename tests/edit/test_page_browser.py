@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pandas as pd
 import pytest
 from edit.editor_case import passengers
 from edit.window import Window, opened_page, served, until
+from matplotlib import pyplot
 
 import treebound as tb
 from treebound.edit import Editor
@@ -231,7 +234,7 @@ const blob = new Blob([source], { type: "text/javascript" });
 const { default: widget } = await import(URL.createObjectURL(blob));
 const listeners = [];
 window.sent = [];
-window.prediction = (message) => listeners.forEach((listener) => listener(message));
+window.deliver = (message) => listeners.forEach((listener) => listener(message));
 const model = { get: () => %s, send: (message) => window.sent.push(message),
   on: (_, listener) => listeners.push(listener), off: () => {} };
 widget.render({ model, el: document.body });
@@ -255,7 +258,7 @@ def test_the_widget_passes_commands_and_replies(driver, case, tmp_path) -> None:
         messages = driver.execute_script("return window.sent?.splice(0) ?? []")
         for message in messages:
             reply = {"id": message["id"], "reply": page.reply(message["request"])}
-            driver.execute_script("window.prediction(arguments[0])", reply)
+            driver.execute_script("window.deliver(arguments[0])", reply)
         return messages
 
     until(pump)
@@ -283,3 +286,18 @@ def test_an_editor_shows_itself_as_a_widget(case) -> None:
     bundle = clf.edit(X, y)._repr_mimebundle_()
     content = bundle[0] if isinstance(bundle, tuple) else bundle
     assert "application/vnd.jupyter.widget-view+json" in content
+    assert '<img alt="The tree"' in content["text/html"]
+
+
+def test_an_editor_without_a_widget_is_a_picture_and_text(case, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    clf, X, y = case
+    editor = clf.edit(X, y)
+    content = editor._repr_mimebundle_()
+    assert 'src="data:image/svg+xml;base64,' in content["text/html"]
+    assert html.escape(str(editor)) in content["text/html"]
+    assert "monospace" in content["text/html"]
+    assert content["text/plain"].startswith(repr(editor))
+    assert not pyplot.get_fignums()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "<img" not in editor._repr_mimebundle_()["text/html"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import sqlite3
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 import treebound as tb
 
@@ -113,3 +115,18 @@ def test_a_notebook_shows_the_tree_beside_the_parameters(fitted) -> None:
         assert "weight, kg" in shown
     fresh = tb.BoundTreeClassifier()
     assert "treebound-tree" not in fresh._repr_html_()
+
+
+def test_results_of_a_fit_print_sentences_and_html() -> None:
+    iris = load_iris()
+    clf = tb.BoundTreeClassifier().fit(iris.data, iris.target_names[iris.target])
+    certificate, result = clf.certificate_, clf.pruning_result_
+    assert repr(certificate) == f"<Certificate: {certificate}>"
+    assert repr(result).startswith(f"<PruningResult: {clf.n_leaves_} of ")
+    for shown in (certificate, result):
+        assert "\n" not in repr(shown)
+        assert "array(" not in repr(shown)
+        assert html.escape(shown.explain().splitlines()[-1].removeprefix("- ")) in (
+            shown._repr_html_()
+        )
+    assert "<li>" in certificate._repr_html_()

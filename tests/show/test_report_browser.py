@@ -56,7 +56,7 @@ EXPLAIN = """
 const root = data.steps[data.start].root;
 return arguments[0].map((row) => {
   const cells = row.map((cell) => (cell === null ? NaN : cell));
-  const { way, end } = wayOf(root, cells), change = leastChange(root, cells, statsOf(end)[1]);
+  const { way, end } = wayOf(root, cells), change = smallestChange(root, cells, statsOf(end)[1]);
   return { way: way.map((step) => step.left), label: statsOf(end)[1], rows: statsOf(end)[0],
     next: nextBest(chancesOf(end), statsOf(end)[1]),
     chances: chancesOf(end),

@@ -49,6 +49,31 @@ def assembled(
     return re.sub(r"@([A-Z]+)@", lambda match: texts[match[1]], page)
 
 
+_FIXED_WIDTH = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Courier New', monospace"
+
+
+def fixed_width(text: str, kind: str = "treebound-text") -> str:
+    """Text in a fixed-width font, as HTML for a notebook."""
+    style = f"font-family: {_FIXED_WIDTH}; white-space: pre; line-height: 1.3; overflow-x: auto"
+    return f'<pre class="{kind}" style="{style}">{html.escape(text)}</pre>'
+
+
+def paragraphs(text: str) -> str:
+    """Lines of text as HTML for a notebook: the first in bold, those after a dash as a list."""
+    first, *rest = text.splitlines()
+    parts, items = [f"<div><b>{html.escape(first)}</b></div>"], list[str]()
+    for line in [*rest, ""]:
+        if line.startswith("- "):
+            items.append(f"<li>{html.escape(line[2:])}</li>")
+            continue
+        if items:
+            parts.append(f"<ul>{''.join(items)}</ul>")
+            items = []
+        if line:
+            parts.append(f"<div>{html.escape(line)}</div>")
+    return "".join(parts)
+
+
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

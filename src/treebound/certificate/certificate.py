@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import CertificateKind
+from treebound._utils.html import paragraphs
 from treebound._utils.validation import Constraint, Number, Whole, check
 from treebound.bounds.risk import binomial_upper
 from treebound.pruning.path import count
@@ -203,6 +204,12 @@ class Certificate:
 
     def __str__(self) -> str:
         return f"{self._sentence} {self.note}" if self.note else self._sentence
+
+    def __repr__(self) -> str:
+        return f"<Certificate: {self}>"
+
+    def _repr_html_(self) -> str:
+        return paragraphs(self.explain())
 
     @property
     def _sentence(self) -> str:

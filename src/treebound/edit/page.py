@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import os
@@ -9,11 +10,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.resources import files
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 
-from treebound._utils.html import assembled
+from treebound._utils.html import assembled, fixed_width
 from treebound.data import Column, Sample
 from treebound.edit.candidates import Candidate
 from treebound.edit.editor import Editor
@@ -22,7 +24,7 @@ from treebound.edit.steps import Step
 from treebound.exchange import dumps
 from treebound.model import Model
 from treebound.model.methods import as_model
-from treebound.show import to_html
+from treebound.show import TreeDisplay, to_html
 from treebound.show.distributions import histogram
 from treebound.show.report_data import report_data
 from treebound.show.words import branch_condition, number, typeset
@@ -31,6 +33,7 @@ from treebound.tree.split import one_line
 
 _ELSEWHERE = "The tree was changed in another window; this is how it is now. Please try again."
 _MAX_CATEGORIES = 500
+_PICTURE_DEPTH = 6  # of the picture in an exported notebook
 _THREADS = min(4, os.cpu_count() or 1)  # a user waits for the reply
 
 
@@ -249,13 +252,18 @@ def _listed(column: Column) -> list[tuple[str, str]]:
 
 
 def mime_bundle(editor: Editor, **options: Any) -> Any:
-    """Return the output of a notebook cell: the page, or text if anywidget is not installed."""
+    """Return the output of a notebook cell: the page, and a picture and text for exports.
+
+    A notebook without a kernel, such as an exported one, shows the picture and the text; without
+    anywidget this is all there is.
+    """
+    static = {"text/plain": repr(editor), "text/html": _static_html(editor)}
     try:
         import anywidget
         import traitlets
     except ModuleNotFoundError:
-        hint = "Hint: pip install 'treebound[edit]' shows the tree here, to edit it by mouse."
-        return {"text/plain": f"{editor!r}\n{hint}"}
+        hint = "Hint: install anywidget to edit the tree here by mouse."
+        return {**static, "text/plain": f"{editor!r}\n{hint}"}
     page = EditorPage(editor, title="Edit the tree")
 
     class Widget(anywidget.AnyWidget):
@@ -270,4 +278,25 @@ def mime_bundle(editor: Editor, **options: Any) -> Any:
         sender.send({"id": content["id"], "reply": page.reply(content["request"])})
 
     widget.on_msg(receive)
-    return widget._repr_mimebundle_(**options)
+    bundle = widget._repr_mimebundle_(**options)
+    data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+    return {**data, **static}, metadata
+
+
+def _static_html(editor: Editor) -> str:
+    """The tree of an editor as a picture, if matplotlib is installed, and as text."""
+    return f"{_picture(editor.model())}{fixed_width(str(editor))}"
+
+
+def _picture(model: Model) -> str:
+    try:
+        from matplotlib import pyplot
+    except ModuleNotFoundError:
+        return ""
+    display, file = TreeDisplay(model, max_depth=_PICTURE_DEPTH), BytesIO()
+    with pyplot.ioff():
+        display.plot()
+    display.figure_.savefig(file, format="svg")
+    pyplot.close(display.figure_)  # or the notebook would show it once more
+    content = base64.b64encode(file.getvalue()).decode("ascii")
+    return f'<img alt="The tree" style="max-width: 100%" src="data:image/svg+xml;base64,{content}">'

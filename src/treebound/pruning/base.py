@@ -10,11 +10,12 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from treebound._utils.html import paragraphs
 from treebound._utils.validation import Parameters, check, invalid
 from treebound.data import Sample
 from treebound.data.draws import Draw, Selection
 from treebound.growing.graph import CandidateGraph
-from treebound.pruning.path import PruningPath
+from treebound.pruning.path import PruningPath, count
 from treebound.pruning.weight import WeightChoice
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
@@ -87,6 +88,13 @@ class PruningResult:
 
     def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "fit_time": np.nan}  # equal fits have equal pickles
+
+    def __repr__(self) -> str:
+        grown, sizes = count(self.path.first.n_leaves, "leaf"), count(len(self.path), "size")
+        return f"<PruningResult: {self.tree.n_leaves:,} of {grown}, chosen among {sizes}>"
+
+    def _repr_html_(self) -> str:
+        return paragraphs(f"{self!r}\n{self.explain()}")
 
     def within(self, leaves: int) -> PruningResult:
         """The best result with at most ``leaves`` leaves: this one, or another step of its path.

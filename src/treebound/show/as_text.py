@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
+from treebound._utils.html import fixed_width
 from treebound.model.methods import as_model
 from treebound.show.words import branch_condition, class_and_counts, node_lines, tree_in_words
 from treebound.tree.split import one_line, split_of
@@ -80,4 +80,4 @@ def to_notebook(source: Any) -> str:
         lines[_NOTEBOOK_LINES:] = [f"... {more:,} more lines"]
     name = "" if model.reading.target is None else f" for {one_line(model.reading.target)}"
     text = "\n".join([f"Tree{name}: {tree_in_words(model.tree)}", *lines])
-    return f'<pre class="treebound-tree">{html.escape(text)}</pre>'
+    return fixed_width(text, "treebound-tree")

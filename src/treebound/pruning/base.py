@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,10 +15,44 @@ from treebound._utils.validation import Parameters, check, invalid
 from treebound.data import Sample
 from treebound.data.draws import Draw, Selection
 from treebound.growing.graph import CandidateGraph
-from treebound.pruning.path import PruningPath, count
+from treebound.pruning.path import PathTree, PruningPath, count
 from treebound.pruning.weight import WeightChoice
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
+
+
+class Choice(Protocol):
+    """How a pruner chose among trees of several sizes."""
+
+    @property
+    def rule(self) -> str | None:
+        """The rule of the choice; None if there was no choice."""
+        ...
+
+    @property
+    def leaves(self) -> tuple[int, ...]:
+        """Leaves of the trees that it chose from."""
+        ...
+
+    @property
+    def index(self) -> int:
+        """The place of the chosen tree."""
+        ...
+
+    def explain(self) -> str:
+        """Describe the choice."""
+        ...
+
+
+# The kind of choice of a pruner: of a weight by errors unless another one is named.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    PathChoice = TypeVar("PathChoice", bound=Choice, default=WeightChoice)
+else:
+    from typing import TypeVar
+
+    PathChoice = TypeVar("PathChoice", bound=Choice)
 
 # Grows a tree on part of the sample, for pruners that cross-validate.
 Grow = Callable[[Sample], Tree]
@@ -58,7 +92,7 @@ class Pruner(Protocol):
 
 
 @dataclass(frozen=True)
-class PruningResult:
+class PruningResult(Generic[PathTree, PathChoice]):
     """The result of pruning.
 
     Attributes
@@ -79,11 +113,11 @@ class PruningResult:
         Pruning time in seconds; NaN after copying or loading.
     """
 
-    tree: Tree
-    path: PruningPath
+    tree: PathTree
+    path: PruningPath[PathTree]
     score: float
     gap: float = np.nan
-    choice: WeightChoice | None = None
+    choice: PathChoice | None = None
     fit_time: float = np.nan
 
     def __getstate__(self) -> dict[str, object]:
@@ -96,7 +130,7 @@ class PruningResult:
     def _repr_html_(self) -> str:
         return paragraphs(f"{self!r}\n{self.explain()}")
 
-    def within(self, leaves: int) -> PruningResult:
+    def within(self, leaves: int) -> PruningResult[PathTree, PathChoice]:
         """The best result with at most ``leaves`` leaves: this one, or another step of its path.
 
         A path that ends earlier is extended by the pruning with the fewest training errors.

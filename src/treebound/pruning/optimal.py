@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from math import frexp
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from treebound.pruning.base import PruningResult
 from treebound.pruning.costs import Costs
 from treebound.pruning.path import (
     NestedPath,
+    PathTree,
     PruningPath,
     count,
     number,
@@ -37,14 +38,14 @@ _BITS = 48
 SMALL = 256
 
 
-class BestBySize:
+class BestBySize(Generic[PathTree]):
     """For each number of leaves, the pruning of a tree with the fewest errors.
 
     On ties, the one that collapses the shallower nodes (least total depth of the new leaves).
     Computed on demand, up to the requested size, in O(L^2) time at most.
     """
 
-    def __init__(self, tree: Tree, errors: Floats) -> None:
+    def __init__(self, tree: PathTree, errors: Floats) -> None:
         self.tree = tree
         self.node_errors = np.ascontiguousarray(errors, dtype=np.float64)
         self._cap = 0
@@ -66,7 +67,7 @@ class BestBySize:
         cuts: NDArray[np.intp] = self._plan.cuts(leaves).nonzero()[0]
         return cuts
 
-    def pruned(self, leaves: int) -> Tree:
+    def pruned(self, leaves: int) -> PathTree:
         """The best pruning with that many leaves."""
         return self.tree.collapsed(self.cuts(leaves))
 
@@ -78,7 +79,7 @@ class BestBySize:
         return self._hull.leaves[::-1], self._hull.errors[::-1]
 
     @cached_property
-    def _hull(self) -> NestedPath:
+    def _hull(self) -> NestedPath[PathTree]:
         return weakest_link_steps(self.tree, self.node_errors)[0]
 
     def _solve(self, cap: int) -> None:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from numbers import Integral
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import treebound.pruning._dp as _dp
 from treebound._utils.extras import require
 from treebound._utils.validation import Whole, check, invalid
-from treebound.tree.base import nodes_left
+from treebound.tree.base import BaseTree, nodes_left
 from treebound.tree.model import Tree
 
 Floats = NDArray[np.float64]
@@ -27,8 +27,18 @@ Ints = NDArray[np.int64]
 Replaced = tuple[int | None, str | None]
 NEVER = np.iinfo(np.int32).max
 
+# The kind of the trees of a path: classification trees unless another one is named.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
-class PruningPath(ABC):
+    PathTree = TypeVar("PathTree", bound=BaseTree, default=Tree)
+else:
+    from typing import TypeVar
+
+    PathTree = TypeVar("PathTree", bound=BaseTree)
+
+
+class PruningPath(ABC, Generic[PathTree]):
     """The candidate steps of a pruner, with their leaves, errors and scores.
 
     Attributes
@@ -43,7 +53,7 @@ class PruningPath(ABC):
         The chosen step.
     unit : str
         The unit of ``errors``, in words.
-    first : Tree
+    first : Tree or RegressionTree
         The input tree, at step 0.
     limit : int or None
         Maximum number of leaves, if there was a limit.
@@ -55,7 +65,7 @@ class PruningPath(ABC):
 
     def __init__(
         self,
-        first: Tree,
+        first: PathTree,
         *,
         chosen: int = 0,
         unit: str = "errors",
@@ -75,14 +85,15 @@ class PruningPath(ABC):
         vars(other).update(changes, chosen=chosen)
         return other
 
-    def with_first(self, tree: Tree) -> Self:
+    def with_first(self, tree: PathTree) -> Self:
         """The path of the same tree with other labels, if the errors do not depend on them."""
         return self._choosing(self.chosen, first=tree)
 
     @property
     def counted(self) -> str:
         """The unit of the errors; with weighted classes, weighted errors."""
-        weighted = self.first.factors is not None and self.unit.endswith("errors")
+        factors = self.first.factors if isinstance(self.first, Tree) else None
+        weighted = factors is not None and self.unit.endswith("errors")
         return f"weighted {self.unit}" if weighted else self.unit
 
     def measured(self, steps: Ints) -> tuple[Floats, Floats]:
@@ -93,7 +104,7 @@ class PruningPath(ABC):
     def cuts(self, step: int) -> NDArray[np.intp] | None:
         """The inner nodes of the first tree that are leaves at a step; None after raising."""
 
-    def _tree(self, step: int) -> Tree:
+    def _tree(self, step: int) -> PathTree:
         cuts = self.cuts(step)
         assert cuts is not None  # a path with raised subtrees has a _tree of its own
         return self.first.collapsed(cuts)
@@ -121,7 +132,7 @@ class PruningPath(ABC):
             f"{self.leaves[0]} to {self.leaves[-1]} leaves, chosen {self.chosen}>"
         )
 
-    def tree(self, step: int | None = None) -> Tree:
+    def tree(self, step: int | None = None) -> PathTree:
         """The tree at a step.
 
         Parameters
@@ -131,7 +142,7 @@ class PruningPath(ABC):
         """
         return self._tree(self.chosen if step is None else self.step(step))
 
-    def reaching(self, leaves: int) -> tuple[PruningPath, int]:
+    def reaching(self, leaves: int) -> tuple[PruningPath[PathTree], int]:
         """A path with a tree of at most ``leaves`` leaves, and the step of the largest one.
 
         On ties, the step with the lowest score. If this path ends earlier, the other one is longer
@@ -145,7 +156,7 @@ class PruningPath(ABC):
         most = np.flatnonzero(self.leaves == fitting.max())
         return self, int(most[np.argmin(self.measured(most)[1])])
 
-    def within(self, leaves: int) -> PruningPath:
+    def within(self, leaves: int) -> PruningPath[PathTree]:
         """The path with its best step of at most ``leaves`` leaves chosen.
 
         A path without such a step is extended by the pruning of that size with the fewest errors;
@@ -158,7 +169,7 @@ class PruningPath(ABC):
         scores = self.measured(fitting)[1][::-1]  # on ties the last, the smallest tree
         return self._choosing(int(fitting[::-1][np.argmin(scores)]), limit=leaves)
 
-    def _extended(self, leaves: int) -> PruningPath:
+    def _extended(self, leaves: int) -> PruningPath[PathTree]:
         """The path with one more step, of at most ``leaves`` leaves."""
         from treebound.pruning.optimal import BestBySize
 
@@ -168,7 +179,7 @@ class PruningPath(ABC):
 
     def _with_step(
         self, cuts: NDArray[np.intp], score: float, errors: float | None = None
-    ) -> PruningPath:
+    ) -> PruningPath[PathTree]:
         if errors is None:
             nodes = nodes_left(self.first, cuts)
             leaves = nodes[self.first.is_leaf[nodes] | np.isin(nodes, cuts)]
@@ -247,14 +258,14 @@ class PruningPath(ABC):
         return int(step) % len(self)
 
 
-class NestedPath(PruningPath):
+class NestedPath(PruningPath[PathTree]):
     """A path of nested trees: ``when`` is the step at which each inner node becomes a leaf.
 
     ``errors`` are those of each node as a leaf; they are the scores, too.
     """
 
     def __init__(
-        self, tree: Tree, when: NDArray[np.integer[Any]], errors: Floats, **options: Any
+        self, tree: PathTree, when: NDArray[np.integer[Any]], errors: Floats, **options: Any
     ) -> None:
         super().__init__(tree, node_errors=np.ascontiguousarray(errors, np.float64), **options)
         self.when = np.where(tree.is_leaf, 0, when).astype(np.int32)
@@ -285,7 +296,7 @@ class NestedPath(PruningPath):
         return np.flatnonzero(cut)
 
 
-def weakest_link_steps(tree: Tree, risk: Floats) -> tuple[NestedPath, Floats]:
+def weakest_link_steps(tree: PathTree, risk: Floats) -> tuple[NestedPath[PathTree], Floats]:
     """The path of weakest-link pruning, and the alpha of each step after the first.
 
     Nodes that collapse at the same alpha form one step.
@@ -298,7 +309,7 @@ def weakest_link_steps(tree: Tree, risk: Floats) -> tuple[NestedPath, Floats]:
     return NestedPath(tree, when, risk), alphas[fresh]
 
 
-class ListedPath(PruningPath):
+class ListedPath(PruningPath[PathTree]):
     """A path of listed prunings, which need not be nested, with errors and scores.
 
     A step is an array of the nodes that become leaves or, if a subtree was raised, the tree itself
@@ -307,7 +318,7 @@ class ListedPath(PruningPath):
 
     def __init__(
         self,
-        tree: Tree,
+        tree: PathTree,
         steps: Sequence[Any],
         errors: Floats,
         scores: Floats,
@@ -317,8 +328,10 @@ class ListedPath(PruningPath):
         super().__init__(tree, **options)
         self.errors, self.scores, self._steps = errors, scores, steps
         if leaves is None:
-            sizes = (cut.n_leaves if isinstance(cut, Tree) else self._size(cut) for cut in steps)
-            leaves = np.fromiter(sizes, dtype=np.int64)
+            sizes = [
+                cut.n_leaves if isinstance(cut, BaseTree) else self._size(cut) for cut in steps
+            ]
+            leaves = np.array(sizes, dtype=np.int64)
         self.leaves = leaves
 
     def _listed(self) -> list[Any]:
@@ -328,15 +341,15 @@ class ListedPath(PruningPath):
         cut = self._steps[step]
         return cut if isinstance(cut, np.ndarray) else None
 
-    def _tree(self, step: int) -> Tree:
-        tree = self._steps[step]
-        if isinstance(tree, Tree):
-            return tree
-        return tree() if callable(tree) else super()._tree(step)
+    def _tree(self, step: int) -> PathTree:
+        tree: Any = self._steps[step]
+        if isinstance(tree, BaseTree):
+            return cast(PathTree, tree)
+        return cast(PathTree, tree()) if callable(tree) else super()._tree(step)
 
 
 def _replacement(
-    tree: Tree, before: NDArray[np.intp] | None, now: NDArray[np.intp] | None
+    tree: BaseTree, before: NDArray[np.intp] | None, now: NDArray[np.intp] | None
 ) -> Replaced:
     """The node whose collapse leads from one pruning to the next, if there is one."""
     if before is None or now is None:

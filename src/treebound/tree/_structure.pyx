@@ -193,3 +193,13 @@ def gains(const int32_t[::1] left, const int64_t[:, ::1] sums):
         if child >= 0:
             gain[node] = decrease(sums[child, 0], sums[child, 1], sums[node, 0], sums[node, 1])
     return gains_array
+
+
+def add_down(const int32_t[::1] left, const int32_t[::1] right, double[:, ::1] values):
+    """Add the values of each inner node to its children, top-down and in place."""
+    cdef Py_ssize_t node, k
+    for node in range(left.shape[0]):
+        if left[node] >= 0:
+            for k in range(values.shape[1]):
+                values[left[node], k] += values[node, k]
+                values[right[node], k] += values[node, k]

@@ -143,9 +143,9 @@ class RegressionTree(BaseTree):
                 "The 'sums' of a RegressionTree must be weight, sum and squares of each node. "
                 f"Got shape {sums.shape} instead."
             )
-        apart = sums[inner] != sums[self.left[inner]] + sums[self.right[inner]]
-        if apart.any():
-            node = inner[apart.any(axis=1).argmax()]
+        wrong = sums[inner] != sums[self.left[inner]] + sums[self.right[inner]]
+        if wrong.any():
+            node = inner[wrong.any(axis=1).argmax()]
             raise ValueError(
                 f"The sums of the children of node {node} of a RegressionTree must add up to those "
                 f"of the node, {sums[node].tolist()}."
@@ -192,8 +192,8 @@ class RegressionTree(BaseTree):
         values, inner = np.zeros(self.n_nodes), np.flatnonzero(~self.is_leaf)
         left, right = self.left[inner], self.right[inner]
         both = np.maximum(self.weight[left] + self.weight[right], np.finfo(float).tiny)
-        apart = self.mean[left] - self.mean[right]
-        values[inner] = self.weight[left] * self.weight[right] / both * apart**2
+        difference = self.mean[left] - self.mean[right]
+        values[inner] = self.weight[left] * self.weight[right] / both * difference**2
         return values
 
     @property

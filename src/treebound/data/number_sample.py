@@ -1,0 +1,177 @@
+"""A sample whose target is a number: encoded rows with their numbers and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data.columns import Column
+from treebound.data.draws import Selection, Splitter, folds
+from treebound.data.matrix import Matrix
+from treebound.data.numeric_target import NumericTarget
+from treebound.data.sample import Sample, same_length
+from treebound.data.summaries import TableSummary
+from treebound.data.weights import is_whole
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class NumberSample:
+    """Encoded and checked rows with a number each; immutable.
+
+    Attributes
+    ----------
+    X : Matrix
+        The encoded columns.
+    y : ndarray of float64
+        The number of each row, finite.
+    weight : ndarray of float64 or None
+        The sample weight of each row, all positive; None if the rows are not weighted. Whole
+        numbers stand for repeated rows.
+    groups : ndarray of int64 or None
+        The group of each row; folds and held-out parts keep groups together.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, a number is not finite, or a weight is not positive.
+    """
+
+    X: Matrix
+    y: Floats
+    weight: Floats | None = None
+    groups: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        same_length(self.X.n_rows, len(self.y))
+        if not np.isfinite(self.y).all():
+            raise ValueError("The 'y' of a NumberSample must be finite numbers.")
+        if self.weight is not None:
+            same_length(len(self.y), len(self.weight))
+            if not (np.isfinite(self.weight) & (self.weight > 0.0)).all():
+                raise ValueError("The 'weight' of a NumberSample must be finite numbers > 0.")
+        self.X.check_codes()
+
+    @classmethod
+    def of(cls, sample: Sample, y: Floats) -> NumberSample:
+        """Return the rows of a sample with numbers instead of classes."""
+        return cls(sample.X, y, sample.weight, sample.groups)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of ``X``."""
+        return self.X.columns
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each row, one if the rows are not weighted."""
+        return np.ones(self.n_rows) if self.weight is None else self.weight
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(self.n_rows) if self.weight is None else float(self.weight.sum())
+
+    @property
+    def square_weights(self) -> Floats:
+        """The weight of each row in sums of squares: whole weights stand for repeated rows."""
+        return self.weights if is_whole(self.weight) else self.weights**2
+
+    @cached_property
+    def target(self) -> NumericTarget:
+        """The channels of the rows, for growing."""
+        return NumericTarget.of(self.y, self.weight)
+
+    def without_identifiers(self) -> NumberSample:
+        """Return the sample to grow trees on: all values of identifiers are missing."""
+        matrix = self.X.without_identifiers()
+        return self if matrix is self.X else replace(self, X=matrix)
+
+    def clipped(self, low: float, high: float) -> NumberSample:
+        """Return the sample with numbers moved into a range."""
+        return replace(self, y=np.clip(self.y, low, high))
+
+    def part(self, rows: NDArray[np.bool_], weight: Floats | None = None) -> NumberSample:
+        """Select rows by a mask, perhaps with other weights."""
+        if weight is None and self.weight is not None:
+            weight = self.weight[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return NumberSample(self.X.part(rows), self.y[rows], weight, groups)
+
+    def folds(
+        self, k: int | Splitter, seed: int | None
+    ) -> Iterator[tuple[NumberSample, NumberSample]]:
+        """Yield the rows outside and inside each fold, see :func:`treebound.data.draws.folds`.
+
+        Folds depend on the values of the columns and on the order of the numbers, not on the order
+        of the rows, so that they are the same after a shift of all numbers.
+        """
+        for outside, inside in folds(self._places(), k, seed):
+            yield self._at(outside), self._at(inside)
+
+    def split(self, selection: Selection) -> tuple[NumberSample, NumberSample]:
+        """Return the other rows, and those of a selection."""
+        outside, inside = selection.split(self._places())
+        return self._at(outside), self._at(inside)
+
+    @property
+    def summary(self) -> TableSummary:
+        """The summary of columns and target from which rows are drawn."""
+        no_classes = np.zeros(self.n_rows, dtype=np.int32)
+        return TableSummary.of(self._with_column(self.y), no_classes, 1)
+
+    def _with_column(self, values: Floats) -> Matrix:
+        """Return the matrix with one more column."""
+        columns = (*self.X.columns, Column("target", "real"))
+        return Matrix(columns, (*self.X.values, values))
+
+    def _places(self) -> Sample:
+        """Return the rows as a sample of one class whose parts know their places."""
+        # equal rows are copies only if their numbers are equal too
+        ranks = np.unique(self.y, return_inverse=True)[1].astype(np.float64)
+        return _Places(
+            self._with_column(ranks),
+            np.zeros(self.n_rows, dtype=np.int32),
+            self.weight,
+            np.zeros(1),
+            None,
+            self.groups,
+            np.arange(self.n_rows),
+        )
+
+    def _at(self, rows: Sample) -> NumberSample:
+        """Return the rows at the places of a part, with its weights."""
+        assert isinstance(rows, _Places)
+        mask = np.zeros(self.n_rows, dtype=bool)
+        mask[rows.places] = True
+        return self.part(mask, rows.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class _Places(Sample):
+    """Rows to be drawn; of a part only places, weights and groups are kept."""
+
+    places: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))
+
+    def __post_init__(self) -> None:
+        """Check nothing: the rows are those of a NumberSample."""
+
+    def part(self, rows: NDArray[Any] | slice) -> _Places:
+        return replace(
+            self,
+            y=self.y[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            groups=None if self.groups is None else self.groups[rows],
+            places=self.places[rows],
+        )

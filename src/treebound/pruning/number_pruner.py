@@ -1,0 +1,342 @@
+"""Pruning regression trees by a score from learning theory, or by cost-complexity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._utils._pool import each
+from treebound._utils.jobs import effective_jobs
+from treebound._utils.validation import (
+    Folds,
+    Jobs,
+    Number,
+    OneOf,
+    Parameters,
+    Whole,
+    check,
+    invalid,
+    parameter,
+    with_parameters,
+)
+from treebound.data.draws import Splitter
+from treebound.data.number_sample import NumberSample
+from treebound.pruning.base import PruningResult
+from treebound.pruning.number_choice import (
+    DEFAULT_RULE,
+    RULES,
+    Losses,
+    MeasuredPath,
+    NumberChoice,
+    Place,
+    ResidualSums,
+)
+from treebound.pruning.squared_error import SquaredErrorPath, SquaredErrorScore
+from treebound.tree.leaf_values import (
+    DEFAULT_SHRINKAGE,
+    SHRINKAGES,
+    Shrinkage,
+    shrunk_values,
+)
+from treebound.tree.regression import RegressionTree
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+NumberResult = PruningResult[RegressionTree, NumberChoice]
+
+WEIGHTS = (0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0)
+DEFAULT_WEIGHT = 0.6
+# Minimum leaf sizes that folds choose from, and the one without folds.
+LEAF_SIZES = (1, 5, 20)
+DEFAULT_LEAF_SIZE = 5
+# Fewer rows are not cross-validated.
+MIN_ROWS = 10
+# Rows of the pooled variance in the spread of a node.
+_PRIOR_ROWS = 10.0
+_TINY = np.finfo(float).tiny
+# Alphas of cost-complexity pruning that are tried.
+_MAX_ALPHAS = 50
+
+
+class GrowNumbers(Protocol):
+    """Grows a regression tree on some rows."""
+
+    def __call__(self, sample: NumberSample, min_samples_leaf: int) -> RegressionTree:
+        """Grow a tree whose leaves have at least so many rows."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Validated:
+    """Validation rows with the predictions of trees that were not grown on them.
+
+    Attributes
+    ----------
+    y, prediction, weight : ndarray of float64
+        The number of each row, its prediction, and its weight.
+    baseline : ndarray of float64
+        The mean of the training rows.
+    spread : ndarray of float64
+        The standard deviation of the training rows in the leaf of the prediction.
+    """
+
+    y: Floats
+    prediction: Floats
+    weight: Floats
+    baseline: Floats
+    spread: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class NumberFit:
+    """A pruned regression tree, and the predictions by which its size was chosen, if any."""
+
+    result: NumberResult
+    validated: Validated | None = None
+
+
+@with_parameters
+class SquaredErrorPruner(Parameters):
+    """Prune a regression tree by squared error and a price for its leaves.
+
+    Parameters
+    ----------
+    price : {"bound", "cost-complexity"}
+        The price of a tree: the code length of :mod:`treebound.pruning.squared_error` times a
+        weight, or alpha per leaf (Breiman et al. 1984).
+    weight : float or "auto"
+        The weight of the bound; ``"auto"`` chooses it by folds.
+    rule : {"accurate", "balanced", "small"}
+        Which tree folds choose: that of the least squared error; the smallest within half a
+        standard error of the difference from it; or within one standard error of it.
+    smoothing : "auto", None, float or pair
+        Shrinkage of leaf values: chosen by the folds, none, a strength in rows, or in units of the
+        F statistic, such as ``("F", 4.0)``; see :mod:`treebound.tree.leaf_values`.
+    folds : int or splitter
+        Number of folds, or a cross-validation splitter of scikit-learn.
+    random_state : int or None
+        Seed of the folds.
+    n_jobs : int or None
+        Number of trees that are grown at the same time; None means 1, -1 one for each processor.
+    """
+
+    price: str = parameter(OneOf(("bound", "cost-complexity")), default="bound")
+    weight: float | str = "auto"
+    rule: str = parameter(OneOf(tuple(RULES)), default=DEFAULT_RULE)
+    smoothing: Any = "auto"
+    folds: int | Splitter = parameter(Folds(), default=5)
+    random_state: int | None = parameter(Whole(0, optional=True), default=0)
+    n_jobs: int | None = parameter(Jobs(), default=None)
+
+    def _check(self) -> None:
+        owner = type(self).__name__
+        check(owner, vars(self), self._constraints)
+        if self.weight != "auto" and not Number(0.0).allows(self.weight):
+            raise invalid("weight", owner, "a finite number >= 0 or 'auto'", self.weight)
+        if self.smoothing != "auto":
+            Shrinkage.of(self.smoothing, owner)
+
+    @property
+    def _weights(self) -> tuple[float, ...]:
+        return WEIGHTS if self.weight == "auto" else (float(self.weight),)
+
+    @property
+    def _shrinkages(self) -> tuple[Shrinkage, ...]:
+        # plain means come first: weights are chosen by them
+        if self.smoothing == "auto":
+            return SHRINKAGES
+        return (Shrinkage.of(self.smoothing),)
+
+    def prune(self, tree: RegressionTree) -> NumberResult:
+        """Prune a tree without validation rows: with the fixed weight and shrinkage."""
+        self._check()
+        start = perf_counter()
+        why = "to choose it takes the rows and a way to grow trees on parts of them"
+        result = self._fixed(tree, int(tree.rows[tree.is_leaf].min()), why)
+        return replace(result, fit_time=perf_counter() - start)
+
+    def fit(
+        self,
+        sample: NumberSample,
+        grow: GrowNumbers,
+        leaf_sizes: Sequence[int] = LEAF_SIZES,
+        *,
+        validation: NumberSample | None = None,
+    ) -> NumberFit:
+        """Grow trees and prune them, with the size chosen by folds or on validation rows.
+
+        Parameters
+        ----------
+        sample : NumberSample
+            The training rows.
+        grow : callable
+            ``grow(sample, min_samples_leaf) -> RegressionTree``.
+        leaf_sizes : sequence of int
+            Minimum numbers of rows in a leaf to choose from.
+        validation : NumberSample, optional
+            Rows that were not in ``sample``; by default folds of the sample are validated.
+        """
+        self._check()
+        start = perf_counter()
+        default = DEFAULT_LEAF_SIZE if len(leaf_sizes) > 1 else leaf_sizes[0]
+        why = ""
+        if validation is None and sample.n_rows < MIN_ROWS:
+            why = f"below {MIN_ROWS} rows it is not chosen by cross-validation"
+        elif bool((sample.y == sample.y[0]).all()):
+            why = "all numbers are equal"
+        if why:
+            fit = NumberFit(self._fixed(grow(sample, default), default, why))
+        elif validation is not None:
+            tree = grow(sample, default)
+            fit = self._validated(sample, [(tree, validation)], grow, (default,), tree)
+        else:
+            fit = self._validated(sample, None, grow, tuple(leaf_sizes), None)
+        result = replace(fit.result, fit_time=perf_counter() - start)
+        return replace(fit, result=result)
+
+    # -- without validation rows -----------------------------------------------------------
+
+    def _fixed(self, tree: RegressionTree, leaf_size: int, why: str) -> NumberResult:
+        """Return the tree pruned at the fixed weight."""
+        weight = DEFAULT_WEIGHT if self.weight == "auto" else float(self.weight)
+        shrinkage = DEFAULT_SHRINKAGE if self.smoothing == "auto" else self._shrinkages[0]
+        path = SquaredErrorPath(tree, SquaredErrorScore.of(tree, weight))
+        if self.price == "cost-complexity":
+            path = path.choosing(0)
+        choice = NumberChoice(weight, None, why, leaf_size, shrinkage)
+        return _result(path, choice)
+
+    # -- with validation rows --------------------------------------------------------------
+
+    def _validated(
+        self,
+        sample: NumberSample,
+        parts: list[tuple[RegressionTree, NumberSample]] | None,
+        grow: GrowNumbers,
+        leaf_sizes: tuple[int, ...],
+        whole: RegressionTree | None,
+    ) -> NumberFit:
+        """Choose by folds of the sample, or by a tree with rows that it was not grown on."""
+        grown: dict[int, SquaredErrorPath] = {}
+
+        def path_of_all(size: int) -> SquaredErrorPath:
+            if size not in grown:
+                tree = grow(sample, leaf_sizes[size]) if whole is None else whole
+                grown[size] = SquaredErrorPath(tree, SquaredErrorScore.of(tree, DEFAULT_WEIGHT))
+            return grown[size]
+
+        by_alpha = self.price == "cost-complexity"
+        grids = [
+            _alphas(path_of_all(size)) if by_alpha else np.array(self._weights)
+            for size in range(len(leaf_sizes))
+        ]
+        longest = max(map(len, grids))
+        # paths of fewer steps have their last alpha several times
+        grids = [np.append(grid, np.repeat(grid[-1], longest - len(grid))) for grid in grids]
+        folds = list(sample.folds(self.folds, self.random_state)) if parts is None else []
+        tasks = [
+            (size, part)
+            for size in range(len(leaf_sizes))
+            for part in (range(len(folds)) if parts is None else range(len(parts)))
+        ]
+
+        def measure(task: tuple[int, int]) -> tuple[MeasuredPath, NDArray[np.int32]]:
+            size, part = task
+            if parts is None:
+                outside, inside = folds[part]
+                tree = grow(outside, leaf_sizes[size])
+            else:
+                tree, inside = parts[part]
+            path = SquaredErrorPath(tree, SquaredErrorScore.of(tree, DEFAULT_WEIGHT))
+            share = float(tree.weight[0]) / sample.total
+            steps = [path.at_alpha(a * share) if by_alpha else path.at(a) for a in grids[size]]
+            reached = tree.apply(inside.X)
+            rows = ResidualSums.at(tree, reached, inside)
+            return MeasuredPath.of(path, rows, np.array(steps), self._shrinkages), reached
+
+        measured = each(measure, tasks, effective_jobs(self.n_jobs))
+        by_size = [
+            [result for (at, _), result in zip(tasks, measured, strict=True) if at == size]
+            for size in range(len(leaf_sizes))
+        ]
+        losses = Losses.of([[path for path, _ in results] for results in by_size])
+        if losses is None:
+            size = 0 if whole is not None else min(1, len(leaf_sizes) - 1)
+            tree = path_of_all(size).first
+            why = "there are too few rows for folds"
+            return NumberFit(self._fixed(tree, leaf_sizes[size], why))
+        rule = self.rule
+        size = losses.place(rule).size
+        path, grid = path_of_all(size), grids[size]
+        steps = [path.at_alpha(a) if by_alpha else path.at(a) for a in grid]
+        leaves = path.leaves[steps]
+        place = losses.place(rule, leaves.tolist())
+        choice = NumberChoice(
+            float(grid[place.weight]),
+            rule,
+            "cross-validated" if parts is None else "validated",
+            leaf_sizes[size],
+            self._shrinkages[place.shrinkage],
+            tuple(grid.tolist()),
+            tuple(leaves.tolist()),
+            tuple(losses.losses[size, :, place.shrinkage].tolist()),
+            losses.standard_error,
+            losses.constant,
+            (len(grid), len(leaf_sizes), len(self._shrinkages)),
+        )
+        chosen = path.choosing(steps[place.weight]) if by_alpha else path.weighted(choice.weight)
+        samples = [inside for _, inside in folds] if parts is None else [parts[0][1]]
+        validated = _predictions(place, by_size[size], samples)
+        return NumberFit(_result(chosen, choice), validated)
+
+
+def _alphas(path: SquaredErrorPath) -> Floats:
+    """Return alphas between those of the steps of a path, spread evenly over its sizes."""
+    alphas = path.alphas
+    between = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
+    steps = np.unique(np.geomspace(1, len(between), _MAX_ALPHAS).round().astype(int))
+    return np.asarray(between[np.sort(len(between) - steps)], dtype=np.float64)
+
+
+def _result(path: SquaredErrorPath, choice: NumberChoice) -> NumberResult:
+    """Return the chosen tree with its shrunk values, and its path."""
+    path = path.with_values(shrunk_values(path.first, choice.shrinkage))
+    score = float(path.scores[path.chosen])
+    return PruningResult(path.tree(), path, score, gap=0.0, choice=choice)
+
+
+def _predictions(
+    place: Place,
+    results: Sequence[tuple[MeasuredPath, NDArray[np.int32]]],
+    samples: Sequence[NumberSample],
+) -> Validated:
+    """Return the validation rows with their predictions by the chosen candidate."""
+    columns = []
+    for (measured, reached), rows in zip(results, samples, strict=True):
+        tree = measured.path.first
+        step = int(measured.steps[place.weight])
+        nodes = measured.path.nodes_at(step)[reached]
+        columns.append((
+            rows.y,
+            measured.values[place.shrinkage][nodes],
+            rows.weights,
+            np.full(rows.n_rows, tree.mean[0]),
+            spreads(tree, float(measured.path.errors[step]))[nodes],
+        ))  # fmt: skip
+    return Validated(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+
+
+def spreads(tree: RegressionTree, pooled: float | None = None) -> Floats:
+    """Return the standard deviation at each node, shrunk by ten rows to that of all leaves.
+
+    ``pooled`` is the mean squared error of the leaves; by default of those of the tree.
+    """
+    if pooled is None:
+        pooled = float(tree.squares[tree.is_leaf].sum()) / max(float(tree.weight[0]), _TINY)
+    variance = (tree.squares + _PRIOR_ROWS * pooled) / (tree.weight + _PRIOR_ROWS)
+    return np.asarray(np.sqrt(variance))

@@ -69,8 +69,10 @@ def test_jobs_are_those_of_joblib(monkeypatch):
         assert effective_jobs(jobs) == effective_n_jobs(jobs)
     with parallel_config(backend="threading", n_jobs=2):
         assert effective_jobs(None) == 2
+    cores = {jobs: effective_n_jobs(jobs) for jobs in (-1, -2, 3)}
     monkeypatch.delitem(sys.modules, "joblib")
     assert effective_jobs(None) == 1
+    assert {jobs: effective_jobs(jobs) for jobs in cores} == cores
     assert "joblib" not in sys.modules
 
 

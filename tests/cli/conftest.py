@@ -34,7 +34,7 @@ def model(table, capsys) -> Path:
     lines = err.splitlines()
     assert len(lines) == 3
     assert lines[0].endswith("data.csv: 300 rows, 3 columns, target 'label' with 2 classes.")
-    assert "always 'no': " in lines[1]
+    assert ", always 'no')" in lines[1]
     assert lines[2].startswith("With probability 95 %")
     assert "; always the most frequent class: " in lines[2]
     return path

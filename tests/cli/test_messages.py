@@ -15,9 +15,9 @@ from treebound._utils.validation import Setting, WordedError, error_context, inv
 from treebound.cli.app import OPTIONS, app, in_options, load_all, option_names
 
 SOURCE = Path(treebound.__file__).parent
-# Options of other programs, and of this one that every command has.
 # Texts that begin as a command does.
 FORMATS = ("treebound edits 1", "treebound model, version ", "treebound study: ")
+# Options that every command has.
 ELSEWHERE = {"--debug", "--help", "--version"}
 
 
@@ -50,6 +50,80 @@ def test_every_command_that_is_named_exists():
         for command, word in re.findall(r"(?:^|')treebound ([a-z]+)\b(?: ([a-z]+)\b)?", text):
             assert command in commands, (path, text)
             assert word in groups.get(command, {word}), (path, text)
+
+
+def python_names() -> set[str]:
+    """The parameters of every public function, class and method, and the fields of dataclasses."""
+    names: set[str] = set()
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and (
+                not node.name.startswith("_") or node.name == "__init__"
+            ):
+                arguments = node.args
+                listed = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+                names.update(argument.arg for argument in listed)
+            elif isinstance(node, ast.ClassDef):
+                names.update(
+                    field.target.id
+                    for field in node.body
+                    if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+                )
+    return names
+
+
+MARKUP = ("as_dot.py", "as_latex.py", "drawing.py")  # attributes of other languages
+VALUE = r"(?:'[^']*'|True|False|None|\d|\.\.\.|\[|\{)"
+
+
+def messages():
+    """The file and the text of every string that is no docstring."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        scopes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        docstrings = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, scopes) and node.body and isinstance(node.body[0], ast.Expr)
+        }
+        for node in ast.walk(tree):
+            text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if text and id(node) not in docstrings:
+                yield path.relative_to(SOURCE), node.value
+
+
+def test_every_parameter_that_is_named_with_a_value_exists():
+    known = python_names()
+    named = {
+        (str(path), name)
+        for path, text in messages()
+        if path.name not in MARKUP and path.parts[0] != "cli"
+        for name in re.findall(rf"(?<![\w.\"<-])([a-z][a-z_]{{2,}})={VALUE}", text)
+    }
+    assert {pair for pair in named if pair[1] not in known} == set()
+    assert len(named) > 10  # the pattern finds them
+
+
+def test_the_library_names_no_option_of_the_command_line():
+    named = {
+        (str(path), text)
+        for path, text in messages()
+        if path.parts[0] not in ("cli", "study")
+        if re.search(r"(?<![\w-])--[a-z]", text)
+    }
+    assert named == set()
+
+
+def test_the_command_line_names_no_parameter_of_python():
+    known = python_names()
+    named = {
+        (str(path), text)
+        for path, text in messages()
+        if path.parts[0] == "cli"
+        if known.intersection(re.findall(rf"(?<![\w.-])([a-z][a-z_]{{2,}})={VALUE}", text))
+    }
+    # replaced by its option; a setting of the study in Python
+    assert {path for path, _ in named} <= {"cli/training.py", "cli/data.py"}
 
 
 def test_options_of_other_names_exist():

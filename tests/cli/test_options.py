@@ -218,3 +218,10 @@ def test_the_shell_starts_light(table, tmp_path):
     assert loaded_by("show", model) == set()
     assert loaded_by("prune", model, table, *LAYOUT) <= {"pyarrow", "scipy"}
     assert loaded_by("check", table, "--target", "y", *LAYOUT) == {"pyarrow"}
+
+
+def test_fit_has_at_most_32_options():
+    load_all()
+    arguments = app["fit"].assemble_argument_collection()
+    shown = [argument for argument in arguments if argument.show]
+    assert sum(argument.names[0].startswith("--") for argument in shown) <= 32

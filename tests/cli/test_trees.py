@@ -165,7 +165,7 @@ def test_counts_are_written_in_full_and_one_leaf_is_one(tmp_path, capsys):
     assert hint.startswith("Hint: --class-weight balanced")
     assert second == (
         "1 leaf grown, 1 kept; 600 of 1,200 training examples are misclassified "
-        "(50.0 %; always 0: 50.0 %)."
+        "(50.0 %; baseline 50.0 %, always 0)."
     )
     assert third.startswith(
         "The tree has one leaf and always predicts 0 (50.0 % of these examples)."

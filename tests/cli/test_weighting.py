@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import refused, run
-from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_score
 
 import treebound as tb
 from treebound.pruning import BoundPruner
@@ -40,6 +40,9 @@ def fitted(capsys, table, *options):
         (("--class-weight", "balanced"), {"class_weight": "balanced"}),
         (("--class-weight", "bad=4"), {"class_weight": {"bad": 4.0}}),
         (("--costs", "bad=4"), {"pruning": BoundPruner(costs={"bad": 4.0})}),
+        (("--pruning", "log-loss"), {"pruning": "log-loss"}),
+        (("--pruning", "log-loss", "--seed", "3"), {"pruning": "log-loss", "random_state": 3}),
+        (("--max-depth", "2", "--seed", "5"), {"max_depth": 2, "random_state": 5}),
     ],
 )
 def test_options_are_the_parameters_of_the_classifier(table, capsys, options, parameters):
@@ -65,6 +68,32 @@ def test_a_column_of_weights_weighs_and_is_not_split_on(table, capsys, weight):
         np.testing.assert_array_equal(loaded.tree_.factors, clf.tree_.factors)
 
 
+def test_mean_costs_come_first_if_errors_differ_in_cost(table, capsys):
+    loaded, words = fitted(capsys, table, "--ignore", "w", "--costs", "bad=4")
+    path, frame = table
+    bad = np.array(frame.y == "bad")
+    predicted = loaded.predict(frame[list("abc")]) == "bad"
+    cost = (4 * (bad & ~predicted) + (predicted & ~bad)).mean()
+    baseline = min(4 * bad.mean(), (~bad).mean())
+    sentence = f"Mean cost {cost:.3g} per training example (baseline {baseline:.3g}, always 'good')"
+    assert sentence in words
+    assert words.index("Mean cost") < words.index("misclassified")
+    model = path.parent / "model.json"
+    _, out, _ = run(capsys, "evaluate", model, path)
+    assert out.startswith(f"Mean cost {cost:.3g} per row (baseline {baseline:.3g}, always 'good').")
+    figures = json.loads(run(capsys, "evaluate", model, path, "--json")[1])
+    assert figures["mean_cost"] == pytest.approx(cost)
+    assert figures["baseline_cost"] == pytest.approx(baseline)
+    assert "mean_cost" not in json.loads(
+        run(capsys, "evaluate", fitted_without_costs(capsys, table), path, "--json")[1]
+    )
+
+
+def fitted_without_costs(capsys, table):
+    fitted(capsys, table, "--ignore", "w")
+    return table[0].parent / "model.json"
+
+
 def test_evaluate_draws_the_calibration(table, capsys):
     fitted(capsys, table, "--ignore", "w")
     picture = table[0].parent / "calibration.svg"
@@ -85,8 +114,7 @@ def test_evaluate_reports_the_quality_of_probabilities_and_takes_a_threshold(tab
     predicted = loaded.predict(frame[list("abc")])
     expected = balanced_accuracy_score(frame.y, predicted)
     assert figures["balanced_accuracy"] == pytest.approx(expected)
-    hit = np.column_stack([frame.y == "bad", frame.y == "good"])
-    assert figures["brier"] == pytest.approx(((shares - hit) ** 2).sum(axis=1).mean())
+    assert figures["brier"] == pytest.approx(brier_score_loss(frame.y == "good", shares[:, 1]))
     assert sum(part["rows"] for part in figures["calibration"]) == 1200
     code, out, _ = run(capsys, "evaluate", model, path, "--threshold", "bad=0.2")
     assert code == 0

@@ -403,7 +403,7 @@ def test_moving_along_the_path_makes_a_copy():
         clf.prune_to(leaves=2, step=2)
     with pytest.raises(ValueError, match="'step' parameter must be"):
         clf.prune_to(step=10_000)
-    with pytest.raises(ValueError, match="fitted with pruning=None"):
+    with pytest.raises(ValueError, match="fitted without pruning"):
         BoundTreeClassifier(pruning=None).fit(X, y).prune_to(leaves=2)
 
 

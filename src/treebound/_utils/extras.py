@@ -18,10 +18,14 @@ def require(module: str, *, extra: str, why: str) -> ModuleType:
             raise
         package = module.split(".")[0]
         raise ModuleNotFoundError(
-            f"{why} needs {package}, which is not installed. "
-            f"Hint: pip install 'treebound[{extra}]'",
+            f"{why} needs {package}, which is not installed. Hint: {install(extra)}",
             name=package,
         ) from None
+
+
+def install(extra: str) -> str:
+    """Return the command that installs an extra: from a clone, as there is no release yet."""
+    return f"in a clone of treebound, run pip install '.[{extra}]'"
 
 
 def loaded_late(package: str, home: Mapping[str, str]) -> Callable[[str], Any]:

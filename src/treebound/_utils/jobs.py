@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 
 def effective_jobs(n_jobs: int | None) -> int:
@@ -12,15 +14,30 @@ def effective_jobs(n_jobs: int | None) -> int:
     If all processors are requested, by a negative number, the limits of ``OMP_NUM_THREADS`` and
     of threadpoolctl hold, which workers of joblib have too; a positive number is taken as it is.
 
-    joblib is not imported for one thread: unless it is loaded, no ``parallel_config`` can change
-    the meaning of None.
+    joblib is not imported for this: unless it is loaded, no ``parallel_config`` can change the
+    meaning of None, and no worker of it is running.
     """
     if n_jobs == 1 or (n_jobs is None and "joblib" not in sys.modules):
         return 1
-    from joblib import effective_n_jobs
+    if n_jobs is not None and "joblib" not in sys.modules:
+        threads = n_jobs if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
+    else:
+        from joblib import effective_n_jobs
 
-    threads = int(effective_n_jobs(n_jobs))
+        threads = int(effective_n_jobs(n_jobs))
     return threads if n_jobs is None or n_jobs > 0 else min([threads, *_limits()])
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use: its affinity and its CPU quota."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        cores = os.cpu_count() or 1
+    with suppress(OSError, ValueError):
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        cores = min(cores, -(-int(quota) // int(period)))
+    return max(1, cores)
 
 
 def _limits() -> list[int]:

@@ -27,7 +27,7 @@ Method = Literal["tail inversion", "compression", "binomial"]
 CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
 DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
 _SMALLER: dict[CertificateKind, str] = {  # what would make the bound smaller
-    "training": "certificate='folds' or certificate='prior' usually gives a much smaller bound.",
+    "training": "A certificate from folds or from a prior usually has a much smaller bound.",
     "held-out": "More held-out examples would make it smaller.",
     "folds": "More held-out examples would make it smaller.",
     "prior": "A tree with fewer leaves or more examples would make it smaller.",

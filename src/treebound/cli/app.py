@@ -150,6 +150,7 @@ def _called(argv: Sequence[str]) -> App:
 # Options that have another name than the parameter of the library.
 OPTIONS = {
     "n_jobs": "jobs",
+    "random_state": "seed",
     "monotonic_cst": "monotone",
     "ordinal_features": "ordinal",
     "categorical_features": "nominal",

@@ -48,8 +48,10 @@ def evaluate(
     plot
         File for a plot of the share of correct predictions by probability (PNG, SVG or PDF).
     """
+    import numpy as np
+
     from treebound.cli.models import loaded_model, tested_rows
-    from treebound.cli.weighting import PredictionThreshold
+    from treebound.cli.weighting import PredictionThreshold, cost_figures
     from treebound.show.quality import calibration_plot, figures_of
 
     check_output(plot, "png", reads=[model, data, *more, options.schema], force=True)
@@ -58,6 +60,8 @@ def evaluate(
     loaded = fitted if moved is None else moved.applied(fitted)
     tested = tested_rows(loaded, [data, *more], options, target)
     figures = figures_of(loaded, tested)
+    if loaded.abstention is None:
+        figures = {**cost_figures(loaded, np.array(figures["confusion"])), **figures}
     if plot is not None:
         calibration_plot(figures).savefig(plot)
     certificate, refusal = None, ""
@@ -218,15 +222,18 @@ def _print_predicted(figures: dict[str, Any], abstention: Abstention) -> None:
 def _print_figures(figures: dict[str, Any], model: FittedModel) -> None:
     """The errors, the quality of the probabilities, the classes and the confusion matrix."""
     from treebound.cli.models import one_leaf, percent
+    from treebound.cli.weighting import cost_sentence
     from treebound.show.quality import quality_words
 
     if model.tree.n_leaves == 1:
         print_result(one_leaf(model.tree))
+    if "mean_cost" in figures:
+        print_result(cost_sentence(figures, "row"))
     print_result(
         f"{figures['errors']:,} of {figures['rows']:,} rows "
         f"{'is' if figures['errors'] == 1 else 'are'} misclassified "
-        f"({percent(figures['error'])}; always {figures['majority']!r}: "
-        f"{percent(figures['majority_error'])}).\n{quality_words(figures)}\n"
+        f"({percent(figures['error'])}; baseline {percent(figures['majority_error'])}, always "
+        f"{figures['majority']!r}).\n{quality_words(figures)}\n"
     )
     names = ("class", "rows", "precision", "recall", "F1")
     columns = (figures[name] for name in ("rows_of_class", "precision", "recall", "f1"))

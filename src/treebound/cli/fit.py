@@ -61,9 +61,11 @@ class TreeOptions:
         How the top of the tree is found: by the best split alone (greedy), or by trying several
         columns at the root and at its children (wide; about twelve times as long).
     max_leaves
-        Most leaves of the tree.
+        Maximum number of leaves.
+    max_depth
+        Maximum depth of the grown tree.
     min_samples_leaf
-        Least rows in a leaf.
+        Minimum number of rows in a leaf.
     monotone
         Columns with which the probability of the second class only rises or only falls: NAME=+ or
         NAME=-; may be repeated. More than two classes need an order: --ordinal
@@ -75,17 +77,21 @@ class TreeOptions:
         several folds, or a prior over trees from a fifth of the rows.
     delta
         The certificate holds with probability 1 - delta.
+    seed
+        Seed of the folds, and of the rows that the certificate is computed from.
     """
 
     pruning: Pruning = "bound"
     size: Size | None = None
     search: TreeSearch = "greedy"
     max_leaves: int | None = None
+    max_depth: int | None = None
     min_samples_leaf: int = 1
     monotone: Many = ()
     handle_unknown: Unknown = "other"
     certificate: CertificateKind = "training"
     delta: float = 0.05
+    seed: int = 0
 
     def parameters(self, class_order: Sequence[str] | None, **further: Any) -> FitParameters:
         """The parameters of the library, checked before a table is read."""
@@ -93,18 +99,11 @@ class TreeOptions:
 
         values = {**vars(self), **further}
         values["monotonic_cst"] = _signs(values.pop("monotone")) or None
-        jobs = values.get("n_jobs")
-        values["pruning"] = None if self.pruning == "none" else _pruner(self.pruning, jobs)
+        values["random_state"] = values.pop("seed")
+        values["pruning"] = None if self.pruning == "none" else self.pruning
         parameters = with_class_order(FitParameters(**values), class_order)
         checked_parameters(parameters)
         return parameters
-
-
-def _pruner(name: PruningAgain, jobs: int | None = None) -> Any:
-    """The pruner of a name, as the library takes it."""
-    from treebound.pruning import BoundPruner
-
-    return BoundPruner(score="log-loss", n_jobs=jobs) if name == "log-loss" else name
 
 
 @command(
@@ -126,7 +125,7 @@ def fit(
     target: str | None = None,
     tree: TreeOptions = TreeOptions(),  # frozen
     abstain: Annotated[list[float], Parameter(negative="", show_default=False)] = (),  # type: ignore[assignment]
-    jobs: int | None = None,
+    jobs: int = -1,
     cv: int | None = None,
     output: Output = None,
     report: Path | None = None,
@@ -153,7 +152,7 @@ def fit(
         label 'abstain' (or -1) elsewhere. May be repeated: all bounds hold at once, and each model
         has a file of its own, such as model-0.05.json.
     jobs
-        Threads for growing.
+        Number of threads; -1 for one per core.
     cv
         Also cross-validate with this many folds, and print the share of misclassified rows.
     output
@@ -281,7 +280,7 @@ def _cross_validated(
     total = percent(sum(fold.errors for fold in folds) / sample.n_rows)
     print_message(
         f"{len(folds)}-fold cross-validation: {total} of the rows are misclassified "
-        f"({percent(min(shares))} to {percent(max(shares))} in a fold; a constant prediction: "
+        f"({percent(min(shares))} to {percent(max(shares))} in a fold; baseline "
         f"{percent(constant_error(model.tree))}) by trees of {size}."
     )
     print_message(quality_line([fold.truth for fold in folds], [fold.shares for fold in folds]))
@@ -335,7 +334,7 @@ def prune(
     if pruning == "reduced-error":
         pruned: Any = prune_model(loaded, validation=rows, pruner=pruning)
     else:
-        pruned = prune_model(loaded, *rows, pruner=_pruner(pruning))
+        pruned = prune_model(loaded, *rows, pruner=pruning)
     if leaves is not None:
         pruned = pruned.prune_to(leaves)
     print_message(summary(pruned))

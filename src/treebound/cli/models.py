@@ -129,17 +129,24 @@ def write_model(model: Model, path: Path | None) -> None:
 
 def summary(model: Model) -> str:
     """Size and errors of a fitted tree, the error of a constant prediction, the certificate."""
+    import numpy as np
+
+    from treebound.cli.weighting import cost_figures, cost_sentence
+    from treebound.show.quality import confusion
     from treebound.show.words import counted
 
     grown, tree = model.grown, model.tree
     total, majority = float(tree.weight[0]), tree.classes.tolist()[int(tree.counts[0].argmax())]
     verb = "is" if tree.errors == 1 else "are"
     lines = [one_leaf(tree)] if tree.n_leaves == 1 else []
+    costs = cost_figures(model, confusion(tree, np.where(tree.is_leaf[:, None], tree.counts, 0)))
+    if costs:
+        lines.append(cost_sentence(costs, "training example"))
     lines.append(
         f"{counted(grown.n_leaves, 'leaf')} grown, {tree.n_leaves:,} kept; "
         f"{_number(tree.errors)} of {_number(total)} training examples {verb} "
-        f"misclassified ({percent(tree.errors / total)}; always {majority!r}: "
-        f"{percent(constant_error(tree))})."
+        f"misclassified ({percent(tree.errors / total)}; baseline "
+        f"{percent(constant_error(tree))}, always {majority!r})."
     )
     result = model.pruning
     if result and result.choice and result.choice.rule is not None and model.step is None:

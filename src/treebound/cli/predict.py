@@ -90,7 +90,7 @@ def predict(
         done = 0
         for chunk in source.chunks(chunk_rows, None if keep else columns.names):
             table = chunk.table()  # checks the columns, even without rows
-            nodes = loaded.apply(table) if len(chunk) else None
+            nodes = loaded.apply(table, n_jobs=-1) if len(chunk) else None
             extra = (chunk.arrow() if form == "parquet" else chunk.native()) if keep else None
             writer.write(nodes, extra)
             done += len(chunk)

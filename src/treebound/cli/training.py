@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -304,6 +304,11 @@ def too_large(paths: Sequence[Path]) -> bool:
 
 
 def _free_memory() -> float:
+    """Return the bytes that can be used without swapping; the page cache counts as free."""
+    with suppress(OSError, StopIteration, ValueError):
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            available = next(line for line in lines if line.startswith("MemAvailable:"))
+        return 1024.0 * int(available.split()[1])
     try:
         return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, OSError, ValueError):  # not known on this system

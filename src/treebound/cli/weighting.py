@@ -75,7 +75,9 @@ class WeightOptions:
                 f"{parameters.pruning or 'none'} instead. Hint: use --class-weight."
             )
         costs = by_class(self.costs, classes)
-        return replace(parameters, pruning=pruner.set_params(costs=costs, n_jobs=parameters.n_jobs))
+        changes = {"costs": costs, "n_jobs": parameters.n_jobs}
+        changes["random_state"] = parameters.random_state
+        return replace(parameters, pruning=pruner.set_params(**changes))
 
     def divided(self, table: Table) -> tuple[Table, NDArray[Any] | None]:
         """The table without the column of weights, and the weights."""
@@ -96,6 +98,34 @@ class WeightOptions:
             from treebound.model.guarantees import certify_cost
 
             yield str(certify_cost(model, costs=by_class(self.costs, model.classes.tolist())))
+
+
+def cost_figures(model: Model, confusion: NDArray[Any]) -> dict[str, Any]:
+    """Return the mean cost of the counted rows, and that of the cheapest constant prediction.
+
+    Nothing if the model was fitted without costs. The constant is chosen on the training rows.
+    """
+    from treebound.pruning.costs import cost_matrix
+
+    costs = getattr(model.provenance.parameters.get("pruning"), "costs", None)
+    if costs is None:
+        return {}
+    tree, rows = model.tree, float(confusion.sum())
+    matrix = cost_matrix(tree.classes, costs)
+    constant = int((tree.counts[0] @ matrix).argmin())
+    return {
+        "mean_cost": float((confusion * matrix).sum()) / rows,
+        "baseline_cost": float(confusion.sum(axis=1) @ matrix[:, constant]) / rows,
+        "baseline": tree.classes.tolist()[constant],
+    }
+
+
+def cost_sentence(figures: dict[str, Any], rows: str) -> str:
+    """Return the mean cost next to that of the baseline, in words."""
+    return (
+        f"Mean cost {figures['mean_cost']:.3g} per {rows} "
+        f"(baseline {figures['baseline_cost']:.3g}, always {figures['baseline']!r})."
+    )
 
 
 def by_class(texts: Sequence[str], classes: Sequence[Any], option: str = "costs") -> Any:

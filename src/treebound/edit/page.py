@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from treebound._utils.extras import install
 from treebound._utils.html import assembled, fixed_width
 from treebound.data import Column, Sample
 from treebound.edit.candidates import Candidate
@@ -262,7 +263,7 @@ def mime_bundle(editor: Editor, **options: Any) -> Any:
         import anywidget
         import traitlets
     except ModuleNotFoundError:
-        hint = "Hint: install anywidget to edit the tree here by mouse."
+        hint = f"Hint: to edit the tree here by mouse, {install('edit')}."
         return {**static, "text/plain": f"{editor!r}\n{hint}"}
     page = EditorPage(editor, title="Edit the tree")
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from treebound._utils.extras import require
+from treebound._utils.validation import Setting, WordedError
 from treebound.edit.page import EditorPage
 
 _HOST = "127.0.0.1"
@@ -90,9 +91,8 @@ def serve(page: EditorPage, *, port: int = 0, started: Callable[[str], None]) ->
         try:
             listening.bind((_HOST, port))
         except OSError as error:
-            raise ValueError(
-                f"Port {port} cannot be used: {error.strerror}. Hint: omit --port."
-            ) from None
+            message = f"Port {port} cannot be used: {error.strerror}. Hint: give another "
+            raise WordedError(message, Setting("port"), ", or none.") from None
         listening.listen()
         token, port = secrets.token_urlsafe(24), listening.getsockname()[1]
         server = application(page, token, port)

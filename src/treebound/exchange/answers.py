@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.files import atomic_write
+from treebound._utils.validation import Setting, WordedError
 from treebound.data.raw import is_missing
 from treebound.data.streams import until_settled
 from treebound.model import Model
@@ -84,8 +85,14 @@ class _CsvWriter:
         columns = {name: tree.classes[tree.label]}
         if self.proba:
             shares = self.model.node_probabilities
-            columns |= {f"P({label})": shares[:, at] for at, label in enumerate(tree.classes)}
+            columns |= {
+                f"P({label})": self.rounded(shares[:, at]) for at, label in enumerate(tree.classes)
+            }
         return columns
+
+    def rounded(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return probabilities with six decimals, which suffice in a text."""
+        return shares.round(6)
 
     def write(self, nodes: NDArray[Any] | None, kept: pa.Table | None) -> None:
         """Append rows that end at these nodes; no nodes: no rows, but the names of the columns."""
@@ -121,9 +128,11 @@ def _texts(column: Any, name: str) -> list[Any]:
     import pyarrow
 
     if pyarrow.types.is_nested(column.type):
-        raise ValueError(
+        raise WordedError(
             f"Column {name!r} is {column.type}, which cannot be written as CSV. Hint: write "
-            "Parquet, or leave out --keep."
+            "Parquet, or do not set ",
+            Setting("keep"),
+            ".",
         )
     values: list[Any] = column.to_pylist()
     if pyarrow.types.is_string(column.type):
@@ -135,6 +144,10 @@ class _ParquetWriter(_CsvWriter):
     """The same for Parquet; the first chunk fixes the types."""
 
     file: Any = None
+
+    def rounded(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return probabilities as they are."""
+        return shares
 
     def write(self, nodes: NDArray[Any] | None, kept: pa.Table | None) -> None:
         import pyarrow

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import check, invalid
+from treebound._utils.validation import Setting, WordedError, check, invalid
 from treebound.certificate.abstention import (
     CONSTRAINTS,
     Abstention,
@@ -34,6 +34,15 @@ _RAISED = (
     "The calibration rows were counted on the grown tree; this tree has raised subtrees. Hint: "
     "give rows that were not used for fitting as X and y."
 )
+
+
+def _needs_certificate(subject: str) -> WordedError:
+    """The error for a model without calibration rows."""
+    return WordedError(
+        f"{subject} needs rows that were not used for fitting. Hint: fit with ",
+        Setting("certificate", "held-out"),
+        " (or folds, or prior), or give labelled rows that were not used for fitting.",
+    )
 
 
 def _unused_rows(model: Model, X: Any, y: Any, caller: str) -> Tested:
@@ -92,12 +101,9 @@ def certify_cost(
         counts, log_share = rows_at_rest(tree, tested[0]), -log(tested[1])
         grouped = evidence.calibration is not None and evidence.calibration.grouped
     else:
-        raise ValueError(
-            "certify_cost needs rows that were not used for fitting. Hint: fit with "
-            "certificate='held-out', 'folds' or 'prior', or give such rows as X and y."
-            if evidence.calibration is None
-            else _RAISED
-        )
+        if evidence.calibration is not None:
+            raise ValueError(_RAISED)
+        raise _needs_certificate("A bound on costs")
     values = np.repeat(matrix.T[tree.label].ravel(), counts.ravel())
     bound = certify_mean_cost(values, float(matrix.max()), level, log_share=log_share)
     return replace(bound, note=note, grouped=grouped)
@@ -157,11 +163,7 @@ def _abstentions(
     else:
         calibration = model.evidence.calibration
         if calibration is None:
-            raise ValueError(
-                "abstain needs rows that were not used for fitting. Hint: fit with "
-                "certificate='held-out', 'folds' or 'prior', or give such rows: "
-                "abstain(X, y, max_risk=...)."
-            )
+            raise _needs_certificate("Abstention")
         tested = model.held_out_counts()
         if tested is None:
             raise ValueError(_RAISED)

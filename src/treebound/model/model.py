@@ -171,7 +171,7 @@ class Model(RowReader):
             evidence = replace(self.evidence, proof=proof, row_counts=counts)
             return replace(self, tree=tree, evidence=evidence, step=at)
         if self.pruning is None:
-            why = "edited by hand" if self.provenance.edits else "fitted with pruning=None"
+            why = "edited by hand" if self.provenance.edits else "fitted without pruning"
             raise ValueError(
                 f"There is no pruning path: the model was {why}. "
                 "Hint: fit it with another 'pruning'."

@@ -50,8 +50,9 @@ class FitParameters(Parameters, GrowParameters):
         Maximum number of leaves; None means no limit. With pruning it does not limit growing: the
         best tree on the pruning path with at most this many leaves is chosen.
     pruning : {"bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", \
-            "mdl"}, Pruner or None
-        How to prune the grown tree; None does not prune.
+            "mdl", "log-loss"}, Pruner or None
+        How to prune the grown tree: ``"log-loss"`` is the bound pruner for probabilities; None
+        does not prune.
     size : {"accurate", "balanced", "small", "detailed"} or None
         Which tree the bound pruner chooses by cross-validation: that of the least error, or the
         smallest within half a standard error of it, or within one, or the largest within half.
@@ -209,12 +210,14 @@ def _check_search(parameters: FitParameters, pruner: Pruner | None, owner: str) 
 def _pruner(parameters: FitParameters, owner: str) -> Pruner | None:
     """Return the pruner, with the rule, the seed and the threads of the classifier."""
     seed, jobs, size = parameters.random_state, parameters.n_jobs, parameters.size
-    if parameters.pruning == "bound":
-        return BoundPruner(rule=size, random_state=seed, n_jobs=jobs)
+    if parameters.pruning in ("bound", "log-loss"):
+        score = {"score": "log-loss"} if parameters.pruning == "log-loss" else {}
+        return BoundPruner(rule=size, random_state=seed, n_jobs=jobs, **score)
     pruner = make_pruner(parameters.pruning)
     if size is None:
         return pruner
     if isinstance(pruner, BoundPruner) and pruner.rule is None and pruner.selects_weight:
         return copy(pruner).set_params(rule=size)
-    hint = "it chooses the weight of the bound pruner: use pruning='bound', with weight='auto'."
+    bound = Setting("pruning", "bound")
+    hint = ("it chooses the weight of the bound pruner: use ", bound, " with a free weight.")
     raise invalid("size", owner, "None with this pruner", size, hint)

@@ -54,10 +54,12 @@ def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
     """Make a pruner from its name and options; a pruner object or None is returned as is."""
     if isinstance(pruner, str) and pruner in PRUNERS:
         return PRUNERS[pruner](**options)
+    if isinstance(pruner, str) and pruner == "log-loss":
+        return BoundPruner(score="log-loss", **options)
     if options:
         raise ValueError(f"Options go with the name of a pruner. Got {pruner!r} and {options!r}.")
     if pruner is None or (isinstance(pruner, Pruner) and not isinstance(pruner, type)):
         return pruner
-    names = ", ".join(repr(name) for name in PRUNERS)
+    names = ", ".join(repr(name) for name in (*PRUNERS, "log-loss"))
     must = f"one of {names}, None, or an object with a method 'prune'"
     raise invalid("pruning", "", must, pruner)

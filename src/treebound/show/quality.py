@@ -48,9 +48,9 @@ def figures_of(model: Model, tested: Tested) -> dict[str, Any]:
     }
 
 
-def confusion(tree: Tree, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def confusion(tree: Tree, counts: NDArray[Any]) -> NDArray[Any]:
     """Confusion matrix, from the rows of each class that end at each node."""
-    table = np.zeros((tree.n_classes, tree.n_classes), dtype=np.int64)
+    table = np.zeros((tree.n_classes, tree.n_classes), dtype=counts.dtype)
     np.add.at(table.T, tree.label, counts)
     return table
 
@@ -86,7 +86,7 @@ def quality(
         "log_loss": log_loss if np.isfinite(log_loss) else None,
         "balanced_accuracy": float(np.mean(recalls)),
         "auc": _auc(truth, shares, rows, present),
-        "brier": float(np.average(((shares - hit) ** 2).sum(axis=1), weights=rows)),
+        "brier": _brier(shares, hit, rows),
         "calibration": [
             {
                 "rows": int(rows[part == at].sum()),
@@ -96,6 +96,15 @@ def quality(
             for at in np.unique(part).tolist()
         ],
     }
+
+
+def _brier(
+    shares: NDArray[np.float64], hit: NDArray[np.float64], rows: NDArray[np.float64]
+) -> float:
+    """The Brier score as scikit-learn defines it: of two classes, that of the second one."""
+    squares = (shares - hit) ** 2
+    each = squares[:, 1] if shares.shape[1] == 2 else squares.sum(axis=1)
+    return float(np.average(each, weights=rows))
 
 
 def _auc(

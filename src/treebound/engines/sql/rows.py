@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
+from treebound._utils.validation import Setting, WordedError
 from treebound.data.draws import Draw, Slice, derived
 from treebound.data.encoding import chosen_columns
 from treebound.data.learned import LearnedSchema
@@ -181,9 +182,11 @@ class RelationRows:
         Nothing else is learned from them. Without numbers there are no validation rows.
         """
         if certify and not self._store.keeps:
-            raise ValueError(
+            raise WordedError(
                 "Calibration rows are stored in a temporary table, and none can be written here. "
-                "Hint: use certificate='training', and certify the classifier with other rows."
+                "Hint: use ",
+                Setting("certificate", "training"),
+                ", and certify the fitted tree with other rows.",
             )
         if not self._store.keeps:
             return draw

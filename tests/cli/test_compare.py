@@ -35,7 +35,7 @@ def files(tmp_path) -> tuple[Path, Path, Path]:
 def test_regions_are_printed_as_rules(files, capsys) -> None:
     code, out, _ = run(capsys, "compare", *files)
     assert code == 0
-    assert out.startswith("The trees answer 1 of 3 rows differently (33.3 %).")
+    assert out.startswith("The predictions differ for 1 of 3 rows (33.3 %).")
     assert "a yes, b no  # 1 row, errors 0 and 1" in out
 
 

@@ -54,7 +54,7 @@ def test_json_is_an_object_a_line(model, rows, capsys) -> None:
     assert code == 0
     made = [json.loads(line) for line in out.splitlines()]
     assert [one["row"] for one in made] == [1, 2, 3, 4]
-    assert made[3]["answer"] == "yes"
+    assert made[3]["prediction"] == "yes"
     # a file lists only categories that splits name: another one may have been a training value
     assert all(step["known"] for step in made[2]["path"])
 

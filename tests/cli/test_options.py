@@ -208,7 +208,7 @@ def loaded_by(*argv) -> set[str]:
     return set(done.stdout.rsplit("LOADED", 1)[1].split())
 
 
-def test_the_shell_starts_light(table, tmp_path):
+def test_commands_start_light(table, tmp_path):
     model = tmp_path / "m.json"
     for argv in (["--version"], ["--help"]):
         assert loaded_by(*argv) == set()

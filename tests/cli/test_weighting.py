@@ -101,7 +101,7 @@ def test_evaluate_draws_the_calibration(table, capsys):
         capsys, "evaluate", table[0].parent / "model.json", table[0], "--plot", picture
     )
     assert code == 0
-    assert "share of right answers" in picture.read_text()
+    assert "share of correct predictions" in picture.read_text()
 
 
 def test_evaluate_reports_the_quality_of_probabilities_and_takes_a_threshold(table, capsys):

@@ -211,13 +211,13 @@ def _pruner(parameters: FitParameters, owner: str) -> Pruner | None:
     """Return the pruner, with the rule, the seed and the threads of the classifier."""
     seed, jobs, size = parameters.random_state, parameters.n_jobs, parameters.size
     if parameters.pruning in ("bound", "log-loss"):
-        score = {"score": "log-loss"} if parameters.pruning == "log-loss" else {}
-        return BoundPruner(rule=size, random_state=seed, n_jobs=jobs, **score)
+        bound = BoundPruner(rule=size, random_state=seed, n_jobs=jobs)
+        return bound if parameters.pruning == "bound" else bound.set_params(score="log-loss")
     pruner = make_pruner(parameters.pruning)
     if size is None:
         return pruner
     if isinstance(pruner, BoundPruner) and pruner.rule is None and pruner.selects_weight:
         return copy(pruner).set_params(rule=size)
-    bound = Setting("pruning", "bound")
-    hint = ("it chooses the weight of the bound pruner: use ", bound, " with a free weight.")
+    usual = Setting("pruning", "bound")
+    hint = ("it chooses the weight of the bound pruner: use ", usual, " with a free weight.")
     raise invalid("size", owner, "None with this pruner", size, hint)

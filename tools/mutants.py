@@ -38,7 +38,7 @@ TESTS = {
     "data/spill.py": ["data/test_parts.py", "growing/test_shards.py",
                       "data/test_memory_and_stream.py", "estimators/test_streams.py"],
     "certificate/row_record.py": ["certificate/test_row_record.py",
-                                  "certificate/test_told_by_rows.py", "certificate/test_kinds.py"],
+                                  "certificate/test_messages.py", "certificate/test_kinds.py"],
     "certificate/held_out.py": ["certificate/test_held_out.py", "certificate/test_folds.py",
                                 "certificate/test_kinds.py"],
     "certificate/certificate.py": ["certificate/test_certificate.py", "certificate/test_kinds.py",

@@ -1,7 +1,7 @@
-"""The message that tells a tree, and its decoder: the proof of the compression bound as a program.
+"""A message that encodes a tree, and its decoder: the proof of the compression bound as a program.
 
 A message is a nested tuple: ``("leaf", label)`` or ``(column, extra, left, right)``, where extra is
-a pair ``(choice, choices)``: what is sent beside the column, as a number below ``choices``. The
+a pair ``(choice, choices)``: a number below ``choices``, sent in addition to the column. The
 decoder sees the message, the named rows as a multiset, and what was declared of the columns; no
 other row.
 """
@@ -16,14 +16,14 @@ NAN = float("nan")
 
 
 def is_named(column, extra):
-    """Whether a split needs a row: undeclared, and not missing against present."""
+    """Return True if a split needs a row: undeclared, and not missing against present."""
     if column.declared:
         return False
     return column.kind == "nominal" or extra != (2, 3)
 
 
 def named_below(message, columns):
-    """Number of splits of a message that rows must tell."""
+    """Number of splits of a message that rows must name."""
     if message[0] == "leaf":
         return 0
     column, extra, left, right = message
@@ -33,12 +33,12 @@ def named_below(message, columns):
 
 def value(matrix, row, column):
     """A number, NaN where missing; missing is a category of a nominal column."""
-    found = float(matrix.values[column][row])
+    value_ = float(matrix.values[column][row])
     if matrix.columns[column].kind == "real":
-        return found
+        return value_
     if matrix.columns[column].kind == "ordinal":
-        return NAN if found < 0 else found
-    return None if found == -1 else found
+        return NAN if value_ < 0 else value_
+    return None if value_ == -1 else value_
 
 
 def encode(tree, sample, node=0):
@@ -52,19 +52,19 @@ def encode(tree, sample, node=0):
     size = len(column.categories or ())
     name = int(tree.names[node])
     if column.kind == "nominal":
-        asked = int(tree.category[node])
+        category = int(tree.category[node])
         if not column.declared:
             names = [*left_names, name, *right_names]
-            asked = None if asked == size else asked
+            category = None if category == size else category
             usual = repeated(sample.X, names, at, len(left_names) + 1)
             choices = len(names) // (len(left_names) + 1)
-            extra = (usual.index(asked), choices)
+            extra = (usual.index(category), choices)
         elif size + column.missing == 2:
             extra = (0, 1)
-            if asked == 1:  # the same split, with the children exchanged
+            if category == 1:  # the same split, with the children exchanged
                 left, right, left_names, right_names = right, left, right_names, left_names
         else:
-            extra = (asked, size + column.missing)
+            extra = (category, size + column.missing)
     else:
         extra = threshold_extra(tree, node, column, size)
     here = [name] if is_named(column, extra) else []
@@ -84,9 +84,9 @@ def threshold_extra(tree, node, column, size):
 
 def repeated(matrix, names, column, times):
     """The categories that occur so often among the names, in a fixed order."""
-    found = [value(matrix, row, column) for row in names]
-    kinds = sorted(set(found), key=lambda c: (c is None, c))
-    return [c for c in kinds if found.count(c) == times]
+    value_ = [value(matrix, row, column) for row in names]
+    kinds = sorted(set(value_), key=lambda c: (c is None, c))
+    return [c for c in kinds if value_.count(c) == times]
 
 
 def decode(message, names, columns, matrix, number):
@@ -102,14 +102,14 @@ def decode(message, names, columns, matrix, number):
     column, below = columns[at], named_below(left, columns)
     if column.kind == "nominal":
         if not column.declared:
-            asked = repeated(matrix, names, at, below + 1)[choice]
-            mine = [row for row in names if value(matrix, row, at) == asked]
+            category = repeated(matrix, names, at, below + 1)[choice]
+            mine = [row for row in names if value(matrix, row, at) == category]
             mine.remove(max(mine, key=lambda row: number[row]))
         else:
-            asked = None if choice == len(column.categories) else choice
-            mine = [row for row in names if value(matrix, row, at) == asked]
-        others = [row for row in names if value(matrix, row, at) != asked]
-        split = ("==", asked)
+            category = None if choice == len(column.categories) else choice
+            mine = [row for row in names if value(matrix, row, at) == category]
+        rest = [row for row in names if value(matrix, row, at) != category]
+        split = ("==", category)
     else:
         ranks = len(column.categories) - 1 if column.declared else 1
         to_left = column.missing and choice < 2 * ranks and choice % 2 == 0
@@ -124,32 +124,32 @@ def decode(message, names, columns, matrix, number):
             threshold = value(matrix, name, at)
             ordered.remove(name)
         mine = [row for row in ordered if goes_left(value(matrix, row, at), threshold, to_left)]
-        others = [row for row in ordered if row not in mine]
+        rest = [row for row in ordered if row not in mine]
         if is_named(column, message[1]):
             assert mine == ordered[:below]
         split = ("<=", threshold, to_left)
-    parts = [(left, sorted(mine)), (right, sorted(others))]
+    parts = [(left, sorted(mine)), (right, sorted(rest))]
     return (at, split, *(decode(one, rows, columns, matrix, number) for one, rows in parts))
 
 
 def order_by(matrix, column, to_left, number):
     def key(row):
-        found = value(matrix, row, column)
-        return ((-inf if to_left else inf) if isnan(found) else found, number[row])
+        value_ = value(matrix, row, column)
+        return ((-inf if to_left else inf) if isnan(value_) else value_, number[row])
 
     return key
 
 
-def goes_left(found, threshold, to_left):
-    return to_left if isnan(found) else found <= threshold
+def goes_left(value_, threshold, to_left):
+    return to_left if isnan(value_) else value_ <= threshold
 
 
-def answer(decoded, matrix, row):
-    """The answer of a decoded tree to a row of a matrix."""
+def prediction(decoded, matrix, row):
+    """The prediction of a decoded tree for a row of a matrix."""
     while decoded[0] != "leaf":
         at, split, left, right = decoded
-        found = value(matrix, row, at)
-        yes = found == split[1] if split[0] == "==" else goes_left(found, *split[1:])
+        value_ = value(matrix, row, at)
+        yes = value_ == split[1] if split[0] == "==" else goes_left(value_, *split[1:])
         decoded = left if yes else right
     return decoded[1]
 
@@ -171,12 +171,12 @@ def random_matrix(rng, rows, columns, *, unknown=False):
     for column in columns:
         size = len(column.categories or ())
         if column.kind == "real":
-            found = rng.integers(0, 6, rows) / 4 + rng.choice([0.0, 0.125], rows)
-            found[(rng.random(rows) < 0.3) & column.missing] = np.nan
+            value_ = rng.integers(0, 6, rows) / 4 + rng.choice([0.0, 0.125], rows)
+            value_[(rng.random(rows) < 0.3) & column.missing] = np.nan
         else:
-            found = rng.integers(0, size, rows).astype(np.int8)
-            found[(rng.random(rows) < 0.3) & column.missing] = -1
+            value_ = rng.integers(0, size, rows).astype(np.int8)
+            value_[(rng.random(rows) < 0.3) & column.missing] = -1
             new = unknown and column.kind == "nominal" and not column.declared
-            found[(rng.random(rows) < 0.2) & new] = -2
-        values.append(found)
+            value_[(rng.random(rows) < 0.2) & new] = -2
+        values.append(value_)
     return Matrix(tuple(columns), tuple(values))

@@ -56,7 +56,7 @@ def node(columns, rows, y, n, depth, cap=48, deepest=20):
     """Probability to split, and of each (column, rule) among the splits."""
     by_column = {}
     if len(rows) >= 2 and depth < deepest:
-        by_column = {c[1]: found for c in columns if (found := rules_of(c, rows, cap))}
+        by_column = {c[1]: rules for c in columns if (rules := rules_of(c, rows, cap))}
     if not by_column:
         return Fraction(0), {}
     before = evidence(class_counts(y, n))
@@ -85,18 +85,18 @@ def labels(y, n):
 def divided(at, rule, rows, y):
     side = [goes_left(rule, row[at]) for row in rows]
     for wanted in (True, False):
-        kept = [i for i, inside in enumerate(side) if inside == wanted]
-        yield [rows[i] for i in kept], [y[i] for i in kept]
+        side_rows = [i for i, inside in enumerate(side) if inside == wanted]
+        yield [rows[i] for i in side_rows], [y[i] for i in side_rows]
 
 
 def trees(columns, rows, y, n, depth=0, deepest=20):
     """All trees with their probabilities."""
     split, chance = node(columns, rows, y, n, depth, deepest=deepest)
-    for label, own in enumerate(labels(y, n)):
-        yield label, (1 - split) * own
-    for (at, rule), own in chance.items():
+    for label, chance_ in enumerate(labels(y, n)):
+        yield label, (1 - split) * chance_
+    for (at, rule), chance_ in chance.items():
         left, right = divided(at, rule, rows, y)
         below = list(trees(columns, *right, n, depth + 1, deepest))
         for one, first in trees(columns, *left, n, depth + 1, deepest):
             for other, second in below:
-                yield (at, rule, one, other), split * own * first * second
+                yield (at, rule, one, other), split * chance_ * first * second

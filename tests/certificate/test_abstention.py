@@ -14,7 +14,7 @@ from treebound.certificate.abstention import (
     abstain_by_prior,
     abstain_by_rows,
 )
-from treebound.certificate.prior import Prior, limit, log_labels, search_trees
+from treebound.certificate.prior import Prior, log_labels, prior_bound, search_trees
 from treebound.data import Column, Matrix, Sample
 from treebound.data.draws import Draw
 from treebound.growing import GrowOptions, grow
@@ -35,8 +35,12 @@ def true_risk(tree, predicts):
     cells = Matrix(tree.columns, dense=np.arange(6.0)[:, None])
     reached = tree.apply(cells)
     wrong = np.where(tree.label[reached] == np.arange(6) % 2, RISKS, 1 - RISKS)
-    kept = predicts[reached]
-    return float((SHARES * wrong)[kept].sum() / SHARES[kept].sum()) if kept.any() else 0.0
+    predicted = predicts[reached]
+    return (
+        float((SHARES * wrong)[predicted].sum() / SHARES[predicted].sum())
+        if predicted.any()
+        else 0.0
+    )
 
 
 def prefixes(tree, counts, delta):
@@ -58,14 +62,14 @@ def test_the_largest_prefix_with_a_small_bound_predicts(shares):
     every = list(prefixes(tree, counts, 0.05 / shares))
     sizes = set()
     for max_risk in np.linspace(0.01, 0.4, 40):
-        found = abstain_by_rows(tree, counts, 1000, max_risk, 0.05, shares)
-        fitting = [own for own in every if own[3] <= max_risk]
+        abstention = abstain_by_rows(tree, counts, 1000, max_risk, 0.05, shares)
+        fitting = [choice for choice in every if choice[3] <= max_risk]
         leaves, rows, wrong, bound = fitting[-1] if fitting else (set(), 0, 0, None)
-        assert set(np.flatnonzero(found.predicts).tolist()) == leaves
-        assert (found.predicted, found.errors, found.m) == (rows, wrong, 1000)
-        least = min(own[3] for own in every)
-        assert found.risk == pytest.approx(least if bound is None else bound, rel=1e-12)
-        assert (found.max_risk, found.delta) == (max_risk, 0.05)
+        assert set(np.flatnonzero(abstention.predicts).tolist()) == leaves
+        assert (abstention.predicted, abstention.errors, abstention.m) == (rows, wrong, 1000)
+        least = min(choice[3] for choice in every)
+        assert abstention.risk == pytest.approx(least if bound is None else bound, rel=1e-12)
+        assert (abstention.max_risk, abstention.delta) == (max_risk, 0.05)
         sizes.add(len(leaves))
     assert len(sizes) > 3
 
@@ -73,12 +77,12 @@ def test_the_largest_prefix_with_a_small_bound_predicts(shares):
 def test_without_enough_rows_the_tree_always_abstains():
     rng = np.random.default_rng(0)
     tree = grow(draw(rng, 400), GrowOptions(max_leaves=6))
-    held = draw(rng, 20)
-    found = abstain_by_rows(tree, tree.counts_on(held)[0], 20, 0.05)
-    assert not found.predicts.any()
-    assert found.coverage == 0.0
-    assert "the tree always abstains" in str(found)
-    assert "The smallest bound of any set of leaves is" in str(found)
+    calibration = draw(rng, 20)
+    abstention = abstain_by_rows(tree, tree.counts_on(calibration)[0], 20, 0.05)
+    assert not abstention.predicts.any()
+    assert abstention.coverage == 0.0
+    assert "the tree always abstains" in str(abstention)
+    assert "The smallest bound of any set of leaves is" in str(abstention)
     nobody = abstain_by_rows(tree, np.zeros((tree.n_nodes, 2), dtype=int), 0, 0.05)
     assert nobody.risk == 1.0
 
@@ -88,22 +92,29 @@ def test_abstaining_is_a_label_of_the_prior():
     sample = draw(rng, 600)
     prior = Prior(sample, Draw(0))
     trees = search_trees(prior)
-    found = abstain_by_prior(trees, 0.12)
-    assert found.predicts.any()
-    own = next(one for one in trees if one.tree is found.tree)
-    predicting = found.predicts[found.tree.leaves]
-    on_a = found.tree.counts_on(prior.a)[0]
-    labels = [log_labels(on_a[leaf])[found.tree.label[leaf]] for leaf in found.tree.leaves]
-    price = own.proof.log_prior - sum(labels)
-    price += sum(np.log(1 - ABSTAIN) + label for label, kept in zip(labels, predicting, strict=True)
-                 if kept) + np.log(ABSTAIN) * (~predicting).sum()  # fmt: skip
-    assert price <= slow_price(prior, found) + 1e-9
-    assert limit(found.predicted, found.errors, np.log(0.05) + slow_price(prior, found)) <= 0.12
+    abstention = abstain_by_prior(trees, 0.12)
+    assert abstention.predicts.any()
+    certified = next(one for one in trees if one.tree is abstention.tree)
+    predicting = abstention.predicts[abstention.tree.leaves]
+    on_a = abstention.tree.counts_on(prior.a)[0]
+    labels = [
+        log_labels(on_a[leaf])[abstention.tree.label[leaf]] for leaf in abstention.tree.leaves
+    ]
+    price = certified.proof.log_prior - sum(labels)
+    price += sum(np.log(1 - ABSTAIN) + label for label, used in zip(labels, predicting, strict=True)
+                 if used) + np.log(ABSTAIN) * (~predicting).sum()  # fmt: skip
+    assert price <= slow_price(prior, abstention) + 1e-9
+    assert (
+        prior_bound(
+            abstention.predicted, abstention.errors, np.log(0.05) + slow_price(prior, abstention)
+        )
+        <= 0.12
+    )
 
 
-def slow_price(prior, found):
+def slow_price(prior, abstention):
     """Log probability of the tree whose subtrees that abstain are one leaf, node by node."""
-    tree, predicts = found.tree, found.predicts
+    tree, predicts = abstention.tree, abstention.predicts
     abstains = [~predicts[k : k + tree.size[k]] | ~tree.is_leaf[k : k + tree.size[k]]
               for k in range(tree.n_nodes)]  # fmt: skip
     whole = np.array([part.all() for part in abstains])
@@ -131,8 +142,8 @@ def test_every_prefix_of_leaves_has_the_price_of_its_tree():
         predicts[order[: j + 1]] = True
         price = proof.log_prior - labels[j + 1 :].sum() + (j + 1) * np.log(1 - ABSTAIN)
         price += (len(order) - j - 1) * np.log(ABSTAIN) + saved[j]
-        found = Abstention(tree, predicts, 0.1, 0.1, 0.05, 0, 0, 0)
-        assert price == pytest.approx(slow_price(prior, found), abs=1e-8)
+        abstention = Abstention(tree, predicts, 0.1, 0.1, 0.05, 0, 0, 0)
+        assert price == pytest.approx(slow_price(prior, abstention), abs=1e-8)
 
 
 @pytest.mark.parametrize("draws", [300, pytest.param(5000, marks=pytest.mark.heavy)])
@@ -144,16 +155,18 @@ def test_bounds_are_wrong_at_most_delta_if_the_level_is_chosen_after_looking(dra
     for seed in range(draws):
         tree = grow(draw(rng, 100), GrowOptions(max_leaves=6))
         counts = tree.counts_on(draw(rng, 150))[0]
-        found = [
+        abstention = [
             abstain_by_rows(tree, counts, 150, bound, delta)
             for *_, bound in prefixes(tree, counts, delta)
             if bound < 1.0
         ]
-        wrong["all prefixes"] += any(true_risk(tree, own.predicts) > own.risk for own in found)
+        wrong["all prefixes"] += any(
+            true_risk(tree, choice.predicts) > choice.risk for choice in abstention
+        )
         naive = list(prefixes(tree, counts, delta * tree.n_leaves))
         masks = [np.isin(np.arange(tree.n_nodes), [*leaves]) for leaves, *_ in naive]
         wrong["each prefix at delta"] += any(
-            true_risk(tree, mask) > own[3] for mask, own in zip(masks, naive, strict=True)
+            true_risk(tree, mask) > choice[3] for mask, choice in zip(masks, naive, strict=True)
         )
         if seed < draws // 3:
             rows = draw(rng, 250)
@@ -162,7 +175,9 @@ def test_bounds_are_wrong_at_most_delta_if_the_level_is_chosen_after_looking(dra
             for name, prior in priors.items():
                 trees = search_trees(prior, delta, restarts=0)
                 levels = [abstain_by_prior(trees, risk, delta) for risk in (0.03, 0.05, 0.1, 0.2)]
-                wrong[name] += any(true_risk(own.tree, own.predicts) > own.risk for own in levels)
+                wrong[name] += any(
+                    true_risk(choice.tree, choice.predicts) > choice.risk for choice in levels
+                )
     assert 0 < wrong["all prefixes"] <= binom.ppf(0.999, draws, delta)
     assert wrong["each prefix at delta"] > 1.2 * delta * draws
     assert max(wrong["prior"], wrong["prior, sorted rows"]) <= delta * (draws // 3)
@@ -182,18 +197,18 @@ def test_the_bounds_of_calibration_rows_hold_for_the_level_that_looks_worst(draw
         violated = False
         for some in clf.abstain(max_risk=np.linspace(0.02, 0.4, 20)):
             labels = some.predict(cells)
-            kept = labels >= 0
+            predicted = labels >= 0
             risks = np.where(labels == np.arange(6) % 2, RISKS, 1 - RISKS)
-            if kept.any():
-                risk = (SHARES * risks)[kept].sum() / SHARES[kept].sum()
+            if predicted.any():
+                risk = (SHARES * risks)[predicted].sum() / SHARES[predicted].sum()
                 violated |= risk > some.abstention_.risk
         wrong += violated
     assert wrong <= binom.ppf(0.999, draws, delta)
 
 
-def test_the_classifier_can_be_asked_for_any_level_any_number_of_times():
+def test_the_classifier_abstains_at_any_level_any_number_of_times():
     sample = draw(np.random.default_rng(7), 900)
     clf = tb.BoundTreeClassifier(certificate="held-out").fit(sample.X.dense, sample.y)
     first = [str(clf.abstain(max_risk=risk).abstention_) for risk in (0.3, 0.05, 0.1)]
-    again = [str(own.abstention_) for own in clf.abstain(max_risk=[0.3, 0.05, 0.1])]
+    again = [str(classifier.abstention_) for classifier in clf.abstain(max_risk=[0.3, 0.05, 0.1])]
     assert first == again

@@ -1,4 +1,4 @@
-"""The certificate: what it says, what it assumes, when there is none, and how its parts add up."""
+"""The certificate: its sentences, its assumptions, when there is none, and the sum of its parts."""
 
 from dataclasses import replace
 
@@ -91,7 +91,7 @@ def test_a_useful_limit_is_not_called_otherwise():
     assert f"; always the most frequent class: {100 * useful.constant_error:.1f} %)." in str(useful)
 
 
-def test_a_tree_of_one_leaf_says_so_first():
+def test_a_tree_of_one_leaf_is_mentioned_first():
     alone = certify(chain(1, 400, 20))
     assert str(alone).startswith(
         "The tree has one leaf and always predicts 0 (95.0 % of these examples). With probability "
@@ -99,7 +99,7 @@ def test_a_tree_of_one_leaf_says_so_first():
 
 
 @pytest.mark.parametrize("certify", ["training", "held-out", "folds", "prior"])
-def test_every_kind_of_certificate_names_the_answer_of_one_leaf(certify):
+def test_every_kind_of_certificate_names_the_prediction_of_one_leaf(certify):
     X, y = np.random.default_rng(0).normal(size=(600, 3)), np.repeat(["good", "bad"], [540, 60])
     clf = tb.BoundTreeClassifier(certificate=certify, max_leaves=1, random_state=0).fit(X, y)
     assert str(clf.certificate_).startswith("The tree has one leaf and always predicts 'good' (")
@@ -107,7 +107,7 @@ def test_every_kind_of_certificate_names_the_answer_of_one_leaf(certify):
     assert str(held_out).startswith("The tree has one leaf and always predicts 'good' (")
 
 
-def test_a_limit_above_the_error_of_a_constant_answer_says_so_first():
+def test_a_bound_above_the_baseline_is_mentioned_first():
     poor = certify(chain(6, 400, 150))  # a third of the rows are of the other class
     assert poor.constant_error == pytest.approx(1 - poor_share(6, 400, 150))
     assert poor.constant_error <= poor.risk < 1
@@ -128,21 +128,27 @@ def every_kind():
         yield tb.BoundTreeClassifier(certificate=kind).fit(X, y).certificate_
 
 
-def test_every_kind_says_what_it_is_and_that_classes_are_as_found():
-    found = list(every_kind())
-    assert [one.kind for one in found] == ["training", "training", "held-out", "folds", "prior"]
-    assert [one.method for one in found[:3]] == ["tail inversion", "compression", "binomial"]
-    for one in found:
+def test_every_kind_states_its_method_and_that_classes_are_as_found():
+    certificates = list(every_kind())
+    assert [one.kind for one in certificates] == [
+        "training",
+        "training",
+        "held-out",
+        "folds",
+        "prior",
+    ]
+    assert [one.method for one in certificates[:3]] == ["tail inversion", "compression", "binomial"]
+    for one in certificates:
         assert f"Kind: {one.kind}" in one.explain()
         assert "the set of classes was taken from the training examples" in one.explain()
-    for one in found[:2]:  # rows set aside may have missing values that training had not
+    for one in certificates[:2]:  # calibration rows may have missing values that training had not
         assert "values are missing only in columns" in one.explain()
     everywhere = chain(3, 500, 9, columns=(Column("x", missing=True),))
     assert "values are missing only" not in certify(everywhere).explain()
 
 
 @pytest.mark.parametrize(
-    ("column", "handle_unknown", "said"),
+    ("column", "handle_unknown", "stated"),
     [
         (Column("c", "nominal", tuple("abc")), "other", False),
         (Column("c", "nominal", tuple("abc")), "majority", True),
@@ -151,9 +157,14 @@ def test_every_kind_says_what_it_is_and_that_classes_are_as_found():
         (Column("c"), "majority", False),
     ],
 )
-def test_new_categories_are_covered_or_the_assumption_is_stated(column, handle_unknown, said):
-    found = certify_tree(chain(3, 500, 9, columns=(*REAL, column)), handle_unknown=handle_unknown)
-    assert any("no category is new: columns 'c'" in one.text for one in found.assumptions) == said
+def test_new_categories_are_covered_or_the_assumption_is_stated(column, handle_unknown, stated):
+    certificate = certify_tree(
+        chain(3, 500, 9, columns=(*REAL, column)), handle_unknown=handle_unknown
+    )
+    assert (
+        any("no category is new: columns 'c'" in one.text for one in certificate.assumptions)
+        == stated
+    )
 
 
 def test_declared_categories_are_all_there_are():
@@ -169,56 +180,58 @@ def test_declared_categories_are_all_there_are():
 
 def test_parts_add_up_to_the_bound():
     tree = chain(12, 5000, 250, n_classes=10)
-    found = certify(tree)
+    certificate = certify(tree)
     log_growth = tb.bounds.log_growth_leaves(12, 25_000, 10, tb.Landscape(real=10))
     log_prior = float(log_leaves_prior(12))
     again = tail_inversion(
-        5000, 250, lambda _: log_growth, delta=0.05, ghost=found.ghost, log_prior=log_prior
+        5000, 250, lambda _: log_growth, delta=0.05, ghost=certificate.ghost, log_prior=log_prior
     )
-    assert found.risk == again
-    assert found.log_price == log_growth - log_prior
-    assert found.errors == 250
-    assert certify_tree(tree, errors=300).risk > found.risk
-    assert certify(tree, landscape=tb.Landscape(real=100)).risk > found.risk
-    assert certify(tree, delta=0.01).risk > found.risk
+    assert certificate.risk == again
+    assert certificate.log_price == log_growth - log_prior
+    assert certificate.errors == 250
+    assert certify_tree(tree, errors=300).risk > certificate.risk
+    assert certify(tree, landscape=tb.Landscape(real=100)).risk > certificate.risk
+    assert certify(tree, delta=0.01).risk > certificate.risk
 
 
-def test_sibling_leaves_of_one_answer_count_as_one_leaf():
+def test_sibling_leaves_of_one_prediction_count_as_one_leaf():
     tree = chain(12, 5000, 250)
     alike = replace(tree, label=np.where(tree.is_leaf, 0, tree.label))
-    found = certify(alike)
-    assert found.leaves == 12
-    assert found.log_price == certify(alike.collapsed([0])).log_price < certify(tree).log_price
-    assert found.errors == alike.errors
+    certificate = certify(alike)
+    assert certificate.leaves == 12
+    assert (
+        certificate.log_price == certify(alike.collapsed([0])).log_price < certify(tree).log_price
+    )
+    assert certificate.errors == alike.errors
 
 
-def test_undeclared_categories_cost_and_the_gain_is_told():
+def test_undeclared_categories_cost_and_the_gain_is_shown():
     colour = Column("colour", "nominal", ("red", "green", "blue"))
     tree = chain(12, 5000, 250, columns=(*REAL[:3], colour))
-    found = certify(tree)
+    certificate = certify(tree)
     declared = certify(replace(tree, columns=(*REAL[:3], replace(colour, declared=True))))
-    assert found.declared_risk == declared.risk < found.risk
+    assert certificate.declared_risk == declared.risk < certificate.risk
     assert declared.declared_risk is None
-    assert "'colour'" in found.explain()
-    assert "Declaring the categories beforehand" in found.explain()
+    assert "'colour'" in certificate.explain()
+    assert "Declaring the categories beforehand" in certificate.explain()
 
 
 def test_the_least_of_two_kinds_shares_delta():
     X, y = random_sample(1, rows=300)
     tree = BoundPruner().prune(grow_coded(X, y, REAL[:3], [0, 1], thresholds="observed")).tree
-    found = certify(tree, delta=0.1)
+    certificate = certify(tree, delta=0.1)
     named = tree.names[tree.names >= 0]
     rows = len(set(named.tolist()))
     price = log_message_weight(300, tree.n_leaves, 2, 3, 0.0, len(named), rows)
-    assert found.method == "compression"
-    assert (found.named_rows, found.log_price) == (rows, price)
-    assert found.risk == risk_upper(300 - rows, int(tree.errors), np.log(0.05) - price)
+    assert certificate.method == "compression"
+    assert (certificate.named_rows, certificate.log_price) == (rows, price)
+    assert certificate.risk == risk_upper(300 - rows, int(tree.errors), np.log(0.05) - price)
     inversion = certify(replace(tree, names=None), delta=0.05)
     assert inversion.method == "tail inversion"
-    assert found.risk < inversion.risk
-    # A landscape of one's own says nothing of the rows: all of delta is the tail inversion's.
-    own = certify(tree, landscape=tree.landscape, delta=0.05)
-    assert own.risk == inversion.risk
+    assert certificate.risk < inversion.risk
+    # A landscape of the user contains nothing about the rows: all of delta is the tail inversion's.
+    certificate = certify(tree, landscape=tree.landscape, delta=0.05)
+    assert certificate.risk == inversion.risk
 
 
 def test_a_raised_subtree_costs_its_names_but_not_the_share_of_delta():
@@ -230,9 +243,9 @@ def test_a_raised_subtree_costs_its_names_but_not_the_share_of_delta():
     assert (tree.names[~tree.is_leaf] < 0).any()
     tree = merge_equal_leaves(tree)
     assert (tree.names[~tree.is_leaf] < 0).any()
-    found = certify(tree, delta=0.1)
-    assert found.method == "tail inversion"
-    assert found.risk == certify(replace(tree, names=None), delta=0.05).risk
+    certificate = certify(tree, delta=0.1)
+    assert certificate.method == "tail inversion"
+    assert certificate.risk == certify(replace(tree, names=None), delta=0.05).risk
 
 
 @pytest.mark.parametrize("declared", [False, True])
@@ -256,16 +269,16 @@ def test_declared_columns_name_no_row():
     y = (X[:, 0] < 2).astype(int)
     columns = [Column("o", "ordinal", tuple("abcd"), declared=True),
                Column("n", "nominal", tuple("abcd"), declared=True)]  # fmt: skip
-    found = certify(grow_coded(X, y, columns, [0, 1], thresholds="observed"))
-    assert (found.method, found.named_rows, found.leaves) == ("compression", 0, 2)
+    certificate = certify(grow_coded(X, y, columns, [0, 1], thresholds="observed"))
+    assert (certificate.method, certificate.named_rows, certificate.leaves) == ("compression", 0, 2)
     price = np.log(np.pi**2 / 6 * 4 * 2 * 2 * 3)  # size, labels, columns, thresholds
-    assert found.log_price == pytest.approx(price)
+    assert certificate.log_price == pytest.approx(price)
 
 
 # -- when there is none --------------------------------------------------------------------------
 
 
-def test_no_certificate_for_weights_and_the_reason_is_told():
+def test_no_certificate_for_weights_and_the_reason_is_stated():
     rng = np.random.default_rng(0)
     X, y = random_sample(0, 60)
     for weights in (rng.random(60), rng.integers(1, 3, 60), np.full(60, 2.0)):
@@ -294,21 +307,21 @@ def test_training_rows_given_again_change_nothing():
     assert clf.certificate_.method == "compression"
 
 
-def test_answers_stay_those_of_the_model_on_other_rows():
+def test_predictions_stay_those_of_the_model_on_other_rows():
     X, y = random_sample(3, 300)
     tree = tb.BoundTreeClassifier().fit(X, y).tree_
-    found = certify(tree, X[:100], 1 - y[:100], kind="training")
+    certificate = certify(tree, X[:100], 1 - y[:100], kind="training")
     wrong = (tree.predict(coded_sample(X[:100], y[:100], tree.columns, [0, 1]).X) == y[:100]).sum()
-    assert (found.errors, found.m) == (wrong, 100)
+    assert (certificate.errors, certificate.m) == (wrong, 100)
 
 
 # -- held-out examples ---------------------------------------------------------------------------
 
 
 def test_held_out_examples():
-    found = certify_counts(12, 400)
-    assert found.risk == binomial_upper(400, 12, 0.05)
-    assert "12 of 400 held-out examples" in str(found)
+    certificate = certify_counts(12, 400)
+    assert certificate.risk == binomial_upper(400, 12, 0.05)
+    assert "12 of 400 held-out examples" in str(certificate)
     assert certify_counts(0, 10, delta=0.5).risk == pytest.approx(1 - 0.5**0.1)
 
 

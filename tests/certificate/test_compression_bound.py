@@ -76,5 +76,5 @@ def test_message_weight_is_never_rounded_down(m, leaves, n_classes, columns, dat
     if named:
         whole *= named * comb(m, rows) * comb(named - 1, rows - 1)
     exact = log(whole) + log(pi**2 / 6)
-    found = log_message_weight(m, leaves, n_classes, columns, log(7), named, rows)
-    assert exact <= found <= exact * (1 + 1e-8)
+    weight = log_message_weight(m, leaves, n_classes, columns, log(7), named, rows)
+    assert exact <= weight <= exact * (1 + 1e-8)

@@ -1,4 +1,4 @@
-"""Certificates are wrong no more often than they say, on draws with an exact true risk."""
+"""Certificates are wrong no more often than they state, on draws with an exact true risk."""
 
 import importlib.util
 import sys
@@ -41,11 +41,11 @@ def check_violations(benchmark, draws, delta):
                 continue
             wrong, of = one[pruner, kind, "wrong"], one[pruner, kind, "draws"]
             assert wrong <= delta * of + 4 * np.sqrt(delta * (1 - delta) * of), (pruner, kind)
-    # What must not hold up: errors on rows that had a part in the tree ...
+    # What must not hold up: errors on rows that were used for the tree ...
     assert total["none", "training errors alone", "wrong"] > 2 * delta * draws * len(worlds)
-    # ... the least of three limits without a share of delta for each ...
+    # ... the least of three bounds without a share of delta for each ...
     assert total["none", "folds, delta for each", "wrong"] > 1.2 * delta * draws * len(worlds)
-    # ... and rows set aside by class, where classes are rare.
+    # ... and rows drawn by class, where classes are rare.
     rare = benchmark.simulate(worlds["rare classes"], draws, 0, delta)
     assert rare["bound", "held-out rows, drawn by class", "wrong"] > 0.8 * draws
 
@@ -68,8 +68,8 @@ def test_the_least_of_both_is_what_certify_gives(benchmark):
     growing = partial(grow, options=GrowOptions(thresholds="observed", max_leaves=6))
     for world in benchmark.worlds().values():
         for _, tree in benchmark._pruned(world.draw(rng), growing, benchmark.pruners()):
-            found = dict(benchmark.Certifier(0.05).of(tree))
-            assert found["the least of both"] == tb.certify(tree).risk
+            bounds = dict(benchmark.Certifier(0.05).of(tree))
+            assert bounds["the least of both"] == tb.certify(tree).risk
 
 
 @settings(max_examples=5)

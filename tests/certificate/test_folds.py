@@ -21,9 +21,9 @@ def test_vectors_of_the_folds(case):
     best = best_of_folds(lambda fold: (len(fold), next(errors)), folds, case["delta"])
     assert best.chosen == case["chosen"]
     assert best.fitted == sizes[case["chosen"]]
-    assert best.limits == pytest.approx(case["limits"], abs=2e-9)
-    assert best.limits[best.chosen] == pytest.approx(case["risk"], abs=2e-9)
-    tail = exact_tail(best.fitted, case["errors"][best.chosen], best.limits[best.chosen])
+    assert best.bounds == pytest.approx(case["limits"], abs=2e-9)
+    assert best.bounds[best.chosen] == pytest.approx(case["risk"], abs=2e-9)
+    tail = exact_tail(best.fitted, case["errors"][best.chosen], best.bounds[best.chosen])
     assert tail <= Fraction(case["delta"]) / len(sizes)
 
 
@@ -48,7 +48,7 @@ def test_a_tenth_is_one_fold_of_at_least_150_rows_and_at_most_30_percent():
     assert sizes == [30, 120, 150, 500]
     fold = np.flatnonzero(Draw(key=5).calibration_rows(300).mask(300))
     best = best_of_folds(lambda fold: (None, 2), [fold], 0.05)
-    assert exact_tail(90, 2, min(best.limits)) <= Fraction(0.05)
+    assert exact_tail(90, 2, min(best.bounds)) <= Fraction(0.05)
 
 
 def constant_learner(rng, m, rates):
@@ -74,7 +74,7 @@ def test_the_least_of_k_limits_is_wrong_at_most_delta_and_without_sharing_more_o
         errors = constant_learner(rng, 60, rates)
         for share in wrong:
             best = best_fold_of(errors, rates, n_folds=5, delta=0.1, seed=seed, share=share)
-            wrong[share] += rates[best.fitted] > min(best.limits)
+            wrong[share] += rates[best.fitted] > min(best.bounds)
     allowed = 0.1 * draws + 3 * np.sqrt(0.09 * draws)
     assert wrong[True] <= allowed
     assert wrong[False] > 1.5 * allowed
@@ -97,7 +97,7 @@ def test_refitting_on_all_rows_is_not_certified(draws):
             return chosen, int(errors[fold, chosen].sum())
 
         best = best_of_folds(fit, folds_of(m, 4, seed), delta)
-        wrong += rates[learn(m)] > min(best.limits)
+        wrong += rates[learn(m)] > min(best.bounds)
     assert wrong > 0.9 * draws
 
 
@@ -121,9 +121,9 @@ def test_equal_trees_of_all_folds_are_no_certificate_of_the_tree_of_all_rows(dra
         same = []
 
         def fit(fold, errors=errors, whole=whole, same=same):
-            found = first_without_error(errors, np.setdiff1d(np.arange(m), fold))
-            same.append(found == whole >= 0 and not errors[fold, found].any())
-            return found, int(errors[fold, found].sum())
+            step = first_without_error(errors, np.setdiff1d(np.arange(m), fold))
+            same.append(step == whole >= 0 and not errors[fold, step].any())
+            return step, int(errors[fold, step].sum())
 
         best_of_folds(fit, folds_of(m, n_folds, seed), delta)
         wrong += all(same)

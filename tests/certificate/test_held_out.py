@@ -1,4 +1,4 @@
-"""Rows set aside by ``fit``: which they are, that the tree knows none, and what they count."""
+"""Calibration rows drawn by ``fit``: which they are, that the tree uses none, and their counts."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def drawn(X, y, weight=None, seed=0):
     return Draw(seed).keyed(rows.learn()).calibration_rows(rows.n_rows).mask(rows.n_rows)
 
 
-def apart(X, y, weight=None, seed=0, inside=None):
+def split_off(X, y, weight=None, seed=0, inside=None):
     """The training rows, and the calibration rows."""
     inside = drawn(X, y, weight, seed) if inside is None else inside
     return learn_without(LabelledRows.of(X, y, weight), inside, "other")[:2]
@@ -39,9 +39,9 @@ def apart(X, y, weight=None, seed=0, inside=None):
 )
 def test_a_tenth_but_150_at_least_and_30_per_cent_at_most(rows, size):
     X, y = np.arange(float(rows))[:, None], np.arange(rows) % 2
-    rest, aside = apart(X, y)
-    assert (rest.n_rows, aside.n_rows) == (rows - size, size)
-    both = np.concatenate([rest.X.values[0], aside.X.values[0]])
+    rest, calibration = split_off(X, y)
+    assert (rest.n_rows, calibration.n_rows) == (rows - size, size)
+    both = np.concatenate([rest.X.values[0], calibration.X.values[0]])
     assert sorted(both.tolist()) == X[:, 0].tolist()
 
 
@@ -67,36 +67,36 @@ def test_which_rows_depends_on_seed_summary_and_number_alone():
 def test_rows_of_weight_zero_are_in_neither_part():
     X, y = np.arange(400.0)[:, None], np.arange(400) % 2
     weight = np.where(np.arange(400) < 100, 0.0, 2.0)
-    rest, aside = apart(X, y, weight)
-    assert (rest.n_rows, aside.n_rows) == (210, 90)
-    assert min(rest.X.values[0].min(), aside.X.values[0].min()) == 100.0
+    rest, calibration = split_off(X, y, weight)
+    assert (rest.n_rows, calibration.n_rows) == (210, 90)
+    assert min(rest.X.values[0].min(), calibration.X.values[0].min()) == 100.0
 
 
-def test_columns_are_learned_without_the_rows_set_aside():
+def test_columns_are_learned_without_the_calibration_rows():
     X, y = table(0)
     inside = drawn(X, y)
-    rest, aside = apart(X, y, inside=inside)
+    rest, calibration = split_off(X, y, inside=inside)
     known = set(rest.columns[0].categories)
     assert known < {row[0] for row in X}
-    assert (aside.X.values[0] == -2).any()
+    assert (calibration.X.values[0] == -2).any()
     chosen = np.array(X, dtype=object)
     for word in {row[0] for row in X} - known:  # what only they have may be anything
         chosen[chosen[:, 0] == word, 0] = "other"
-    again = apart(chosen.tolist(), y, inside=inside)[0]
+    again = split_off(chosen.tolist(), y, inside=inside)[0]
     assert again.columns == rest.columns
     assert [a.tolist() for a in again.X.values] == [b.tolist() for b in rest.X.values]
 
 
-def test_a_missing_value_set_aside_is_not_known_to_the_columns():
+def test_a_missing_value_of_a_calibration_row_is_not_known_to_the_columns():
     X, y = np.arange(500.0)[:, None], np.arange(500) % 2
     inside = drawn(X, y)
     X[inside.argmax()] = np.nan
-    rest, aside = apart(X, y, inside=inside)
+    rest, calibration = split_off(X, y, inside=inside)
     assert not rest.columns[0].missing
-    assert aside.columns[0].missing
+    assert calibration.columns[0].missing
 
 
-def test_a_class_that_only_rows_set_aside_have_is_kept_and_counts_as_an_error():
+def test_a_class_that_only_calibration_rows_have_is_kept_and_counts_as_an_error():
     X, y = np.arange(500.0)[:, None], (np.arange(500) > 250).astype(int)
     alone = []  # rows that are drawn if they alone have the class
     for row in range(20):
@@ -116,31 +116,31 @@ def test_the_tree_is_that_of_the_other_rows():
     X = rng.random((600, 3))
     y = (X[:, 0] > rng.random(600)).astype(int)
     clf = tb.BoundTreeClassifier(certificate="held-out", random_state=3).fit(X, y)
-    rest, aside = apart(X, y, seed=3)
+    rest, calibration = split_off(X, y, seed=3)
     alone = tb.BoundTreeClassifier().fit(rest.X.dense, rest.y)
     assert clf.to_text() == alone.to_text()
-    wrong = int((alone.predict(aside.X.dense) != aside.y).sum())
+    wrong = int((alone.predict(calibration.X.dense) != calibration.y).sum())
     assert clf.certificate_.risk == binomial_upper(150, wrong, 0.05)
     assert clf.certificate_.kind == "held-out"
 
 
 @pytest.mark.parametrize("handle_unknown", ["other", "majority", "stop", "missing"])
 @pytest.mark.parametrize("pruning", ["mdl", None])
-def test_rows_count_as_predict_answers_them(handle_unknown, pruning):
+def test_rows_count_as_they_are_predicted(handle_unknown, pruning):
     X, y = table(1)
     clf = tb.BoundTreeClassifier(
         certificate="held-out", handle_unknown=handle_unknown, pruning=pruning
     ).fit(X, y)
     order = np.flatnonzero(drawn(X, y))
-    aside = [X[row] for row in order]
-    assert clf.certificate_.errors == (clf.predict(aside) != y[order]).sum()
+    calibration = [X[row] for row in order]
+    assert clf.certificate_.errors == (clf.predict(calibration) != y[order]).sum()
     if pruning is None:
         return
     path = clf.pruning_path_
     trees = len(path) + int(path.leaves[-1]) - 1
     for step in range(0, len(path), 7):
         moved = clf.prune_to(step=step)
-        wrong = int((moved.predict(aside) != y[order]).sum())
+        wrong = int((moved.predict(calibration) != y[order]).sum())
         share = 0.05 if step == clf.pruning_path_.chosen else 0.05 / trees
         assert moved.certificate_.errors == wrong
         assert moved.certificate_.risk == binomial_upper(120, wrong, share)
@@ -153,7 +153,7 @@ def test_a_category_that_predict_refuses_does_not_stop_the_fit():
     assert clf.certificate_.m == 120
 
 
-def test_other_steps_say_that_they_share_delta():
+def test_other_steps_state_that_they_share_delta():
     X, y = table(3)
     clf = tb.BoundTreeClassifier(certificate="held-out", pruning="mdl").fit(X, y)
     trees = clf.pruning_path_.n_considered
@@ -194,7 +194,7 @@ def test_weighted_rows_count_once():
 
 
 def noise(seed, rows=1200, columns=3):
-    """Labels that no column tells anything about: every tree has the risk 0.4 or more."""
+    """Labels that are independent of all columns: every tree has the risk 0.4 or more."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(rows, columns)), rng.random(rows) < 0.4
 
@@ -307,7 +307,7 @@ def grouped(rng, groups):
 
 
 @pytest.mark.parametrize("kind", ["held-out", "folds"])
-def test_a_bound_from_groups_is_about_a_row_of_a_random_group_and_says_so(kind, tmp_path):
+def test_a_bound_from_groups_states_that_it_is_about_a_row_of_a_random_group(kind, tmp_path):
     X, y, members = grouped(np.random.default_rng(0), 600)
     clf = tb.BoundTreeClassifier(certificate=kind).fit(X, y, groups=members)
     words = "of new examples, each a row drawn at random from a random group, are misclassified"

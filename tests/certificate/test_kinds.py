@@ -39,14 +39,14 @@ def by_prior(cancer):
 def test_folds_keep_the_tree_of_the_least_limit(cancer):
     X, y = cancer
     clf = tb.BoundTreeClassifier(certificate="folds", random_state=3).fit(X, y)
-    limits = []
+    bounds = []
     for selection in Draw(3).keyed(tb.Sample.learn(X, y)).folds(len(y)):
         fold = np.flatnonzero(selection.mask(len(y)))
         outside = np.setdiff1d(np.arange(len(y)), fold)
         alone = tb.BoundTreeClassifier().fit(X.iloc[outside], y.iloc[outside])
         errors = int((alone.predict(X.iloc[fold]) != y.iloc[fold]).sum())
-        limits.append((risk_upper(len(fold), errors, log(0.05 / 4)), alone.to_text()))
-    least = min(limits, key=lambda one: one[0])
+        bounds.append((risk_upper(len(fold), errors, log(0.05 / 4)), alone.to_text()))
+    least = min(bounds, key=lambda one: one[0])
     assert (clf.certificate_.risk, clf.to_text()) == least
     assert (clf.certificate_.kind, clf.certificate_.folds) == ("folds", 4)
     assert "best of 4 trees" in clf.certificate_.explain()
@@ -68,9 +68,9 @@ def test_prior_certifies_the_chosen_tree_and_every_tree_of_the_frontier(cancer, 
     X, y = cancer
     sample = tb.Sample.learn(X, y)
     prior = Prior(sample, Draw(0))
-    own = by_prior.certificate_
-    assert own.risk == pytest.approx(prior.certify(by_prior.tree_, 0.05).risk, rel=1e-12)
-    assert own.kind == "prior"
+    certificate = by_prior.certificate_
+    assert certificate.risk == pytest.approx(prior.certify(by_prior.tree_, 0.05).risk, rel=1e-12)
+    assert certificate.kind == "prior"
     for step, one in enumerate(by_prior.frontier_):
         moved = by_prior.prune_to(step=step)
         assert moved.certificate_.risk == one.risk
@@ -82,18 +82,18 @@ def test_any_tree_is_certified_by_the_prior_of_the_training_rows(cancer, by_prio
     same = by_prior.model_.certify(*cancer, kind="prior")
     assert same.risk == pytest.approx(by_prior.certificate_.risk, rel=1e-12)
     other = tb.BoundTreeClassifier(max_leaves=4).fit(*cancer)
-    limit = other.model_.certify(*cancer, kind="prior")
-    assert limit.kind == "prior"
-    assert limit.risk < 1.0
+    bound = other.model_.certify(*cancer, kind="prior")
+    assert bound.kind == "prior"
+    assert bound.risk < 1.0
 
 
 def test_frontier_has_no_tree_that_another_beats(by_prior):
-    found = [(one.leaves, one.risk, one.training_error) for one in by_prior.frontier_]
-    for one in found:
+    sizes = [(one.leaves, one.risk, one.training_error) for one in by_prior.frontier_]
+    for one in sizes:
         assert not any(
-            all(a <= b for a, b in zip(other, one, strict=True)) for other in found if other != one
+            all(a <= b for a, b in zip(other, one, strict=True)) for other in sizes if other != one
         )
-    assert found[0][0] == 1
+    assert sizes[0][0] == 1
     assert str(by_prior.frontier_).count("<") == 1
 
 
@@ -127,11 +127,13 @@ def test_prior_has_no_condition_on_new_categories_and_first_missing_values(cance
     assert "missing only in columns" not in text
     assert "no category is new" not in text
     X = cancer[0].assign(kind=np.where(np.arange(569) % 2, "a", "b"))
-    told = tb.BoundTreeClassifier(certificate="prior", handle_unknown="majority").fit(X, cancer[1])
-    assert "no category is new: columns 'kind'" in told.certificate_.explain()
+    covered = tb.BoundTreeClassifier(certificate="prior", handle_unknown="majority").fit(
+        X, cancer[1]
+    )
+    assert "no category is new: columns 'kind'" in covered.certificate_.explain()
 
 
-def test_prior_refuses_a_pruner_that_it_would_not_ask(cancer):
+def test_prior_refuses_a_pruner_that_it_would_not_use(cancer):
     with pytest.raises(ValueError, match="'pruning' parameter of BoundTreeClassifier"):
         tb.BoundTreeClassifier(certificate="prior", pruning="mdl").fit(*cancer)
 
@@ -158,16 +160,16 @@ def test_weighted_trees_are_certified_by_rows(kind, cancer):
     X, y = cancer
     weight = np.random.default_rng(0).random(len(y)) + 0.1
     clf = tb.BoundTreeClassifier(certificate=kind, class_weight="balanced").fit(X, y, weight)
-    own = clf.certificate_
-    assert 0.0 < own.risk < 0.5
+    certificate = clf.certificate_
+    assert 0.0 < certificate.risk < 0.5
     if kind == "training":
-        assert own.m == 569
-        assert own.errors == (clf.predict(X) != y).sum()
+        assert certificate.m == 569
+        assert certificate.errors == (clf.predict(X) != y).sum()
         moved = clf.prune_to(3)
         assert moved.certificate_.errors == (moved.predict(X) != y).sum()
-        assert "counted by rows" in own.explain()
+        assert "counted by rows" in certificate.explain()
         plain = replace(clf.tree_.recounted(tb.Sample.learn(X, y)), label=clf.tree_.label)
-        assert own.risk == tb.certify(plain).risk
+        assert certificate.risk == tb.certify(plain).risk
 
 
 # -- model files -------------------------------------------------------------------------------
@@ -213,18 +215,20 @@ def test_a_false_proof_in_a_model_file_is_refused(kind, change, cancer, tmp_path
 @pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
 def test_every_kind_has_limits_by_class(kind, cancer):
     clf = tb.BoundTreeClassifier(certificate=kind).fit(*cancer)
-    limits = clf.certificate_.by_class
-    assert [one.label for one in limits] == ["benign", "malignant"]
-    assert sum(one.errors for one in limits) == clf.certificate_.errors
-    assert sum(one.m for one in limits) == clf.certificate_.m
-    assert all(one.errors / one.m < one.risk < 1.0 for one in limits)
+    bounds = clf.certificate_.by_class
+    assert [one.label for one in bounds] == ["benign", "malignant"]
+    assert sum(one.errors for one in bounds) == clf.certificate_.errors
+    assert sum(one.m for one in bounds) == clf.certificate_.m
+    assert all(one.errors / one.m < one.risk < 1.0 for one in bounds)
     text = clf.certificate_.explain()
     assert "malignant: at most" in text
     assert "malignant: at most" not in clf.certificate_.explain(by_class=False)
     if kind == "prior":
-        own = limits[1]
+        class_bound = bounds[1]
         level = log(0.05 / 2) + clf.model_.evidence.proof.log_prior
-        assert own.risk == pytest.approx(risk_upper(own.m, own.errors, level), rel=1e-7)
+        assert class_bound.risk == pytest.approx(
+            risk_upper(class_bound.m, class_bound.errors, level), rel=1e-7
+        )
 
 
 # -- monitor -----------------------------------------------------------------------------------
@@ -233,8 +237,8 @@ def test_every_kind_has_limits_by_class(kind, cancer):
 def test_certificate_gives_a_monitor_with_the_limits_of_its_classes(cancer):
     clf = tb.BoundTreeClassifier(certificate="folds").fit(*cancer)
     monitor = clf.certificate_.monitor(alpha=0.03)
-    limits = [clf.certificate_.risk, *(one.risk for one in clf.certificate_.by_class)]
-    assert [stream.bound for stream in monitor.streams] == limits
+    bounds = [clf.certificate_.risk, *(one.risk for one in clf.certificate_.by_class)]
+    assert [stream.bound for stream in monitor.streams] == bounds
     assert [stream.alpha for stream in monitor.streams] == pytest.approx([0.01] * 3)
     assert monitor.update(cancer[1], clf.predict(cancer[0])) is None
     alarm = monitor.update(["malignant"] * 300, ["benign"] * 300)
@@ -248,15 +252,15 @@ def test_an_abstaining_classifier_predicts_as_the_classifier_or_abstains(cancer)
     X, y = cancer
     clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
     some = clf.abstain(max_risk=0.1)
-    answers, own = some.predict(X), clf.predict(X)
-    abstained = answers == "abstain"
+    predicted, plain = some.predict(X), clf.predict(X)
+    abstained = predicted == "abstain"
     assert 0 < abstained.mean() < 1
-    np.testing.assert_array_equal(answers[~abstained], own[~abstained])
+    np.testing.assert_array_equal(predicted[~abstained], plain[~abstained])
     assert some.classes_.tolist() == ["benign", "malignant"]
     np.testing.assert_array_equal(some.predict_proba(X), clf.predict_proba(X))
     risk, share = some.selective_risk(X, y)
     assert share == pytest.approx(1 - abstained.mean())
-    assert risk == pytest.approx((answers != y)[~abstained].mean())
+    assert risk == pytest.approx((predicted != y)[~abstained].mean())
     assert "abstain" in some.to_text()
     assert "'abstain'" in some.to_sql()
     assert '"abstain"' in some.to_c()
@@ -307,8 +311,8 @@ def test_the_tree_abstains_on_rows_that_stop_at_an_inner_node(handle_unknown):
 def test_label_of_abstention_has_the_type_of_the_classes():
     X, y = load_iris(return_X_y=True)
     clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
-    answers = clf.abstain(max_risk=0.2).predict(X)
-    assert answers.dtype == y.dtype
+    predicted = clf.abstain(max_risk=0.2).predict(X)
+    assert predicted.dtype == y.dtype
     assert clf.abstain(max_risk=0.2, label=9).predict(X).max() == 9
     for label in ("abstain", 1, True):
         with pytest.raises(ValueError, match="'label' parameter of abstain"):
@@ -318,15 +322,15 @@ def test_label_of_abstention_has_the_type_of_the_classes():
 def test_abstention_from_other_rows_and_not_from_rows_of_fit(cancer):
     X, y = cancer
     order = np.random.default_rng(0).permutation(len(y))
-    grown, others = order[:350], order[350:]
+    grown, test_rows = order[:350], order[350:]
     clf = tb.BoundTreeClassifier().fit(X.iloc[grown], y.iloc[grown])
     with pytest.raises(ValueError, match="were not used for fitting"):
         clf.abstain(max_risk=0.1)
     with pytest.raises(ValueError, match="equal training rows"):
         clf.abstain(X.iloc[grown], y.iloc[grown], max_risk=0.1)
-    found = clf.abstain(X.iloc[others], y.iloc[others], max_risk=0.1).abstention_
-    assert found.m == len(others)
-    assert found.predicts.any()
+    abstention = clf.abstain(X.iloc[test_rows], y.iloc[test_rows], max_risk=0.1).abstention_
+    assert abstention.m == len(test_rows)
+    assert abstention.predicts.any()
 
 
 def test_bounds_for_several_risks_hold_at_once(cancer, tmp_path):
@@ -335,10 +339,10 @@ def test_bounds_for_several_risks_hold_at_once(cancer, tmp_path):
         clf.abstain(max_risk=risk)
     clf.save(tmp_path / "model.json")
     again = tb.BoundTreeClassifier.load(tmp_path / "model.json")
-    for own in (clf, again, pickle.loads(pickle.dumps(clf))):
-        few, many = own.abstain(max_risk=[0.1, 0.15])
+    for source in (clf, again, pickle.loads(pickle.dumps(clf))):
+        few, many = source.abstain(max_risk=[0.1, 0.15])
         assert (few.abstention_.delta, many.abstention_.delta) == (0.05, 0.05)
-        alone = own.abstain(max_risk=0.15).abstention_
+        alone = source.abstain(max_risk=0.15).abstention_
         np.testing.assert_array_equal(many.abstention_.predicts, alone.predicts)
         assert alone.risk <= 0.15
     other = clf.abstain(max_risk=0.15, delta=0.2).abstention_
@@ -350,9 +354,11 @@ def test_other_steps_of_the_path_share_delta_in_abstention(cancer):
     path = clf.pruning_path_
     step = next(k for k in range(len(path)) if path.leaves[k] == clf.n_leaves_ + 1)
     moved = clf.prune_to(step=step)
-    found = moved.abstain(max_risk=0.3).abstention_
+    abstention = moved.abstain(max_risk=0.3).abstention_
     level = log(0.05 / path.n_considered / moved.n_leaves_)
-    assert found.risk == pytest.approx(risk_upper(found.predicted, found.errors, level), rel=1e-9)
+    assert abstention.risk == pytest.approx(
+        risk_upper(abstention.predicted, abstention.errors, level), rel=1e-9
+    )
 
 
 def test_a_prior_has_bounds_for_every_risk_at_once(by_prior):
@@ -362,10 +368,10 @@ def test_a_prior_has_bounds_for_every_risk_at_once(by_prior):
 
 
 def test_abstention_by_the_prior_needs_no_rows(cancer, by_prior):
-    found = by_prior.abstain(max_risk=0.125)
-    assert found.abstention_.predicts.any()
-    assert found.abstention_.m == sum(by_prior.model_.evidence.proof.rows)
-    assert (found.predict(cancer[0]) != "abstain").any()
+    abstaining = by_prior.abstain(max_risk=0.125)
+    assert abstaining.abstention_.predicts.any()
+    assert abstaining.abstention_.m == sum(by_prior.model_.evidence.proof.rows)
+    assert (abstaining.predict(cancer[0]) != "abstain").any()
 
 
 def test_an_abstaining_classifier_is_read_back(cancer, tmp_path):
@@ -441,19 +447,19 @@ def test_rows_with_new_categories_are_counted_as_they_are_answered():
     assert certificate.errors == (clf.predict(X)[order] != y[order]).sum()
 
 
-def test_exports_refer_as_predict_does(cancer):
+def test_exports_abstain_as_predict_does(cancer):
     X, y = cancer
     X = X.rename(columns=lambda name: name.replace(" ", "_"))
     some = tb.BoundTreeClassifier(certificate="held-out").fit(X, y).abstain(max_risk=0.1)
-    answers, code = some.predict(X), {}
+    predicted, code = some.predict(X), {}
     exec(some.to_python(), code)
-    assert [code["predict"](row) for row in X.to_dict("records")] == answers.tolist()
+    assert [code["predict"](row) for row in X.to_dict("records")] == predicted.tolist()
     connection = sqlite3.connect(":memory:")
     X.to_sql("rows", connection)
-    found = connection.execute(f"SELECT {some.to_sql()} FROM rows")
-    assert [label for (label,) in found] == answers.tolist()
+    rows = connection.execute(f"SELECT {some.to_sql()} FROM rows")
+    assert [label for (label,) in rows] == predicted.tolist()
     connection.close()
     runtime = pytest.importorskip("onnxruntime")
     session = runtime.InferenceSession(some.to_onnx().SerializeToString())
     labels, _ = session.run(None, {"X": X.to_numpy()})
-    assert labels.ravel().tolist() == answers.tolist()
+    assert labels.ravel().tolist() == predicted.tolist()

@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 
 import treebound as tb
 from treebound.certificate.mean_cost import certify_mean_cost, in_orders
-from treebound.certificate.prior import limit
+from treebound.certificate.prior import prior_bound
 from treebound.model.guarantees import certify_cost
 
 
@@ -32,17 +32,17 @@ def wealth_of(costs, mean, delta):
 
 def test_limit_is_where_the_wealth_refutes_the_mean():
     costs = [0.0] * 10 + [0.25] * 4 + [1.0] + [0.0] * 10
-    found = certify_mean_cost(costs, 1.0, 0.05)
-    assert wealth(costs, found.cost, 0.05) >= 20
-    assert wealth(costs, found.cost - 1e-6, 0.05) < 20
+    bound = certify_mean_cost(costs, 1.0, 0.05)
+    assert wealth(costs, bound.cost, 0.05) >= 20
+    assert wealth(costs, bound.cost - 1e-6, 0.05) < 20
 
 
 def test_errors_alone_are_bounded_a_little_above_the_exact_limit():
     costs = np.tile(np.r_[np.zeros(19), 1.0], 20)
-    found, exact = certify_mean_cost(costs, 1.0), limit(400, 20, log(0.05))
-    assert exact < found.cost < 1.3 * exact
+    bound, exact = certify_mean_cost(costs, 1.0), prior_bound(400, 20, log(0.05))
+    assert exact < bound.cost < 1.3 * exact
     scaled = certify_mean_cost(7 * costs, 7.0)
-    assert scaled.cost == pytest.approx(7 * found.cost, rel=1e-6)
+    assert scaled.cost == pytest.approx(7 * bound.cost, rel=1e-6)
 
 
 @pytest.mark.parametrize("draws", [500, pytest.param(3000, marks=pytest.mark.heavy)])
@@ -65,12 +65,12 @@ def test_costs_out_of_range_are_refused():
 def test_costs_of_a_classifier_are_certified_from_held_out_rows():
     X, y = load_breast_cancer(return_X_y=True)
     clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
-    own = clf.certify_cost(costs={0: 5.0})
+    bound = clf.certify_cost(costs={0: 5.0})
     counts = clf.model_.evidence.calibration.counts
-    assert own.m == clf.certificate_.m
-    assert own.most == 5.0
-    limits = clf.certificate_.by_class
-    assert own.mean == pytest.approx((5 * limits[0].errors + limits[1].errors) / counts[0].sum())
+    assert bound.m == clf.certificate_.m
+    assert bound.most == 5.0
+    bounds = clf.certificate_.by_class
+    assert bound.mean == pytest.approx((5 * bounds[0].errors + bounds[1].errors) / counts[0].sum())
     errors = clf.certify_cost(costs=[[0, 1], [1, 0]])
     assert clf.certificate_.risk < errors.cost < 1.4 * clf.certificate_.risk
     plain = tb.BoundTreeClassifier().fit(X[::2], y[::2])
@@ -89,12 +89,12 @@ def test_costs_of_a_classifier_are_certified_from_held_out_rows():
 def test_of_a_prior_every_tree_has_its_share_of_delta():
     X, y = load_breast_cancer(return_X_y=True)
     clf = tb.BoundTreeClassifier(certificate="prior").fit(X, y)
-    found, proof = clf.certify_cost(costs={0: 5.0, 1: 2.0}), clf.model_.evidence.proof
-    assert found.m == proof.m
-    assert found.mean == pytest.approx((5 * proof.errors[0] + 2 * proof.errors[1]) / proof.m)
+    bound, proof = clf.certify_cost(costs={0: 5.0, 1: 2.0}), clf.model_.evidence.proof
+    assert bound.m == proof.m
+    assert bound.mean == pytest.approx((5 * proof.errors[0] + 2 * proof.errors[1]) / proof.m)
     values = np.repeat([0.0, 2.0, 5.0], [proof.m - proof.wrong, proof.errors[1], proof.errors[0]])
     alone = certify_mean_cost(values, 5.0, 0.05 * np.exp(proof.log_prior))
-    assert found.cost == pytest.approx(alone.cost, rel=1e-9)
+    assert bound.cost == pytest.approx(alone.cost, rel=1e-9)
 
 
 def test_of_folds_each_has_its_share_of_delta():

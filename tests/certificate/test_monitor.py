@@ -18,54 +18,54 @@ from treebound.certificate.monitor import (
 from treebound.data.targets import as_objects
 
 
-def slow_wealth(outcomes, limit):
+def slow_wealth(outcomes, bound):
     """All bets of all starts, one by one."""
     total, t = 0.0, len(outcomes)
     for share in BETS:
-        bet = share / limit
+        bet = share / bound
         for start in range(1, t + 1):
             weight = 1.0 / (start * (start + 1))
-            total += weight * np.prod(1.0 + bet * (outcomes[start - 1 :] - limit)) / len(BETS)
+            total += weight * np.prod(1.0 + bet * (outcomes[start - 1 :] - bound)) / len(BETS)
     return total + 1.0 / (t + 1)
 
 
-@pytest.mark.parametrize("limit", [0.02, 0.1, 0.7])
-def test_wealth_is_the_sum_over_all_starts(limit):
+@pytest.mark.parametrize("bound", [0.02, 0.1, 0.7])
+def test_wealth_is_the_sum_over_all_starts(bound):
     outcomes = np.random.default_rng(0).random(40) < 0.2
-    stream = Stream("errors", limit, 1e-300)
+    stream = Stream("errors", bound, 1e-300)
     for at in range(len(outcomes)):
         stream.update(outcomes[at : at + 1])
-        expected = slow_wealth(outcomes[: at + 1].astype(float), limit)
+        expected = slow_wealth(outcomes[: at + 1].astype(float), bound)
         assert np.exp(stream.log_wealth) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("limit", [0.02, 0.3])
-def test_wealth_has_mean_one_at_the_limit(limit):
-    """Over all sequences of eight outcomes, each with its probability at the limit."""
+@pytest.mark.parametrize("bound", [0.02, 0.3])
+def test_wealth_has_mean_one_at_the_limit(bound):
+    """Over all sequences of eight outcomes, each with its probability at the bound."""
     total = 0.0
     for bits in range(256):
         outcomes = np.array([bits >> i & 1 for i in range(8)], dtype=float)
-        chance = np.prod(np.where(outcomes > 0, limit, 1 - limit))
-        total += chance * slow_wealth(outcomes, limit)
+        chance = np.prod(np.where(outcomes > 0, bound, 1 - bound))
+        total += chance * slow_wealth(outcomes, bound)
     assert total == pytest.approx(1.0, rel=1e-12)
 
 
-def alarms(rates, limit, alpha, runs, seed):
+def alarms(rates, bound, alpha, runs, seed):
     """When each run alarms; inf if it never does."""
     rng, when = np.random.default_rng(seed), np.full(runs, inf)
     for run in range(runs):
-        found = Stream("errors", limit, alpha).update(rng.random(len(rates)) < rates)
-        when[run] = inf if found is None else found
+        alarm = Stream("errors", bound, alpha).update(rng.random(len(rates)) < rates)
+        when[run] = inf if alarm is None else alarm
     return when
 
 
 @pytest.mark.parametrize(
     ("runs", "length"), [(400, 1000), pytest.param(5000, 10_000, marks=pytest.mark.heavy)]
 )
-@pytest.mark.parametrize("limit", [0.05, 0.2])
-def test_false_alarms_are_at_most_alpha(runs, length, limit):
+@pytest.mark.parametrize("bound", [0.05, 0.2])
+def test_false_alarms_are_at_most_alpha(runs, length, bound):
     alpha = 0.05 if runs < 1000 else 0.01
-    false = np.isfinite(alarms(np.full(length, limit), limit, alpha, runs, 1)).sum()
+    false = np.isfinite(alarms(np.full(length, bound), bound, alpha, runs, 1)).sum()
     assert false <= alpha * runs + 3 * np.sqrt(alpha * runs)
 
 
@@ -79,7 +79,7 @@ def test_three_drifts_are_noticed(before, after, most):
     assert np.median(when) - before < most
 
 
-def test_alarm_says_when_and_since_when_and_is_raised_once():
+def test_alarm_states_when_and_since_when_and_is_raised_once():
     rng = np.random.default_rng(3)
     wrong = np.concatenate([rng.random(1000) < 0.05, rng.random(400) < 0.4])
     monitor = error_monitor(0.1, alpha=0.01)
@@ -93,13 +93,13 @@ def test_alarm_says_when_and_since_when_and_is_raised_once():
     assert str(alarm).startswith("ALARM after 1,")
 
 
-def test_classes_share_alpha_and_are_watched_apart():
+def test_classes_share_alpha_and_are_watched_separately():
     monitor = error_monitor(0.2, [("ill", 0.1), ("well", 0.3)], alpha=0.03)
     assert [stream.alpha for stream in monitor.streams] == pytest.approx([0.01] * 3)
     rng = np.random.default_rng(0)
     true = np.where(rng.random(600) < 0.1, "ill", "well")
-    answers = np.full(600, "well")  # every ill case is missed: one in ten cases
-    alarm = monitor.update(true, answers)
+    predicted = np.full(600, "well")  # every ill case is missed: one in ten cases
+    alarm = monitor.update(true, predicted)
     assert alarm.name == "the share of missed ill"
     assert len(monitor.alarms) == 1
 
@@ -116,7 +116,7 @@ def test_state_continues_where_it_stopped():
         parts.update(np.full(len(part), "a"), np.where(part, "b", "a"))
         parts = Monitor.from_json(parts.to_json())
     for one, other in zip(parts.streams, whole.streams, strict=True):
-        assert (one.seen, one.events, one.least_at) == (other.seen, other.events, other.least_at)
+        assert (one.seen, one.events, one.lowest_at) == (other.seen, other.events, other.lowest_at)
         assert one.log_wealth == pytest.approx(other.log_wealth, rel=1e-9)
 
 
@@ -144,8 +144,8 @@ def changes(state, path=()):
         if isinstance(value, dict | list) and value:
             yield from changes(value, (*path, key))
         else:
-            others = {str: "other", float: 0.5, int: 12, type(None): "a", list: [0]}
-            yield (*path, key), others[type(value)]
+            replacements = {str: "other", float: 0.5, int: 12, type(None): "a", list: [0]}
+            yield (*path, key), replacements[type(value)]
 
 
 def test_a_state_that_was_changed_is_refused():

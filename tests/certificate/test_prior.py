@@ -18,9 +18,9 @@ from treebound.certificate.prior import (
     _edited,
     _log_columns,
     error_prices,
-    limit,
     log_decimal,
     log_labels,
+    prior_bound,
     search_trees,
 )
 from treebound.data import Column, Matrix, Sample
@@ -77,10 +77,10 @@ def test_vectors_of_the_prior(case):
     sample = real_sample(case["XA"] + case["XB"], case["yA"] + case["yB"], case["classes"])
     prior = Prior(sample, options=PLAIN, rows_a=np.arange(n_a))
     tree = heavier(tree_of(json_tree(case["tree"]), sample), prior)
-    found = prior.certify(tree, case["delta"])
-    assert found.proof.log_prior == pytest.approx(case["log_prior"], abs=2e-10)
-    assert found.proof.wrong == case["errors"]
-    assert found.risk == pytest.approx(case["risk"], abs=2e-9)
+    certificate = prior.certify(tree, case["delta"])
+    assert certificate.proof.log_prior == pytest.approx(case["log_prior"], abs=2e-10)
+    assert certificate.proof.wrong == case["errors"]
+    assert certificate.risk == pytest.approx(case["risk"], abs=2e-9)
 
 
 def json_tree(node):
@@ -107,10 +107,10 @@ def small_mixed_sample(rng):
         codes = rng.integers(0, 3, m)
         missing = rng.random(m) < rng.choice([0.0, 0.4])
         if kind == "real":
-            own = np.where(missing, np.nan, codes.astype(float))
+            column_values = np.where(missing, np.nan, codes.astype(float))
         else:
-            own = np.where(missing, -1, codes).astype(np.int32)
-        values.append(own)
+            column_values = np.where(missing, -1, codes).astype(np.int32)
+        values.append(column_values)
         columns.append(Column(f"x{j}", kind, None if kind == "real" else (0, 1, 2),
                               missing=bool(missing.any())))  # fmt: skip
         raw.append([None if gone else float(v) for v, gone in zip(codes, missing, strict=True)])
@@ -131,8 +131,8 @@ def test_every_tree_has_the_probability_of_the_exact_twin_and_they_sum_to_one(se
     assert sum(chance for _, chance in every) == Fraction(1)
     for at in rng.permutation(len(every))[:60].tolist():
         nested, chance = every[at]
-        found = prior.log_probability(tree_of(nested, sample))
-        assert found == pytest.approx(log(chance), abs=1e-10), nested
+        log_prior = prior.log_probability(tree_of(nested, sample))
+        assert log_prior == pytest.approx(log(chance), abs=1e-10), nested
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 5])
@@ -180,9 +180,9 @@ def test_search_returns_trees_with_their_own_limits_and_counts(seed):
     rng = np.random.default_rng(seed)
     sample = random_sample(rng, 120)
     prior = Prior(sample, Draw(seed))
-    found = search_trees(prior, 0.05, restarts=2)
-    assert [one.leaves for one in found] == sorted(one.leaves for one in found)
-    for one in found:
+    trees = search_trees(prior, 0.05, restarts=2)
+    assert [one.leaves for one in trees] == sorted(one.leaves for one in trees)
+    for one in trees:
         again = prior.certify(one.tree, 0.05)
         assert again.proof.log_prior == pytest.approx(one.proof.log_prior, abs=1e-9)
         assert again.proof.errors == one.proof.errors
@@ -225,11 +225,11 @@ def prunings(tree, most=60):
 def test_the_prior_does_not_depend_on_the_other_rows():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
-    others, labels = X.copy(), y.copy()
-    others[15:] = rng.normal(size=(45, 3)) * 9
+    changed, labels = X.copy(), y.copy()
+    changed[15:] = rng.normal(size=(45, 3)) * 9
     labels[15:] = 1 - y[15:]
     first = Prior(real_sample(X, y, 2), rows_a=np.arange(15))
-    second = Prior(real_sample(others, labels, 2), rows_a=np.arange(15))
+    second = Prior(real_sample(changed, labels, 2), rows_a=np.arange(15))
     for one in search_trees(first):
         assert second.log_probability(one.tree) == first.log_probability(one.tree)
 
@@ -333,9 +333,9 @@ def test_every_edited_split_has_a_limit():
     prior = Prior(sample, rows_a=np.arange(80))
     splits = [("<=", 0.123, False), ("<=", 2.0, True), ("==", 0.0)]
     for at, rule in enumerate(splits):
-        found = prior.certify(tree_of((at, rule, 0, 1), sample), 0.05)
-        assert -80 < found.proof.log_prior < 0
-        assert found.risk < 0.999
+        certificate = prior.certify(tree_of((at, rule, 0, 1), sample), 0.05)
+        assert -80 < certificate.proof.log_prior < 0
+        assert certificate.risk < 0.999
     deep = tree_of((0, ("<=", 50.0, False), 0, (0, ("<=", 60.0, False), 0, 1)), sample)
     assert np.isfinite(prior.log_probability(deep))  # no row of A is there
 
@@ -356,6 +356,6 @@ def tail(m, errors, p):
     ("m", "errors", "level"), [(400, 12, 0.05), (50, 0, 1e-9), (90, 30, 1e-40)]
 )
 def test_limit_is_the_exact_one_rounded_up(m, errors, level):
-    found = limit(m, errors, log(level))
-    assert tail(m, errors, found) <= Fraction(level) < tail(m, errors, found - 1e-6)
-    assert limit(m, m, log(level)) == limit(0, 0, log(level)) == 1.0
+    bound = prior_bound(m, errors, log(level))
+    assert tail(m, errors, bound) <= Fraction(level) < tail(m, errors, bound - 1e-6)
+    assert prior_bound(m, m, log(level)) == prior_bound(0, 0, log(level)) == 1.0

@@ -28,7 +28,7 @@ def fitted(request, rows):
 def objects_of(clf, rows):
     """The objects that a user meets, by name."""
     certificate, path = clf.certificate_, clf.pruning_path_
-    found = {
+    objects = {
         "classifier": clf,
         "model": clf.model_,
         "tree": clf.tree_,
@@ -47,10 +47,10 @@ def objects_of(clf, rows):
         "editor after a step": edited(clf, rows),
     }
     if certificate.kind != "training":
-        found["abstaining"] = clf.abstain(max_risk=0.3)
-        found["abstention"] = found["abstaining"].abstention_
-        found["mean cost"] = clf.certify_cost(costs={"malignant": 5.0})
-    return {name: own for name, own in found.items() if own is not None}
+        objects["abstaining"] = clf.abstain(max_risk=0.3)
+        objects["abstention"] = objects["abstaining"].abstention_
+        objects["mean cost"] = clf.certify_cost(costs={"malignant": 5.0})
+    return {name: value for name, value in objects.items() if value is not None}
 
 
 def edited(clf, rows):
@@ -59,44 +59,44 @@ def edited(clf, rows):
     return editor
 
 
-def read_all(own):
+def read_all(item):
     """Read every attribute that completion or a display may read."""
-    for name in dir(own):
+    for name in dir(item):
         if not name.startswith("__"):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
-                    getattr(own, name)
+                    getattr(item, name)
                 except AttributeError:
                     continue
-    repr(own)
-    str(own)
+    repr(item)
+    str(item)
 
 
-def state(own):
+def state(item):
     """A pickle that does not depend on which equal objects are one."""
-    if isinstance(own, Editor):  # that of a prior has a kernel, which has no pickle
-        own = own.model(), own.history, own.figures, str(own)
-    return pickle.dumps(pickle.loads(pickle.dumps(own)))
+    if isinstance(item, Editor):  # that of a prior has a kernel, which has no pickle
+        item = item.model(), item.history, item.figures, str(item)
+    return pickle.dumps(pickle.loads(pickle.dumps(item)))
 
 
 def test_reading_every_attribute_changes_no_object(fitted, rows):
-    for name, own in objects_of(fitted(), rows).items():
-        before = state(own)
-        read_all(own)
-        assert state(own) == before, name
+    for name, item in objects_of(fitted(), rows).items():
+        before = state(item)
+        read_all(item)
+        assert state(item) == before, name
 
 
 def test_what_was_read_does_not_change_a_later_edit(fitted, rows):
     plain, seen = fitted(), fitted()
-    for own in objects_of(seen, rows).values():
-        read_all(own)
+    for item in objects_of(seen, rows).values():
+        read_all(item)
     repr(seen), seen._repr_mimebundle_()
-    found = [edited(clf, rows).done() for clf in (plain, seen)]
-    for kind in (found[0].certificate, found[1].certificate):
+    edited_models = [edited(clf, rows).done() for clf in (plain, seen)]
+    for kind in (edited_models[0].certificate, edited_models[1].certificate):
         assert kind is None or kind.kind in ("training", "prior")
-    assert found[0].certificate == found[1].certificate
-    assert found[0].certificate_reason == found[1].certificate_reason
+    assert edited_models[0].certificate == edited_models[1].certificate
+    assert edited_models[0].certificate_reason == edited_models[1].certificate_reason
     if (
         plain.model_.evidence.calibration is not None
         and plain.model_.evidence.calibration.folds == 1

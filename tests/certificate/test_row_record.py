@@ -1,4 +1,4 @@
-"""Rows that were used for fitting are refused as held-out rows, or the certificate says more."""
+"""Rows that were used for fitting are refused as held-out rows, or the certificate states more."""
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,7 @@ def test_more_matches_than_chance_explains_are_refused(fitted, rows, kind):
         tb.certify(clf, X[rows], y[rows], kind=kind)
 
 
-def test_all_training_rows_are_certified_if_the_user_says_so(fitted):
+def test_all_training_rows_are_certified_if_the_user_insists(fitted):
     clf, X, y = fitted
     assert tb.certify(clf, X[:600], y[:600], kind="training") == clf.certificate_
 
@@ -60,7 +60,7 @@ def test_rows_in_another_precision_are_refused(rows, tmp_path):
     X.assign(y=y).to_csv(tmp_path / "table.csv", index=False)
     read = pd.read_csv(tmp_path / "table.csv")
     for fitted, given in ((X, read), (read, X)):
-        fitted, given = (own[list("abcdefgh")] for own in (fitted, given))
+        fitted, given = (columns[list("abcdefgh")] for columns in (fitted, given))
         clf = tb.BoundTreeClassifier(pruning=None).fit(fitted, y)
         with pytest.raises(ValueError, match="more than chance explains"):
             clf.model_.certify(given[rows], y[rows])
@@ -100,14 +100,14 @@ def test_rows_that_are_recorded_twice_do_not_look_repeated():
     assert both.model_.provenance.row_record.sketches["training"].rows == 900
 
 
-def test_without_all_columns_the_sentence_says_that_rows_were_not_compared(fitted):
+def test_without_all_columns_the_sentence_states_that_rows_were_not_compared(fitted):
     clf, X, y = fitted
-    found = tb.certify(clf.model_, X[["a"]][:600], y[:600])
-    assert found.kind == "held-out"
-    assert f"{CANNOT}: columns of the training table are absent." in str(found)
+    certificate = tb.certify(clf.model_, X[["a"]][:600], y[:600])
+    assert certificate.kind == "held-out"
+    assert f"{CANNOT}: columns of the training table are absent." in str(certificate)
 
 
-def test_few_rows_are_compared_and_the_sentence_says_that_they_are_few(fitted):
+def test_few_rows_are_compared_and_the_sentence_states_that_they_are_few(fitted):
     clf, X, y = fitted
     few = tb.certify(clf, X[600:609], y[600:609])
     assert f"{CANNOT}: fewer than 10 of them can be compared with training rows." in str(few)
@@ -115,12 +115,12 @@ def test_few_rows_are_compared_and_the_sentence_says_that_they_are_few(fitted):
         tb.certify(clf, X[:5], y[:5])
 
 
-def test_rows_that_are_counted_in_a_database_are_not_compared_and_the_sentence_says_so(fitted):
+def test_rows_that_are_counted_in_a_database_are_not_compared_and_the_sentence_states_it(fitted):
     duckdb = pytest.importorskip("duckdb")
     from treebound.engines.sql import Relation
 
     clf, X, y = fitted
-    own = X.assign(y=y)[:600]  # noqa: F841  # DuckDB finds it by name
+    rows = X.assign(y=y)[:600]  # noqa: F841  # DuckDB finds it by name
     relation = Relation(duckdb.sql("SELECT * FROM own"), max_fetched_rows=100)
     words = str(tb.certify(clf, relation, "y"))
     assert f"{CANNOT}: more than 100 rows are counted in the database." in words
@@ -148,8 +148,8 @@ def test_other_guarantees_compare_rows_too(fitted, caller):
     options = {"max_risk": 0.5} if caller == "abstain" else {"costs": {"yes": 2.0}}
     with pytest.raises(ValueError, match=f"Hint: {caller} needs rows that were not used"):
         getattr(clf, caller)(X[:600], y[:600], **options)
-    found = getattr(clf, caller)(X[600:606], y[600:606], **options)
-    assert CANNOT in str(found.abstention_ if caller == "abstain" else found)
+    certificate = getattr(clf, caller)(X[600:606], y[600:606], **options)
+    assert CANNOT in str(certificate.abstention_ if caller == "abstain" else certificate)
 
 
 def test_rows_that_are_equal_by_chance_are_not_refused():
@@ -157,12 +157,14 @@ def test_rows_that_are_equal_by_chance_are_not_refused():
     for seed in range(200):  # about half of the rows occur several times
         X, y = rng.integers(0, 9, (400, 3)).astype(float), rng.integers(0, 2, 400)
         clf = tb.BoundTreeClassifier(max_leaves=2).fit(X[:300], y[:300])
-        found = clf.model_.provenance.row_record.compare(clf.model_.hashes(X[300:], y[300:]), 100)
-        assert not found.used, seed
-        assert 0 < found.by_role[0].matches < 60
+        comparison = clf.model_.provenance.row_record.compare(
+            clf.model_.hashes(X[300:], y[300:]), 100
+        )
+        assert not comparison.used, seed
+        assert 0 < comparison.by_role[0].matches < 60
 
 
-def test_rows_of_few_kinds_cannot_be_distinguished_and_the_sentence_says_so():
+def test_rows_of_few_kinds_cannot_be_distinguished_and_the_sentence_states_it():
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 2, (400, 2)).astype(float), rng.integers(0, 2, 400)
     clf = tb.BoundTreeClassifier().fit(X[:300], y[:300])
@@ -171,7 +173,7 @@ def test_rows_of_few_kinds_cannot_be_distinguished_and_the_sentence_says_so():
         assert words.endswith(f"{CANNOT}: new rows often equal training rows by chance.")
 
 
-def test_models_without_a_record_say_so():
+def test_models_without_a_record_state_it():
     from sklearn.dummy import DummyClassifier
     from sklearn.tree import DecisionTreeClassifier
 
@@ -181,9 +183,9 @@ def test_models_without_a_record_say_so():
     always = DummyClassifier().fit(X, y)
     sources = [(clf.tree_, X), (tb.Model(clf.tree_), X), (other, X[["a", "b"]]), (always, X)]
     for source, rows in sources:
-        found = tb.certify(source, rows, y, delta=0.1)
-        assert (found.kind, found.delta) == ("held-out", 0.1)
-        assert f"{CANNOT}: the model has no record of its rows." in str(found)
+        certificate = tb.certify(source, rows, y, delta=0.1)
+        assert (certificate.kind, certificate.delta) == ("held-out", 0.1)
+        assert f"{CANNOT}: the model has no record of its rows." in str(certificate)
     with pytest.raises(ValueError, match="'held-out' for a classifier that is no tree"):
         tb.certify(always, X, y, kind="training")
     for source in (other, always):
@@ -208,17 +210,17 @@ def hashes(rng, rows, kinds):
 def test_each_role_is_compared_on_its_own(kinds):
     rng = np.random.default_rng(0)
     used = {"training": hashes(rng, 5000, kinds), "validation": hashes(rng, 600, kinds)}
-    record = RowRecord({role: RowSketch.of(own) for role, own in used.items()})
+    record = RowRecord({role: RowSketch.of(hashes) for role, hashes in used.items()})
     given = np.concatenate([used["validation"][:100], hashes(rng, 200, kinds)])
     whole = record.compare(given, len(given))
     parts = sum((record.compare(part, len(part)) for part in np.split(given, 3)), RowComparison())
     assert whole == parts
-    for own in whole.by_role:
-        rows, sketch = used[own.role], record.sketches[own.role]
+    for matches in whole.by_role:
+        rows, sketch = used[matches.role], record.sketches[matches.role]
         last = np.unique(rows)[:1024][-1] if len(np.unique(rows)) > 1024 else np.uint64(2**64 - 1)
         covered = given[given <= last]
-        assert own.comparable == len(covered)
-        assert own.matches == np.isin(covered, rows).sum()
+        assert matches.comparable == len(covered)
+        assert matches.matches == np.isin(covered, rows).sum()
         assert sketch.rows == len(rows)
 
 

@@ -37,29 +37,29 @@ class Fitted:
     def __init__(self, world, model):
         self.world, self.model, self.cells = world, model, model.read(world.cells, whole=True)
 
-    def answers(self, model):
+    def predictions(self, model):
         return model.classes[model.tree.label[model.tree.apply(self.cells)]]
 
     def wrong(self, model):
-        """Whether the bound of a tree is wrong."""
-        return self.world.risk(self.answers(model)) > model.certificate.risk
+        """Return True if the bound of a tree is wrong."""
+        return self.world.risk(self.predictions(model)) > model.certificate.risk
 
     def wrong_by_class(self):
-        true = self.world.missed(self.answers(self.model))
+        true = self.world.missed(self.predictions(self.model))
         return any(true[one.label] > one.risk for one in self.model.certificate.by_class)
 
     def wrong_cost(self):
-        """Whether the bound of the mean cost is wrong."""
+        """Return True if the bound of the mean cost is wrong."""
         costs = {name: COSTS.get(name, 1.0) for name in self.model.classes.tolist()}
-        return self.world.cost(self.answers(self.model), costs) > certify_cost(
+        return self.world.cost(self.predictions(self.model), costs) > certify_cost(
             self.model, costs=costs
         ).cost * (1 + 1e-9)
 
     def wrong_abstention(self):
-        """Whether one of the bounds is wrong that an adversary sees who tries every level."""
+        """Return True if a bound is wrong for an adversary trying every level."""
         models = abstain(self.model, LEVELS)
         return any(
-            self.world.risk(self.answers(some), "abstain") > some.abstention.risk
+            self.world.risk(self.predictions(some), "abstain") > some.abstention.risk
             for some in models
             if some.abstention.predicts.any()
         )
@@ -68,35 +68,35 @@ class Fitted:
 def guarantees(world, kind, rng, seed, ordered):
     """Name of each guarantee, and whether it is wrong; of sorted rows, at the default seed."""
     X, y = world.draw(rng, ordered=ordered)
-    others = world.draw(rng, ordered=ordered)
+    new_rows = world.draw(rng, ordered=ordered)
     options = FITS[kind] if ordered else {**FITS[kind], "random_state": seed}
     clf = tb.BoundTreeClassifier(delta=DELTA, **options).fit(X, y)
-    own = Fitted(world, clf.model_)
-    yield "bound", own.wrong(own.model)
-    yield "by class", own.wrong_by_class()
-    yield from beside(kind, own, X, y, others)
+    fitted = Fitted(world, clf.model_)
+    yield "bound", fitted.wrong(fitted.model)
+    yield "by class", fitted.wrong_by_class()
+    yield from further(kind, fitted, X, y, new_rows)
 
 
-def beside(kind, own, X, y, others):
+def further(kind, fitted, X, y, new_rows):
     """Other guarantees of a fitted classifier."""
-    model, rows = own.model, kind.removesuffix(", weighted")
+    model, rows = fitted.model, kind.removesuffix(", weighted")
     if rows in ("held-out", "folds", "prior"):
-        yield "abstention", own.wrong_abstention()
-        yield "mean cost", own.wrong_cost()
+        yield "abstention", fitted.wrong_abstention()
+        yield "mean cost", fitted.wrong_cost()
     if rows in ("held-out", "folds"):
         path = model.path
         trees = [model.prune_to(step=k) for k in range(len(path)) if k != path.chosen]
         trees += [model.prune_to(leaves) for leaves in range(1, int(path.leaves.min()))]
         least = min(trees, key=lambda one: one.certificate.risk, default=None)
-        yield "least of the other trees", least is not None and own.wrong(least)
+        yield "least of the other trees", least is not None and fitted.wrong(least)
     if rows == "prior":
         trees = [model.prune_to(step=k) for k in range(len(model.frontier))]
-        yield "least", own.wrong(min(trees, key=lambda one: one.certificate.risk))
-        yield "any tree", any(own.wrong(one) for one in trees)
+        yield "least", fitted.wrong(min(trees, key=lambda one: one.certificate.risk))
+        yield "any tree", any(fitted.wrong(one) for one in trees)
     if kind == "training":
-        risk = own.world.risk(own.answers(model))
-        if set(others[1]) <= set(y):  # a class that the tree does not know is refused
-            yield "other rows", risk > model.certify(*others, kind="held-out").risk
+        risk = fitted.world.risk(fitted.predictions(model))
+        if set(new_rows[1]) <= set(y):  # a class that the tree does not know is refused
+            yield "other rows", risk > model.certify(*new_rows, kind="held-out").risk
         yield "any tree by a prior", risk > model.certify(X, y, kind="prior").risk
 
 
@@ -128,13 +128,13 @@ HEAVY = [pytest.param(kind, m, 3000, marks=pytest.mark.heavy) for kind, m, _ in 
 
 @pytest.mark.parametrize(("kind", "m", "draws"), [*SORTED, *HEAVY])
 def test_rows_are_drawn_as_if_at_random_from_a_sorted_table(kind, m, draws):
-    """At a fixed seed: drawn by number alone, 95, 71 and 13 % of these limits were wrong."""
+    """At a fixed seed: drawn by number alone, 95, 71 and 13 % of these bounds were wrong."""
     rng, wrong = np.random.default_rng(0), 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(draws):
             X, y = rng.random((m, 1)), np.sort(rng.random(m) < RATE)
             clf = tb.BoundTreeClassifier(certificate=kind, max_leaves=1).fit(X, y)
-            [answer] = clf.predict(X[:1])
-            wrong += (1.0 - RATE if answer else RATE) > clf.certificate_.risk
+            [label] = clf.predict(X[:1])
+            wrong += (1.0 - RATE if label else RATE) > clf.certificate_.risk
     assert wrong <= binom.ppf(0.999, draws, 0.05)

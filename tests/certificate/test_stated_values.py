@@ -18,8 +18,8 @@ from treebound.certificate.prior import (
     Prior,
     _edited,
     _log_columns,
-    limit,
     log_decimal,
+    prior_bound,
     search_trees,
 )
 from treebound.certificate.training import certify_tree
@@ -81,16 +81,16 @@ def test_edited_splits_have_the_stated_probability():
     assert _edited(tree, split, sample) == pytest.approx(stated, rel=1e-12)
     sample, tree, split = stump([["a"], ["b"], ["b"]], [0, 1, 1])
     assert _edited(tree, split, sample) == pytest.approx(log(0.5) - log(3.0) - log(3), rel=1e-12)
-    others = sample.part(np.array([1, 2]))  # rows of A that have not met the category "a"
+    later_rows = sample.part(np.array([1, 2]))  # rows of A that have not met the category "a"
     text = len(repr("a").encode())
     stated = log(0.5) - log(text * (text + 1)) - text * log(256.0) - log(3)
-    assert _edited(tree, split, others) == pytest.approx(stated, rel=1e-12)
+    assert _edited(tree, split, later_rows) == pytest.approx(stated, rel=1e-12)
 
 
 def test_a_limit_is_rounded_up_by_little():
     exact = tb.bounds.binomial_upper(100, 10, delta=0.05)
-    assert exact <= limit(100, 10, log(0.05)) <= exact * (1 + 1e-9)
-    assert limit(0, 0, log(0.05)) == 1.0
+    assert exact <= prior_bound(100, 10, log(0.05)) <= exact * (1 + 1e-9)
+    assert prior_bound(0, 0, log(0.05)) == 1.0
 
 
 def test_the_search_is_pinned():
@@ -98,8 +98,8 @@ def test_the_search_is_pinned():
     sample = Sample.learn(X, y)
     prior = Prior(sample, Draw.start(0).keyed(sample))
     trees = search_trees(prior, 0.05, restarts=3, seed=0)
-    found = [(tree.leaves, round(tree.risk, 6)) for tree in trees]
-    assert found == PINNED
+    bounds = [(tree.leaves, round(tree.risk, 6)) for tree in trees]
+    assert bounds == PINNED
     assert sum(tree.leaves == 1 for tree in trees) == 1
 
 

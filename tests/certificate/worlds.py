@@ -1,4 +1,4 @@
-"""Finite distributions of rows with a known true risk, to simulate promises on."""
+"""Finite distributions of rows with a known true risk, to simulate certificates on."""
 
 from dataclasses import dataclass
 
@@ -27,22 +27,22 @@ class World:
             if len(set(label.tolist())) > 1:
                 return self.cells.iloc[cell].reset_index(drop=True), CLASSES[label]
 
-    def risk(self, answers, abstains=None):
-        """The true risk of answers to the cells, of those that are answered."""
-        kept = np.ones(len(answers), bool) if abstains is None else answers != abstains
-        right = sum(self.joint[kept & (answers == name), k].sum() for k, name in self.classes)
-        total = self.joint[kept].sum()
+    def risk(self, predicted, abstains=None):
+        """The true risk of predictions for the cells without abstention."""
+        covered = np.ones(len(predicted), bool) if abstains is None else predicted != abstains
+        right = sum(self.joint[covered & (predicted == name), k].sum() for k, name in self.classes)
+        total = self.joint[covered].sum()
         return 1.0 - right / total if total > 0 else 0.0
 
-    def cost(self, answers, costs):
-        """The true mean cost of answers, if missing a class costs so much."""
-        return sum(costs[name] * self.joint[answers != name, k].sum() for k, name in self.classes
+    def cost(self, predicted, costs):
+        """The true mean cost of predictions, if missing a class costs so much."""
+        return sum(costs[name] * self.joint[predicted != name, k].sum() for k, name in self.classes
                    if name in costs)  # fmt: skip
 
-    def missed(self, answers):
+    def missed(self, predicted):
         """The true share of missed cases of each class."""
         return {
-            name: self.joint[answers != name, k].sum() / self.joint[:, k].sum()
+            name: self.joint[predicted != name, k].sum() / self.joint[:, k].sum()
             for k, name in self.classes
         }
 
@@ -65,7 +65,7 @@ def world(columns, shares, of_class, rows):
 
 
 def worlds():
-    """What can go wrong: rare classes, categories never met, missing values, noise, few rows."""
+    """Difficult worlds: rare classes, categories never met, missing values, noise, few rows."""
     numbers = [0.5, 1.25, 2.0, 3.5]
     many = [f"k{i}" for i in range(25)]
     zipf = [1 / (i + 1) for i in range(25)]

@@ -1,4 +1,4 @@
-"""Make ``library_tables`` importable from the test files beside it."""
+"""Make ``library_tables`` importable from the test files next to it."""
 
 import sys
 from pathlib import Path

@@ -25,7 +25,7 @@ def slow_column(texts: list[str]) -> list[float | None] | list[str | None]:
     try:
         if any("_" in text for text, no in zip(texts, gone, strict=True) if not no):
             raise ValueError
-        found = [None if no else float(text) for text, no in zip(texts, gone, strict=True)]
+        values = [None if no else float(text) for text, no in zip(texts, gone, strict=True)]
     except ValueError:
         return [None if no else text for text, no in zip(texts, gone, strict=True)]
-    return [None if one is None or one != one else one for one in found]
+    return [None if one is None or one != one else one for one in values]

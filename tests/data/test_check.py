@@ -31,11 +31,11 @@ def test_a_report_has_columns_classes_and_findings(library):
     assert report.classes == {"bad": 5, "good": N - 5}
     assert [column["name"] for column in report.columns] == ["share", "colour", "size"]
     assert report.columns[1]["commonest"] == {"red": 30, "blue": 20, "?": 10}
-    said = {one.column: one.what for one in report.findings}
-    assert said["when"] == "holds dates or durations"
-    assert said["share"] == "holds numbers written as text, such as '0%', and besides 'NA'"
-    assert said["colour"].startswith("holds '?' in 10 rows")
-    assert said["loan"] == "is 'bad' in only 8.3 % of the rows"
+    problems = {one.column: one.problem for one in report.findings}
+    assert problems["when"] == "holds dates or durations"
+    assert problems["share"] == "holds numbers written as text, such as '0%', and besides 'NA'"
+    assert problems["colour"].startswith("holds '?' in 10 rows")
+    assert problems["loan"] == "is 'bad' in only 8.3 % of the rows"
 
 
 def test_the_repr_is_a_text_to_read():

@@ -1,4 +1,4 @@
-"""What columns mean to the theory."""
+"""The landscape of columns."""
 
 from treebound.data import Column, landscape_of
 
@@ -12,7 +12,7 @@ def test_landscape_counts_missing_and_undeclared():
         Column("n", "nominal", ("a", "b"), declared=True, missing=True),
         Column("m", "nominal", ("a", "b")),
     )
-    found = landscape_of(columns)
-    assert (found.real, found.ordinal, found.nominal) == (4, (3, 3), (3, None))
-    found = landscape_of(columns, observed=True)
-    assert (found.real, found.ordinal, found.nominal) == (3, (3, 3, 2), (3, 2))
+    landscape = landscape_of(columns)
+    assert (landscape.real, landscape.ordinal, landscape.nominal) == (4, (3, 3), (3, None))
+    landscape = landscape_of(columns, observed=True)
+    assert (landscape.real, landscape.ordinal, landscape.nominal) == (3, (3, 3, 2), (3, 2))

@@ -29,10 +29,10 @@ def copies_of(sample):
     """How often each row occurs, with its class."""
     columns = ((values + 0).tolist() for values in sample.X.values)  # the two zeros are one
     rows = zip(*columns, sample.y.tolist(), strict=True)
-    found = Counter()
+    weights = Counter()
     for row, weight in zip(rows, sample.weights.tolist(), strict=True):
-        found[repr(row)] += weight
-    return found
+        weights[repr(row)] += weight
+    return weights
 
 
 def parts_of(X, y, weight=None, k=5):
@@ -85,8 +85,8 @@ def test_every_class_and_every_repeated_row_is_dealt_out_evenly():
     assert (np.ptp(counts, axis=0) <= 1).all()
     assert np.ptp(counts.sum(axis=1)) <= 1
     np.testing.assert_array_equal(counts.sum(axis=0), [70, 30, 3])
-    _, aside = Stratified(0, 0.2).split(coded_sample(X, y, COLUMNS, range(3)))
-    np.testing.assert_allclose(aside.counts, [14, 6, 0.6], atol=1)
+    _, validation = Stratified(0, 0.2).split(coded_sample(X, y, COLUMNS, range(3)))
+    np.testing.assert_allclose(validation.counts, [14, 6, 0.6], atol=1)
 
 
 def test_few_distinct_rows_can_be_cross_validated():
@@ -117,11 +117,11 @@ def test_parts_cover_the_rows_once():
         assert inside_all == pytest.approx(whole)
 
 
-def test_one_row_is_not_taken_apart():
+def test_one_row_is_not_divided():
     one = coded_sample(np.zeros((1, 2)), np.array([1]), COLUMNS, [0, 1])
     assert list(folds(one, 5, 0)) == []
-    kept, aside = Stratified(0, 0.15).split(one)
-    assert (kept.n_rows, aside.n_rows) == (1, 0)
+    training, validation = Stratified(0, 0.15).split(one)
+    assert (training.n_rows, validation.n_rows) == (1, 0)
     clf = tb.BoundTreeClassifier(pruning="reduced-error").fit(np.zeros((4, 2)), [1, 1, 1, 0])
     assert clf.predict([[0.0, 0.0]]) == [1]
 
@@ -143,14 +143,14 @@ def test_a_class_that_is_there_twice_is_dealt_like_the_class_once(factor, seed):
 
 @pytest.mark.parametrize("fraction", [0.01, 0.15, 0.5, 0.99])
 @pytest.mark.parametrize("heaviest", [1, 3, 2**40])
-def test_rows_held_out_are_of_the_size_asked_for(fraction, heaviest):
+def test_held_out_rows_are_of_the_requested_size(fraction, heaviest):
     X, y, rng = table(2, rows=200)
     weight = rng.integers(0, heaviest, 200) + 1
     weight[:10] = 1
     sample = coded_sample(X, y, COLUMNS, range(3), weight)
-    kept, aside = Stratified(0, fraction).split(sample)
-    assert aside.total == max(1, round(weight.sum() * fraction))
-    assert kept.total + aside.total == weight.sum()
+    training, validation = Stratified(0, fraction).split(sample)
+    assert validation.total == max(1, round(weight.sum() * fraction))
+    assert training.total + validation.total == weight.sum()
 
 
 def test_duplicates_stay_together_where_every_row_of_a_class_is_there_twice():
@@ -197,19 +197,19 @@ def test_a_splitter_gets_the_groups():
         assert not set(outside.groups.tolist()) & set(inside.groups.tolist())
 
 
-def test_rows_left_out_depend_on_their_number_alone():
+def test_calibration_rows_depend_on_their_number_alone():
     X, y, _ = table(7, rows=2000)
-    kept, aside = Tenth(12345).split(coded_sample(X, y, COLUMNS, range(3)))
-    assert kept.n_rows + aside.n_rows == 2000
-    assert 150 < aside.n_rows < 250
+    training, validation = Tenth(12345).split(coded_sample(X, y, COLUMNS, range(3)))
+    assert training.n_rows + validation.n_rows == 2000
+    assert 150 < validation.n_rows < 250
     longer, _, _ = table(8, rows=2000)
     both = coded_sample(np.vstack([X, longer]), np.r_[y, y], COLUMNS, range(3))
     first = Tenth(12345).split(both)[1]
-    np.testing.assert_array_equal(first.X.values[0][: aside.n_rows], aside.X.values[0])
+    np.testing.assert_array_equal(first.X.values[0][: validation.n_rows], validation.X.values[0])
     assert Tenth(54321).split(both)[1].n_rows != first.n_rows
     parts = [Tenth(12345).split(both.part(slice(a, b)), a)[1] for a, b in ((0, 777), (777, 4000))]
-    found = np.concatenate([part.X.values[0] for part in parts])
-    np.testing.assert_array_equal(found, first.X.values[0])
+    both = np.concatenate([part.X.values[0] for part in parts])
+    np.testing.assert_array_equal(both, first.X.values[0])
 
 
 def test_copies_stay_together_where_equal_rows_are_no_coincidence():

@@ -1,4 +1,4 @@
-"""What parameters make of columns, and later tables read with columns that are known."""
+"""Columns as the parameters make them, and later tables read with known columns."""
 
 import math
 
@@ -148,10 +148,10 @@ def test_encoding_is_the_position_among_the_categories(train, later):
             columns, _ = learned(build({"s": train}))
         except (TypeError, ValueError):
             raise AssertionError(f"cannot read {train}") from None
-        found = encode([[v] for v in later], columns)[:, 0].tolist()
+        codes = encode([[v] for v in later], columns)[:, 0].tolist()
         categories = columns[0].categories or ()
         assert categories == tuple(sorted({v for v in train if v is not None}))
-        for value, code in zip(later, found, strict=True):
+        for value, code in zip(later, codes, strict=True):
             if value is None:
                 assert math.isnan(code)
             else:

@@ -17,10 +17,10 @@ RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 2, N)
 
 
-def found(y=Y, **columns):
-    """The suspicious columns, and what is said of them."""
+def problems_of(y=Y, **columns):
+    """The suspicious columns, and their problems."""
     columns = columns or {"x": RNG.normal(size=len(y))}
-    return {one.column: f"{one.what}; {one.remedy}" for one in findings(sample(y, **columns))}
+    return {one.column: f"{one.problem}; {one.remedy}" for one in findings(sample(y, **columns))}
 
 
 def sample(y, **columns):
@@ -31,8 +31,8 @@ def sample(y, **columns):
 @pytest.mark.parametrize("as_frame", [False, True])
 def test_ordinary_tables_are_not_suspicious(load, as_frame):
     X, y = load(return_X_y=True, as_frame=as_frame)
-    said = [one for one in findings(Sample.learn(X, y)) if "same value" not in one.what]
-    assert said == []
+    listed = [one for one in findings(Sample.learn(X, y)) if "same value" not in one.problem]
+    assert listed == []
 
 
 def test_ordinary_columns_are_not_suspicious():
@@ -47,7 +47,7 @@ def test_ordinary_columns_are_not_suspicious():
         "missing": np.where(RNG.random(N) < 0.5, np.nan, RNG.normal(size=N)),
         "declared ids": pd.Categorical([f"k{i}" for i in range(N)]),
     }
-    assert found(**columns) == {}
+    assert problems_of(**columns) == {}
 
 
 @pytest.mark.parametrize(
@@ -56,36 +56,36 @@ def test_ordinary_columns_are_not_suspicious():
      lambda i: f"1 {100 + i % 9}.5", lambda i: f"{i}.25"],
 )  # fmt: skip
 def test_numbers_written_as_text(text):
-    said = found(price=[text(i) for i in range(N)])
-    assert list(said) == ["price"]
-    assert "holds numbers written as text, such as" in said["price"]
-    assert "convert it to numbers" in said["price"]
+    problems = problems_of(price=[text(i) for i in range(N)])
+    assert list(problems) == ["price"]
+    assert "holds numbers written as text, such as" in problems["price"]
+    assert "convert it to numbers" in problems["price"]
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d/%m/%y", "%d.%m.%Y", "%Y-%m-%dT%H:%M:%S"])
 def test_dates_as_text(form):
     dates = pd.date_range("2019-12-20", periods=N, freq="7h").strftime(form)
-    said = found(when=dates)
-    assert "holds dates as text" in said["when"]
-    assert "days since a date" in said["when"]
+    problems = problems_of(when=dates)
+    assert "holds dates as text" in problems["when"]
+    assert "days since a date" in problems["when"]
 
 
 def test_values_that_name_the_row():
     order = RNG.permutation(N)
-    said = found(
+    problems = problems_of(
         text=[f"customer {i}" for i in order],
         numbered=np.arange(N) + 1000,
         shuffled=order.astype(float),
         order_id=RNG.integers(10**6, 10**9, N),
         repeated=order % (N - 1),
     )
-    assert set(said) == {"text", "numbered", "shuffled", "order_id"}
-    assert "'categorical_features'" in said.pop("text")
-    assert all("leave it out" in words for words in said.values())
+    assert set(problems) == {"text", "numbered", "shuffled", "order_id"}
+    assert "'categorical_features'" in problems.pop("text")
+    assert all("leave it out" in words for words in problems.values())
 
 
 def test_columns_of_one_value():
-    said = found(
+    problems = problems_of(
         real=np.full(N, 2.5),
         empty=np.full(N, np.nan),
         text=["a"] * N,
@@ -93,11 +93,11 @@ def test_columns_of_one_value():
         almost_text=np.where(np.arange(N) == 137, "b", "a"),
         sometimes=np.where(np.arange(N) == 137, np.nan, 0.0),
     )
-    assert set(said) == {"real", "empty", "text"}
+    assert set(problems) == {"real", "empty", "text"}
 
 
 @pytest.mark.parametrize("n", [300, 60_000])
-def test_repeated_rows_are_told_by_their_share(n):
+def test_repeated_rows_are_reported_with_their_share(n):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(n, 3)).round(4), rng.integers(0, 2, n)
     X[:, 1] = rng.integers(0, 3, n)
@@ -105,15 +105,15 @@ def test_repeated_rows_are_told_by_their_share(n):
     def share(copies):
         twice = np.concatenate([np.arange(n), rng.choice(n, copies, replace=False)])
         rng.shuffle(twice)
-        said = [str(one) for one in findings(Sample.learn(X[twice], y[twice]))]
-        assert all("copies of others" in one for one in said)
-        return said
+        listed = [str(one) for one in findings(Sample.learn(X[twice], y[twice]))]
+        assert all("copies of others" in one for one in listed)
+        return listed
 
     assert share(0) == []
     assert share(n // 20) == []
-    (said,) = share(n)
-    assert "repeats rows: 5" in said or "repeats rows: 4" in said
-    assert "drop the copies" in said
+    (listed,) = share(n)
+    assert "repeats rows: 5" in listed or "repeats rows: 4" in listed
+    assert "drop the copies" in listed
 
 
 def test_rows_that_differ_after_six_digits_are_not_copies():
@@ -146,10 +146,10 @@ def test_each_is_warned_of_once_and_many_together():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warn_of_findings(sample(Y, **columns))
-    said = [str(one.message) for one in caught]
-    assert len(said) == 6
-    assert said[0] == "Column 'c0' has the same value in every row. Hint: leave it out."
-    assert "'c8'" in said[-1]
+    problems = [str(one.message) for one in caught]
+    assert len(problems) == 6
+    assert problems[0] == "Column 'c0' has the same value in every row. Hint: leave it out."
+    assert "'c8'" in problems[-1]
     assert all(one.filename == __file__ for one in caught)
 
 
@@ -158,8 +158,8 @@ def test_copies_are_found_beside_a_column_that_is_mostly_missing():
     X = rng.normal(size=(300, 2))
     X[rng.random(300) < 0.95, 0] = np.nan
     X = np.concatenate([X, X])
-    found = findings(Sample.learn(X, [0, 1] * 300))
-    assert [one.what for one in found if one.column is None] == [
+    problems = findings(Sample.learn(X, [0, 1] * 300))
+    assert [one.problem for one in problems if one.column is None] == [
         "repeats rows: 50% of them are copies of others, "
         "while pruning and certificate count each as new"
     ]
@@ -169,25 +169,25 @@ def test_copies_are_found_beside_a_column_that_is_mostly_missing():
 def test_texts_that_mean_missing(text):
     (one,) = findings(sample(Y, a=np.where(np.arange(N) % 10 == 0, text, "red")))
     assert one.note
-    assert one.what == f"holds {text!r} in 40 rows, which looks like a missing value"
-    said = found(a=np.where(np.arange(N) % 10 == 0, text, (np.arange(N) % 5).astype(str)))
-    assert f"numbers written as text, such as '0', and besides {text!r}" in said["a"]
+    assert one.problem == f"holds {text!r} in 40 rows, which looks like a missing value"
+    problems = problems_of(a=np.where(np.arange(N) % 10 == 0, text, (np.arange(N) % 5).astype(str)))
+    assert f"numbers written as text, such as '0', and besides {text!r}" in problems["a"]
 
 
 def test_codes_with_leading_zeros_stay_text():
     (one,) = findings(sample(Y, a=[f"{i % 50:05d}" for i in range(N)]))
     assert one.note
-    assert one.what == "holds codes with leading zeros, such as '00000'"
+    assert one.problem == "holds codes with leading zeros, such as '00000'"
     assert "keep it as text" in one.remedy
 
 
 @pytest.mark.parametrize("kind", [int, str])
 def test_identifiers_that_repeat_are_groups(kind):
     patient = [kind(1000 + i // 4) for i in range(N)]
-    said = found(patient_id=patient, patient=patient, x=RNG.normal(size=N))
-    assert list(said) == ["patient_id"] if kind is int else "patient_id" in said
-    assert "repeats: 100 values in 400 rows" in said["patient_id"]
-    assert "groups" in said["patient_id"]
+    problems = problems_of(patient_id=patient, patient=patient, x=RNG.normal(size=N))
+    assert list(problems) == ["patient_id"] if kind is int else "patient_id" in problems
+    assert "repeats: 100 values in 400 rows" in problems["patient_id"]
+    assert "groups" in problems["patient_id"]
 
 
 def test_few_whole_numbers_may_be_codes():
@@ -200,7 +200,7 @@ def test_few_whole_numbers_may_be_codes():
     }
     (one,) = few_whole_values(sample(Y, **columns))
     assert one.note
-    assert (one.column, one.what) == (
+    assert (one.column, one.problem) == (
         "code", "holds few whole numbers, 1 to 4 (and so do 1 more: 'grade')",
     )  # fmt: skip
 
@@ -212,7 +212,7 @@ def test_numbered_names_that_repeat_are_identifiers():
         pd.DataFrame({"customer": names, "x": rng.normal(size=300)}), [0, 1] * 150
     )
     (finding,) = findings(sample)
-    assert "looks like an identifier, and repeats" in finding.what
+    assert "looks like an identifier, and repeats" in finding.problem
     assert "groups" in finding.remedy
 
 

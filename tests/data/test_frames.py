@@ -122,10 +122,10 @@ def test_texts_of_polars_are_read_as_those_of_a_list(texts, skipped, missing, ki
     series = pl.Series("s", texts[:3]).append(pl.Series("s", texts[3:], dtype=pl.String))
     series = (series if kind == "text" else series.cast(pl.Categorical))[skipped:]
     read = read_series(nw.from_native(series, series_only=True), "s")
-    held = [text for text in texts[skipped:] if text is not None]
-    assert read.categories == tuple(sorted(set(held)))
-    found = [None if code < 0 else read.categories[code] for code in read.values.tolist()]
-    assert found == texts[skipped:]
+    present = [text for text in texts[skipped:] if text is not None]
+    assert read.categories == tuple(sorted(set(present)))
+    decoded = [None if code < 0 else read.categories[code] for code in read.values.tolist()]
+    assert decoded == texts[skipped:]
 
 
 def test_many_texts_of_polars():
@@ -169,14 +169,14 @@ def test_arrays_of_floats_are_not_copied(dtype, order):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "kept"),
+    ("dtype", "expected"),
     [(np.float32, np.float32), (np.float16, np.float32), (np.int8, np.float64),
      (np.uint64, np.float64), (">f8", np.float64), (object, np.float64)],
 )  # fmt: skip
-def test_other_numbers_become_floats(dtype, kept):
+def test_other_numbers_become_floats(dtype, expected):
     matrix = learn_matrix(np.array([[1, 2], [3, 4]], dtype=dtype))
     assert kinds(matrix.columns) == ["real", "real"]
-    assert {values.dtype for values in matrix.values} == {np.dtype(kept)}
+    assert {values.dtype for values in matrix.values} == {np.dtype(expected)}
     np.testing.assert_array_equal(np.column_stack(matrix.values), [[1, 2], [3, 4]])
 
 
@@ -198,7 +198,7 @@ def test_boolean_and_text_arrays_are_nominal():
     np.testing.assert_array_equal(encoded, [[1, 0], [0, 0]])
 
 
-def test_lists_keep_numbers_and_text_apart():
+def test_lists_distinguish_numbers_from_text():
     columns, encoded = learned([[1, "a", None], [2.5, None, True]])
     assert kinds(columns) == ["real", "nominal", "nominal"]
     np.testing.assert_array_equal(encoded, [[1, 0, np.nan], [2.5, np.nan, 1]])

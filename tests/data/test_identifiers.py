@@ -107,7 +107,7 @@ def test_a_pruning_score_does_not_count_identifiers_and_a_certificate_does() -> 
 
 
 def test_numbers_written_as_text_keep_their_own_hint() -> None:
-    frame = _table().assign(key=lambda own: [f"{1000 + at:,}" for at in range(len(own))])
+    frame = _table().assign(key=lambda frame: [f"{1000 + at:,}" for at in range(len(frame))])
     with pytest.warns(UserWarning, match=r"numbers written as text.*not learned from.*convert"):
         tb.BoundTreeClassifier().fit(frame.drop(columns="y"), frame["y"])
 
@@ -133,7 +133,7 @@ def test_every_engine_grows_the_tree_of_memory(options: dict[str, object], insis
     for name, table in {"memory": None, **tables}.items():
         clf = tb.BoundTreeClassifier(**options)
         if name == "duckdb" and options.get("pruning", "") is not None:
-            continue  # rows are set aside by number, and those of a relation have none
+            continue  # calibration rows are drawn by number, and those of a relation have none
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             if table is None:

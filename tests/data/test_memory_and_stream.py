@@ -41,8 +41,8 @@ def assert_same(paths, schema, monkeypatch, sizes=(1, 7, 10**6)):
         assert learned.classes.tolist() == expected.classes.tolist()
         assert np.concatenate([part.y for part in parts]).tolist() == expected.y.tolist()
         for at, values in enumerate(expected.X.values):
-            found = np.concatenate([part.X.values[at] for part in parts])
-            np.testing.assert_array_equal(found, values)
+            joined = np.concatenate([part.X.values[at] for part in parts])
+            np.testing.assert_array_equal(joined, values)
     return expected
 
 
@@ -175,14 +175,14 @@ def test_types_of_several_files_are_unified(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-@pytest.mark.parametrize(("names", "what"), [("xyz", "has 'z' besides"), ("y", "lacks 'x'")])
-def test_files_with_other_columns_are_refused(form, names, what, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("names", "difference"), [("xyz", "has 'z' besides"), ("y", "lacks 'x'")])
+def test_files_with_other_columns_are_refused(form, names, difference, tmp_path, monkeypatch):
     for at, columns in enumerate(["xy", names]):
         frame = pd.DataFrame({name: ["1", "2"] for name in columns})
         path = tmp_path / f"{at}.{form}"
         frame.to_csv(path, index=False) if form == "csv" else frame.to_parquet(path)
     for read in (whole, lambda *a: streamed(*a, 5, monkeypatch)):
-        with pytest.raises(ValueError, match=rf"same columns.*1\.{form} {what}"):
+        with pytest.raises(ValueError, match=rf"same columns.*1\.{form} {difference}"):
             read([tmp_path], Schema(target="y"))
 
 
@@ -294,5 +294,5 @@ def test_typed_files_on_standard_input_are_read_again(form, monkeypatch):
     on_standard_input(out.getvalue(), monkeypatch)
     source = Source("-", Schema(target="y"))
     for rows in (None, 2, None):
-        found = [value for chunk in source.chunks(rows) for value in chunk.rows["x"].to_pylist()]
-        assert found == [1, 2, 3]
+        values = [value for chunk in source.chunks(rows) for value in chunk.rows["x"].to_pylist()]
+        assert values == [1, 2, 3]

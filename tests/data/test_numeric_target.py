@@ -68,7 +68,7 @@ def test_decimals_are_exact(digits):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_sums_fit_and_errors_are_within_what_is_said(seed):
+def test_sums_fit_and_errors_are_within_the_stated_bound(seed):
     rng = np.random.default_rng(seed)
     y = random_numbers(rng)
     weight = random_weight(rng, len(y))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from treebound.data import Sample
-from treebound.data.learned import put_together
+from treebound.data.learned import merge_facts
 from treebound.data.parts import PartReader, learn_part
 from treebound.data.weights import exact_sum
 
@@ -22,7 +22,7 @@ def learned(frames, labels, weights=None, **options):
         learn_part(frame, label, weight, **options)
         for frame, label, weight in zip(frames, labels, weights, strict=True)
     ]
-    schema = put_together(facts, class_weight=class_weight)
+    schema = merge_facts(facts, class_weight=class_weight)
     return schema, [
         PartReader(schema).read(frame, label, weight).training
         for frame, label, weight in zip(frames, labels, weights, strict=True)
@@ -66,15 +66,15 @@ def test_parts_are_a_sample(options, weighted):
     assert schema.classes.tolist() == whole.classes.tolist()
     assert np.concatenate([s.y for s in samples]).tolist() == whole.y.tolist()
     for j in range(4):
-        found = np.concatenate([s.X.values[j].astype(float) for s in samples])
-        np.testing.assert_array_equal(found, whole.X.values[j].astype(float))
+        joined = np.concatenate([s.X.values[j].astype(float) for s in samples])
+        np.testing.assert_array_equal(joined, whole.X.values[j].astype(float))
     if whole.weight is None:
         assert all(s.weight is None for s in samples)
     else:
         np.testing.assert_array_equal(np.concatenate([s.weights for s in samples]), whole.weight)
 
 
-def test_a_part_where_all_is_missing_says_nothing_of_a_column():
+def test_a_part_without_values_determines_nothing_about_a_column():
     frames = [pd.DataFrame({"x": [None, None]}), pd.DataFrame({"x": [1.5, 2.5]})]
     schema, _ = learned(frames, [[0, 1], [0, 1]])
     assert schema.columns[0].kind == "real"
@@ -141,7 +141,7 @@ def test_categories_are_declared_only_if_every_part_declares_them():
     texts = pd.DataFrame({"c": ["a", "b"]})
     for frames in ([declared, texts], [texts, declared], [declared, declared]):
         parts = [learn_part(X, ["u", "v"]) for X in frames]
-        (column,) = put_together(parts).columns
+        (column,) = merge_facts(parts).columns
         assert column.categories == ("a", "b")
         assert column.declared == (frames[0] is frames[1])
 

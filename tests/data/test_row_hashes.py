@@ -68,10 +68,10 @@ def test_hashes_of_numbers_do_not_depend_on_their_layout(order):
     X[3, 1] = np.nan
     frame = pd.DataFrame(X, columns=list("abcd"))
     y = np.arange(50) % 2
-    held = np.asarray(X, order=order)
+    array = np.asarray(X, order=order)
     by_name = hashes(frame[["d", "b", "a", "c"]], y, list("abcd"))
-    assert hashes(held, y, list("abcd")) == by_name
-    assert hashes(held[::2], y[::2], None) == hashes(X.tolist(), y, None)[::2]
+    assert hashes(array, y, list("abcd")) == by_name
+    assert hashes(array[::2], y[::2], None) == hashes(X.tolist(), y, None)[::2]
 
 
 def test_hashes_do_not_depend_on_batches():
@@ -116,9 +116,9 @@ def test_integers_past_the_floats_have_hashes():
 
 def words(values, exact=False):
     values = np.asarray(values)
-    found = np.zeros(len(values), dtype=np.uint64)
-    add_rows(values[:, None], np.ones(1, dtype=np.uint64), found, exact)
-    return found
+    hashes_ = np.zeros(len(values), dtype=np.uint64)
+    add_rows(values[:, None], np.ones(1, dtype=np.uint64), hashes_, exact)
+    return hashes_
 
 
 def slow_word(x):
@@ -233,13 +233,13 @@ def test_the_union_of_sketches_counts_common_rows_once(rows):
     values = np.random.default_rng(3).integers(0, 2**64, rows, dtype=np.uint64)
     values = np.concatenate([values, values[:100]])
     first, second = values[: rows // 2], values[rows // 3 :]
-    found = RowSketch.of(first).union(RowSketch.of(second))
+    union = RowSketch.of(first).union(RowSketch.of(second))
     distinct = np.unique(values)[:1024]
     most = [max((first == one).sum(), (second == one).sum()) for one in distinct]
-    assert found.hashes.tolist() == distinct.tolist()
-    assert found.counts.tolist() == most
-    assert found.complete == (rows == 500)
-    assert as_lists(found.union(RowSketch.of(first)))[:2] == as_lists(found)[:2]
+    assert union.hashes.tolist() == distinct.tolist()
+    assert union.counts.tolist() == most
+    assert union.complete == (rows == 500)
+    assert as_lists(union.union(RowSketch.of(first)))[:2] == as_lists(union)[:2]
 
 
 def test_rows_of_the_sketch_are_covered_and_about_its_share_of_others():
@@ -247,10 +247,10 @@ def test_rows_of_the_sketch_are_covered_and_about_its_share_of_others():
     values = rng.integers(0, 2**64, 100_000, dtype=np.uint64)
     sketch = RowSketch.of(values)
     assert len(sketch.covered(values)) == 1024
-    others = rng.integers(0, 2**64, 100_000, dtype=np.uint64)
-    assert len(sketch.covered(others)) == pytest.approx(1024, rel=0.15)
+    new_hashes = rng.integers(0, 2**64, 100_000, dtype=np.uint64)
+    assert len(sketch.covered(new_hashes)) == pytest.approx(1024, rel=0.15)
     small = RowSketch.of(values[:500])
-    assert len(small.covered(others)) == len(others)
+    assert len(small.covered(new_hashes)) == len(new_hashes)
 
 
 def test_a_row_has_one_hash_in_files_with_types_and_in_texts():

@@ -14,7 +14,7 @@ from treebound.study.datasets import Schema, SchemaError, read_schema
 TEXT = """
 target = "label"
 missing = ["", "?"]
-others = "ignore"
+undeclared = "ignore"
 
 [read]
 separator = ";"
@@ -37,7 +37,7 @@ kind = "nominal"
 """
 
 
-def test_everything_a_schema_file_says_is_read():
+def test_every_entry_of_a_schema_file_is_read():
     schema = Schema.from_toml(TEXT)
     assert schema.columns == (
         Column("age"),
@@ -46,7 +46,7 @@ def test_everything_a_schema_file_says_is_read():
         Column("shop", "nominal"),
     )
     assert (schema.target, schema.classes, schema.ignored) == ("label", ("no", "yes"), ("id",))
-    assert (schema.missing, schema.others) == (("", "?"), "ignore")
+    assert (schema.missing, schema.undeclared) == (("", "?"), "ignore")
     assert schema.layout == Layout(";", ",", "latin-1", True, 2)
     assert schema.order == ("id", "age", "size", "label", "a colour", "shop")
     assert landscape_of(schema.columns) == Landscape(1, (3,), (3, None))
@@ -128,7 +128,7 @@ def test_a_schema_is_read_back_as_it_was_written(schema: Schema):
         ("tarket = 'label'", r"the top level has no key 'tarket'. Hint: it may have target"),
         ("target = 3", r"'target' must be the name of a column. Got 3"),
         ("missing = '?'", r"'missing' must be a list of texts. Got '\?'"),
-        ("others = 'drop'", r"'others' must be 'infer' or 'ignore'. Got 'drop'"),
+        ("undeclared = 'drop'", r"'undeclared' must be 'infer' or 'ignore'. Got 'drop'"),
         ("columns = ['age']", r"'columns' must be a table"),
         ("[columns]\nage = 'number'", r"'kind' of column 'age' must be one of 'real'.*'number'"),
         ("[columns]\nage = 3", r"column 'age' must be a kind or a table. Got 3"),

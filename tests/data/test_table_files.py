@@ -23,7 +23,7 @@ SCHEMA = Schema((Column("size", "ordinal", ("small", "large"), True),), target="
 
 
 def same(raw, frame):
-    """Whether two tables are the same to a tree."""
+    """Return True if two tables are the same to a tree."""
     ours, theirs = raw.table(), read_frame(frame)
     assert ours.names == theirs.names
     assert ours.shape == theirs.shape
@@ -84,9 +84,9 @@ def test_all_numbers_are_one_matrix(tmp_path):
 def test_labels_are_as_if_written_out(distinct):
     codes = np.array([0, 1, 1, 0, 1])
     labels = Labels(np.array(distinct, dtype=object), codes)
-    found = learn_classes(labels)
+    classes = learn_classes(labels)
     expected = learn_classes(np.array(distinct, dtype=object)[codes])
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(classes, expected, strict=True):
         np.testing.assert_array_equal(one, other)
     assert len(labels) == 5
 

@@ -39,12 +39,12 @@ from treebound.data.targets import learn_classes
     ],
 )
 def test_classes_are_sorted_and_codes_point_at_them(y, classes):
-    found, codes = learn_classes(y)
+    learned, codes = learn_classes(y)
     assert codes.tolist() == [1, 0, 1]
     assert codes.dtype == np.int32
     if classes is not None:
-        assert found.tolist() == classes
-        assert found.dtype.kind != "O" or isinstance(classes[0], str)
+        assert learned.tolist() == classes
+        assert learned.dtype.kind != "O" or isinstance(classes[0], str)
 
 
 def test_a_column_vector_is_flattened_with_a_warning():
@@ -78,7 +78,7 @@ def test_trouble_with_a_target(y, error, message):
         learn_classes(y)
 
 
-def test_classes_that_do_not_occur_are_left_out():
+def test_classes_that_do_not_occur_are_dropped():
     texts = ["b", "a", "c", "b"]
     for y in (
         pd.Series(texts, dtype="category")[:2],

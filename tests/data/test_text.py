@@ -22,12 +22,12 @@ from treebound.study.datasets import Schema, read_table
 
 
 def columns(payload: bytes, rows: int | None = None) -> dict[str, list[str]]:
-    """The columns as the package reads them, put together from chunks."""
-    found: dict[str, list[str]] = {}
+    """The columns as the package reads them, joined from chunks."""
+    columns: dict[str, list[str]] = {}
     for chunk in text_tables(io.BytesIO(payload), Schema(), rows, "t.csv"):
         for name, values in chunk.to_pydict().items():
-            found.setdefault(name, []).extend(values)
-    return found
+            columns.setdefault(name, []).extend(values)
+    return columns
 
 
 ODD = {
@@ -96,17 +96,17 @@ GONE = ["", "NA", " nan ", "NULL"]
 
 
 @pytest.mark.parametrize("text", [*NUMBERS, *TEXTS, *GONE])
-@pytest.mark.parametrize("beside", ["2.5", "x", ""])
-def test_types_are_inferred_as_one_value_at_a_time(text, beside, tmp_path):
-    values = [text, beside, text, "7"]
+@pytest.mark.parametrize("neighbour", ["2.5", "x", ""])
+def test_types_are_inferred_as_one_value_at_a_time(text, neighbour, tmp_path):
+    values = [text, neighbour, text, "7"]
     path = tmp_path / "t.csv"
     pd.DataFrame({"v": values, "w": "w"}).to_csv(path, index=False)
     expected = slow_column(values)
     table = read_table(path)
-    found = table.frame["v"]
+    values = table.frame["v"]
     kind = column_of(table.schema, "v").kind
     assert kind == ("nominal" if any(isinstance(one, str) for one in expected) else "real")
-    assert [None if pd.isna(one) else one for one in found] == expected
+    assert [None if pd.isna(one) else one for one in values] == expected
 
 
 SEPARATED = [

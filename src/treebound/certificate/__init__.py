@@ -1,4 +1,4 @@
-"""Certificates: upper limits on the risk of a tree, and what each of them assumes."""
+"""Certificates: upper bounds on the risk of a tree, and the assumptions of each."""
 
 from treebound.certificate.certificate import Certificate
 from treebound.certificate.frontier import Frontier

@@ -1,7 +1,7 @@
 """The prior over trees that some rows A define, and the search for trees with all rows.
 
 At a node, the rows of A that reach it give the splits that may be sent and their probabilities;
-the other rows B only steer the search. Nodes met in several runs are kept once, with the best of
+the other rows B only steer the search. Nodes met in several runs are stored once, with the best of
 their candidates, so that the last step, exact pruning by ``price of an error * errors on B - ln
 prior``, may combine the subtrees of all runs.
 """
@@ -41,7 +41,7 @@ cdef struct Node:
     double go            # -ln of the probability to split, infinite without candidates
     double stop          # -ln of the probability to be a leaf
     int64_t first        # its candidates in the pool
-    int32_t kept         # how many; -1 before the node is evaluated
+    int32_t n_kept         # how many; -1 before the node is evaluated
     int32_t depth
 
 
@@ -55,7 +55,7 @@ cdef struct Span:        # the rows of a node: places in ``rows_a`` and ``rows_b
 cdef struct Run:         # how a run of the search goes; see ``run``
     double trust
     double noise
-    double most_an_error
+    double max_error_price
     uint64_t state
 
 
@@ -90,9 +90,9 @@ cdef class PriorSearch:
     """The prior of the rows A, and the nodes that the search has visited.
 
     ``a`` and ``b`` have one row for each column: floats, NaN where missing, codes for categories.
-    ``order`` sorts each row of ``a``, missing values last. ``costs`` are what each true class
-    costs if it is answered as each class, ``weight`` what each row of B counts; None: all the same.
-    ``options`` are the constants of the prior; the search keeps ``kept`` candidates of a node.
+    ``order`` sorts each row of ``a``, missing values last. ``costs`` has the cost of each true class
+    for each predicted class, ``weight`` the weight of each row of B; None: all the same.
+    ``options`` are the constants of the prior; the search keeps ``n_kept`` candidates per node.
     """
 
     cdef const double[:, ::1] a, b
@@ -126,12 +126,12 @@ cdef class PriorSearch:
     cdef Py_ssize_t n_nodes, room_nodes, n_pool, room_pool
     cdef readonly int64_t work  # values looked at by all runs
 
-    def __cinit__(self, a, b, order, y_a, y_b, kinds, sizes, costs, weight, options, kept):
+    def __cinit__(self, a, b, order, y_a, y_b, kinds, sizes, costs, weight, options, n_kept):
         self.costs, self.weight = costs, weight
         self.a, self.b, self.order = a, b, order
         self.y_a, self.y_b, self.kinds, self.sizes = y_a, y_b, kinds, sizes
         self.d, self.m_a, self.m_b = a.shape[0], a.shape[1], b.shape[1]
-        self.n, self.top, self.rule = len(costs), kept, RULES[options.thresholds]
+        self.n, self.top, self.rule = len(costs), n_kept, RULES[options.thresholds]
         self.tilt, self.share_uniform, self.clip = options.tilt, options.uniform, options.clip
         self.cap, self.label_power = options.cap, options.label_power
         self.depth, self.hand = options.depth, options.hand
@@ -318,7 +318,7 @@ cdef class PriorSearch:
 
     cdef double between(self, Py_ssize_t f, double low, double high) except? -1.0:
         if self.kinds[f] == ORDINAL:
-            return low  # halfway would depend on the categories of B that lie between
+            return low  # halfway would depend on the categories of B in between
         return pick(low, high, self.rule)
 
     cdef void count_between(
@@ -373,23 +373,23 @@ cdef class PriorSearch:
     cdef double gain_of(self, const int64_t* left, const int64_t* left_too) noexcept:
         """Log evidence of a split; ``left_too`` is added where it is not NULL."""
         cdef Py_ssize_t k, n = self.n
-        cdef int64_t own, total, m_left = 0, m = 0
+        cdef int64_t on_left, total, m_left = 0, m = 0
         cdef const double* lf = &self.log_factorial[0]
         cdef double gain = 0.0
         for k in range(n):
-            own, total = left[k], self.node_a[k]
+            on_left, total = left[k], self.node_a[k]
             if left_too != NULL:
-                own += left_too[k]
+                on_left += left_too[k]
                 total += self.node_b[k]
-            gain += lf[own] + lf[total - own] - lf[total]
-            m_left += own
+            gain += lf[on_left] + lf[total - on_left] - lf[total]
+            m_left += on_left
             m += total
         return gain + lf[n - 1] + lf[m + n - 1] - lf[m_left + n - 1] - lf[m - m_left + n - 1]
 
     cdef (double, double) weigh(self):
         """Prices of the candidates in ``scratch``; returns those to split and to stop."""
         cdef Py_ssize_t i
-        cdef double most = -INFINITY, most_tilted = -INFINITY, total = 0.0, tilted = 0.0
+        cdef double most = -INFINITY, max_tilted = -INFINITY, total = 0.0, tilted = 0.0
         cdef double log_odds, p, share
         cdef Candidate* candidate
         if self.n_scratch == 0:
@@ -398,29 +398,29 @@ cdef class PriorSearch:
             candidate = &self.scratch[i]
             candidate.gain = self.gain_of(&self.left_a[i * self.n], NULL)
             most = max(most, candidate.log_share + candidate.gain)
-            most_tilted = max(most_tilted, candidate.log_share + self.tilt * candidate.gain)
+            max_tilted = max(max_tilted, candidate.log_share + self.tilt * candidate.gain)
         for i in range(self.n_scratch):
             candidate = &self.scratch[i]
             total += exp(candidate.log_share + candidate.gain - most)
-            tilted += exp(candidate.log_share + self.tilt * candidate.gain - most_tilted)
+            tilted += exp(candidate.log_share + self.tilt * candidate.gain - max_tilted)
         log_odds = min(30.0, max(-30.0, most + log(total)))
-        most_tilted += log(tilted)
+        max_tilted += log(tilted)
         p = min(1.0 - self.clip, max(self.clip, 1.0 / (1.0 + exp(-log_odds))))
         for i in range(self.n_scratch):
             candidate = &self.scratch[i]
-            share = (1.0 - self.share_uniform) * exp(self.tilt * candidate.gain - most_tilted)
+            share = (1.0 - self.share_uniform) * exp(self.tilt * candidate.gain - max_tilted)
             candidate.price = -candidate.log_share - log(share + self.share_uniform) - log1p(-self.hand)
         return -log(p), -log1p(-p)
 
     # -- the search ------------------------------------------------------------------------
 
-    def run(self, double trust, double noise, uint64_t seed, double most_an_error):
+    def run(self, double trust, double noise, uint64_t seed, double max_error_price):
         """Grow one tree: at each node the candidate of largest score plus Gumbel noise.
 
         The score is ``ln P + trust * (evidence on all rows - evidence on A)``. A node is not split
-        if that cannot pay even at the price ``most_an_error`` of an error.
+        if that cannot pay even at the price ``max_error_price`` of an error.
         """
-        cdef Run run = Run(trust, noise, most_an_error, seed)
+        cdef Run run = Run(trust, noise, max_error_price, seed)
         cdef Span whole = Span(0, self.m_a, 0, self.m_b)
         if self.m_a and self.d:
             memcpy(&self.rows_a[0, 0], &self.order[0, 0], self.d * self.m_a * sizeof(int32_t))
@@ -452,13 +452,13 @@ cdef class PriorSearch:
             self.labels[at * n + k] = log(total) - log(self.labels[at * n + k])
         self.add_losses(&self.losses[at * n], here)
         self.nodes[at].depth = depth
-        self.nodes[at].kept = -1
+        self.nodes[at].n_kept = -1
         return at
 
     cdef void add_losses(self, double* losses, Span here) noexcept:
         """What the rows of B at a node cost with each label."""
         cdef Py_ssize_t i, j, k, n = self.n
-        cdef double own
+        cdef double weight
         memset(losses, 0, n * sizeof(double))
         if self.weight is None:
             for j in range(n):
@@ -466,9 +466,9 @@ cdef class PriorSearch:
                     losses[k] += self.costs[j, k] * self.node_b[j]
             return
         for i in range(here.b0, here.b1):
-            j, own = self.y_b[self.rows_b[i]], self.weight[self.rows_b[i]]
+            j, weight = self.y_b[self.rows_b[i]], self.weight[self.rows_b[i]]
             for k in range(n):
-                losses[k] += own * self.costs[j, k]
+                losses[k] += weight * self.costs[j, k]
 
     cdef int descend(self, Py_ssize_t node, Span here, Run* run) except -1:
         cdef Py_ssize_t i
@@ -477,12 +477,12 @@ cdef class PriorSearch:
         cdef int32_t left, right, depth = self.nodes[node].depth
         cdef double score, most = -INFINITY
         self.work += (here.a1 - here.a0) * self.d
-        if self.nodes[node].kept < 0:
+        if self.nodes[node].n_kept < 0:
             self.work += (here.a1 - here.a0 + here.b1 - here.b0) * self.d
             self.evaluate(node, here, run)
-        if self.nodes[node].kept == 0:
+        if self.nodes[node].n_kept == 0:
             return 0
-        for i in range(self.nodes[node].first, self.nodes[node].first + self.nodes[node].kept):
+        for i in range(self.nodes[node].first, self.nodes[node].first + self.nodes[node].n_kept):
             score = self.pool[i].score
             if run.noise > 0.0:
                 score -= run.noise * log(-log(uniform(&run.state)))
@@ -502,17 +502,17 @@ cdef class PriorSearch:
         """Price the splits of a node and keep the best of them, if any can pay."""
         cdef Py_ssize_t i, n = self.n
         cdef double least = INFINITY, as_leaf
-        cdef Node* own
+        cdef Node* entry
         cdef Candidate* candidate
         self.count_node(here)
         self.collect(here, self.nodes[node].depth)
-        own = &self.nodes[node]
-        own.go, own.stop = self.weigh()
-        own.first, own.kept = self.n_pool, 0
+        entry = &self.nodes[node]
+        entry.go, entry.stop = self.weigh()
+        entry.first, entry.n_kept = self.n_pool, 0
         for i in range(self.n_scratch):
             least = min(least, self.scratch[i].price)
-        as_leaf = self.leaf_cost(node, run.most_an_error)[0]
-        if as_leaf <= own.go + least:
+        as_leaf = self.leaf_cost(node, run.max_error_price)[0]
+        if as_leaf <= entry.go + least:
             return 0
         for i in range(self.n_scratch):
             candidate = &self.scratch[i]
@@ -523,22 +523,22 @@ cdef class PriorSearch:
         return 0
 
     cdef int keep_best(self, Py_ssize_t node) except -1:
-        """Move the best candidates to the pool, by insertion: few are kept."""
-        cdef Py_ssize_t i, j, kept = 0, first = self.n_pool
+        """Move the best candidates to the pool, by insertion, as they are few."""
+        cdef Py_ssize_t i, j, n_kept = 0, first = self.n_pool
         if first + self.top + 1 > self.room_pool:
             self.room_pool = max(1024, 2 * (first + self.top + 1))
             self.pool = <Candidate*>grown(self.pool, self.room_pool * sizeof(Candidate))
         for i in range(self.n_scratch):
-            if kept == self.top and self.scratch[i].score <= self.pool[first + kept - 1].score:
+            if n_kept == self.top and self.scratch[i].score <= self.pool[first + n_kept - 1].score:
                 continue
-            j = first + min(kept, self.top - 1)
+            j = first + min(n_kept, self.top - 1)
             while j > first and self.pool[j - 1].score < self.scratch[i].score:
                 self.pool[j] = self.pool[j - 1]
                 j -= 1
             self.pool[j] = self.scratch[i]
-            kept = min(kept + 1, self.top)
-        self.nodes[node].kept = kept
-        self.n_pool += kept
+            n_kept = min(n_kept + 1, self.top)
+        self.nodes[node].n_kept = n_kept
+        self.n_pool += n_kept
         return 0
 
     cdef Py_ssize_t divide_a(self, const Candidate* candidate, Span here) noexcept:
@@ -604,17 +604,17 @@ cdef class PriorSearch:
         cdef int64_t[::1] choice = choice_array
         cdef double[::1] cost = cost_array
         cdef int32_t[::1] labels = label_array
-        cdef Node* own
+        cdef Node* entry
         for node in range(self.n_nodes - 1, -1, -1):
-            own = &self.nodes[node]
-            if own.kept < 0:
+            entry = &self.nodes[node]
+            if entry.n_kept < 0:
                 raise AssertionError("a node was created and not evaluated")
             cost[node], label = self.leaf_cost(node, an_error)
             labels[node] = label
-            for i in range(own.first, own.first + own.kept):
+            for i in range(entry.first, entry.first + entry.n_kept):
                 if self.pool[i].left < 0:
                     continue
-                below = own.go + self.pool[i].price
+                below = entry.go + self.pool[i].price
                 below += cost[self.pool[i].left] + cost[self.pool[i].right]
                 if below < cost[node]:
                     cost[node], choice[node] = below, i
@@ -659,7 +659,7 @@ cdef class PriorSearch:
 
 
 cdef inline Split split_of(const Candidate* candidate) noexcept nogil:
-    """A candidate as trees ask it, in values that have no unknown categories."""
+    """A candidate as a split of a tree, in values that have no unknown categories."""
     cdef Split split
     cdef bint nominal = candidate.category >= 0
     split.low = candidate.category if nominal else -INFINITY

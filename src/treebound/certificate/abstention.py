@@ -25,7 +25,7 @@ from treebound._utils.validation import Number, check
 from treebound.bounds.risk import risk_upper
 from treebound.certificate.certificate import DELTA, ROW_OF_GROUP, bound_percent
 from treebound.certificate.monitor import Monitor, error_monitor
-from treebound.certificate.prior import CertifiedTree, PriorProof, limit, log_labels
+from treebound.certificate.prior import CertifiedTree, PriorProof, log_labels, prior_bound
 from treebound.tree._structure import add_up
 from treebound.tree.base import rows_at_rest
 from treebound.tree.model import Tree
@@ -182,7 +182,7 @@ def abstain_by_prior(
     """Return the tree of one prior, and its leaves, that predict most rows B at such a risk."""
     check("abstain", {"max_risk": max_risk, "delta": delta}, CONSTRAINTS)
     candidates = [_by_prior(certified, max_risk, delta) for certified in trees]
-    return max(candidates, key=lambda own: (own.predicted, -own.risk))
+    return max(candidates, key=lambda choice: (choice.predicted, -choice.risk))
 
 
 def _by_prior(certified: CertifiedTree, max_risk: float, delta: float) -> Abstention:
@@ -198,7 +198,10 @@ def _by_prior(certified: CertifiedTree, max_risk: float, delta: float) -> Absten
     price += _merged(tree, proof, order)
     levels, predicted = log(delta) + price, rows.cumsum()
     bounds = np.array(
-        [limit(int(n), int(k), own) for n, k, own in zip(predicted, wrong, levels, strict=True)]
+        [
+            prior_bound(int(n), int(k), level)
+            for n, k, level in zip(predicted, wrong, levels, strict=True)
+        ]
     )
     return _of_prefix(tree, order, bounds, predicted, wrong, max_risk, delta, proof.m)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from treebound.bounds import log_growth_leaves, tail_inversion
 from treebound.bounds.risk import log_leaves_prior
 from treebound.certificate.certificate import bound_percent
-from treebound.certificate.prior import limit
+from treebound.certificate.prior import prior_bound
 from treebound.landscape import Landscape
 from treebound.pruning import merge_equal_leaves
 from treebound.tree.model import Tree
@@ -68,7 +68,7 @@ def by_class_on_rows(
     """
     level = log_level - log(len(classes))
     return tuple(
-        ClassBound(label, limit(int(m), int(wrong), level), int(wrong), int(m))
+        ClassBound(label, prior_bound(int(m), int(wrong), level), int(wrong), int(m))
         for label, m, wrong in zip(classes, rows, errors, strict=True)
     )
 

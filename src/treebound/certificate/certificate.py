@@ -174,9 +174,14 @@ class Certificate:
     def as_dict(self) -> dict[str, Any]:
         """Return the figures and assumptions as plain values, without the bounds by class."""
         values = {
-            own.name: getattr(self, own.name) for own in fields(self) if own.name != "class_source"
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name != "class_source"
         }
-        assumptions = [{"text": own.text, "checked": own.checked} for own in self.assumptions]
+        assumptions = [
+            {"text": assumption.text, "checked": assumption.checked}
+            for assumption in self.assumptions
+        ]
         return {**values, "assumptions": assumptions}
 
     def monitor(self, alpha: float = 0.01) -> Monitor:
@@ -350,10 +355,10 @@ def errors_by_class(
     ``counts`` are those of rows at the nodes of the tree, by default its own. Rows may rest at an
     inner node (``handle_unknown="stop"``).
     """
-    own = np.asarray(tree.counts if counts is None else counts)
+    node_counts = np.asarray(tree.counts if counts is None else counts)
     wrong = tree.label[:, None] != np.arange(tree.n_classes)
-    errors = (rows_at_rest(tree, own) * wrong).sum(axis=0)
-    return own[0].round().astype(np.int64), errors.round().astype(np.int64)
+    errors = (rows_at_rest(tree, node_counts) * wrong).sum(axis=0)
+    return node_counts[0].round().astype(np.int64), errors.round().astype(np.int64)
 
 
 def certify_counts(

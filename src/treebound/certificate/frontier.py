@@ -15,7 +15,7 @@ from treebound.certificate.prior import CertifiedTree, PriorProof
 from treebound.certificate.training import new_categories
 from treebound.tree.model import Tree
 
-# How much larger than the least limit may be that of the tree chosen by accuracy.
+# How much larger than the least bound may be that of the tree chosen by accuracy.
 NEAR = 0.03
 
 
@@ -49,7 +49,7 @@ def certify_proof(
 
 @dataclass(frozen=True, eq=False)
 class Frontier(Sequence[CertifiedTree]):
-    """Trees of which none is beaten in limit, training errors and leaves by another.
+    """Trees of which none is beaten in bound, training errors and leaves by another.
 
     Attributes
     ----------
@@ -79,15 +79,15 @@ class Frontier(Sequence[CertifiedTree]):
     def of(cls, trees: Sequence[CertifiedTree]) -> Frontier:
         """The trees that no other beats, and the one to ship.
 
-        That is the most accurate of the trees whose limit is within 3 points of the least.
+        That is the most accurate of the trees whose bound is within 3 points of the least.
         """
-        kept: list[CertifiedTree] = []
+        efficient: list[CertifiedTree] = []
         for tree in sorted(trees, key=lambda tree: (tree.leaves, tree.score, tree.cost)):
-            if not any(o.score <= tree.score and o.cost <= tree.cost for o in kept):
-                kept.append(tree)
-        near = min(tree.score for tree in kept) + NEAR
-        within = [at for at, tree in enumerate(kept) if tree.score <= near]
-        return cls(tuple(kept), _most_accurate(kept, within))
+            if not any(o.score <= tree.score and o.cost <= tree.cost for o in efficient):
+                efficient.append(tree)
+        near = min(tree.score for tree in efficient) + NEAR
+        within = [at for at, tree in enumerate(efficient) if tree.score <= near]
+        return cls(tuple(efficient), _best_of(efficient, within))
 
     def __len__(self) -> int:
         return len(self.trees)
@@ -141,7 +141,7 @@ class Frontier(Sequence[CertifiedTree]):
                 f"No tree of the frontier is certified at {100 * risk:.6g} % or below; the "
                 f"smallest certified error is {smallest}. Hint: fit on more rows."
             )
-        return _most_accurate(self.trees, within)
+        return _best_of(self.trees, within)
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw certified and training error against the number of leaves.
@@ -160,13 +160,13 @@ class Frontier(Sequence[CertifiedTree]):
         errors = [100 * tree.training_error for tree in self.trees]
         ax.plot(leaves, risks, "o-", label="certified error")
         ax.plot(leaves, errors, "s--", label="training error")
-        own = self.trees[self.chosen]
-        ax.axvline(own.leaves, color="0.7", lw=1, zorder=0)
+        chosen = self.trees[self.chosen]
+        ax.axvline(chosen.leaves, color="0.7", lw=1, zorder=0)
         ax.set(xlabel="leaves", ylabel="%", ylim=(0, None))
         ax.legend(frameon=False)
         return ax
 
 
-def _most_accurate(trees: Sequence[CertifiedTree], positions: Sequence[int]) -> int:
+def _best_of(trees: Sequence[CertifiedTree], positions: Sequence[int]) -> int:
     """Return the position of the most accurate of some trees; on ties, the best certified."""
     return min(positions, key=lambda at: (trees[at].cost, trees[at].score))

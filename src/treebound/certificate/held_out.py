@@ -38,26 +38,26 @@ Counts = NDArray[np.int64]
 
 
 class BestFold(NamedTuple):
-    """What was fitted without the chosen fold, which one it is, and the limits of all folds."""
+    """The model fitted without the chosen fold, the number of that fold, and the bounds of all."""
 
     fitted: Any
     chosen: int
-    limits: list[float]
+    bounds: list[float]
 
 
 def best_of_folds(
     fit: Callable[[Rows], tuple[Any, int]], folds: Sequence[Rows], delta: float = 0.05
 ) -> BestFold:
-    """Fit without each fold and keep the tree of the least limit; on ties the first.
+    """Fit without each fold and keep the tree of the least bound; on ties the first.
 
     ``fit(fold)`` fits on the other rows, and gives what was fitted and its errors on the fold.
     """
     fits, level = [fit(fold) for fold in folds], log(delta / len(folds))
-    limits = [
+    bounds = [
         risk_upper(len(fold), errors, level) for fold, (_, errors) in zip(folds, fits, strict=True)
     ]
-    chosen = limits.index(min(limits))
-    return BestFold(fits[chosen][0], chosen, limits)
+    chosen = bounds.index(min(bounds))
+    return BestFold(fits[chosen][0], chosen, bounds)
 
 
 _DRAWN = (

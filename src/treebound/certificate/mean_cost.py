@@ -80,7 +80,7 @@ def certify_mean_cost(
     if most == 0.0:
         return MeanCost(0.0, 0.0, len(values), 0.0, float(delta))
     orders, needed = in_orders(values / most), -log(delta) - log_share
-    high = _least_refuted(orders, _bets(orders, needed), needed)
+    high = _smallest_refuted(orders, _bets(orders, needed), needed)
     cost = min(float(most), most * high * (1.0 + 1e-9))
     return MeanCost(cost, float(values.mean()), len(values), float(most), float(delta))
 
@@ -102,7 +102,9 @@ def _bets(costs: NDArray[np.float64], needed: float) -> NDArray[np.float64]:
     return np.asarray(np.minimum(_LARGEST, np.sqrt(2.0 * needed / (m * before))))
 
 
-def _least_refuted(costs: NDArray[np.float64], bets: NDArray[np.float64], needed: float) -> float:
+def _smallest_refuted(
+    costs: NDArray[np.float64], bets: NDArray[np.float64], needed: float
+) -> float:
     """The least mean whose log wealth reaches ``needed``, rounded up; 1 if none does."""
     low, high = 0.0, 1.0
     while high - low > 1e-12:

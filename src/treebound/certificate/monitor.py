@@ -44,8 +44,8 @@ class Stream(msgspec.Struct, forbid_unknown_fields=True):
     log_sums: list[float] = []  # ln S of each bet; empty before the first outcome
     log_plain: list[float] = []  # the same without later starts
     least: list[float] = []  # the smallest value of log_plain,
-    least_at: list[int] = []  # when it was reached last,
-    least_events: list[int] = []  # and the events up to then
+    lowest_at: list[int] = []  # when it was reached last,
+    events_at_lowest: list[int] = []  # and the events up to then
 
     def update(self, outcomes: NDArray[np.bool_]) -> int | None:
         """Add outcomes; the number of outcomes at the first alarm, or None."""
@@ -92,11 +92,11 @@ class Stream(msgspec.Struct, forbid_unknown_fields=True):
         if not self.log_plain:
             return 0, 0
         best = int(np.argmax(self.log_sums))
-        return self.least_at[best], self.least_events[best]
+        return self.lowest_at[best], self.events_at_lowest[best]
 
     def sizes(self) -> tuple[list[Any], ...]:
         """The lists that have one entry for each bet."""
-        return self.log_sums, self.log_plain, self.least, self.least_at, self.least_events
+        return self.log_sums, self.log_plain, self.least, self.lowest_at, self.events_at_lowest
 
     def _state(self) -> tuple[NDArray[Any], ...]:
         if not self.log_sums:
@@ -105,7 +105,7 @@ class Stream(msgspec.Struct, forbid_unknown_fields=True):
         return tuple(np.array(values) for values in self.sizes())
 
     def _keep(self, *state: NDArray[Any]) -> None:
-        self.log_sums, self.log_plain, self.least, self.least_at, self.least_events = (
+        self.log_sums, self.log_plain, self.least, self.lowest_at, self.events_at_lowest = (
             values.tolist() for values in state
         )
 
@@ -273,10 +273,10 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
 
     def _update(self, outcomes: Sequence[NDArray[np.bool_]]) -> Alarm | None:
         raised = {alarm.name for alarm in self.alarms}
-        for stream, own in zip(self.streams, outcomes, strict=True):
+        for stream, observed in zip(self.streams, outcomes, strict=True):
             if stream.name in raised:
                 continue
-            after = stream.update(own)
+            after = stream.update(observed)
             if after is not None:
                 since, before = stream.since
                 rate = (stream.events - before) / max(stream.seen - since, 1)
@@ -289,8 +289,8 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
     def to_json(self) -> str:
         """Return the state as JSON, to continue with later.
 
-        A SHA-256 digest of the content guards against accidents and edits by hand. It is no
-        protection against an attacker, who can compute it too.
+        A SHA-256 digest of the content guards against accidents and edits by hand. An
+        attacker can compute it too.
         """
         return msgspec.json.encode(_State(self._digest(), self)).decode()
 
@@ -349,17 +349,17 @@ def _unknown(labels: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _check_types(true: NDArray[Any], predicted: NDArray[Any]) -> None:
     """Raise a ValueError if true labels are of another type than the predictions."""
-    kinds, own = _kinds(true), _kinds(predicted)
-    if kinds <= own and len(own) <= 1:
+    kinds, expected = _kinds(true), _kinds(predicted)
+    if kinds <= expected and len(expected) <= 1:
         return
-    if kinds | own <= {"a boolean", "a number"}:  # as Python compares them
+    if kinds | expected <= {"a boolean", "a number"}:  # as Python compares them
         both = np.concatenate([true.astype(object), predicted.astype(object)])
         if np.isin(both.astype(np.float64), (0.0, 1.0)).all():
             return
-    label = next((label for label in true.tolist() if _kind(type(label)) not in own), true[0])
+    label = next((label for label in true.tolist() if _kind(type(label)) not in expected), true[0])
     raise ValueError(
-        f"The true labels must be of the type of the predictions, {' or '.join(sorted(own))}. Got "
-        f"{label!r}, {_kind(type(label))}, instead. Hint: convert y_true, for example with "
+        f"The true labels must be of the type of the predictions, {' or '.join(sorted(expected))}. "
+        f"Got {label!r}, {_kind(type(label))}, instead. Hint: convert y_true, for example with "
         f"astype({type(predicted.tolist()[0]).__name__})."
     )
 
@@ -368,7 +368,7 @@ def _kinds(labels: NDArray[Any]) -> set[str]:
     """Return the types of labels, in words."""
     if labels.dtype.kind != "O":
         return {_kind(type(label)) for label in labels[:1].tolist()}
-    return {_kind(found) for found in {type(label) for label in labels}}
+    return {_kind(label_type) for label_type in {type(label) for label in labels}}
 
 
 def _kind(label: type) -> str:
@@ -393,6 +393,6 @@ def error_monitor(
     name = "the error rate" if abstains is None else "the error rate of predicted cases"
     streams = [Stream(name, float(bound), share)]
     streams += [
-        Stream(f"the share of missed {label}", float(own), share) for label, own in by_class
+        Stream(f"the share of missed {label}", float(bound), share) for label, bound in by_class
     ]
     return Monitor(alpha, streams, [label for label, _ in by_class], abstains=abstains)

@@ -4,11 +4,11 @@
 A, B       a fifth of the rows, drawn by number (:mod:`treebound.data.draws`); the other rows
 pi_A(h)    the prior: a probability for each tree h, computed from A alone
 k_B(h)     errors of h on B
-U(N, k, e) the exact binomial limit: the largest p with ``P[Bin(N, p) <= k] >= e``
+U(N, k, e) the exact binomial bound: the largest p with ``P[Bin(N, p) <= k] >= e``
 =========  ======================================================================================
 
 With probability ``1 - delta``, for all trees at once, ``R(h) <= U(|B|, k_B(h), delta pi_A(h))``:
-given A the prior is fixed and B is independent of it, so that the limit of one tree fails with
+given A the prior is fixed and B is independent of it, so that the bound of one tree fails with
 probability at most ``delta pi_A(h)``, and these sum to at most delta. The tree may be chosen with
 all rows, in any way.
 
@@ -77,7 +77,7 @@ class PriorOptions:
 
 @dataclass(frozen=True, eq=False)
 class PriorProof:
-    """What the certificate of one tree rests on; it holds for every delta."""
+    """The counts and probabilities behind the certificate of one tree, for every delta."""
 
     log_prior: float
     counts_a: NDArray[np.int64]  # rows of A of each class at each node, every row once
@@ -121,7 +121,7 @@ class PriorProof:
 
     def risk(self, delta: float) -> float:
         """The certified error."""
-        return limit(self.m, self.wrong, log(delta) + self.log_prior)
+        return prior_bound(self.m, self.wrong, log(delta) + self.log_prior)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ class CertifiedTree:
     proof: PriorProof
     risk: float
     cost: float = nan  # of all rows: the weighted errors, if errors do not differ
-    score: float = nan  # to choose by: the limit, with costs in place of errors
+    score: float = nan  # to choose by: the bound, with costs in place of errors
 
     @property
     def leaves(self) -> int:
@@ -213,7 +213,7 @@ class Prior:
         )
 
     def certify(self, tree: Tree, delta: float) -> CertifiedTree:
-        """The limit of any tree in the columns and classes of the sample, for all trees at once."""
+        """The bound of any tree in the columns and classes of the sample, for all trees at once."""
         log_prior, *prices = self._log_prices(tree)
         counts_a, counts_b = (
             tree.counts_on(replace(part, weight=None))[0].astype(np.int64)
@@ -228,7 +228,7 @@ class Prior:
         if costs.chosen or tree.weighted:
             share = cost / max(costs.m, 1.0)
             errors = round(min(share, 1.0) * proof.m)
-            score = limit(proof.m, errors, log(delta) + proof.log_prior)
+            score = prior_bound(proof.m, errors, log(delta) + proof.log_prior)
         return CertifiedTree(tree, proof, proof.risk(delta), cost, score)
 
     def tree_of(self, arrays: dict[str, Any], delta: float) -> CertifiedTree:
@@ -257,8 +257,8 @@ def log_labels(counts: NDArray[Any], power: float = PriorOptions.label_power) ->
     return np.asarray(np.log(weight / weight.sum(axis=-1, keepdims=True)))
 
 
-def limit(m: int, errors: int, log_level: float) -> float:
-    """The exact binomial limit at a level that is a probability of the prior, rounded up."""
+def prior_bound(m: int, errors: int, log_level: float) -> float:
+    """The exact binomial bound at a level that is a probability of the prior, rounded up."""
     return risk_upper(m, errors, log_level - _SLACK * (1.0 - log_level)) if m else 1.0
 
 
@@ -280,7 +280,7 @@ def _log_columns(columns: Sequence[Column], n_rows: int) -> float:
 
 # -- the search --------------------------------------------------------------------------------
 
-TRUST, NOISE, KEPT, PRICES, MOST_RESTARTS = 0.5, 1.0, 24, 24, 100
+TRUST, NOISE, KEPT, PRICES, MAX_RESTARTS = 0.5, 1.0, 24, 24, 100
 
 
 def search_trees(
@@ -291,20 +291,20 @@ def search_trees(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> list[CertifiedTree]:
-    """Trees with small limits: grown several times with noise, then pruned exactly.
+    """Trees with small bounds: grown several times with noise, then pruned exactly.
 
-    ``restarts`` after the first run are by default as many as `most_work` allows, at most 100;
+    ``restarts`` after the first run are by default as many as `max_work` allows, at most 100;
     ``seed`` of the noise changes the trees, not the guarantee. ``progress`` is called with the
     number of runs after each of them.
     """
     kernel, prices = prior.kernel, error_prices(prior.b.n_rows)
-    runs = 1 + (MOST_RESTARTS if restarts is None else restarts)
+    runs = 1 + (MAX_RESTARTS if restarts is None else restarts)
     seeds = np.random.default_rng(seed).integers(0, 2**63, size=runs).tolist()
-    most = most_work(prior.sample) if restarts is None else inf
-    for at, own in enumerate(seeds):
+    most = max_work(prior.sample) if restarts is None else inf
+    for at, seed in enumerate(seeds):
         if at and kernel.work * (1.0 + 1.0 / at) > most:  # as much for another run as for each
             break
-        kernel.run(TRUST, NOISE if at else 0.0, own, prices[-1])
+        kernel.run(TRUST, NOISE if at else 0.0, seed, prices[-1])
         if progress is not None:
             progress(at + 1)
     trees: dict[bytes, CertifiedTree] = {}
@@ -320,15 +320,15 @@ def search_trees(
     return sorted(certified, key=lambda tree: (tree.leaves, tree.risk))
 
 
-def most_work(sample: Sample) -> float:
+def max_work(sample: Sample) -> float:
     """How many values the search may look at: about 20 times the time of growing and pruning."""
     return 1.2e6 + 25.0 * sample.n_rows * len(sample.columns)
 
 
 def error_prices(m: int) -> list[float]:
-    """What an error on m rows may be worth in nats, for trees of few leaves to trees of many.
+    """Prices of an error on m rows in nats, from trees of few leaves to trees of many.
 
-    The limit of a tree with the share q of errors at a price of c nats is least where an error is
+    The bound of a tree with the share q of errors at a price of c nats is least where an error is
     worth about ``sqrt(2 c / (m q (1 - q)))``: less on large tables.
     """
     most = min(5.0, 900.0 / max(m, 1) ** 0.5)
@@ -354,7 +354,7 @@ def _kernel(a: Sample, b: Sample, options: PriorOptions, costs: Any) -> PriorSea
 
 
 def _losses(b: Sample, costs: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """What errors on B cost, and what its rows count; on mean a row costs 1 at most."""
+    """The cost matrix of errors on B and the weights of its rows; the mean cost is at most 1."""
     matrix = 1.0 - np.eye(b.n_classes) if costs is None else cost_matrix(b.classes, costs)
     matrix = matrix * (1.0 if b.factors is None else b.factors[:, None])
     weight = None if b.weight is None else np.ascontiguousarray(b.weight, dtype=np.float64)
@@ -367,12 +367,12 @@ def _floats(sample: Sample) -> NDArray[np.float64]:
     """One row for each column; unknown categories of an ordinal column are above all others."""
     values = np.empty((len(sample.columns), sample.n_rows))
     for at, column in enumerate(sample.columns):
-        own = sample.X.values[at]
-        values[at] = own
+        codes = sample.X.values[at]
+        values[at] = codes
         if column.kind != "real":
-            values[at, own == -1] = np.nan
+            values[at, codes == -1] = np.nan
             if column.kind == "ordinal":
-                values[at, own < -1] = np.inf
+                values[at, codes < -1] = np.inf
     return values
 
 

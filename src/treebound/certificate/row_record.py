@@ -20,7 +20,7 @@ from treebound.data import Sample
 from treebound.data.row_hashes import RowSketch, row_hashes
 
 Role = Literal["training", "validation", "calibration"]
-# Below this number of comparable rows, a comparison says little.
+# Below this number of comparable rows, a comparison shows little.
 _MIN_COMPARABLE = 10
 # Matches as improbable as this are not chance.
 _SIGNIFICANCE = 1e-3
@@ -55,7 +55,7 @@ class RoleMatches:
 
     @property
     def few(self) -> bool:
-        """True if so few rows could be compared that the comparison says little."""
+        """True if so few rows could be compared that the comparison shows little."""
         return self.comparable < _MIN_COMPARABLE
 
     @property
@@ -85,13 +85,13 @@ class RowComparison:
     @property
     def used(self) -> tuple[RoleMatches, ...]:
         """The roles whose rows the table has, by more matches than chance explains."""
-        return tuple(own for own in self.by_role if own.significant)
+        return tuple(matches for matches in self.by_role if matches.significant)
 
     @property
     def note(self) -> str:
         """A sentence if rows used for fitting might not be noticed; empty if they would be."""
         few, likely = (
-            " and ".join(own.role for own in self.by_role if getattr(own, name))
+            " and ".join(matches.role for matches in self.by_role if getattr(matches, name))
             for name in ("few", "by_chance")
         )
         reasons = [
@@ -108,12 +108,12 @@ class RowComparison:
         """Raise an error if rows were used for fitting."""
         if not self.used:
             return
-        found = " and ".join(
-            f"{own.matches:,} of {own.comparable:,} comparable rows equal {own.role} rows"
-            for own in self.used
+        equal_rows = " and ".join(
+            f"{role.matches:,} of {role.comparable:,} comparable rows equal {role.role} rows"
+            for role in self.used
         )
         raise ValueError(
-            f"The model was fitted or certified with these rows: {found}, more than chance "
+            f"The model was fitted or certified with these rows: {equal_rows}, more than chance "
             f"explains. Hint: {hint}"
         )
 
@@ -126,11 +126,11 @@ class RowComparison:
             self.rows + other.rows,
             tuple(
                 replace(
-                    own,
-                    comparable=own.comparable + more.comparable,
-                    matches=own.matches + more.matches,
+                    matches,
+                    comparable=matches.comparable + more.comparable,
+                    matches=matches.matches + more.matches,
                 )
-                for own, more in pairs
+                for matches, more in pairs
             ),
             self.not_compared or other.not_compared,
         )

@@ -29,10 +29,10 @@ from treebound.tree.model import Tree
 from treebound.tree.naming import needs_name
 from treebound.tree.split import named_splits
 
-# Two fits, each with a limit that fails with probability delta, fail together more often.
+# Two fits, each with a bound that fails with probability delta, fail together more often.
 CHOSEN_ONCE = (
     "fit was not repeated with other 'thresholds', 'certificate' or 'delta' to keep the smaller "
-    "limit"
+    "bound"
 )
 
 
@@ -154,7 +154,7 @@ def _assumptions(
     tree: Tree, method: Method, declared_features: bool, handle_unknown: str
 ) -> Iterator[Assumption]:
     if tree.weighted:
-        text = "errors are counted by rows, each once: the limit is about new rows without weights"
+        text = "errors are counted by rows, each once: the bound is about new rows without weights"
         yield Assumption(text, True)
     else:
         yield Assumption("every example counts once: there are no weights", True)
@@ -185,7 +185,7 @@ def _assumptions(
 def new_categories(tree: Tree, handle_unknown: str) -> Iterator[Assumption]:
     """Columns where a category that is new would not be covered."""
     # In the theory no split sends an unknown category to the side of a known one.
-    undeclared = [own for own in filter(_undeclared, tree.columns) if not own.identifier]
+    undeclared = [column for column in filter(_undeclared, tree.columns) if not column.identifier]
     new = [column for column in undeclared if handle_unknown != "other" or column.kind == "ordinal"]
     if new:
         yield Assumption(f"no category is new: {_named(new)}", False)

@@ -94,7 +94,7 @@ def tested_rows(
                 raise no_target(relation.columns)
             return tested_there(model, relation, name)
     source = _labelled(model, paths, options, target)
-    return model.tested(source, source.asked.target)
+    return model.tested(source, source.declared.target)
 
 
 def _labelled(

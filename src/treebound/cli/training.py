@@ -139,7 +139,7 @@ def check(
     print_result("\n".join(aligned([HEADINGS, *rows])))
     print_result("" if report.findings else "\nNothing looks suspicious.")
     for finding in report.findings:
-        print_result(finding.told(remedy(finding)))
+        print_result(finding.in_lines(remedy(finding)))
 
 
 def remedy(finding: Finding) -> str:
@@ -164,7 +164,7 @@ def brief_lines(sample: Sample, target: str) -> Iterator[str]:
     both = (*target_findings(sample, target), *findings(sample))
     serious = [finding for finding in both if not finding.note]
     for finding in serious[:_BRIEF]:
-        yield f"Warning: {finding.subject} {finding.what}. Hint: {remedy(finding)}."
+        yield f"Warning: {finding.subject} {finding.problem}. Hint: {remedy(finding)}."
     if len(serious) > _BRIEF:
         yield f"Warning: {len(serious) - _BRIEF} more. Hint: 'treebound check' lists them."
 

@@ -22,8 +22,8 @@ def factorize_objects(values):
 
     ``values`` is a list or an array of objects; None and NaN are missing.
     """
-    held = np.ascontiguousarray(values, dtype=object) if isinstance(values, np.ndarray) else None
-    cdef list listed = [] if held is not None else values
+    array = np.ascontiguousarray(values, dtype=object) if isinstance(values, np.ndarray) else None
+    cdef list listed = [] if array is not None else values
     cdef Py_ssize_t i, place, n = len(values)
     cdef PyObject** items = NULL
     cdef PyObject* value
@@ -31,13 +31,13 @@ def factorize_objects(values):
     cdef int32_t seen_code[128]
     cdef int32_t code
     cdef dict code_of = {}
-    if held is not None and n:
-        items = <PyObject**> <size_t> held.ctypes.data
+    if array is not None and n:
+        items = <PyObject**> <size_t> array.ctypes.data
     memset(seen, 0, sizeof(seen))
     codes = np.empty(n, dtype=np.int32)
     cdef int32_t[::1] out = codes
     for i in range(n):
-        value = items[i] if held is not None else PyList_GET_ITEM(listed, i)
+        value = items[i] if array is not None else PyList_GET_ITEM(listed, i)
         place = (<size_t> value >> 4) & 127
         if seen[place] != value:
             code = _code(<object> value, code_of)
@@ -50,11 +50,11 @@ def factorize_objects(values):
 
 cdef int32_t _code(object value, dict code_of) except -3:
     """The code of a text, which may be new; -1 if missing, -2 if it is no text."""
-    cdef PyObject* held
+    cdef PyObject* code
     if type(value) is str:
-        held = PyDict_GetItem(code_of, value)
-        if held is not NULL:
-            return <object> held
+        code = PyDict_GetItem(code_of, value)
+        if code is not NULL:
+            return <object> code
         code_of[value] = len(code_of)
         return <int32_t> len(code_of) - 1
     return -1 if value is None or (type(value) is float and value != value) else -2

@@ -9,7 +9,7 @@ columns does not matter. The word of a number is that of its first six significa
   float64 nearest to ``10^(4-f)``.
 - The product, rounded to the nearest integer (ties to even), has six digits. The word is this
   integer, the power of ten and the sign; equal numbers of all types have equal words.
-- Below ``10^-290`` a number is zero. Missing values and infinities have words of their own.
+- Below ``10^-290`` a number is zero. Missing values and infinities have special words.
 
 So a number has one word as float64, as float32, and as text of six digits or more, except within
 the rounding of float32 next to a tie. Exact words, which distinguish all numbers, are the folded

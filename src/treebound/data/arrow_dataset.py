@@ -1,4 +1,4 @@
-"""Files that Arrow reads: Parquet, Arrow and what datasets of pyarrow have, batch by batch."""
+"""Files that Arrow reads (Parquet, Arrow, pyarrow datasets), batch by batch."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ _CSV_ERROR = re.compile(r"In CSV column #(\d+): .*conversion error to ", re.DOTA
 
 
 class Fragments:
-    """Fragments of pyarrow by file, read with one type for each column in all of them."""
+    """pyarrow fragments by file, read with one type for each column in all of them."""
 
     def __init__(self, of_file: Mapping[str, Sequence[Any]], schema: pa.Schema) -> None:
         self.of_file, self.schema = of_file, schema
         self.each = [piece for pieces in of_file.values() for piece in pieces]
-        self._in_parquet = all(isinstance(own, ds.ParquetFileFragment) for own in self.each)
+        self._in_parquet = all(
+            isinstance(fragment, ds.ParquetFileFragment) for fragment in self.each
+        )
 
     def tables(
         self, file: str, columns: Sequence[str] | None, rows: int | None
@@ -38,8 +40,10 @@ class Fragments:
             yield from _scanned(piece, rows, schema=self.schema, columns=columns)
 
     def n_rows(self) -> int | None:
-        """The number of rows, where the files tell it without being read."""
-        return sum(own.metadata.num_rows for own in self.each) if self._in_parquet else None
+        """The number of rows, if the files store it; None otherwise."""
+        return (
+            sum(fragment.metadata.num_rows for fragment in self.each) if self._in_parquet else None
+        )
 
     def number_columns(self) -> list[str]:
         """Columns inside Parquet files that are floats or integers by their type."""
@@ -51,13 +55,15 @@ class Fragments:
 
     def some_rows(self, columns: list[str]) -> Iterator[pa.Table]:
         """The first rows of some row groups of Parquet files."""
-        groups = [own for piece in self.each for own in piece.split_by_row_group()]
+        groups = [group for piece in self.each for group in piece.split_by_row_group()]
         target = pa.schema([self.schema.field(name) for name in columns])
         for piece in (groups[at] for at in spread(len(groups), _PIECES).tolist()):
             # a scanner would decode the row group to its end
             with piece.open() as stream, ParquetFile(stream, pre_buffer=False) as file:
-                own = [group.id for group in piece.row_groups]
-                rows = next(file.iter_batches(_PIECE_ROWS, row_groups=own, columns=columns), None)
+                group_ids = [group.id for group in piece.row_groups]
+                rows = next(
+                    file.iter_batches(_PIECE_ROWS, row_groups=group_ids, columns=columns), None
+                )
             if rows is not None:  # a file without rows has no row group
                 yield pa.Table.from_batches([rows]).select(columns).cast(target, safe=False)
 
@@ -79,12 +85,12 @@ def _scanned(source: Any, rows: int | None, **options: Any) -> Iterator[pa.Table
 
 
 def _scan_options(form: Any) -> Any:
-    """How files are scanned, where that is not as the dataset says."""
-    if isinstance(form, ds.ParquetFileFormat):  # without whole row groups beside what was decoded
+    """The options of scanning files, if they differ from those of the dataset."""
+    if isinstance(form, ds.ParquetFileFormat):  # without buffering whole row groups
         return ds.ParquetFragmentScanOptions(pre_buffer=False)
     if isinstance(form, ds.CsvFileFormat):
-        own, plain = form.default_fragment_scan_options, csv.ConvertOptions()
-        if own is None or own.convert_options.equals(plain):
+        options, plain = form.default_fragment_scan_options, csv.ConvertOptions()
+        if options is None or options.convert_options.equals(plain):
             empty_is_missing = csv.ConvertOptions(strings_can_be_null=True)
             return ds.CsvFragmentScanOptions(convert_options=empty_is_missing)
     return None
@@ -97,12 +103,16 @@ class DatasetBatches(Batches):
         self._dataset = dataset
         try:
             fragments = list(dataset.get_fragments())
-        except ValueError:  # a filtered dataset does not tell its files
+        except ValueError:  # a filtered dataset does not list its files
             fragments = []
-        files = {own.path: own for own in fragments if getattr(own, "path", None)}
+        files = {
+            fragment.path: fragment for fragment in fragments if getattr(fragment, "path", None)
+        }
         schema = _common_types(dataset, files) if files else dataset.schema
         self._fragments = Fragments({"": fragments}, schema)
-        self._states = FileStates(lambda: {name: _state(own) for name, own in files.items()})
+        self._states = FileStates(
+            lambda: {name: _state(fragment) for name, fragment in files.items()}
+        )
 
     @property
     def names(self) -> list[str]:
@@ -110,7 +120,7 @@ class DatasetBatches(Batches):
         return list(self._dataset.schema.names)
 
     def read(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Tables of pyarrow; small batches are put together."""
+        """pyarrow tables; small batches are merged."""
         with self._states.unchanged():
             try:
                 yield from sliced(self._tables(columns, streams.BATCH_ROWS), streams.BATCH_ROWS)
@@ -159,8 +169,12 @@ def _common_types(dataset: Any, files: Mapping[str, Any]) -> pa.Schema:
     inside = {*schema.names} - {*keys}
     if inside != {*first.physical_schema.names} - {*keys}:  # not those of the first file
         return schema
-    common = common_schema({path: own.physical_schema for path, own in files.items()}, keys)
-    return pa.schema([common.field(own.name) if own.name in inside else own for own in schema])
+    common = common_schema(
+        {path: fragment.physical_schema for path, fragment in files.items()}, keys
+    )
+    return pa.schema(
+        [common.field(field.name) if field.name in inside else field for field in schema]
+    )
 
 
 # -- one type for each column ------------------------------------------------------------------
@@ -169,10 +183,16 @@ def _common_types(dataset: Any, files: Mapping[str, Any]) -> pa.Schema:
 def common_schema(schemas: Mapping[str, pa.Schema], ignored: Collection[str]) -> pa.Schema:
     """The columns of the first file with types that hold for all; ignored ones do not matter."""
     names = next(iter(schemas.values())).names
-    for file, own in schemas.items():
-        same_columns(file, own.names, names, ignored)
-    types = {file: dict(zip(own.names, own.types, strict=True)) for file, own in schemas.items()}
-    of_files = ({file: own[name] for file, own in types.items() if name in own} for name in names)
+    for file, columns in schemas.items():
+        same_columns(file, columns.names, names, ignored)
+    types = {
+        file: dict(zip(columns.names, columns.types, strict=True))
+        for file, columns in schemas.items()
+    }
+    of_files = (
+        {file: columns[name] for file, columns in types.items() if name in columns}
+        for name in names
+    )
     return pa.schema(
         [(name, _common(name, kinds)) for name, kinds in zip(names, of_files, strict=True)]
     )
@@ -184,7 +204,7 @@ def _common(name: str, kinds: Mapping[str, pa.DataType]) -> pa.DataType:
     kinds = {file: kind for file, kind in kinds.items() if not types.is_null(kind)}
     if len(set(kinds.values())) <= 1:
         return next(iter(kinds.values()), pa.null())
-    plain = [own.value_type if types.is_dictionary(own) else own for own in kinds.values()]
+    plain = [kind.value_type if types.is_dictionary(kind) else kind for kind in kinds.values()]
     if all(types.is_signed_integer(kind) for kind in plain):
         return pa.int64()
     families = list(map(_family, plain))
@@ -199,7 +219,7 @@ def _common(name: str, kinds: Mapping[str, pa.DataType]) -> pa.DataType:
 
 
 def _family(kind: pa.DataType) -> pa.DataType | None:
-    """What numbers have in common, or texts; None of other types."""
+    """The common type of numbers, or of texts; None for other types."""
     if _is_plain_number(kind) or pa.types.is_decimal(kind):
         return pa.float64()
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)

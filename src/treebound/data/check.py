@@ -24,7 +24,7 @@ HEADINGS = ("column", "kind", "values", "missing", "content")
 
 @dataclass(frozen=True)
 class TableReport:
-    """What :func:`treebound.check` found; its ``repr`` is a text to read.
+    """The findings of :func:`treebound.check`; the ``repr`` is a text to read.
 
     Attributes
     ----------
@@ -50,9 +50,11 @@ class TableReport:
     def rows(self) -> list[tuple[str, ...]]:
         """One row for each column and the target: name, kind, values, missing, content."""
         rows = []
-        for own in self.columns:
-            missing = f"{100 * own['missing'] / self.n_rows:.1f} %" if own["missing"] else ""
-            rows.append((own["name"], own["kind"], f"{own['values']:,}", missing, _content(own)))
+        for column in self.columns:
+            missing = f"{100 * column['missing'] / self.n_rows:.1f} %" if column["missing"] else ""
+            rows.append(
+                (column["name"], column["kind"], f"{column['values']:,}", missing, _content(column))
+            )
         counts = {str(label): count for label, count in self.classes.items()}
         common = dict(sorted(counts.items(), key=lambda pair: -pair[1])[:_SHOWN])
         content = _content({"commonest": common, "values": len(counts)})
@@ -60,7 +62,7 @@ class TableReport:
 
     def __repr__(self) -> str:
         lines = [f"{self.n_rows:,} rows", "", *aligned([HEADINGS, *self.rows()]), ""]
-        lines += [finding.told(finding.remedy) for finding in self.findings]
+        lines += [finding.in_lines(finding.remedy) for finding in self.findings]
         return "\n".join(lines if self.findings else [*lines, "Nothing looks suspicious."])
 
 
@@ -69,7 +71,7 @@ def check(X: Any, y: Any, *, target: str | None = None) -> TableReport:
 
     Finds columns that number the rows, identifiers that repeat, dates, numbers and missing values
     written as text, codes, columns of one value, repeated rows, columns that are the target or
-    tell it, and targets of very many, very small or very unequal classes.
+    determine it, and targets of very many, very small or very unequal classes.
 
     Parameters
     ----------
@@ -133,22 +135,22 @@ def date_findings(names: Sequence[str]) -> list[Finding]:
     return [Finding(name, "holds dates or durations", remedy) for name in names]
 
 
-def file_findings(raw: RawTable, left_out: Collection[str]) -> list[Finding]:
-    """What reading lost: dates that the user did not leave out, zeros before digits of codes."""
+def file_findings(raw: RawTable, excluded: Collection[str]) -> list[Finding]:
+    """Values lost in reading: dates that the user did not exclude, leading zeros of codes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     table = raw.native()
-    ignored = [name for name in raw.schema.ignored if name not in left_out]
+    ignored = [name for name in raw.schema.ignored if name not in excluded]
     lost = date_findings([n for n in ignored if pa.types.is_temporal(table.column(n).type)])
     for column in raw.schema.columns if raw.from_text else ():
         texts = table.column(column.name)
         if column.kind == "real" and pc.any(pc.match_substring_regex(texts, r"^\s*0\d")).as_py():
             padded = texts.filter(pc.match_substring_regex(texts, r"^\s*0\d+\s*$"))
             if len(padded):
-                what = f"holds codes with leading zeros, such as {padded[0].as_py()!r}"
+                problem = f"holds codes with leading zeros, such as {padded[0].as_py()!r}"
                 remedy = "if they are codes, make it nominal: as numbers they lose the zeros"
-                lost.append(Finding(column.name, what, remedy, note=True))
+                lost.append(Finding(column.name, problem, remedy, note=True))
     return lost
 
 
@@ -177,5 +179,5 @@ def _content(facts: Mapping[str, Any]) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of text as lines; the columns of numbers stand to the right."""
+    """Rows of text as lines; the columns of numbers are aligned to the right."""
     return lines_of(rows, {HEADINGS.index("values"), HEADINGS.index("missing")})

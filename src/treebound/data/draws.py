@@ -205,22 +205,26 @@ def learn_without(
     are unknown to the columns. Only the types of the columns and the set of classes come from all
     rows. ``of_columns`` are the options of :meth:`Sample.learn`.
     """
-    training, others = rows.part(~calibration), rows.part(calibration)
+    training, calibration_rows = rows.part(~calibration), rows.part(calibration)
     sample = training.learn(**of_columns, classes=rows.classes)
     weight = None
     if rows.weight is not None:
         weight = relative_weights(rows.weight[calibration], rows.weight[~calibration])
-    held = Sample.read(
-        others.table,
-        others.labels,
+    calibration_sample = Sample.read(
+        calibration_rows.table,
+        calibration_rows.labels,
         columns=sample.columns,
         classes=sample.classes,
         named=False,
         handle_unknown="other" if handle_unknown == "error" else handle_unknown,
     )
-    held = replace(held, weight=weight)
+    calibration_sample = replace(calibration_sample, weight=weight)
     names = None if rows.table.names is None else [column.name for column in sample.columns]
-    return sample, held, row_hashes(others.table, sample.classes, held.y, names=names)
+    return (
+        sample,
+        calibration_sample,
+        row_hashes(calibration_rows.table, sample.classes, calibration_sample.y, names=names),
+    )
 
 
 # -- folds for cross-validation --------------------------------------------------------------------
@@ -379,15 +383,15 @@ class _Assignment:
 
     def part(self, sample: Sample, units: Ints) -> Sample:
         """The rows with the given units."""
-        kept = units > 0
-        part = sample.part(kept)
-        if part.weight is None or bool((units == self.units)[kept].all()):
+        positive = units > 0
+        part = sample.part(positive)
+        if part.weight is None or bool((units == self.units)[positive].all()):
             return part
-        return replace(part, weight=part.weight / self.units[kept] * units[kept])
+        return replace(part, weight=part.weight / self.units[positive] * units[positive])
 
 
 def _is_coarse(matrix: Matrix) -> bool:
-    """Whether no column has so many values that equal rows must be copies."""
+    """Return True if no column has so many values that equal rows must be copies."""
     return all(len(np.unique(values)) <= _MANY_VALUES for values in matrix.values)
 
 

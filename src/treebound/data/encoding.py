@@ -100,7 +100,7 @@ def _chosen(choice: Any, labels: tuple[str, ...], parameter: str) -> set[int]:
     )
     if isinstance(choice, str | Mapping) or not isinstance(choice, Iterable):
         raise wrong
-    chosen = [own.item() if isinstance(own, np.generic) else own for own in choice]
+    chosen = [item.item() if isinstance(item, np.generic) else item for item in choice]
     if chosen and all(isinstance(column, bool) for column in chosen):
         if len(chosen) != len(labels):
             must = f"a boolean mask with one entry for each of the {len(labels)} columns"
@@ -162,8 +162,15 @@ def read_matrix(
         for at, column, want in zip(places, columns, wanted, strict=True)
     ]
     missing = [
-        want and bool((np.isnan(own) if own.dtype.kind == "f" else own == MISSING).any())
-        for own, want in zip(values, wanted, strict=True)
+        want
+        and bool(
+            (
+                np.isnan(column_values)
+                if column_values.dtype.kind == "f"
+                else column_values == MISSING
+            ).any()
+        )
+        for column_values, want in zip(values, wanted, strict=True)
     ]
     routed = handle_unknown if handle_unknown in ("majority", "stop") else "other"
     return Matrix(_may_miss(columns, missing), tuple(values), handle_unknown=routed)
@@ -273,7 +280,7 @@ def _missing_columns(
 
 
 def _check_finite(values: NDArray[Any], label: str) -> bool:
-    """Whether values are missing; infinity is an error."""
+    """Return a mask of missing values; infinity is an error."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
             return False

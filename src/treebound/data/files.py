@@ -47,7 +47,7 @@ class RawTable:
     """Rows of a table as a file or a data frame has them, and their schema."""
 
     name: str  # what errors call the table
-    rows: Any  # the rows; a table of pyarrow if they are from a file
+    rows: Any  # the rows; a pyarrow table if they are from a file
     from_text: bool  # whether all columns are texts of a text file
     schema: Schema
     first_row: int = 1  # the number of the first row, for errors
@@ -67,8 +67,8 @@ class RawTable:
     @cached_property
     def names(self) -> list[str]:
         """The names of all columns."""
-        held = self.rows
-        return list(held.column_names if hasattr(held, "column_names") else held.columns)
+        rows = self.rows
+        return list(rows.column_names if hasattr(rows, "column_names") else rows.columns)
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -95,7 +95,9 @@ class RawTable:
         values = {column.name: self.values(column.name) for column in chosen}
         typed = partial(typed_column, first_row=self.first_row, unknown=self.unknown)
         with error_context(self.name):
-            return {own.name: typed(values[own.name], own, self.schema) for own in chosen}
+            return {
+                column.name: typed(values[column.name], column, self.schema) for column in chosen
+            }
 
     def table(self, names: Collection[str] | None = None) -> Table:
         """The typed columns, for ``fit`` and ``predict``."""
@@ -107,7 +109,7 @@ class RawTable:
         return Table(own_names, shape, raw=tuple(columns.values()))
 
     def native(self) -> Any:
-        """All columns as the file has them, as a table of pyarrow."""
+        """All columns as the file has them, as a pyarrow table."""
         return self.rows if hasattr(self.rows, "column_names") else self.rows.to_arrow()
 
     def arrow(self) -> Any:
@@ -182,7 +184,7 @@ class Source(Batches):
         optional: Collection[str] = (),
     ) -> None:
         self._optional = frozenset(optional)
-        self.asked, self.unknown, self._complete = schema, unknown, complete
+        self.declared, self.unknown, self._complete = schema, unknown, complete
         paths = [table] if isinstance(table, str | os.PathLike) else table
         in_files = isinstance(paths, list | tuple) and all(
             isinstance(path, str | os.PathLike) for path in paths
@@ -196,7 +198,7 @@ class Source(Batches):
 
     @property
     def name(self) -> str:
-        """What messages call the table."""
+        """The name of the table in messages."""
         if self.files is None:
             return "the table"
         return self.files[0].name + (", ..." if len(self.files) > 1 else "")
@@ -205,7 +207,7 @@ class Source(Batches):
     def columns(self) -> list[str]:
         """The names of the columns to learn from, in the order of the first file."""
         if not self._complete:
-            return self.asked.names
+            return self.declared.names
         with closing(self._tables(1)) as chunks:
             chunk = next(chunks)
         self._check(chunk)
@@ -214,7 +216,7 @@ class Source(Batches):
     @property
     def names(self) -> list[str]:
         """The names of the columns to learn from, and of the target."""
-        return [*self.columns, str(self.asked.target)]
+        return [*self.columns, str(self.declared.target)]
 
     def read(self, columns: list[str] | None = None) -> Iterator[RawTable]:
         """Some of the rows each; a ValueError if there are none."""
@@ -249,7 +251,7 @@ class Source(Batches):
     def plain_numbers(self) -> list[str]:
         """Columns of Parquet files that are numbers by their type."""
         plain = {*(self._fragments.number_columns() if self._fragments else ())}
-        kinds = {column.name: column.kind for column in self.asked.columns}
+        kinds = {column.name: column.kind for column in self.declared.columns}
         return [name for name in self.columns if name in plain and kinds.get(name) in _NUMBERS]
 
     def some_rows(self, columns: list[str]) -> Iterator[Any]:
@@ -257,7 +259,7 @@ class Source(Batches):
         return self._fragments.some_rows(columns) if self._fragments else iter(())
 
     def n_rows(self) -> int | None:
-        """The number of rows, where the files tell it without being read."""
+        """The number of rows, if the files store it; None otherwise."""
         return self._fragments.n_rows() if self._fragments else None
 
     def _tables(
@@ -284,27 +286,27 @@ class Source(Batches):
     @cached_property
     def _reader(self) -> FileReader:
         assert self.files is not None
-        return FileReader(self.files, self.asked)
+        return FileReader(self.files, self.declared)
 
     @property
     def _fragments(self) -> Fragments | None:
         return self._reader.fragments
 
     def _chunk(self, name: str, rows: Any, from_text: bool, first: int) -> RawTable:
-        return RawTable(name, rows, from_text, self.asked, first, self.unknown)
+        return RawTable(name, rows, from_text, self.declared, first, self.unknown)
 
     # -- types ---------------------------------------------------------------------------------
 
     def _check(self, chunk: RawTable) -> None:
         """Find the columns of the schema, and those that are not in it."""
-        schema, names = self.asked, chunk.names
+        schema, names = self.declared, chunk.names
         self.inferred = set()
         if self._complete:
             # a column that is ignored may be in other files only
             several = self.files is not None and len(self.files) > 1
-            aside = {schema.target, *(schema.ignored if several else ())}
-            need(names, [name for name in schema.order if name not in aside], chunk.name)
-            if schema.others == "infer":
+            exempt = {schema.target, *(schema.ignored if several else ())}
+            need(names, [name for name in schema.order if name not in exempt], chunk.name)
+            if schema.undeclared == "infer":
                 self.inferred = {*names} - {*schema.names, *schema.ignored, schema.target or ""}
 
     def _see(self, chunk: RawTable) -> None:
@@ -313,8 +315,8 @@ class Source(Batches):
             return
         for name in self.inferred or ():
             self._see_texts(chunk, name)
-        target = self.asked.target
-        if target in chunk.names and self.asked.classes is None:
+        target = self.declared.target
+        if target in chunk.names and self.declared.classes is None:
             both = self._labels.union(stripped(chunk.values(str(target))))
             self._changed |= bool(self._labels) and label_kind(both) != label_kind(self._labels)
             self._labels = both
@@ -324,7 +326,7 @@ class Source(Batches):
         if kind == "nominal":
             return
         try:
-            values = numbers(chunk.values(name), name, self.asked)
+            values = numbers(chunk.values(name), name, self.declared)
         except ValueError:
             self._kinds[name] = "nominal"
             self._changed |= kind == "real"
@@ -335,18 +337,18 @@ class Source(Batches):
 
     def _schema(self, chunk: RawTable, *, whole: bool = False) -> Schema:
         """The schema with all columns of the table, in its order; categories of a whole table."""
-        asked, names = self.asked, chunk.names
+        schema, names = self.declared, chunk.names
         if not self._complete:
             absent = self._optional.difference(names)
-            kept = tuple(column for column in asked.columns if column.name not in absent)
-            return replace(asked, columns=kept) if absent else asked
-        columns = {column.name: column for column in asked.columns}
+            present = tuple(column for column in schema.columns if column.name not in absent)
+            return replace(schema, columns=present) if absent else schema
+        columns = {column.name: column for column in schema.columns}
         for name in self.inferred or ():
             column = self._inferred(chunk, name, whole)
             columns |= {} if column is None else {name: column}
-        used = {*columns, asked.target}
+        used = {*columns, schema.target}
         return replace(
-            asked,
+            schema,
             columns=tuple(columns[name] for name in names if name in columns),
             ignored=tuple(name for name in names if name not in used),
             order=tuple(names),
@@ -357,7 +359,7 @@ class Source(Batches):
         if chunk.from_text and (not whole or self._kinds.get(name) == "real"):
             return Column(name, "real" if self._kinds.get(name) == "real" else "nominal")
         try:
-            column = infer_column(name, chunk.values(name), self.asked)
+            column = infer_column(name, chunk.values(name), self.declared)
         except ValueError:  # dates, lists and the like
             return None
         undeclared = column.kind != "real" and not column.declared

@@ -1,4 +1,4 @@
-"""What is suspicious about the columns, the target and the rows of a table, with remedies.
+"""Suspicious columns, targets and rows of a table, with remedies.
 
 Each search first looks at a sample of rows or categories, and at all of them only if that looks
 suspicious.
@@ -32,8 +32,8 @@ _FEW_OF_A_CLASS = 5
 _LARGEST_CODE = 1e9
 _FEW_CODES = 10
 _MINORITY = 0.1
-_TOLD_ROWS = 20_000  # rows checked for columns that determine the class
-_TOLD = 0.005  # error rate allowed for such a column
+_LEAK_ROWS = 20_000  # rows checked for columns that determine the class
+_LEAK_ERRORS = 0.005  # error rate allowed for such a column
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T].*)?")
 _PLAIN = re.compile(r"\s*[-+]?\d*\.?\d+(e[-+]?\d+)?\s*", re.IGNORECASE)
@@ -58,16 +58,16 @@ class Finding:
     ----------
     column : str or None
         The column; None for the rows.
-    what : str
-        What was found.
+    problem : str
+        The problem, as the rest of a sentence about the column.
     remedy : str
-        What to do about it.
+        A way to solve it, as an imperative.
     note : bool
-        Whether it is as often right as wrong: ``check`` names it, ``fit`` does not warn.
+        True if it is as often right as wrong: ``check`` names it, ``fit`` does not warn.
     """
 
     column: str | None
-    what: str
+    problem: str
     remedy: str
     note: bool = False
 
@@ -77,11 +77,11 @@ class Finding:
         return "The table" if self.column is None else f"Column {self.column!r}"
 
     def __str__(self) -> str:
-        return f"{self.subject} {self.what}. Hint: {self.remedy}."
+        return f"{self.subject} {self.problem}. Hint: {self.remedy}."
 
-    def told(self, remedy: str) -> str:
-        """What was found, and in a line below what to do about it."""
-        return f"{self.subject} {self.what}.\n    {remedy[:1].upper()}{remedy[1:]}."
+    def in_lines(self, remedy: str) -> str:
+        """Return the problem, and the remedy on a second line."""
+        return f"{self.subject} {self.problem}.\n    {remedy[:1].upper()}{remedy[1:]}."
 
 
 def warn_of_findings(
@@ -94,7 +94,9 @@ def warn_of_findings(
     for finding in serious[:_SHOWN]:
         warnings.warn(str(finding), UserWarning, stacklevel=stacklevel)
     if len(serious) > _SHOWN:
-        more = ", ".join(repr(own.column) for own in serious[_SHOWN:][:20] if own.column)
+        more = ", ".join(
+            repr(finding.column) for finding in serious[_SHOWN:][:20] if finding.column
+        )
         words = f"Other columns are suspicious too: {more}. Hint: see treebound.check."
         warnings.warn(words, UserWarning, stacklevel=stacklevel)
 
@@ -111,9 +113,11 @@ def identifier_findings(columns: Sequence[Column], n_rows: int) -> list[Finding]
     listed = [_identifier(column, n_rows) for column in named[:_SHOWN]]
     if len(named) > _SHOWN:
         names = ", ".join(repr(column.name) for column in named[_SHOWN:][:20])
-        what = f"has {len(named) - _SHOWN} more columns that identify rows and are not learned from"
+        problem = (
+            f"has {len(named) - _SHOWN} more columns that identify rows and are not learned from"
+        )
         remedy = "to learn from a column, name it in 'categorical_features'"
-        listed.append(Finding(None, f"{what}: {names}", remedy))
+        listed.append(Finding(None, f"{problem}: {names}", remedy))
     return listed
 
 
@@ -122,15 +126,17 @@ def _identifier(column: Column, n_rows: int) -> Finding:
     texts, absent = _texts(column)
     written = _text_finding(column.name, texts, column.n_categories, absent) if texts else None
     if written is not None and not written.note:
-        what = f"{written.what}; as almost every row has its own value, it is not learned from"
-        return Finding(column.name, what, written.remedy)
+        problem = (
+            f"{written.problem}; as almost every row has its own value, it is not learned from"
+        )
+        return Finding(column.name, problem, written.remedy)
     values = f"{column.n_categories:,} values in {n_rows:,} rows"
-    what = f"identifies rows ({values}) and is not learned from"
-    return Finding(column.name, what, "to learn from it, name it in 'categorical_features'")
+    problem = f"identifies rows ({values}) and is not learned from"
+    return Finding(column.name, problem, "to learn from it, name it in 'categorical_features'")
 
 
 def findings(sample: Sample, sketch: RowSketch | None = None) -> list[Finding]:
-    """What is suspicious about the columns and rows of a training sample.
+    """Find suspicious columns and rows of a training sample.
 
     Numbers, dates and missing values written as text, columns with one value, columns with a
     different value in almost every row, and a table in which more than a tenth of the rows repeat
@@ -142,7 +148,7 @@ def findings(sample: Sample, sketch: RowSketch | None = None) -> list[Finding]:
 
 
 def _of_values(sample: Sample) -> Iterator[Finding]:
-    """What is suspicious about the values of columns that trees are grown on."""
+    """Find suspicious values of the columns that trees are grown on."""
     if sample.n_rows < _FEW_ROWS:
         return
     yield from _real_columns(sample)
@@ -152,7 +158,7 @@ def _of_values(sample: Sample) -> Iterator[Finding]:
 
 
 def target_findings(sample: Sample, target: str) -> list[Finding]:
-    """What is suspicious about the target, and which columns determine it.
+    """Find problems of the target, and columns that determine it.
 
     A single class, very many classes, classes of very few rows, and columns that alone determine
     the class of almost every row: such a column is often a consequence of the class, or its code.
@@ -163,15 +169,15 @@ def target_findings(sample: Sample, target: str) -> list[Finding]:
     labels = sample.classes.tolist()
     if sample.n_classes == 1:
         label = labels[0]
-        remedy = "a tree has nothing to tell apart; name another target"
+        remedy = "a tree has nothing to predict; name another target"
         return [Finding(target, f"is {label!r} in every row", remedy)]
     listed = [*_classes(target, counts, labels)]
     if len(sample.columns) > 1 and sample.n_classes <= sample.n_rows // 10:
-        step = max(1, sample.n_rows // _TOLD_ROWS)
+        step = max(1, sample.n_rows // _LEAK_ROWS)
         listed += [
-            told
+            leak
             for column, values in zip(sample.columns, sample.X.values, strict=True)
-            if (told := _told(column, values, sample, step, target)) is not None
+            if (leak := _leak(column, values, sample, step, target)) is not None
         ]
     return listed
 
@@ -185,20 +191,20 @@ def _classes(target: str, counts: NDArray[np.intp], labels: list[Any]) -> Iterat
     few = int((counts < _FEW_OF_A_CLASS).sum())
     if few:
         words = f"{few} classes" if few > 1 else "a class"
-        what = f"has {words} of fewer than {_FEW_OF_A_CLASS} rows"
-        yield Finding(target, what, "join them to others, or find more such rows")
+        problem = f"has {words} of fewer than {_FEW_OF_A_CLASS} rows"
+        yield Finding(target, problem, "join them to others, or find more such rows")
         return
     least = int(np.argmin(counts))
     if counts[least] < rows * min(_MINORITY, 0.5 / n):
-        what = f"is {labels[least]!r} in only {100 * counts[least] / rows:.1f} % of the rows"
+        problem = f"is {labels[least]!r} in only {100 * counts[least] / rows:.1f} % of the rows"
         remedy = "if that class matters most, give it more weight: class_weight='balanced'"
-        yield Finding(target, what, remedy, note=True)
+        yield Finding(target, problem, remedy, note=True)
 
 
-def _told(
+def _leak(
     column: Column, values: NDArray[Any], sample: Sample, step: int, target: str
 ) -> Finding | None:
-    """Whether a column alone determines the class: in some rows first, then in all."""
+    """Find out if a column alone determines the class: in some rows first, then in all."""
     wrong = _wrong_by_lookup(column, values[::step], sample.y[::step], sample.n_classes)
     if wrong is not None and step > 1:
         wrong = _wrong_by_lookup(column, values, sample.y, sample.n_classes)
@@ -206,9 +212,9 @@ def _told(
         return None
     remedy = f"leave it out, unless it is known before {target!r} is"
     if wrong == 0 and _distinct(values) == sample.n_classes:
-        return Finding(column.name, f"is {target!r} in other words: one value a class", remedy)
+        return Finding(column.name, f"is {target!r} in other words: one value per class", remedy)
     how = "in every row" if wrong == 0 else f"in all but {wrong:,} of {sample.n_rows:,} rows"
-    return Finding(column.name, f"alone tells {target!r} {how}", remedy)
+    return Finding(column.name, f"alone determines {target!r} {how}", remedy)
 
 
 def _wrong_by_lookup(
@@ -227,12 +233,12 @@ def _wrong_by_lookup(
     first = order[np.flatnonzero(np.diff(value, prepend=-1))]
     wrong = rows - int(counts[first].sum())
     least = rows - int(np.bincount(y).max())  # with a constant prediction
-    if wrong > min(_TOLD * rows, 0.1 * least):
+    if wrong > min(_LEAK_ERRORS * rows, 0.1 * least):
         return None
     if column.kind != "real":
         return wrong if len(distinct) <= max(rows // 20, 2) else None
     pieces = 1 + np.count_nonzero(np.diff(label[first]))
-    return wrong if pieces <= 2 * n_classes + _TOLD * rows else None
+    return wrong if pieces <= 2 * n_classes + _LEAK_ERRORS * rows else None
 
 
 # -- real columns --------------------------------------------------------------------------------
@@ -265,8 +271,10 @@ def _identifiers(name: str, values: NDArray[Any]) -> Iterator[Finding]:
     if distinct > 0.9 * rows:
         yield Finding(name, *_NUMBERED)
     elif distinct > max(_SHOWN**2, 0.01 * rows):
-        what = f"looks like an identifier, and repeats: {distinct:,} values in {rows:,} rows"
-        yield Finding(name, what, "leave it out, and give it as groups if its rows belong together")
+        problem = f"looks like an identifier, and repeats: {distinct:,} values in {rows:,} rows"
+        yield Finding(
+            name, problem, "leave it out, and give it as groups if its rows belong together"
+        )
 
 
 def few_whole_values(sample: Sample) -> Iterator[Finding]:
@@ -280,11 +288,11 @@ def few_whole_values(sample: Sample) -> Iterator[Finding]:
                 codes.append((column.name, f"{distinct[0]:.0f} to {distinct[-1]:.0f}"))
     if codes and sample.n_rows >= _FEW_ROWS:
         (name, extent), more = codes[0], [repr(other) for other, _ in codes[1:]]
-        what = f"holds few whole numbers, {extent}"
+        problem = f"holds few whole numbers, {extent}"
         if more:
             shown = ", ".join(more[:_SHOWN]) + (", ..." if len(more) > _SHOWN else "")
-            what += f" (and so do {len(more)} more: {shown})"
-        yield Finding(name, what, "if they are codes of names, make it nominal", note=True)
+            problem += f" (and so do {len(more)} more: {shown})"
+        yield Finding(name, problem, "if they are codes of names, make it nominal", note=True)
 
 
 def _probe(sample: Sample) -> tuple[list[int], NDArray[np.floating[Any]]]:
@@ -305,7 +313,7 @@ def _probe(sample: Sample) -> tuple[list[int], NDArray[np.floating[Any]]]:
 
 
 def _numbers_rows(values: NDArray[Any]) -> bool:
-    """Whether the values are consecutive integers, in any order."""
+    """Return True if the values are consecutive integers, in any order."""
     low, high = values.min(), values.max()
     if high != low + (len(values) - 1) or not (values == np.rint(values)).all():
         return False
@@ -338,8 +346,8 @@ def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Finding]:
     if absent:
         rows = int(np.isin(codes, [categories.index(text) for text in absent]).sum())
         words = ", ".join(map(repr, absent[:3]))
-        what = f"holds {words} in {rows:,} rows, which looks like a missing value"
-        yield Finding(column.name, what, f"convert {words} to missing values", note=True)
+        problem = f"holds {words} in {rows:,} rows, which looks like a missing value"
+        yield Finding(column.name, problem, f"convert {words} to missing values", note=True)
 
 
 def _texts(column: Column) -> tuple[list[str], list[str]]:
@@ -353,7 +361,7 @@ def _texts(column: Column) -> tuple[list[str], list[str]]:
 def _text_finding(
     name: str, texts: list[str], n_categories: int, absent: list[str]
 ) -> Finding | None:
-    """What the texts of a column are, if not names."""
+    """Find dates, numbers and codes among the texts of a column."""
     texts = [text for text in texts if text not in absent] or texts
 
     def most(pattern: re.Pattern[str]) -> str:
@@ -364,8 +372,8 @@ def _text_finding(
     if example := most(_DATE):
         remedy = "make numbers of it, such as days since a date, or month and weekday"
         return Finding(name, f"holds dates as text, such as {example}", remedy)
-    what, remedy = "holds numbers written as text, such as ", "convert it to numbers"
-    example, others = most(_WRITTEN), absent
+    problem, remedy = "holds numbers written as text, such as ", "convert it to numbers"
+    example, unparsed = most(_WRITTEN), absent
     if not example:
         # A few plain numbers as text are probably meant as names, if nothing is missing among them.
         example = most(_PLAIN)
@@ -373,13 +381,13 @@ def _text_finding(
             return None
         zeros = next((text for text in texts if _LEADING_ZERO.fullmatch(text)), None)
         if zeros is not None:
-            what = f"holds codes with leading zeros, such as {zeros!r}"
-            return Finding(name, what, "keep it as text: numbers would lose them", note=True)
-        others = absent + [text for text in texts if _PLAIN.fullmatch(text) is None]
-    if others:
-        example += f", and besides {', '.join(map(repr, others[:3]))}"
-        remedy += f", and {', '.join(map(repr, others[:3]))} to missing values"
-    return Finding(name, what + example, remedy)
+            problem = f"holds codes with leading zeros, such as {zeros!r}"
+            return Finding(name, problem, "keep it as text: numbers would lose them", note=True)
+        unparsed = absent + [text for text in texts if _PLAIN.fullmatch(text) is None]
+    if unparsed:
+        example += f", and besides {', '.join(map(repr, unparsed[:3]))}"
+        remedy += f", and {', '.join(map(repr, unparsed[:3]))} to missing values"
+    return Finding(name, problem + example, remedy)
 
 
 # -- rows ----------------------------------------------------------------------------------------
@@ -396,8 +404,8 @@ def _repeated_rows(sample: Sample, sketch: RowSketch | None) -> Iterator[Finding
         _distinct(values[:_LOOKED_THROUGH]) > _MANY_VALUES for values in sample.X.values
     ):
         remedy = "drop the copies, or give fit the same group for all copies of a row"
-        what = f"repeats rows: {share:.0%} of them are copies of others"
-        yield Finding(None, f"{what}, while pruning and certificate count each as new", remedy)
+        problem = f"repeats rows: {share:.0%} of them are copies of others"
+        yield Finding(None, f"{problem}, while pruning and certificate count each as new", remedy)
 
 
 def _share_of_copies(sketch: RowSketch) -> float:

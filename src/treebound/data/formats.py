@@ -58,12 +58,12 @@ class TableFile:
 
     @property
     def name(self) -> str:
-        """What errors call the file."""
+        """The name of the file in errors."""
         return "standard input" if self.path is None else str(self.path)
 
     @property
     def is_text(self) -> bool:
-        """Whether all its values are texts."""
+        """True if all its values are texts."""
         return self.kind == "text"
 
     @contextmanager
@@ -81,16 +81,16 @@ class TableFile:
         from pyarrow import fs
 
         is_parquet = self.kind == "parquet"
-        held = self.pipe or str(self.path)
+        location = self.pipe or str(self.path)
         try:
             if not is_parquet:
-                stream = pa.memory_map(held) if self.path else pa.BufferReader(held)
+                stream = pa.memory_map(location) if self.path else pa.BufferReader(location)
                 if stream.read(6) != b"ARROW1":  # a stream of Arrow
                     stream.seek(0)
                     rows = pa.ipc.open_stream(stream).read_all()
                     return rows.schema, list(ds.InMemoryDataset(rows).get_fragments())
             form = ds.ParquetFileFormat() if is_parquet else ds.IpcFileFormat()
-            piece = form.make_fragment(held, fs.LocalFileSystem() if self.path else None)
+            piece = form.make_fragment(location, fs.LocalFileSystem() if self.path else None)
             return piece.physical_schema, [piece]
         except (OSError, ValueError) as error:
             kind = "a Parquet" if is_parquet else "an Arrow"
@@ -110,9 +110,10 @@ def files_of(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
             files.append(_file(path, {}))
     kinds = {file.kind for file in files}
     if len(kinds) != 1:
-        what = "no file" if not kinds else f"{' and '.join(sorted(kinds))} files together"
+        mixture = "no file" if not kinds else f"{' and '.join(sorted(kinds))} files together"
         raise ValueError(
-            f"A table must be in files of one kind. Got {what} in {', '.join(map(str, paths[:5]))}."
+            f"A table must be in files of one kind. Got {mixture} in "
+            f"{', '.join(map(str, paths[:5]))}."
         )
     return files
 
@@ -135,7 +136,7 @@ def _file(path: Path, keys: dict[str, str]) -> TableFile:
 
 
 def _kind(start: bytes, name: str, suffix: str = "") -> str:
-    """What a file is, by its first bytes, or else by its name."""
+    """The format of a file, by its first bytes, or else by its name."""
     other = _SUFFIXES.get(suffix, "text")
     kind = next((kind for mark, kind in _STARTS.items() if start.startswith(mark)), other)
     if kind in _REFUSED:
@@ -197,13 +198,13 @@ def same_columns(
 ) -> None:
     """Raise a ValueError if a file does not have the columns of the others."""
     no_duplicates(names, file)
-    own, common = set(names), set(expected)
-    lacks = [name for name in expected if name not in own and name not in ignored]
+    present, common = set(names), set(expected)
+    lacks = [name for name in expected if name not in present and name not in ignored]
     more = [name for name in names if name not in common and name not in ignored]
     if lacks or more:
-        what = f"lacks {lacks[0]!r}" if lacks else f"has {more[0]!r} besides"
+        difference = f"lacks {lacks[0]!r}" if lacks else f"has {more[0]!r} besides"
         raise ValueError(
-            f"The files of a table must have the same columns. {file} {what}. "
+            f"The files of a table must have the same columns. {file} {difference}. "
             "Hint: leave the column out, or write the file again with the columns of the others."
         )
 
@@ -221,9 +222,11 @@ class FileReader:
         if not files[0].is_text:
             from treebound.data.arrow_dataset import Fragments, common_schema
 
-            held = {file.name: file.fragments() for file in files}
-            types = common_schema({name: own for name, (own, _) in held.items()}, schema.ignored)
-            self.fragments = Fragments({name: each for name, (_, each) in held.items()}, types)
+            opened = {file.name: file.fragments() for file in files}
+            types = common_schema(
+                {name: types_ for name, (types_, _) in opened.items()}, schema.ignored
+            )
+            self.fragments = Fragments({name: each for name, (_, each) in opened.items()}, types)
             self._names = self.fragments.schema.names
         self._keys: dict[str, pa.DataType] = {}
         for name in sorted({name for file in files for name in file.keys}):
@@ -281,8 +284,8 @@ class FileReader:
         for name, kind in self._keys.items():
             if name not in table.column_names:
                 value = file.keys.get(name, _NO_KEY)
-                held = None if value == _NO_KEY else int(value) if kind == pa.int64() else value
-                table = table.append_column(name, pa.repeat(pa.scalar(held, kind), len(table)))
+                key = None if value == _NO_KEY else int(value) if kind == pa.int64() else value
+                table = table.append_column(name, pa.repeat(pa.scalar(key, kind), len(table)))
         return table
 
 

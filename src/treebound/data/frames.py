@@ -174,10 +174,10 @@ def _as_array(X: Any) -> NDArray[Any] | None:
 
 def _not_empty(shape: tuple[int, ...]) -> None:
     """Raise scikit-learn's error for a table without rows or columns."""
-    for what, count in (("sample", shape[0]), ("feature", shape[1])):
+    for noun, count in (("sample", shape[0]), ("feature", shape[1])):
         if count == 0:
             raise ValueError(
-                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+                f"Found array with 0 {noun}(s) (shape={shape}) while a minimum of 1 is required."
             )
 
 
@@ -225,7 +225,7 @@ def _read_frame(X: Any, *, as_matrix: bool = True) -> Table:
 
 
 def _is_one_array(frame: Any) -> bool:
-    """Whether a frame of pandas is one array of floats, row by row; others are read by column."""
+    """Return True if a pandas frame is one array of floats, row by row."""
     first = next(frame.items())[1]
     if first.dtype not in (np.float64, np.float32):
         return False
@@ -234,7 +234,7 @@ def _is_one_array(frame: Any) -> bool:
 
 
 def _read_pandas(series: Any, label: str) -> RawColumn:
-    """Read a column of pandas; for plain ones narwhals takes longer than all the rest of a fit."""
+    """Read a pandas column; for plain ones narwhals takes longer than all the rest of a fit."""
     import narwhals as nw
 
     dtype = series.dtype
@@ -245,9 +245,9 @@ def _read_pandas(series: Any, label: str) -> RawColumn:
     return read_series(nw.from_native(series, series_only=True), label)
 
 
-def _pandas_codes(held: Any) -> RawColumn:
-    categories = tuple(held.categories.tolist())
-    return coded_column(np.asarray(held.codes), categories, ordered=bool(held.ordered))
+def _pandas_codes(array: Any) -> RawColumn:
+    categories = tuple(array.categories.tolist())
+    return coded_column(np.asarray(array.codes), categories, ordered=bool(array.ordered))
 
 
 def read_series(series: Any, label: str = "y") -> RawColumn:
@@ -307,7 +307,7 @@ def _text(series: Any, label: str) -> RawColumn:
 
 
 def _short_texts(native: Any) -> RawColumn | None:
-    """A few distinct texts of polars of at most twelve bytes, which its views hold themselves."""
+    """A few distinct polars texts of at most twelve bytes, which its views contain."""
     import polars as pl
 
     if native.null_count() or not len(native) or sys.byteorder != "little":
@@ -332,8 +332,8 @@ def _arrow_text(texts: Any, label: str) -> RawColumn:
         places: NDArray[Any] = np.frombuffer(ends, np.int64 if wide else np.int32, last)[
             array.offset :
         ]
-        held = np.frombuffer(b"" if data is None else data, dtype=np.uint8)
-        coded = factorize_bytes(places, held)
+        data_bytes = np.frombuffer(b"" if data is None else data, dtype=np.uint8)
+        coded = factorize_bytes(places, data_bytes)
         if coded is not None:
             return found_column(coded[1], array.take(pa.array(coded[0])).to_pylist())
     return _arrow_codes(pa.chunked_array([array.dictionary_encode()]), label)
@@ -346,12 +346,12 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
     library = series.implementation
     if library.is_pandas_like():
         # pandas' own array: the accessor would build a series for each attribute.
-        held = native.array if library.is_pandas() else native.cat
-        if not hasattr(held, "categories"):  # an Arrow dictionary inside pandas
+        array = native.array if library.is_pandas() else native.cat
+        if not hasattr(array, "categories"):  # an Arrow dictionary inside pandas
             import pyarrow
 
-            return _arrow_codes(pyarrow.chunked_array([pyarrow.array(held)]), label)
-        return _pandas_codes(held)
+            return _arrow_codes(pyarrow.chunked_array([pyarrow.array(array)]), label)
+        return _pandas_codes(array)
     if library.is_pyarrow():
         return _arrow_codes(native, label)
     if library.is_polars():
@@ -435,8 +435,8 @@ def read_row(row: Any, names: Sequence[str], needed: Collection[str] | None = No
         if table.names is None:
             return table
         have = [name for name in names if name in table.names or name in needed]
-        held = dict(zip(have, map(table.select(have).column, range(len(have))), strict=True))
-        raw = tuple(held.get(name) or empty_column(1) for name in names)
+        columns = dict(zip(have, map(table.select(have).column, range(len(have))), strict=True))
+        raw = tuple(columns.get(name) or empty_column(1) for name in names)
         return Table(tuple(names), (1, len(names)), raw=raw)
     if len(values) != len(names):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What parts of a table tell of its columns and classes, put together.
+"""Facts about the columns and classes of a table, learned from its parts and merged.
 
 A table in memory is one part.
 """
@@ -27,11 +27,11 @@ _SAMPLE_ROWS = 65536  # to choose bins by
 
 @dataclass(frozen=True)
 class PartFacts:
-    """What is learned from one part of the rows, those of weight zero left out."""
+    """Facts learned from one part of the rows, without rows of weight zero."""
 
     n_rows: int = 0
     names: tuple[str, ...] | None = None  # the names of the columns, where the table has them
-    columns: tuple[Column, ...] = ()  # as far as this part tells
+    columns: tuple[Column, ...] = ()  # as far as this part shows
     classes: NDArray[Any] = field(default_factory=partial(np.empty, 0))  # labels that occur
     totals: tuple[Fraction, ...] = ()  # the weight of each of them
     whole: bool = True  # whether all weights are whole numbers
@@ -43,7 +43,7 @@ class PartFacts:
 
 @dataclass(frozen=True)
 class LearnedSchema:
-    """What all parts together are."""
+    """The columns and classes of all parts."""
 
     columns: tuple[Column, ...]
     names: tuple[str, ...] | None  # the names of the columns, where the table has them
@@ -71,7 +71,7 @@ class LearnedSchema:
     def summary(self, unread: Mapping[str, ColumnSummary]) -> TableSummary:
         """The summary of all rows, with those of columns that were left unread."""
         each = zip(self.columns, self.summaries, strict=True)
-        columns = tuple(own or unread[column.name] for column, own in each)
+        columns = tuple(summary or unread[column.name] for column, summary in each)
         return TableSummary(self.class_rows, columns)
 
     def with_identifiers(self) -> LearnedSchema:
@@ -81,13 +81,13 @@ class LearnedSchema:
         return replace(self, columns=columns, identifiers=())
 
 
-def put_together(
+def merge_facts(
     parts: Sequence[PartFacts],
     *,
     class_weight: Any = None,
     categorical_features: Any = "from_dtype",
 ) -> LearnedSchema:
-    """What all parts are.
+    """Merge the facts of all parts.
 
     No column of ``categorical_features`` is an identifier.
     """
@@ -100,11 +100,11 @@ def put_together(
         )
     first = full[0]
     names = [[column.name for column in part.columns] for part in full]
-    for number, own in zip(numbers, names, strict=True):
-        if own != names[0]:
+    for number, part_names in zip(numbers, names, strict=True):
+        if part_names != names[0]:
             raise ValueError(
                 f"Every part must have the same columns in the same order. Part {numbers[0]} has "
-                f"{names[0]}, part {number} has {own}."
+                f"{names[0]}, part {number} has {part_names}."
             )
     columns, classes, totals = first.columns, first.classes, first.totals
     if len(parts) > 1 or len(first.calibration_classes):
@@ -126,8 +126,8 @@ def put_together(
         summaries = merged([part.summary.columns for part in full if part.summary is not None])
     columns, identifiers = _without_identifiers(columns, n_rows, categorical_features)
     summaries = tuple(
-        ColumnSummary() if column.identifier else own
-        for column, own in zip(columns, summaries, strict=bool(summaries))
+        ColumnSummary() if column.identifier else summary
+        for column, summary in zip(columns, summaries, strict=bool(summaries))
     )
     return LearnedSchema(
         columns,
@@ -207,12 +207,17 @@ def _in_order(values: set[Any]) -> tuple[Any, ...]:
 
 
 def _all_classes(parts: Sequence[PartFacts]) -> NDArray[Any]:
-    each = [own for part in parts for own in (part.classes, part.calibration_classes) if len(own)]
-    kinds = {"number" if own.dtype.kind in "iuf" else own.dtype.kind for own in each}
+    each = [
+        labels
+        for part in parts
+        for labels in (part.classes, part.calibration_classes)
+        if len(labels)
+    ]
+    kinds = {"number" if labels.dtype.kind in "iuf" else labels.dtype.kind for labels in each}
     if len(kinds) > 1:
         raise ValueError(
             "Unknown label type: y must hold labels of one type in every part. Got arrays of "
-            f"{', '.join(sorted({str(own.dtype) for own in each}))} instead. "
+            f"{', '.join(sorted({str(labels.dtype) for labels in each}))} instead. "
             "Hint: convert y with astype(str)."
         )
     return learn_classes(np.concatenate(each))[0]
@@ -241,8 +246,8 @@ def _class_rows(classes: NDArray[Any], parts: Sequence[PartFacts]) -> tuple[int,
     rows = dict.fromkeys(classes.tolist(), 0)
     for part in parts:
         assert part.summary is not None
-        for label, own in zip(part.classes.tolist(), part.summary.class_rows, strict=True):
-            rows[label] += own
+        for label, count in zip(part.classes.tolist(), part.summary.class_rows, strict=True):
+            rows[label] += count
     return tuple(rows.values())
 
 
@@ -257,12 +262,12 @@ def nothing_but_rows(n_rows: int) -> Table:
 def some_numbers(
     X: Any, weight: Any, names: Sequence[str], most: int = 4096
 ) -> dict[str, NDArray[np.float64]]:
-    """Values of some rows of real columns, those of weight zero left out."""
+    """Values of some rows of real columns, without rows of weight zero."""
     if not len(X):
         return {name: np.empty(0) for name in names}
     table = read_columns(X)
-    kept = np.arange(len(X)) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
-    rows = kept[spread(len(kept), most)]
+    positive = np.arange(len(X)) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
+    rows = positive[spread(len(positive), most)]
     return {name: table.column(j).floats()[rows].astype(np.float64) for j, name in enumerate(names)}
 
 
@@ -272,9 +277,9 @@ def number_summaries(
     """The summaries of columns of numbers, without rows of weight zero."""
     if table is None:
         return tuple(ColumnSummary() for _ in names)
-    kept = slice(None) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
+    positive = slice(None) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
     return tuple(
-        ColumnSummary.of_numbers(table.column(j).floats()[kept]) for j in range(len(names))
+        ColumnSummary.of_numbers(table.column(j).floats()[positive]) for j in range(len(names))
     )
 
 
@@ -290,9 +295,9 @@ def with_numbers(
     learned: dict[str, tuple[Column, NDArray[Any], ColumnSummary | None]] = {
         name: (Column(name), values[name], None) for name in plain
     }
-    others = zip(schema.columns, schema.sample, schema.summaries, strict=True)
+    learned_columns = zip(schema.columns, schema.sample, schema.summaries, strict=True)
     learned |= dict(
-        zip(rest, others, strict=False)
-    )  # of labels alone, what was learned is left out
+        zip(rest, learned_columns, strict=False)
+    )  # facts learned from labels alone are dropped
     columns, some, summaries = zip(*(learned[name] for name in names), strict=True)
     return replace(schema, columns=columns, sample=some, summaries=summaries, names=tuple(names))

@@ -18,7 +18,7 @@ _MANY_VALUES = 2**15
 
 
 def type_of(column: Column) -> np.dtype[Any]:
-    """What the values of a column take at most."""
+    """Maximum number of bytes of the values of a column."""
     return np.dtype(
         np.float64 if column.kind == "real" else smallest_ints(len(column.categories or ()))
     )
@@ -44,7 +44,7 @@ class Matrix:
 
     @cached_property
     def complete(self) -> bool:
-        """Whether no column is marked as having missing values."""
+        """Return True if no column is marked as having missing values."""
         return not any(column.missing for column in self.columns)
 
     @property
@@ -99,8 +99,8 @@ class Matrix:
             return self
         blank = np.full(self.n_rows, MISSING, dtype=np.int8)
         values = tuple(
-            blank if column.identifier else own
-            for column, own in zip(columns, self.values, strict=True)
+            blank if column.identifier else column_values
+            for column, column_values in zip(columns, self.values, strict=True)
         )
         stripped = tuple(c.without_values() if c.identifier else c for c in columns)
         return Matrix(stripped, values, handle_unknown=self.handle_unknown)
@@ -139,7 +139,7 @@ class Matrix:
 
 
 class MatrixPart(Matrix):
-    """Some rows of a matrix, in their order; copied only if their values are asked for.
+    """Some rows of a matrix, in their order; copied only when their values are used.
 
     Growing and routing read the rows of the whole matrix.
     """

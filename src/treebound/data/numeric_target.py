@@ -18,14 +18,14 @@ from treebound._utils.validation import invalid
 from treebound.data.weights import WeightTotal
 
 # Decimals of so many digits, below this number of units, are taken without rounding.
-MOST_DIGITS, _MOST_UNITS = 6, 2.0**31
+MAX_DIGITS, _MAX_UNITS = 6, 2.0**31
 # Bits of a sum of all rows, of one rounded number, and of the squares of all rows.
 _SUM_BITS, _NUMBER_BITS, _SQUARE_BITS = 62, 50, 61
 
 
 @dataclass(frozen=True)
 class NumberFacts:
-    """What must be known of all numbers before one of them can be made an integer.
+    """Facts about all numbers that are needed to make one of them an integer.
 
     Those of parts of the rows can be added, in any order.
 
@@ -60,7 +60,7 @@ def digits_of(y: NDArray[np.float64]) -> int | None:
     # a number has d digits if it is the float next to a whole number over 10^d
     rest = y
     with np.errstate(over="ignore", invalid="ignore"):
-        for digits in range(MOST_DIGITS + 1):
+        for digits in range(MAX_DIGITS + 1):
             power = 10.0**digits
             rest = rest[np.rint(rest * power) / power != rest]
             if not len(rest):
@@ -100,7 +100,7 @@ class TargetScale:
             low, high = round(facts.least * power), round(facts.greatest * power)
             middle = (low + high) // 2
             most = max(high - middle, middle - low)
-            if max(abs(low), abs(high)) < _MOST_UNITS and most * weight < 2.0**_SUM_BITS:
+            if max(abs(low), abs(high)) < _MAX_UNITS and most * weight < 2.0**_SUM_BITS:
                 return cls(middle / power, 1.0 / power, float(most), facts.digits)
         centre = 0.5 * facts.least + 0.5 * facts.greatest
         half = max(facts.greatest - centre, centre - facts.least)
@@ -231,11 +231,11 @@ class NumericTarget:
         weight: NDArray[np.float64] | None,
         scale: TargetScale,
         total: WeightTotal,
-        least_weight: float | None = None,
+        min_weight: float | None = None,
     ) -> NumericTarget:
         """The channels of some rows of a sample that has this scale and this weight.
 
-        ``least_weight`` is the least weight of all its rows; by default of these.
+        ``min_weight`` is the least weight of all its rows; by default of these.
         """
         units = total.integers(weight, len(y))
         weights = np.ones(len(y), dtype=np.int64) if units is None else units
@@ -257,8 +257,8 @@ class NumericTarget:
         rounded = scale.digits is None and scale.most > 0.0
         least = (
             float(weights.min(initial=2**62))
-            if least_weight is None
-            else (max(1.0, np.rint(ldexp(least_weight, total.shift))))
+            if min_weight is None
+            else (max(1.0, np.rint(ldexp(min_weight, total.shift))))
         )
         return cls(
             np.column_stack([weights, sums, squares, np.ones(len(y), dtype=np.int64)]),

@@ -1,4 +1,4 @@
-"""A table in parts: what each tells, and its rows with the columns and classes of all."""
+"""A table in parts: the facts of each, and its rows with the columns and classes of all."""
 
 from __future__ import annotations
 
@@ -33,13 +33,15 @@ def learn_part(
     """
     if _is_empty_part(y, weight):
         return PartFacts()
-    rows, others = _split(LabelledRows.of(X, y, weight, part=True), calibration, first)
+    rows, calibration_rows = _split(LabelledRows.of(X, y, weight, part=True), calibration, first)
     facts = PartFacts()
     if rows.n_rows:
         facts = rows.facts(learn_matrix(rows.table, **kinds), sample_rows)
-    if others is None:
+    if calibration_rows is None:
         return facts
-    return replace(facts, calibration=others.n_rows, calibration_classes=others.classes)
+    return replace(
+        facts, calibration=calibration_rows.n_rows, calibration_classes=calibration_rows.classes
+    )
 
 
 def count_rows(X: Any, y: Any, weight: Any, first: int = 0) -> int:
@@ -48,7 +50,7 @@ def count_rows(X: Any, y: Any, weight: Any, first: int = 0) -> int:
 
 
 def _is_empty_part(y: Any, weight: Any) -> bool:
-    """Whether no row has a weight above zero."""
+    """Return True if no row has a weight above zero."""
     return len(y) == 0 or (weight is not None and not np.any(np.asarray(weight)))
 
 
@@ -89,12 +91,17 @@ class PartReader:
         if _is_empty_part(y, weight):
             nothing = self._nothing
             return PartRows(nothing, None if self.selection is None else nothing)
-        rows, others = _split(LabelledRows.of(X, y, weight, part=True), self.selection, first)
+        rows, calibration_rows = _split(
+            LabelledRows.of(X, y, weight, part=True), self.selection, first
+        )
         table = rows.table if self.schema.identifiers else None
-        if others is None:
+        if calibration_rows is None:
             return PartRows(self._sample(rows, self.handle_unknown), training_table=table)
-        training, selected = self._sample(rows, "error"), self._sample(others, self.handle_unknown)
-        return PartRows(training, selected, others.table, table)
+        training, selected = (
+            self._sample(rows, "error"),
+            self._sample(calibration_rows, self.handle_unknown),
+        )
+        return PartRows(training, selected, calibration_rows.table, table)
 
     @property
     def _nothing(self) -> Sample:

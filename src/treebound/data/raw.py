@@ -205,7 +205,7 @@ def number_column(values: list[Any]) -> RawColumn:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a Python value is missing: None, NaN, ``pandas.NA`` or ``NaT``."""
+    """Return True if a Python value is missing: None, NaN, ``pandas.NA`` or ``NaT``."""
     if value is None:
         return True
     if isinstance(value, _TEXT):
@@ -241,10 +241,10 @@ def mixed_types(label: str, values: Iterable[Any]) -> str:
     )
 
 
-def no_dates(what: str, dtype: str) -> str:
+def no_dates(subject: str, dtype: str) -> str:
     return (
-        f"{what} must hold numbers, text, booleans or categories. Got {dtype} instead. Hint: make "
-        "numbers of it, for example days since a date, or month and weekday as columns."
+        f"{subject} must hold numbers, text, booleans or categories. Got {dtype} instead. Hint: "
+        "make numbers of it, for example days since a date, or month and weekday as columns."
     )
 
 
@@ -265,23 +265,23 @@ def check_names(owner: str, names: Sequence[str], whose: str, **parameters: Any)
 
 
 def columns_to_learn(
-    names: Sequence[str], whose: str, columns: Any, target: Any, weight: Any, *others: Any
+    names: Sequence[str], whose: str, columns: Any, target: Any, weight: Any, *excluded: Any
 ) -> list[str]:
     """Those that are chosen, or all, without others; target and weight must be among them."""
     check_names("fit", names, whose, y=target, sample_weight=weight)
-    return chosen_columns(names, whose, columns, target, weight, *others)
+    return chosen_columns(names, whose, columns, target, weight, *excluded)
 
 
-def chosen_columns(names: Sequence[str], whose: str, columns: Any, *others: Any) -> list[str]:
+def chosen_columns(names: Sequence[str], whose: str, columns: Any, *excluded: Any) -> list[str]:
     """Those that are chosen, or all, without others."""
     chosen, known = names if columns is None else list(columns), set(names)
     for name in chosen:
         if name not in known:
             raise invalid("columns", "fit", f"columns of {whose}, {some_names(names)}", name)
-    left = [name for name in chosen if name not in others]
+    left = [name for name in chosen if name not in excluded]
     if not left:
-        beside = some_names(name for name in others if name is not None)
-        raise ValueError(f"There is no column beside {beside or 'labels'} in {whose}.")
+        excluded_names = some_names(name for name in excluded if name is not None)
+        raise ValueError(f"There is no column besides {excluded_names or 'labels'} in {whose}.")
     return left
 
 

@@ -105,7 +105,7 @@ _BOOLEANS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, 
 
 
 def _number(value: Any) -> float:
-    """What a category is as a number; NaN if it is a name."""
+    """Return a category as a number; NaN if it is a name."""
     if isinstance(value, str) and (value in _BOOLEANS or "_" in value):
         return _BOOLEANS.get(value, nan)
     try:

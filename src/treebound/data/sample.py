@@ -14,7 +14,7 @@ from treebound._utils.validation import InWords, invalid
 from treebound.data.columns import Column
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
-from treebound.data.learned import LearnedSchema, PartFacts, put_together
+from treebound.data.learned import LearnedSchema, PartFacts, merge_facts
 from treebound.data.matrix import Matrix, type_of
 from treebound.data.raw import spread
 from treebound.data.summaries import TableSummary
@@ -320,13 +320,13 @@ class LabelledRows(NamedTuple):
         facts = self.facts(matrix)
         if classes is not None:
             facts = replace(facts, calibration_classes=classes)
-        schema = put_together(
+        schema = merge_facts(
             [facts], class_weight=class_weight, categorical_features=categorical_features
         ).with_identifiers()
         return self.sample(replace(matrix, columns=schema.columns), schema)
 
     def facts(self, matrix: Matrix, sample_rows: int = 0) -> PartFacts:
-        """What a part of the rows tells: with a summary and values of some rows if it is one."""
+        """The facts of a part of the rows, with a summary and values of some rows."""
         sample: tuple[NDArray[Any], ...] = ()
         summary = None
         if sample_rows:

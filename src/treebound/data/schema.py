@@ -56,10 +56,10 @@ class Layout:
         _must(self.skip_rows >= 0, "The 'skip_rows' of [read]", "an int >= 0", self.skip_rows)
 
 
-def _must(holds: bool, what: str, be: str, value: object) -> None:
+def _must(holds: bool, subject: str, be: str, value: object) -> None:
     """Raise a SchemaError unless something is as it must be."""
     if not holds:
-        raise SchemaError(f"{what} must be {be}. Got {value!r} instead.", be)
+        raise SchemaError(f"{subject} must be {be}. Got {value!r} instead.", be)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Schema:
     classes: tuple[Any, ...] | None = None
     ignored: tuple[str, ...] = ()
     missing: tuple[str, ...] = MISSING
-    others: str = "infer"
+    undeclared: str = "infer"
     layout: Layout = field(default_factory=Layout)
     order: tuple[str, ...] = ()
 
@@ -176,8 +176,8 @@ class Schema:
         lines = [] if self.target is None else [f"target = {_toml(self.target)}"]
         if self.missing != MISSING:
             lines.append(f"missing = {_toml(self.missing)}")
-        if self.others != "infer":
-            lines.append(f"others = {_toml(self.others)}")
+        if self.undeclared != "infer":
+            lines.append(f"undeclared = {_toml(self.undeclared)}")
         read = {f.name: getattr(self.layout, f.name) for f in fields(Layout)}
         changed = [f for f in fields(Layout) if read[f.name] != f.default]
         if changed:
@@ -218,7 +218,7 @@ class Schema:
 
 
 def lines_of(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
-    """Rows of text as lines of aligned columns; some stand to the right."""
+    """Rows of text as lines of aligned columns; some are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -260,14 +260,16 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
 
 def schema_of(document: Mapping[str, Any]) -> Schema:
     """The schema of a TOML document; a SchemaError names what is wrong in it."""
-    keys = ("target", "missing", "others", "read", "columns")
+    keys = ("target", "missing", "undeclared", "read", "columns")
     _only_known(document, keys, "the top level")
-    target, missing, others, read, table = (document.get(key) for key in keys)
+    target, missing, undeclared, read, table = (document.get(key) for key in keys)
     _must(isinstance(target, str | None), "'target'", "the name of a column", target)
     missing = list(MISSING) if missing is None else missing
     texts = isinstance(missing, list) and all(isinstance(text, str) for text in missing)
     _must(texts, "'missing'", "a list of texts", missing)
-    _must(others in (None, "infer", "ignore"), "'others'", "'infer' or 'ignore'", others)
+    _must(
+        undeclared in (None, "infer", "ignore"), "'undeclared'", "'infer' or 'ignore'", undeclared
+    )
     _must(isinstance(table, dict | None), "'columns'", "a table", table)
     layout = _layout_of({} if read is None else read)
     specs = {name: _column_spec(name, spec) for name, spec in (table or {}).items()}
@@ -285,8 +287,8 @@ def schema_of(document: Mapping[str, Any]) -> Schema:
             )
         order += (target,)
     classes = specs[target][1] if target in specs else None
-    others = others or "infer"
-    return Schema(columns, target, classes, ignored, tuple(missing), others, layout, order)
+    undeclared = undeclared or "infer"
+    return Schema(columns, target, classes, ignored, tuple(missing), undeclared, layout, order)
 
 
 def _layout_of(table: Any) -> Layout:
@@ -348,7 +350,7 @@ def _toml(value: Any) -> str:
 
 
 def _categories_text(column: Column) -> str:
-    """The categories in a row, abbreviated if there are many, and whether the data tell them."""
+    """The categories in a row, abbreviated if there are many, and if they are found in the data."""
     if column.kind == "real":
         return ""
     texts, many = list(map(str, column.categories or ())), ""

@@ -58,8 +58,8 @@ def _mapped(file: Any, start: int, dtype: np.dtype[Any], n_rows: int) -> NDArray
 
 def _write(file: Any, values: NDArray[Any], start: int, folder: str, setting: str) -> None:
     """Write all of an array; an error names the folder and how to choose another."""
-    held: Any = np.ascontiguousarray(values).view(np.uint8)
-    rest = memoryview(held)  # tofile hides a full disk
+    array: Any = np.ascontiguousarray(values).view(np.uint8)
+    rest = memoryview(array)  # tofile hides a full disk
     file.seek(start)
     try:
         while len(rest):
@@ -102,8 +102,8 @@ class SpillFile:
 class ColumnFile:
     """A sample that is collected batch by batch: its values are in a temporary file."""
 
-    # They stand there a column after the other, with room for n_rows. The file goes when nothing
-    # refers to its values any more.
+    # They are stored one column after the other, with room for n_rows. The file is deleted when its
+    # values are not used any more.
 
     def __init__(self, first: Sample, n_rows: int) -> None:
         self._first = first
@@ -151,10 +151,10 @@ class ColumnFile:
             for column, missing in zip(self._first.columns, self._missing, strict=True)
         )
         y, weight = np.concatenate(self._labels), None
-        if any(own is not None for own in self._weights):
+        if any(weights is not None for weights in self._weights):
             each = zip(self._labels, self._weights, strict=True)
             weight = np.concatenate(
-                [np.ones(len(labels)) if own is None else own for labels, own in each]
+                [np.ones(len(labels)) if weights is None else weights for labels, weights in each]
             )
         X = Matrix(columns, values, handle_unknown=self._unknown)
         return Sample(X, y, weight, self._first.classes, self._first.factors)

@@ -19,9 +19,9 @@ from treebound.data.frames import Table, read_columns
 from treebound.data.learned import (
     LearnedSchema,
     PartFacts,
+    merge_facts,
     nothing_but_rows,
     number_summaries,
-    put_together,
     some_numbers,
     with_numbers,
 )
@@ -33,7 +33,7 @@ T = TypeVar("T")
 # Columns (None without rows), labels and weights of some rows.
 Batch = tuple[Table | None, Any, Any]
 
-# Rows of a batch: enough that a batch costs little beside its rows.
+# Rows of a batch: enough that a batch costs little compared with its rows.
 BATCH_ROWS = 1 << 17
 
 
@@ -90,7 +90,7 @@ def split_frame(frame: Any, columns: list[str], target: str | None, weight: str 
 
 
 class LazyBatches(Batches):
-    """A lazy frame of polars."""
+    """A lazy polars frame."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -101,13 +101,13 @@ class LazyBatches(Batches):
         return list(self._frame.collect_schema().names())
 
     def read(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Data frames of polars."""
+        """polars data frames."""
         frame = self._frame if columns is None else self._frame.select(columns)
         yield from frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
 
 
 def is_stream(X: Any) -> bool:
-    """Whether a table is read batch by batch: a dataset of pyarrow, or a lazy frame of polars."""
+    """Return True for tables read in batches: pyarrow datasets and lazy polars frames."""
     module, name = type(X).__module__.partition(".")[0], type(X).__name__
     dataset = module == "pyarrow" and hasattr(X, "scanner") and hasattr(X, "get_fragments")
     return dataset or (module, name) == ("polars", "LazyFrame") or isinstance(X, Batches)
@@ -127,12 +127,12 @@ def open_stream(X: Any) -> Batches | None:
 
 
 def is_on_dask(X: Any) -> bool:
-    """Whether a table is a collection of Dask."""
+    """Return True if a table is a Dask collection."""
     return hasattr(type(X), "dask")  # that of X itself would be made of all its tasks
 
 
 def in_database(X: Any) -> bool:
-    """Whether a table is a relation of a database, or has settings for one."""
+    """Return True if a table is a database relation, or has settings for one."""
     module = type(X).__module__
     if module.partition(".")[0] in ("duckdb", "_duckdb", "pyspark", "ibis", "sqlframe", "narwhals"):
         import narwhals as nw
@@ -153,10 +153,10 @@ class TableStream:
         weight: Any = None,
         *,
         columns: Sequence[str] | None = None,
-        tell: Callable[[str, int], None] | None = None,
+        report: Callable[[str, int], None] | None = None,
     ) -> None:
         self._batches = batches
-        self._tell = tell or (lambda *_: None)  # with what is done, and the rows so far
+        self._report = report or (lambda *_: None)  # with what is done, and the rows so far
         self.target, self.weight = target, weight
         whose = "a table that is streamed"
         self.columns = columns_to_learn(batches.names, whose, columns, target, weight)
@@ -199,7 +199,7 @@ class TableStream:
                 )
             facts.append(part)
             first += part.n_rows + part.calibration
-        schema = put_together(facts, class_weight=class_weight, categorical_features=nominal)
+        schema = merge_facts(facts, class_weight=class_weight, categorical_features=nominal)
         return self._with_plain(schema, plain) if plain else schema
 
     def _with_plain(self, schema: LearnedSchema, plain: list[str]) -> LearnedSchema:
@@ -217,7 +217,7 @@ class TableStream:
         for number, frame in enumerate(self._batches.read(columns)):
             yield number, frame
             rows += len(frame)
-            self._tell(phase, rows)
+            self._report(phase, rows)
 
     def rows(self, reader: PartReader) -> Iterator[PartRows]:
         """The rows, batch by batch."""

@@ -63,19 +63,19 @@ def arrow_buffer(data: bytes) -> pa.Buffer:
 
 def sliced(tables: Iterator[Any], rows: int | None) -> Iterator[Any]:
     """The rows in tables of ``rows`` rows each (the last may have fewer); None: in one table."""
-    held: list[Any] = []
+    waiting: list[Any] = []
     count = 0
     for table in tables:
-        held.append(table)
+        waiting.append(table)
         count += table.num_rows
         if rows is not None and count >= rows:
-            whole = pa.concat_tables(held)
+            whole = pa.concat_tables(waiting)
             full = count - count % rows
             for start in range(0, full, rows):
                 yield whole.slice(start, rows)
-            held, count = [whole.slice(full)], count - full
+            waiting, count = [whole.slice(full)], count - full
     if count:
-        yield pa.concat_tables(held)
+        yield pa.concat_tables(waiting)
 
 
 class _Reader:
@@ -179,15 +179,15 @@ class _Reader:
 
     def _lines(self, pieces: Iterable[bytes]) -> Iterator[str]:
         """Lines with their ends."""
-        held = b""
+        rest = b""
         for piece in pieces:
             # the last line may go on in the next piece
-            *lines, held = (held + piece).splitlines(keepends=True) or [b""]
-            if max(map(len, [*lines, held])) > LONGEST_LINE:
+            *lines, rest = (rest + piece).splitlines(keepends=True) or [b""]
+            if max(map(len, [*lines, rest])) > LONGEST_LINE:
                 raise self._too_long()
             yield from map(bytes.decode, lines)
-        if held:
-            yield held.decode()
+        if rest:
+            yield rest.decode()
 
     def _records(self, lines: Iterator[str]) -> Iterator[list[str]]:
         """The records of some lines; a blank line is an empty record."""
@@ -215,13 +215,13 @@ def _utf8(file: IO[bytes], layout: Layout) -> Callable[[int], bytes]:
     return lambda size: text.read(size).encode()
 
 
-def _last_end(held: bytes) -> int:
+def _last_end(chunk: bytes) -> int:
     """End of the last whole record, after a line end outside quotes; 0 if there is none."""
-    data = np.frombuffer(held, dtype=np.uint8)
+    data = np.frombuffer(chunk, dtype=np.uint8)
     quotes = np.flatnonzero(data == _QUOTE)
     for end in (b"\n", b"\r"):
-        stop = len(held) - (end == b"\r")  # a line feed may follow the last carriage return
-        while (at := held.rfind(end, 0, stop)) >= 0:
+        stop = len(chunk) - (end == b"\r")  # a line feed may follow the last carriage return
+        while (at := chunk.rfind(end, 0, stop)) >= 0:
             inside = int(np.searchsorted(quotes, at)) % 2
             if not inside:
                 return at + 1
@@ -230,7 +230,7 @@ def _last_end(held: bytes) -> int:
 
 
 def _well_quoted(block: bytes, separator: str) -> bool:
-    """Whether quotes open only at the start of a field and close only at its end."""
+    """Return True if quotes open only at the start of a field and close only at its end."""
     data = np.frombuffer(block, dtype=np.uint8)
     quotes = np.flatnonzero(data == _QUOTE)
     if len(quotes) % 2:

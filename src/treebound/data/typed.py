@@ -58,9 +58,9 @@ class TextColumn:
         if len(self) <= _SHORT:
             return None
         gone = pc.or_(pc.is_null(self.texts), pc.is_in(self.texts, _text_array(missing)))
-        kept = self.texts if decimal == "." else pc.replace_substring(self.texts, decimal, ".")
+        texts = self.texts if decimal == "." else pc.replace_substring(self.texts, decimal, ".")
         try:
-            floats = pc.cast(pc.if_else(gone, _text_array(["nan"])[0], kept), pa.float64())
+            floats = pc.cast(pc.if_else(gone, _text_array(["nan"])[0], texts), pa.float64())
         except pa.ArrowInvalid:
             return None
         if not pc.all(pc.or_(gone, pc.is_finite(floats))).as_py():
@@ -80,8 +80,8 @@ def _as_numpy(array: Any, dtype: Any) -> NDArray[Any]:
 def _text_array(texts: Sequence[str]) -> Any:
     encoded = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
-    held = (pa.py_buffer(part) for part in (ends.tobytes(), b"".join(encoded)))
-    return pa.StringArray.from_buffers(len(encoded), *held)
+    buffers = (pa.py_buffer(part) for part in (ends.tobytes(), b"".join(encoded)))
+    return pa.StringArray.from_buffers(len(encoded), *buffers)
 
 
 # A column as a text file or a data frame has it.
@@ -98,22 +98,26 @@ def typed_column(
     each, codes = values.distinct()
     markers = frozenset(schema.missing)
     if column.categories is None:
-        kept: list[Any] = [None if _gone(value, markers) else _text(value) for value in each]
-        return _of_distinct(kept, codes, column)
-    own = _codes_among(column.categories, each, markers)
-    strange = np.flatnonzero(own == _STRANGE).tolist()
+        values_: list[Any] = [None if _gone(value, markers) else _text(value) for value in each]
+        return _of_distinct(values_, codes, column)
+    category_codes = _codes_among(column.categories, each, markers)
+    strange = np.flatnonzero(category_codes == _STRANGE).tolist()
     if column.declared and unknown != "keep":
         if strange:
             raise _unknown_category(each, codes, strange[0], column, first_row)
-        return coded_column(own[codes], column.categories, ordered=column.kind == "ordinal")
-    kept = [None if code < 0 else column.categories[code] for code in own[:-1].tolist()]
+        return coded_column(
+            category_codes[codes], column.categories, ordered=column.kind == "ordinal"
+        )
+    values_ = [
+        None if code < 0 else column.categories[code] for code in category_codes[:-1].tolist()
+    ]
     are_texts = any(isinstance(category, str) for category in column.categories)
     for at in strange:  # of the type of those that are categories
         try:
-            kept[at] = _text(each[at]) if are_texts else _number(each[at], ".")
+            values_[at] = _text(each[at]) if are_texts else _number(each[at], ".")
         except (TypeError, ValueError):
             raise _unknown_category(each, codes, at, column, first_row) from None
-    return _of_distinct(kept, codes, column)
+    return _of_distinct(values_, codes, column)
 
 
 def _of_distinct(each: list[Any], codes: NDArray[Any], column: Column) -> RawColumn:
@@ -202,7 +206,7 @@ def stripped(values: Values) -> list[str]:
 
 
 def label_kind(texts: Collection[str]) -> str:
-    """What the labels of a text file are: whole numbers, numbers with a fraction, or texts."""
+    """The kind of the labels of a text file: whole numbers, numbers with a fraction, or texts."""
     if all(map(_WHOLE.fullmatch, texts)):
         return "whole"
     try:
@@ -222,8 +226,8 @@ def labels_of(
     """
     markers = frozenset(schema.missing)
     each, codes = values.distinct()
-    own = _codes_among(schema.classes or (), each, markers)
-    gone = (own == MISSING)[codes]
+    class_codes = _codes_among(schema.classes or (), each, markers)
+    gone = (class_codes == MISSING)[codes]
     if gone.any():
         more = int(gone.sum()) - 1
         raise ValueError(
@@ -232,7 +236,7 @@ def labels_of(
             + ". Hint: leave these rows out, or name another target."
         )
     if schema.classes is not None:
-        strange = np.flatnonzero(own == _STRANGE)
+        strange = np.flatnonzero(class_codes == _STRANGE)
         if len(strange):
             at = int(strange[0])
             raise ValueError(
@@ -240,7 +244,7 @@ def labels_of(
                 f"{first_row + _first(codes, at)}, which is not one of its classes "
                 f"({some_names(schema.classes)}). Hint: leave such rows out, or learn from them."
             )
-        return Labels(*used_labels(as_objects(schema.classes), own[codes]), name)
+        return Labels(*used_labels(as_objects(schema.classes), class_codes[codes]), name)
     if isinstance(values, TextColumn):
         texts = stripped(values)
         read = {"whole": int, "number": float, "text": str}[kind or label_kind(texts)]
@@ -290,16 +294,20 @@ def _codes_among(
 
     -1 is missing, -2 is none of the categories.
     """
-    texts = {text: code for code, own in enumerate(categories) for text in _texts(own)}
-    plain = {own: code for code, own in enumerate(categories) if isinstance(own, int | float)}
+    texts = {text: code for code, category in enumerate(categories) for text in _texts(category)}
+    plain = {
+        category: code
+        for code, category in enumerate(categories)
+        if isinstance(category, int | float)
+    }
 
     def code_of(value: Any) -> int:
         if no_value(value):
             return MISSING
         text = _text(value)
-        for own in (text, text.strip()):
-            if own in texts:
-                return texts[own]
+        for form in (text, text.strip()):
+            if form in texts:
+                return texts[form]
         if _gone(value, markers):
             return MISSING
         try:

@@ -101,13 +101,13 @@ def class_totals(
 
 
 def relative_weights(
-    weight: NDArray[np.float64] | None, beside: NDArray[np.float64] | None = None
+    weight: NDArray[np.float64] | None, reference: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64] | None:
     """Whole weights as they are: rows repeated. Others scaled to mean 1, so only ratios matter.
 
-    Those of other rows are scaled as the weights of the rows that they are ``beside``.
+    The weights of other rows are scaled as those of the ``reference`` rows.
     """
-    scale = weight if beside is None else beside
+    scale = weight if reference is None else reference
     if weight is None or scale is None or is_whole(scale):
         return weight
     scaled = scaled_weights(weight, float(len(scale) / exact_sum(scale)))
@@ -131,14 +131,14 @@ def sample_sums(
 
 
 def is_whole(weight: NDArray[np.float64] | None) -> bool:
-    """Whether every weight is a whole number, so that it stands for repeated rows."""
+    """Return True if every weight is a whole number, so that it stands for repeated rows."""
     return weight is None or bool((weight == np.rint(weight)).all())
 
 
 def class_factors(
     class_weight: Any, classes: NDArray[Any], totals: Sequence[Fraction]
 ) -> NDArray[np.float64] | None:
-    """What the total of each class is multiplied by; None if nothing changes.
+    """The factor of the total of each class; None if nothing changes.
 
     Only ratios of class weights matter: with them, all rows together weigh the effective number
     of rows, ``(sum n c)^2 / sum n c^2`` for n rows of class weight c. ``"balanced"`` gives every
@@ -208,7 +208,7 @@ _BITS = 52
 
 @dataclass(frozen=True)
 class WeightTotal:
-    """What must be known of all weights before one of them can be made an integer.
+    """Facts about all weights that are needed to make one of them an integer.
 
     Those of parts of the rows can be added.
     """
@@ -240,7 +240,7 @@ class WeightTotal:
 
     @property
     def unit(self) -> float:
-        """What an integer of one stands for."""
+        """The weight that the integer one stands for."""
         return ldexp(1.0, -self.shift)
 
     def integers(self, weight: NDArray[np.float64] | None, rows: int) -> NDArray[np.int64] | None:

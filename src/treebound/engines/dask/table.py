@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from treebound._utils.extras import require
 from treebound.data.draws import Tenth
-from treebound.data.learned import LearnedSchema, put_together, with_numbers
+from treebound.data.learned import LearnedSchema, merge_facts, with_numbers
 from treebound.data.parts import PartReader, PartRows, count_rows
 from treebound.data.raw import chosen_columns, spread
 from treebound.data.summaries import ColumnSummary, TableSummary, merged
@@ -142,7 +142,7 @@ def _learned(
         partial(learn, sample_rows=sample_rows, calibration=calibration, **kinds),
         first=None if calibration is None else _first_rows(rows),
     )
-    return put_together(
+    return merge_facts(
         facts, class_weight=class_weight, categorical_features=kinds["categorical_features"]
     )
 

@@ -162,7 +162,7 @@ def _read(name: str) -> DatasetInfo:
 
 def _schema(document: dict[str, Any], changes: dict[str, Any]) -> Schema:
     """The columns of a data set, some of them changed."""
-    description: dict[str, Any] = {"missing": [], "others": "ignore"}
+    description: dict[str, Any] = {"missing": [], "undeclared": "ignore"}
     description |= {key: document[key] for key in ("target", "read", "missing") if key in document}
     return schema_of({**description, "columns": {**document["columns"], **changes}})
 

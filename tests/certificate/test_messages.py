@@ -1,4 +1,4 @@
-"""A message and a multiset of rows tell the tree: the lemma under the compression certificate."""
+"""A message and a multiset of rows determine the tree: the lemma of the compression certificate."""
 
 from dataclasses import replace
 from itertools import combinations_with_replacement, product
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from messages import answer, choices_of, decode, encode, random_matrix
+from messages import choices_of, decode, encode, prediction, random_matrix
 
 from treebound.certificate.training import _by_compression, _log_splits
 from treebound.data import Column, Matrix, Sample
@@ -65,8 +65,8 @@ def test_the_decoder_gives_the_tree_back(seed, rows, kinds, n_classes, criterion
     decoded = decode(message, sorted(names), columns, hidden, row_keys(hidden))
     new = random_matrix(rng, 200, columns, unknown=True)
     for matrix in (sample.X, new):
-        found = [answer(decoded, matrix, row) for row in range(matrix.n_rows)]
-        np.testing.assert_array_equal(found, tree.label[tree.apply(matrix)])
+        predicted = [prediction(decoded, matrix, row) for row in range(matrix.n_rows)]
+        np.testing.assert_array_equal(predicted, tree.label[tree.apply(matrix)])
 
 
 @settings(max_examples=50)
@@ -86,7 +86,7 @@ def test_the_certificate_pays_for_every_choice_of_the_message(seed, rows, kinds)
     assert _by_compression(tree, int(tree.errors), 0.05).named_rows == len(set(names))
 
 
-def test_the_multiset_alone_does_not_tell_an_undeclared_category():
+def test_the_multiset_alone_does_not_determine_an_undeclared_category():
     # "a, else b" and "b, else a" have the same shape, columns, labels and names.
     column = COLUMNS["nominal"]
     matrix = random_matrix(np.random.default_rng(0), 3, (column,))
@@ -96,8 +96,8 @@ def test_the_multiset_alone_does_not_tell_an_undeclared_category():
         decode((0, (first, 2), leaf[0], (0, (0, 1), *leaf[1:])), [0, 1], (column,), matrix, [0, 1])
         for first in (0, 1)
     ]
-    answers = [[answer(tree, matrix, row) for row in range(3)] for tree in trees]
-    assert answers == [[0, 1, 0], [1, 0, 0]]
+    predicted = [[prediction(tree, matrix, row) for row in range(3)] for tree in trees]
+    assert predicted == [[0, 1, 0], [1, 0, 0]]
 
 
 def test_an_ordinal_threshold_is_a_training_value_too():
@@ -108,13 +108,13 @@ def test_an_ordinal_threshold_is_a_training_value_too():
     tree = grow(sample, GrowOptions(thresholds="observed"))
     assert tree.threshold[0] == 0.0
     assert tree.names.tolist() == [0, -1, -1]
-    # Halfway between, no row tells it.
+    # Halfway between, no row names it.
     halfway = grow(sample, GrowOptions(thresholds="midpoint"))
     assert halfway.threshold[0] == 2.0
     assert naming_rows(halfway, sample).tolist() == [-1, -1, -1]
 
 
-def test_thresholds_of_float32_columns_are_told():
+def test_thresholds_of_float32_columns_are_decoded():
     rng = np.random.default_rng(0)
     dense = rng.random((60, 2), dtype=np.float32)
     sample = Sample(
@@ -141,7 +141,7 @@ def shapes(leaves, n_classes):
 
 
 def options_of(column):
-    """Every (threshold, category, missing_left) of a column that the code tells apart by itself."""
+    """Every (threshold, category, missing_left) of a column that the code distinguishes."""
     size = len(column.categories or ())
     if column.kind == "nominal":
         ways = 1 if size + column.missing == 2 else size + column.missing
@@ -216,7 +216,7 @@ def level_of(tree, m):
 
 
 def declared_nominal(tree):
-    """The tree with one way to send what an undeclared nominal column asks."""
+    """The tree with one way to send the splits on an undeclared nominal column."""
     columns = tuple(
         replace(c, categories=("a",), declared=True, missing=False)
         if c.kind == "nominal" and not c.declared
@@ -231,6 +231,6 @@ def test_price_by_hand():
     column = COLUMNS["real"]
     tree = as_tree([(0, 0.0, -1, False, 0, 3), (-1, np.nan, -1, False, 1, 1),
                     (-1, np.nan, -1, False, 0, 1)], (column,) * 3, 2, 10)  # fmt: skip
-    found = _by_compression(replace(tree, names=np.array([4, -1, -1])), 0, 0.05)
-    assert found.log_price == pytest.approx(log(pi**2 * 4 / 6 * 2 * 3 * 10))
-    assert found.named_rows == 1
+    predicted = _by_compression(replace(tree, names=np.array([4, -1, -1])), 0, 0.05)
+    assert predicted.log_price == pytest.approx(log(pi**2 * 4 / 6 * 2 * 3 * 10))
+    assert predicted.named_rows == 1

@@ -344,11 +344,11 @@ def _newer(
         for fold in Draw().keyed(ordered).folds(sample.n_rows)
     ]
     best = best_of_folds(partial(fit, rows=ordered), folds, delta)
-    yield "none", "folds, sorted rows", min(best.limits), world.risk(best.fitted)
+    yield "none", "folds, sorted rows", min(best.bounds), world.risk(best.fitted)
     drawn = np.array_split(np.random.default_rng(seed).permutation(sample.n_rows), 3)
     for kind, level in (("folds", delta), ("folds, delta for each", 3 * delta)):
         best = best_of_folds(fit, drawn, level)
-        yield "none", kind, min(best.limits), world.risk(best.fitted)
+        yield "none", kind, min(best.bounds), world.risk(best.fitted)
     least = min(search_trees(Prior(ordered), delta, restarts=1), key=lambda one: one.risk)
     yield "none", "prior, sorted rows", least.risk, world.risk(least.tree)
     trees = search_trees(Prior(sample, Draw(seed)), delta, restarts=1)

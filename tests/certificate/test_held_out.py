@@ -315,6 +315,9 @@ def test_a_bound_from_groups_states_that_it_is_about_a_row_of_a_random_group(kin
     assert "rows of large groups may be misclassified more often (stated)" in (
         clf.certificate_.explain()
     )
+    lines = [line for line in clf.certificate_.class_lines() if " of its new cases" in line]
+    assert lines
+    assert all("new cases, each a row drawn at random from a random group, are" in s for s in lines)
     assert "each a row drawn at random from a random group, cost" in str(
         clf.certify_cost(costs={1: 2.0})
     )

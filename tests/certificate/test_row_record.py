@@ -120,8 +120,8 @@ def test_rows_that_are_counted_in_a_database_are_not_compared_and_the_sentence_s
     from treebound.engines.sql import Relation
 
     clf, X, y = fitted
-    rows = X.assign(y=y)[:600]  # noqa: F841  # DuckDB finds it by name
-    relation = Relation(duckdb.sql("SELECT * FROM own"), max_fetched_rows=100)
+    some_rows = X.assign(y=y)[:600]  # noqa: F841  # DuckDB finds it by name
+    relation = Relation(duckdb.sql("SELECT * FROM some_rows"), max_fetched_rows=100)
     words = str(tb.certify(clf, relation, "y"))
     assert f"{CANNOT}: more than 100 rows are counted in the database." in words
 

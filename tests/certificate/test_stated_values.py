@@ -12,7 +12,9 @@ from sklearn.datasets import load_iris
 
 import treebound as tb
 from treebound.certificate.abstention import abstain_by_prior, abstain_by_rows
+from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import bound_percent, certify_counts
+from treebound.certificate.mean_cost import certify_mean_cost, in_orders
 from treebound.certificate.monitor import error_monitor
 from treebound.certificate.prior import (
     Prior,
@@ -150,3 +152,32 @@ def test_rows_of_groups_give_no_certificate_that_counts_every_row(kind):
     clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y, groups=groups)
     with pytest.raises(ValueError, match="Rows of one group are not independent"):
         clf.certify(X, y, kind=kind)
+
+
+def test_a_mean_cost_is_about_single_rows_unless_groups_are_given():
+    assert "a new example costs at most" in str(certify_mean_cost([0.0, 1.0, 1.0], 1.0))
+
+
+@pytest.mark.parametrize(("costs", "orders"), [(10, 30), (100_000, 10), (600_000, 1)])
+def test_costs_are_put_in_fewer_orders_if_there_are_many(costs, orders):
+    assert in_orders(np.zeros(costs)).shape == (orders, costs)
+
+
+def test_a_class_without_a_bound_is_not_monitored():
+    by_class = by_class_on_rows(["a", "b"], np.array([50, 0]), np.array([1, 0]), log(0.05))
+    certificate = dataclasses.replace(certify_counts(1, 50, 0.05), class_source=lambda: by_class)
+    assert [bound.risk == 1.0 for bound in by_class] == [False, True]
+    assert certificate.monitor(alpha=0.01).classes == ["a"]
+
+
+@pytest.mark.parametrize("row", [0, 4])
+def test_any_row_may_name_a_split(row):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1))
+    y = (X[:, 0] > X[:, 0].mean()).astype(int)
+    clf = tb.BoundTreeClassifier(thresholds="observed").fit(X, y)
+    assert clf.tree_.n_leaves == 2
+    named = dataclasses.replace(clf.tree_, names=np.array([row, -1, -1]))
+    assert certify_tree(named).method == "compression"
+    unnamed = dataclasses.replace(clf.tree_, names=np.array([-1, -1, -1]))
+    assert certify_tree(unnamed).method == "tail inversion"

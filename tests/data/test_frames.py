@@ -119,7 +119,8 @@ TEXTS = st.lists(
 @given(TEXTS, st.integers(0, 5), st.booleans(), st.sampled_from(["text", "category"]))
 def test_texts_of_polars_are_read_as_those_of_a_list(texts, skipped, missing, kind):
     texts = ["x"] * skipped + texts + ([None] if missing else ["y"])
-    series = pl.Series("s", texts[:3]).append(pl.Series("s", texts[3:], dtype=pl.String))
+    series = pl.Series("s", texts[:3], dtype=pl.String)
+    series = series.append(pl.Series("s", texts[3:], dtype=pl.String))
     series = (series if kind == "text" else series.cast(pl.Categorical))[skipped:]
     read = read_series(nw.from_native(series, series_only=True), "s")
     present = [text for text in texts[skipped:] if text is not None]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from treebound.bounds import log_growth_leaves, tail_inversion
 from treebound.bounds.risk import log_leaves_prior
-from treebound.certificate.certificate import bound_percent
+from treebound.certificate.certificate import ROW_OF_GROUP, bound_percent
 from treebound.certificate.prior import prior_bound
 from treebound.landscape import Landscape
 from treebound.pruning import merge_equal_leaves
@@ -49,11 +49,16 @@ class ClassBound:
     m: int
 
     def __str__(self) -> str:
+        return self.sentence()
+
+    def sentence(self, *, grouped: bool = False) -> str:
+        """Return the bound in words; ``grouped``: of a row drawn from a random group."""
         wrong = f"{self.errors:,} of {self.m:,} were"
         if self.risk >= 0.9995:
             return f"{self.label}: too few rows for a guarantee ({wrong})"
         share = bound_percent(self.risk)
-        return f"{self.label}: at most {share} of its new cases are misclassified ({wrong})"
+        cases = f"its new cases{ROW_OF_GROUP if grouped else ''}"
+        return f"{self.label}: at most {share} of {cases} are misclassified ({wrong})"
 
 
 def by_class_on_rows(

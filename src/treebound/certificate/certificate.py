@@ -298,7 +298,7 @@ class Certificate:
             f"By class (the bound above and these bounds together each hold separately with "
             f"probability {sure}):"
         )
-        return [head, *(f"- {bound}" for bound in bounds)]
+        return [head, *(f"- {bound.sentence(grouped=self.grouped)}" for bound in bounds)]
 
     @property
     def _grounds(self) -> str:

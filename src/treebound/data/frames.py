@@ -435,8 +435,8 @@ def read_row(row: Any, names: Sequence[str], needed: Collection[str] | None = No
         if table.names is None:
             return table
         have = [name for name in names if name in table.names or name in needed]
-        columns = dict(zip(have, map(table.select(have).column, range(len(have))), strict=True))
-        raw = tuple(columns.get(name) or empty_column(1) for name in names)
+        by_name = dict(zip(have, map(table.select(have).column, range(len(have))), strict=True))
+        raw = tuple(by_name.get(name) or empty_column(1) for name in names)
         return Table(tuple(names), (1, len(names)), raw=raw)
     if len(values) != len(names):
         raise ValueError(

@@ -142,7 +142,7 @@ class _Stream(TableStream):
             if watch.progress is not None:
                 watch.progress(Progress.of_reading(phase, rows))
 
-        super().__init__(batches, y, weight, columns=columns, tell=report)
+        super().__init__(batches, y, weight, columns=columns, report=report)
         self._sketches: dict[Role, RowSketch] = {}
 
     @property

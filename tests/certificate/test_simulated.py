@@ -90,7 +90,7 @@ def further(kind, fitted, X, y, new_rows):
         least = min(trees, key=lambda one: one.certificate.risk, default=None)
         yield "least of the other trees", least is not None and fitted.wrong(least)
     if rows == "prior":
-        trees = [model.prune_to(step=k) for k in range(len(model.frontier))]
+        trees = [model.prune_to(step=k) for k in range(len(model.evidence.frontier))]
         yield "least", fitted.wrong(min(trees, key=lambda one: one.certificate.risk))
         yield "any tree", any(fitted.wrong(one) for one in trees)
     if kind == "training":

@@ -230,18 +230,18 @@ def test_the_training_rows_certify_an_edit_unless_the_user_states_more(fitted, w
     editor = Editor(model, X, y)
     assert editor.notice.startswith("The certificate of the edited tree is computed from the train")
     before = editor.figures.certificate
-    assert before == certify_tree(model.tree, delta=model.delta).risk
+    assert before == certify_tree(model.tree, delta=model.evidence.delta).risk
     leaf = int(editor.tree.leaves[0])
     editor.relabel(leaf, 1 - int(editor.tree.label[leaf]))
     done = editor.done()
-    assert (done.certificate.kind, done.held_out) == ("training", None)
-    assert done.certificate.risk == certify_tree(done.tree, delta=model.delta).risk
+    assert (done.certificate.kind, done.evidence.calibration) == ("training", None)
+    assert done.certificate.risk == certify_tree(done.tree, delta=model.evidence.delta).risk
     stated = editor.done(calibration_unseen=True)
     rows = editor._rows.calibration
     wrong = (stated.predict(rows.X.dense) != stated.classes[rows.y]).sum()
     certificate = stated.certificate
     assert (certificate.kind, certificate.errors, certificate.m) == ("held-out", wrong, rows.n_rows)
-    assert certificate.risk == binomial_upper(rows.n_rows, int(wrong), model.delta)
+    assert certificate.risk == binomial_upper(rows.n_rows, int(wrong), model.evidence.delta)
     assert (
         "no figure of the calibration rows was seen before the edits ended" in certificate.explain()
     )

@@ -115,7 +115,7 @@ def test_a_split_that_is_replaced_by_hand_predicts_by_shrinkage_below(fitted):
     editor = fitted.edit(X, y)
     editor.split(0, "c <= 0.3", keep=True)
     model = editor.model()
-    assert model.smoothing == fitted.model_.prediction.smoothing
+    assert model.prediction.smoothing == fitted.model_.prediction.smoothing
     np.testing.assert_array_equal(model.node_probabilities.argmax(axis=1), model.tree.label)
     assert (model.tree.label != model.tree.by_majority().label).any()
 
@@ -228,10 +228,10 @@ def test_a_smoothing_that_was_requested_stays_and_is_validated(smoothing):
 def test_pruning_again_has_its_own_smoothing(fitted):
     X, y = table()
     usual = fitted.model_.prune(BoundPruner(weight=0.6))
-    assert usual.smoothing == "shrinkage"
-    assert usual.prune(PRUNER, X, y).smoothing == fitted.model_.prediction.smoothing
+    assert usual.prediction.smoothing == "shrinkage"
+    assert usual.prune(PRUNER, X, y).prediction.smoothing == fitted.model_.prediction.smoothing
     smaller = fitted.model_.prune_to(2)
-    assert smaller.smoothing == fitted.model_.prediction.smoothing
+    assert smaller.prediction.smoothing == fitted.model_.prediction.smoothing
 
 
 def test_a_fixed_weight_and_too_few_rows_keep_the_usual_strength():

@@ -1,4 +1,4 @@
-"""What a user has set or installed must not change what tests and examples print.
+"""Settings and packages of the user must not change the output of tests and examples.
 
 Loaded before anything of the package: for the tests, the doctests and the documentation alike.
 """
@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-# The data folder is for the tests that ask for it, under a name the package does not read.
+# The data folder is for the tests that need it, under a name the package does not read.
 if "TREEBOUND_DATA" in os.environ:
     os.environ["TREEBOUND_TEST_DATA"] = str(Path(os.environ["TREEBOUND_DATA"]).resolve())
 

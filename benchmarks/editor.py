@@ -82,7 +82,7 @@ def measured(driver: Any, repeats: int) -> dict[str, list[float]]:
             ("split", "{do: 'split', node: '', text: 'c0 <= 0.1', keep: true}"),
             ("best", "{do: 'use', node: 'L', column: 'c1', keep: false}"),
             ("collapse", "{do: 'collapse', node: 'R'}"),
-            ("answer", "{do: 'answer', node: 'R', label: 0}"),
+            ("relabel", "{do: 'relabel', node: 'R', label: 0}"),
             ("grow", "{do: 'grow', node: 'R', max_leaves: 3}"),
             ("swap", "{do: 'swap', node: ''}"),
             ("undo", "{do: 'undo'}"),

@@ -304,7 +304,7 @@ def too_large(paths: Sequence[Path]) -> bool:
 
 
 def _free_memory() -> float:
-    """Return the bytes that can be used without swapping; the page cache counts as free."""
+    """Return the bytes that can be used without swapping; cached files count as free."""
     with suppress(OSError, StopIteration, ValueError):
         with open("/proc/meminfo", encoding="ascii") as lines:
             available = next(line for line in lines if line.startswith("MemAvailable:"))

@@ -12,11 +12,16 @@ export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo test test-all test-oldest wheel-test coverage bench study docs lint doctest unit clean
 
+# The main job first: a tree from a table in the repository; then a small study.
 demo: $(STAMP)
 	mkdir -p demo
+	$(BIN)/treebound fit examples/parcels.csv --schema examples/parcels.toml --output demo/model.json --report demo/tree.html --cv 5 --force
+	$(BIN)/treebound show demo/model.json
 	OMP_NUM_THREADS=$(JOBS) $(BIN)/treebound study run --sets sklearn:iris sklearn:wine sklearn:breast_cancer --jobs $(JOBS) --store demo/results.sqlite
 	$(BIN)/treebound study report demo/results.sqlite --table accuracy cost
-	$(BIN)/treebound study report demo/results.sqlite --as html --output demo/index.html
+	$(BIN)/treebound study report demo/results.sqlite --as html --output demo/study.html --force
+	@echo "The tree, its estimated error and its certificate: file://$(CURDIR)/demo/tree.html"
+	@echo "The small study:                                   file://$(CURDIR)/demo/study.html"
 
 test: lint doctest unit docs
 

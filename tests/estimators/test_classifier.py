@@ -454,3 +454,16 @@ def test_float32_is_read_as_it_is_and_answered_as_float64(order):
     X3[0, 1] = np.inf
     with pytest.raises(ValueError, match="inf"):
         clf.predict(X3)
+
+
+@pytest.mark.parametrize("name", ["get_n_leaves", "get_depth", "cost_complexity_pruning_path"])
+def test_methods_of_scikit_learn_trees_name_their_replacement(name):
+    clf = BoundTreeClassifier().fit([[0.0], [1.0]] * 9, [0, 1] * 9)
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'. Hint: use ") as raised:
+        getattr(clf, name)
+    assert hasattr(clf, str(raised.value).split("use ")[1].rstrip("."))
+    with pytest.raises(AttributeError, match="no attribute 'colour'"):
+        assert clf.colour
+    assert not hasattr(clf, "get_n_leaves")
+    with pytest.raises(NotFittedError, match="not fitted"):
+        assert BoundTreeClassifier().classes_ is None

@@ -77,6 +77,7 @@ def _parameters(rng: np.random.Generator) -> dict[str, Any]:
         "interaction_cst": one_of(None, None, [["age", "colour"], [2]], "pairwise"),
         "pruning": _pruner(rng),
         "size": one_of(None, None, "small"),
+        "cv": one_of(5, 5, 3),
         "categorical_features": one_of("from_dtype", "from_dtype", ["dose"], (1,), {1},
                                        pd.Index(["dose"])),
         "ordinal_features": one_of(None, {"size": ["small", "medium", "large"]}, [2],

@@ -13,7 +13,7 @@ PrunerName = Literal[
     "bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", "mdl"
 ]
 # Which tree of those that were cross-validated is chosen.
-Size = Literal["accurate", "balanced", "small", "detailed"]
+Size = Literal["accurate", "balanced", "small", "detailed", "readable"]
 # How the top of a tree is found.
 TreeSearch = Literal["greedy", "wide"]
 # What a certificate is computed from.

@@ -200,14 +200,22 @@ class Jobs:
 
 @dataclass(frozen=True)
 class Folds:
-    """A number of folds, or a cross-validation splitter."""
+    """A number of folds, a cross-validation splitter, or a list of folds."""
 
-    must: str = "an int >= 2 or a splitter, an object with a method 'split'"
+    optional: bool = False
+
+    @property
+    def must(self) -> str:
+        none = ", or None" if self.optional else ""
+        return f"an int >= 2, a splitter (an object with a method 'split') or a list of folds{none}"
 
     def allows(self, value: Any) -> bool:
+        if value is None:
+            return self.optional
         if isinstance(value, str | bytes | type):  # texts have a 'split' too, but another one
             return False
-        return Whole(2).allows(value) or callable(getattr(value, "split", None))
+        listed = isinstance(value, list) and len(value) > 0
+        return listed or Whole(2).allows(value) or callable(getattr(value, "split", None))
 
 
 def check(owner: str, values: Mapping[str, Any], constraints: Mapping[str, Constraint]) -> None:

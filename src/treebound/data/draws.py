@@ -272,7 +272,10 @@ def folds(sample: Sample, k: int | Splitter, seed: int | None) -> Iterator[tuple
 def _split_by(splitter: Splitter, sample: Sample) -> Iterator[tuple[Sample, Sample]]:
     number = 0
     groups = {} if sample.groups is None else {"groups": sample.groups}
-    for parts in splitter.split(np.zeros((sample.n_rows, 1)), sample.y, **groups):
+    parts_of_folds: Iterable[Any] = splitter  # type: ignore[assignment]  # a list of folds
+    if hasattr(splitter, "split"):
+        parts_of_folds = splitter.split(np.zeros((sample.n_rows, 1)), sample.y, **groups)
+    for parts in parts_of_folds:
         number += 1
         try:
             outside, inside = (_places(part, sample.n_rows) for part in parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,6 +24,13 @@ from treebound.data.findings import warn_of_findings
 from treebound.data.frames import read_table
 from treebound.data.sample import LabelledRows
 from treebound.data.weights import is_whole, warn_of_common_factor
+from treebound.estimators.estimation import (
+    prediction_of,
+    shares_folds,
+    with_estimate,
+    with_validation_estimate,
+    without_estimate,
+)
 from treebound.estimators.progress import Watch
 from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
@@ -35,6 +43,7 @@ from treebound.model.parameters import (
     FitParameters,
     checked_parameters,
     column_parameters,
+    leaf_limit,
     parameter_values,
 )
 from treebound.model.provenance import Provenance
@@ -175,28 +184,16 @@ def fit_sample(
 
     Validation rows are given, or drawn if the pruner takes any.
     """
-    pruner, options = checked_parameters(parameters)
     draw = Draw.start(parameters.random_state) if draw is None else draw
-    sample = sample.without_identifiers()
+    table = sample.without_identifiers()
     calibration, validation = (
         None if drawn is None else drawn.without_identifiers()
         for drawn in (calibration, validation)
     )
     warn_of_common_factor(sample.weight, stacklevel=6)
-    if parameters.certificate == "prior":
-        costs = pruner.costs if isinstance(pruner, BoundPruner) else None
-        draw = draw.keyed(sample)
-        model = _by_prior(parameters, sample, draw, options, costs, watch)
-    else:
-        validation_rows = validation
-        if validation is None and isinstance(pruner, BasePruner):
-            if pruner.takes_validation_rows(sample.n_rows, len(sample.columns)):
-                draw = draw.keyed(sample) if draw.key is None else draw
-            draw = replace(draw, validation=pruner.validation_of(sample, draw.key))
-            if draw.validation is not None:
-                sample, validation_rows = draw.validation.split(sample)
-        grown = _grown(sample, options, watch)
-        model = pruned(parameters, grown, pruner, options, sample, validation_rows)
+    model, sample, draw = _fit_tree(parameters, table, validation, draw, watch)
+    if model.evidence.estimate is None:
+        model = _cross_validated(parameters, model, table)
     counts = None
     if calibration is not None:
         counts = HeldOut.of(calibration, model.tree, model.grown)
@@ -211,6 +208,44 @@ def fit_sample(
         ),
         provenance=replace(model.provenance, row_record=rows, draw=draw),
     )
+
+
+def _fit_tree(
+    parameters: FitParameters,
+    sample: Sample,
+    validation: Sample | None,
+    draw: Draw,
+    watch: Watch = UNWATCHED,
+) -> tuple[Model, Sample, Draw]:
+    """The model of a sample, the rows that it was grown on, and how rows were drawn."""
+    pruner, options = checked_parameters(parameters)
+    if parameters.certificate == "prior":
+        costs = pruner.costs if isinstance(pruner, BoundPruner) else None
+        draw = draw.keyed(sample)
+        return _by_prior(parameters, sample, draw, options, costs, watch), sample, draw
+    if validation is None and isinstance(pruner, BasePruner):
+        if pruner.takes_validation_rows(sample.n_rows, len(sample.columns)):
+            draw = draw.keyed(sample) if draw.key is None else draw
+        draw = replace(draw, validation=pruner.validation_of(sample, draw.key))
+        if draw.validation is not None:
+            sample, validation = draw.validation.split(sample)
+    grown = _grown(sample, options, watch)
+    return pruned(parameters, grown, pruner, options, sample, validation), sample, draw
+
+
+def _cross_validated(parameters: FitParameters, model: Model, sample: Sample) -> Model:
+    """The model with the estimate of its error, by fitting again without each fold."""
+    if parameters.cv is None:
+        return without_estimate(model, "cv=None fits without folds")
+    if is_large(sample.n_rows, len(sample.columns)):
+        return without_estimate(model, "a table of more than 10^7 values is not fitted again")
+    without_folds = copy(parameters).set_params(cv=None)
+    start = Draw.start(parameters.random_state)
+    predictions = [
+        prediction_of(_fit_tree(without_folds, outside, None, start)[0], inside)
+        for outside, inside in folds(sample, parameters.cv, parameters.random_state)
+    ]
+    return with_estimate(model, predictions, len(predictions))
 
 
 def with_choices(held_out: HeldOut, model: Model, validated: bool) -> HeldOut:
@@ -252,8 +287,9 @@ def _by_prior(
     trees = search_trees(
         prior, parameters.delta, seed=draw.salt, progress=watch.report_search(sample.n_rows)
     )
-    if parameters.max_leaves is not None:
-        trees = [tree for tree in trees if tree.leaves <= parameters.max_leaves]
+    max_leaves = leaf_limit(parameters)
+    if max_leaves is not None:
+        trees = [tree for tree in trees if tree.leaves <= max_leaves]
     frontier = Frontier.of(trees)
     chosen = frontier[frontier.chosen]
     model = _model(parameters, chosen.tree, options)
@@ -278,23 +314,36 @@ def pruned(
     # trees on folds share the threads of the folds: no more run than there are jobs
     options = replace(options, n_jobs=effective_jobs(options.n_jobs))
     again = None if sample is None else partial(grow, options=options)
+    wide, grown_folds = None, None
     if parameters.search == "wide":
-        assert isinstance(pruner, BoundPruner)
         if sample is None or validation is not None:
             raise invalid("search", "", _IN_MEMORY, parameters.search)
         if sample.masses is not None:
             raise invalid("search", "", "'greedy' with weights of rows or classes", "wide")
         wide = partial(search, options=options)
-        result = pruner.prune(grown, sample, grow=again, search=wide)
-    else:
+    max_leaves = leaf_limit(parameters)
+    if not isinstance(pruner, BoundPruner):
         result = pruner.prune(grown, sample, validation=validation, grow=again)
-    if parameters.max_leaves is not None:
-        result = result.within(parameters.max_leaves)
+    else:
+        if shares_folds(parameters, pruner) and again is not None and validation is None:
+            assert sample is not None
+            k = None if pruner.selects_weight else parameters.cv
+            grown_folds = pruner.grow_folds(grown, sample, again, search=wide, k=k)
+        result = pruner.prune(
+            grown, sample, validation=validation, grow=again, search=wide, folds=grown_folds
+        )
+    if max_leaves is not None:
+        result = result.within(max_leaves)
     result, strength = with_probable_answers(result, pruner)
     model = replace(model, tree=result.tree, pruning=result)
-    if strength is None:
-        return model
-    return replace(model, prediction=PredictionOptions(strength, free_shrinkage=True))
+    if strength is not None:
+        model = replace(model, prediction=PredictionOptions(strength, free_shrinkage=True))
+    if grown_folds is not None and isinstance(pruner, BoundPruner):
+        predictions = pruner.predictions(grown_folds, max_leaves)
+        return with_estimate(model, predictions, len(grown_folds))
+    if validation is not None and parameters.cv is not None and isinstance(pruner, BoundPruner):
+        return with_validation_estimate(model, validation)
+    return model
 
 
 def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model:

@@ -20,7 +20,7 @@ from treebound.landscape import Landscape
 from treebound.model import Model
 from treebound.model.guarantees import certify_cost
 from treebound.model.methods import as_model
-from treebound.pruning import PruningPath, PruningResult
+from treebound.pruning import Estimate, PruningPath, PruningResult, SizeEstimate
 from treebound.show import (
     Explanation,
     Rules,
@@ -144,6 +144,34 @@ class ModelMethods:
     def frontier_(self) -> Frontier | None:
         """Trees of few and many leaves and their certified errors, with ``certificate="prior"``."""
         return self._fitted().evidence.frontier
+
+    @property
+    def estimate_(self) -> Estimate | None:
+        """The estimated error on new rows, by cross-validation; None with ``cv=None``."""
+        return self._fitted().estimate
+
+    @property
+    def sizes_(self) -> tuple[SizeEstimate, ...]:
+        """Leaves, estimated error and difference from the chosen tree, for about six sizes."""
+        estimate = self._fitted().evidence.estimate
+        return () if estimate is None else estimate.sizes
+
+    def summary(self) -> str:
+        """Describe the fitted tree in a few lines, the estimated error first.
+
+        Examples
+        --------
+        >>> import treebound as tb
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> data = load_breast_cancer()
+        >>> clf = tb.BoundTreeClassifier().fit(data.data, data.target_names[data.target])
+        >>> from textwrap import fill
+        >>> print(fill(clf.summary(), 80))
+        Estimated error 7.0 % (about 5.2 to 9.4 %; 5-fold cross-validation; baseline
+        37.3 %, always 'benign'). Certified: at most 24.0 % with 95 % confidence. 10
+        leaves of 20 grown, depth 6, 569 training rows.
+        """
+        return self._fitted().summary()
 
     # -- certificates ----------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from treebound.data.streams import (
     open_stream,
 )
 from treebound.data.summaries import TableSummary
+from treebound.estimators.estimation import without_estimate
 from treebound.estimators.fitting import (
     UNWATCHED,
     check_watch,
@@ -53,6 +54,7 @@ from treebound.pruning.bound import MAX_VALUES, is_large
 MAX_GROWN_LEAVES = 1 << 16
 # Smaller nodes are always finished in one place.
 _FEW_ROWS = 1 << 11
+_NO_VALIDATION = "the rows are not in memory, and none of them are validation rows"
 
 
 class PartedTable(Protocol):
@@ -343,6 +345,8 @@ def fit_engine(
         )
     validation = engine.selected_sums(grown) if validate else None
     model = pruned(parameters, grown, pruner, options, validation=validation)
+    reason = "cv=None fits without folds" if parameters.cv is None else _NO_VALIDATION
+    model = model if model.evidence.estimate is not None else without_estimate(model, reason)
     counts = engine.class_rows(grown) if grown.weighted else None
     return replace(
         model,

@@ -30,6 +30,7 @@ Positive = Annotated[float, Meta(gt=0.0, le=_MOST)]
 Index = Annotated[int, Meta(ge=-1, le=2**31 - 1)]
 Row = Annotated[int, Meta(ge=-1, le=2**62)]
 Whole = Annotated[int, Meta(ge=0, le=2**62)]
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 ClassType = Literal[
     "object", "str", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
     "uint64", "float16", "float32", "float64",
@@ -229,6 +230,33 @@ class SelectionDocument(_Object):
     share: Annotated[float, Meta(ge=0.0, lt=1.0)] = 0.0
 
 
+class SizeDocument(_Object):
+    """The estimated error of a tree of at most so many leaves."""
+
+    leaves: Annotated[int, Meta(ge=1)]
+    error: Share
+    difference: Annotated[float, Meta(ge=-1.0, le=1.0)]
+
+
+class EstimateDocument(_Object):
+    """The estimated error on new rows; ``confusion`` has a row for each true class, or is empty."""
+
+    error: Share
+    interval: tuple[Share, Share]
+    standard_error: Annotated[float, Meta(ge=0.0)]
+    method: str
+    folds: Whole
+    rows: Whole
+    baseline: Share
+    baseline_label: bool | int | float | str
+    recall: list[Share | None]
+    confusion: list[list[Whole]] = field(default_factory=list)
+    mean_cost: Annotated[float, Meta(ge=0.0)] | None = None
+    baseline_cost: Annotated[float, Meta(ge=0.0)] | None = None
+    balanced_accuracy: Share | None = None
+    sizes: list[SizeDocument] = field(default_factory=list)
+
+
 class DrawDocument(_Object):
     """The key by which rows were drawn, and how."""
 
@@ -296,6 +324,8 @@ class ModelDocument(_Object):
     parameters: dict[str, Any] = field(default_factory=dict)  # values are a Parameter each
     certificate: dict[str, Any] | None = None
     no_certificate: str = ""
+    estimate: EstimateDocument | None = None
+    no_estimate: str = ""
     edits: tuple[str, ...] = ()
     swapped: tuple[int, ...] = ()
     pruning: PathDocument | None = None

@@ -53,7 +53,13 @@ from treebound.model.parameters import (
     with_class_order,
 )
 from treebound.model.provenance import Provenance
-from treebound.pruning import PruningPath, PruningResult, WeightChoice
+from treebound.pruning import (
+    Estimate,
+    PruningPath,
+    PruningResult,
+    SizeEstimate,
+    WeightChoice,
+)
 from treebound.tree import Tree
 
 R = TypeVar("R")
@@ -165,6 +171,8 @@ def loads(text: str | bytes) -> Model:
             frontier=_optional(_frontier, document.frontier, tree, document.delta),
             row_counts=_optional(_row_counts, document.row_counts, grown),
             no_certificate=document.no_certificate,
+            estimate=_optional(_estimate, document.estimate, classes),
+            no_estimate=document.no_estimate,
         ),
         provenance=Provenance(
             parameters={} if parameters is None else parameter_values(parameters),
@@ -219,6 +227,8 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         parameters=parameters_document(provenance.parameters),
         certificate=_optional(_representable, model.certificate and model.certificate.as_dict()),
         no_certificate=evidence.no_certificate,
+        estimate=_optional(_estimate_document, evidence.estimate),
+        no_estimate=evidence.no_estimate,
         edits=provenance.edits,
         swapped=model.swapped,
         pruning=_pruning(model, listing),
@@ -300,6 +310,35 @@ def _choice(document: doc.ChoiceDocument) -> WeightChoice:
     given = msgspec.structs.asdict(document)
     none = [name for name in ("standard_error", "constant") if given[name] is None]
     return WeightChoice(**{**given, **dict.fromkeys(none, math.nan)})
+
+
+def _estimate_document(estimate: Estimate) -> doc.EstimateDocument:
+    values = {**estimate.as_dict(), "interval": estimate.interval}
+    return msgspec.convert(
+        {name: values[name] for name in doc.EstimateDocument.__struct_fields__},
+        doc.EstimateDocument,
+    )
+
+
+def _estimate(document: doc.EstimateDocument, classes: NDArray[Any]) -> Estimate:
+    labels = classes.tolist()
+    same_size(document.recall, len(labels), "estimate.recall")
+    confusion: tuple[tuple[int, ...], ...] = ()
+    if document.confusion:
+        shape = (len(labels), len(labels))
+        counts = table_of(document.confusion, "estimate.confusion", shape, np.int64)
+        if counts.sum() != document.rows:
+            raise FormatError("estimate.confusion", f"must have {document.rows:,} rows")
+        confusion = tuple(map(tuple, counts.tolist()))
+    if document.baseline_label not in labels:
+        raise FormatError("estimate.baseline_label", "must be one of the classes")
+    low, high = document.interval
+    if not low <= document.error <= high:
+        raise FormatError("estimate.interval", "must contain the error")
+    sizes = tuple(SizeEstimate(**msgspec.structs.asdict(size)) for size in document.sizes)
+    recall = tuple(math.nan if share is None else share for share in document.recall)
+    values = {**msgspec.structs.asdict(document), "classes": tuple(labels)}
+    return Estimate(**{**values, "recall": recall, "confusion": confusion, "sizes": sizes})
 
 
 # -- held-out rows, certificate, record of rows ---------------------------------------------------

@@ -11,11 +11,12 @@ from treebound._utils.choices import CertificateKind
 from treebound.certificate.frontier import Frontier
 from treebound.certificate.held_out import HeldOut
 from treebound.certificate.prior import PriorProof
+from treebound.pruning.estimate import Estimate
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The counts and proofs from which the certificate of a model is computed.
+    """The counts and proofs of the certificate of a model, and the estimate of its error.
 
     Attributes
     ----------
@@ -31,6 +32,10 @@ class Evidence:
         If the rows were weighted: training rows of each class at each node of the grown tree.
     no_certificate : str
         Why the training rows give no certificate, if the tree itself does not show it.
+    estimate : Estimate or None
+        The estimated error of the fitted tree on new rows.
+    no_estimate : str
+        Why there is no estimate, as a clause.
     """
 
     delta: float = 0.05
@@ -39,6 +44,8 @@ class Evidence:
     frontier: Frontier | None = None
     row_counts: NDArray[np.int64] | None = None
     no_certificate: str = ""
+    estimate: Estimate | None = None
+    no_estimate: str = ""
 
     @property
     def kind(self) -> CertificateKind:

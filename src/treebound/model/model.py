@@ -36,8 +36,10 @@ from treebound.model.evidence import Evidence
 from treebound.model.options import PredictionOptions, ReadingOptions
 from treebound.model.provenance import Provenance
 from treebound.model.rows import RowReader, Tested, new_missing
+from treebound.model.summary import summary_lines
 from treebound.pruning import BoundPruner, Pruner, PruningPath, PruningResult
 from treebound.pruning.costs import Costs, probable_labels
+from treebound.pruning.estimate import Estimate, SizeEstimate
 from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import SHRINKAGE, Smoothing, probabilities
@@ -114,6 +116,40 @@ class Model(RowReader):
     def importances(self) -> NDArray[np.float64]:
         """Share of each column in the total decrease of impurity."""
         return importances(self.tree, self.options.criterion)
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The estimated error on new rows of the tree that was fitted.
+
+        None after ``prune_to`` and edits, or if there were no folds: see ``no_estimate``.
+        """
+        return self.evidence.estimate if self.step is None else None
+
+    @property
+    def size_estimate(self) -> SizeEstimate | None:
+        """The estimated error of a tree that ``prune_to`` chose, if its size was estimated."""
+        fitted = self.evidence.estimate
+        if fitted is None or self.step is None:
+            return None
+        return next((size for size in fitted.sizes if size.leaves == self.tree.n_leaves), None)
+
+    @property
+    def no_estimate(self) -> str | None:
+        """Why there is no estimate, as a clause; None if there is one."""
+        if self.estimate is not None:
+            return None
+        if self.evidence.estimate is not None:
+            return "it was made for the tree that was fitted"
+        changed = "the tree was edited" if self.provenance.edits else "the tree was not fitted"
+        return self.evidence.no_estimate or changed
+
+    def summary(self) -> str:
+        """Describe the model in a few lines, without the tree.
+
+        Estimated error, baseline and certified error come first, then the size of the tree and, if
+        it has more than 30 leaves, what smaller trees cost.
+        """
+        return "\n".join(summary_lines(self))
 
     # -- answers ---------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, get_args
 
 from treebound._utils.choices import CertificateKind, Criterion, Size, TreeSearch, Unknown
 from treebound._utils.validation import (
+    Folds,
     Number,
     OneOf,
     Parameters,
@@ -20,11 +21,14 @@ from treebound._utils.validation import (
     parameters_of,
     with_parameters,
 )
+from treebound.data.draws import Splitter
 from treebound.data.sample import ClassWeight
 from treebound.growing import GrowOptions
 from treebound.growing.options import GROWING_RULES, GrowParameters
 from treebound.pruning import BoundPruner, Pruner, make_pruner
 from treebound.pruning.base import BasePruner
+from treebound.pruning.estimate import READABLE_LEAVES
+from treebound.pruning.weight import default_weight
 from treebound.tree.smoothing import ALLOWED, Smoothing
 
 # Parameters of scikit-learn's trees, and what does the same here.
@@ -53,11 +57,17 @@ class FitParameters(Parameters, GrowParameters):
             "mdl", "log-loss"}, Pruner or None
         How to prune the grown tree: ``"log-loss"`` is the bound pruner for probabilities; None
         does not prune.
-    size : {"accurate", "balanced", "small", "detailed"} or None
+    size : {"accurate", "balanced", "small", "detailed", "readable"} or None
         Which tree the bound pruner chooses by cross-validation: that of the least error, or the
         smallest within half a standard error of it, or within one, or the largest within half.
         None: ``"balanced"`` from 1,000 rows on, or where class weights or costs leave less than
-        half of the rows effective; else a fixed weight without cross-validation.
+        half of the rows effective; else a fixed weight without cross-validation. ``"readable"`` is
+        the best tree of at most 12 leaves, with any pruner.
+    cv : int, splitter or None
+        Folds for the size of the tree and for the estimate of its error (``estimate_``). Below
+        1,000 rows they serve the estimate alone. None fits one tree without folds, which has no
+        estimate, and the bound pruner then has a fixed weight of 0.6. A pruner object chooses the
+        size by folds of its own.
     search : {"greedy", "wide"}
         How the top of the tree is found: by the best split alone, or by trying the best splits of
         eight columns at the root and of four at its children, with greedy growth below, and pruning
@@ -101,6 +111,7 @@ class FitParameters(Parameters, GrowParameters):
     criterion: Criterion = parameter(OneOf(get_args(Criterion)), default="entropy")
     pruning: str | Pruner | None = "bound"
     size: Size | None = parameter(OneOf((*get_args(Size), None)), default=None)
+    cv: int | Splitter | None = parameter(Folds(optional=True), default=5)
     search: TreeSearch = parameter(OneOf(get_args(TreeSearch)), default="greedy")
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
@@ -147,6 +158,14 @@ def column_parameters(parameters: FitParameters) -> dict[str, Any]:
     return {name: vars(parameters)[name] for name in names}
 
 
+def leaf_limit(parameters: FitParameters) -> int | None:
+    """Return the maximum number of leaves; None if there is no limit."""
+    if parameters.size != "readable":
+        return parameters.max_leaves
+    limit = parameters.max_leaves
+    return READABLE_LEAVES if limit is None else min(limit, READABLE_LEAVES)
+
+
 def checked_parameters(parameters: FitParameters) -> tuple[Pruner | None, GrowOptions]:
     """Return the pruner and the options of growing; a ValueError names an invalid parameter."""
     owner = type(parameters).__name__
@@ -169,7 +188,7 @@ def checked_parameters(parameters: FitParameters) -> tuple[Pruner | None, GrowOp
     if parameters.search == "wide":
         _check_search(parameters, pruner, owner)
     # with pruning, 'max_leaves' limits the tree that is chosen, not the one that is grown
-    max_leaves = parameters.max_leaves if pruner is None else None
+    max_leaves = leaf_limit(parameters) if pruner is None else None
     order = parameters.class_order if isinstance(parameters, OrderedParameters) else None
     return pruner, GrowOptions.of(parameters, max_leaves=max_leaves, class_order=order)
 
@@ -210,9 +229,16 @@ def _check_search(parameters: FitParameters, pruner: Pruner | None, owner: str) 
 def _pruner(parameters: FitParameters, owner: str) -> Pruner | None:
     """Return the pruner, with the rule, the seed and the threads of the classifier."""
     seed, jobs, size = parameters.random_state, parameters.n_jobs, parameters.size
+    size = None if size == "readable" else size
     if parameters.pruning in ("bound", "log-loss"):
-        bound = BoundPruner(rule=size, random_state=seed, n_jobs=jobs)
-        return bound if parameters.pruning == "bound" else bound.set_params(score="log-loss")
+        score = "log-loss" if parameters.pruning == "log-loss" else "code-length"
+        bound = BoundPruner(score=score, random_state=seed, n_jobs=jobs)
+        if parameters.cv is not None:
+            return bound.set_params(rule=size, folds=parameters.cv)
+        if size is not None:
+            hint = "a size is chosen on folds."
+            raise invalid("size", owner, "'readable' or None with cv=None", size, hint)
+        return bound.set_params(weight=default_weight(score))
     pruner = make_pruner(parameters.pruning)
     if size is None:
         return pruner

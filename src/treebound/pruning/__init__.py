@@ -15,6 +15,7 @@ from treebound.pruning.bottom_up import (
 )
 from treebound.pruning.bound import BoundPruner
 from treebound.pruning.cost_complexity import CostComplexityPruner, weakest_link_path
+from treebound.pruning.estimate import Estimate, SizeEstimate
 from treebound.pruning.kearns_mansour import KearnsMansourPruner
 from treebound.pruning.paper import PaperPruner
 from treebound.pruning.path import PruningPath
@@ -26,6 +27,7 @@ __all__ = [
     "STORED_PRUNERS",
     "BoundPruner",
     "CostComplexityPruner",
+    "Estimate",
     "KearnsMansourPruner",
     "MDLPruner",
     "PaperPruner",
@@ -34,6 +36,7 @@ __all__ = [
     "PruningPath",
     "PruningResult",
     "ReducedErrorPruner",
+    "SizeEstimate",
     "WeightChoice",
     "code_length",
     "make_pruner",

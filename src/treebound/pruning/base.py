@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -162,6 +162,7 @@ class Rows(NamedTuple):
     validation: Sample | NodeSums | None
     grow: Grow | None
     search: Search | None = None
+    folds: Sequence[Any] | None = None  # of the bound pruner, see BoundPruner.grow_folds
 
 
 class BasePruner(Parameters, Pruner):
@@ -210,12 +211,13 @@ class BasePruner(Parameters, Pruner):
         validation: Sample | NodeSums | None = None,
         grow: Grow | None = None,
         search: Search | None = None,
+        folds: Sequence[Any] | None = None,
     ) -> PruningResult:
         start = perf_counter()
         self._check()
         if sample is not None:
             _check_counts(tree, sample)
-        result = self._search(tree, Rows(sample, validation, grow, search))
+        result = self._search(tree, Rows(sample, validation, grow, search, folds))
         return replace(result, score=float(result.score), fit_time=perf_counter() - start)
 
     def _check(self) -> None:

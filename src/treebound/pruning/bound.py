@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,10 @@ from treebound._utils.validation import (
 )
 from treebound.data import Sample
 from treebound.data.draws import Splitter, Tenth, derived, folds
-from treebound.pruning.base import BasePruner, PruningResult, Rows
+from treebound.pruning.base import BasePruner, Grow, PruningResult, Rows, Search
 from treebound.pruning.candidates import Candidates, GraphTrees, Prunings
 from treebound.pruning.costs import Costs
+from treebound.pruning.estimate import Prediction
 from treebound.pruning.scores import SCORES, Objective, objective_of
 from treebound.pruning.weight import (
     LOG_LOSS_WEIGHTS,
@@ -44,6 +45,7 @@ from treebound.tree.node_sums import NodeSums
 from treebound.tree.smoothing import LEAST, SHRINKAGE, SMOOTHINGS, Smoothing, probabilities
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # Fewer rows are not cross-validated: there it gains nothing over the default weight, unless class
 # weights or costs leave so few effective rows that it is often too small.
@@ -56,6 +58,25 @@ MAX_VALUES = 10**7
 def is_large(rows: int, columns: int) -> bool:
     """Return True if a table is too large to be grown on again for each fold."""
     return rows * columns > MAX_VALUES
+
+
+class BoundFold(NamedTuple):
+    """The candidates that were grown without a fold, the best size at each weight, and losses."""
+
+    candidates: Candidates
+    objective: Objective  # of the rows outside, without a weight
+    leaves: Ints
+    measured: Any  # Measured, or None if the weight is not chosen on folds
+    inside: Sample
+
+    def best_size(self, weight: float, max_leaves: int | None) -> int:
+        """The leaves of the tree with the lowest score, of at most so many."""
+        weights = np.array([weight])
+        size = int(self.candidates.best_sizes(self.objective, weights)[0])
+        if max_leaves is None or size <= max_leaves:
+            return size
+        errors = self.candidates.errors(max_leaves)
+        return int(self.objective.at_weights(errors, weights)[0].argmin()) + 1
 
 
 @with_parameters
@@ -166,7 +187,7 @@ class BoundPruner(BasePruner):
     @property
     def selects_weight(self) -> bool:
         """Return True if the weight is chosen by the rows."""
-        return self.weight == "auto" and self.score in ("code-length", "log-loss")
+        return self.weight == "auto" and self.has_weight
 
     @property
     def needs_rows(self) -> bool:
@@ -241,41 +262,108 @@ class BoundPruner(BasePruner):
         elif against := self._reason_against(tree, costs, sample):
             return WeightChoice(self._weight, None, against)
         else:
-            measure = partial(self._measure_fold, objective, costs, rows)
-            parts = folds(sample, self.folds, self.random_state)
-            measured = each(measure, parts, effective_jobs(self.n_jobs))
+            grown = rows.folds
+            if grown is None:
+                grown = self.grow_folds(tree, sample, rows.grow, search=rows.search)
+            measured = [fold.measured for fold in grown]
+        few = rows.validation is None and sample is not None and self._are_few(sample.total)
+        return self._choose(
+            measured,
+            candidates.best_sizes(objective, self._weights),
+            unit=self._unit(tree),
+            reason="cross-validated" if rows.validation is None else "validation",
+            few=few,
+        ) or WeightChoice(self._weight, None, "there are too few rows for folds")
+
+    def _choose(
+        self, measured: Sequence[Measured], leaves: Ints, *, unit: str, reason: str, few: bool
+    ) -> WeightChoice | None:
+        """Choose the weight by losses on rows; None if there are no rows."""
         choice = choose_weight(
             measured,
             self._weights,
-            candidates.best_sizes(objective, self._weights),
+            leaves,
             strengths=STRENGTHS if self.score == "log-loss" and self.smoothing == "auto" else (),
             rule=self.rule or ("detailed" if self.score == "log-loss" else "balanced"),
-            unit=self._unit(tree),
-            reason="cross-validated" if rows.validation is None else "validation",
+            unit=unit,
+            reason=reason,
         )
-        if choice is None:
-            return WeightChoice(self._weight, None, "there are too few rows for folds")
-        if rows.validation is None and sample is not None and self._are_few(sample.total):
+        if few and choice is not None:
             # a smaller weight may win by chance, with a tree that fits the noise
-            choice = replace(choice, weight=max(choice.weight, self._weight))
+            return replace(choice, weight=max(choice.weight, self._weight))
         return choice
 
-    def _measure_fold(
-        self, objective: Objective, costs: Costs, rows: Rows, fold: tuple[Sample, Sample]
-    ) -> Measured:
-        """Losses inside a fold of trees from the rows outside of it."""
+    # -- folds -----------------------------------------------------------------------------
+
+    @property
+    def has_weight(self) -> bool:
+        """Return True if the score has a weight, so that trees of folds serve every weight."""
+        return self.score in ("code-length", "log-loss")
+
+    def grow_folds(
+        self,
+        tree: Tree,
+        sample: Sample,
+        grow: Grow,
+        *,
+        search: Search | None = None,
+        k: int | Splitter | None = None,
+    ) -> list[BoundFold]:
+        """Grow a tree without each fold; ``prune`` and ``predictions`` share them.
+
+        ``k`` are the folds, by default those of the pruner.
+        """
+        costs = Costs.of(tree, self.costs)
+        measures = self.selects_weight and not self._reason_against(tree, costs, sample)
+        objective = self._objective(tree, costs, 0.0)
+        one = partial(self._fold, objective, costs, grow, search, measures)
+        parts = folds(sample, self.folds if k is None else k, self.random_state)
+        return each(one, parts, effective_jobs(self.n_jobs))
+
+    def _fold(
+        self,
+        objective: Objective,
+        costs: Costs,
+        grow: Grow,
+        search: Search | None,
+        measures: bool,
+        fold: tuple[Sample, Sample],
+    ) -> BoundFold:
+        """The candidates without a fold, and their losses inside of it."""
         outside, inside = fold
-        if rows.search is not None:
-            candidates: Candidates = GraphTrees(rows.search(outside), costs)
+        if search is not None:
+            candidates: Candidates = GraphTrees(search(outside), costs)
         else:
-            assert rows.grow is not None
-            candidates = self._prunings(costs.relabelled(rows.grow(outside)), costs)
-        return self._measured(candidates, objective, inside)
+            candidates = self._prunings(costs.relabelled(grow(outside)), costs)
+        objective = replace(objective, m=candidates.m)
+        leaves = candidates.best_sizes(objective, self._weights)
+        measured = candidates.measure(leaves, inside) if measures else None
+        return BoundFold(candidates, objective, leaves, measured, inside)
+
+    def predictions(
+        self, grown: Sequence[BoundFold], max_leaves: int | None = None
+    ) -> Iterator[Prediction]:
+        """The tree that is chosen without each fold, and the rows of the fold.
+
+        Its weight is chosen on the other folds, so that no row inside the fold is used for it.
+        """
+        total = sum(fold.inside.total for fold in grown)
+        for at, fold in enumerate(grown):
+            weight, strength = self._weight, None
+            if fold.measured is not None:
+                elsewhere = [other.measured for other in (*grown[:at], *grown[at + 1 :])]
+                choice = self._choose(
+                    elsewhere, fold.leaves, unit="", reason="", few=self._are_few(total)
+                )
+                if choice is not None:
+                    weight, strength = choice.weight, choice.strength
+            pruned = partial(fold.candidates.pruned, strength=strength)
+            yield Prediction(pruned(fold.best_size(weight, max_leaves)), pruned, fold.inside)
 
     def _measured(
         self, candidates: Candidates, objective: Objective, rows: Sample | NodeSums
     ) -> Measured:
-        """Losses on other rows of the best tree at each weight."""
+        """Losses on validation rows of the best tree at each weight."""
         weightless = replace(objective, m=candidates.m, weight=0.0)
         return candidates.measure(candidates.best_sizes(weightless, self._weights), rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from treebound.data import Sample
 from treebound.growing.graph import CandidateGraph
 from treebound.pruning.base import PruningResult
-from treebound.pruning.costs import Costs
+from treebound.pruning.costs import Costs, probable_labels
 from treebound.pruning.optimal import best_by_size, best_sizes, optimal
 from treebound.pruning.scores import Objective
 from treebound.pruning.searched import BestOfGraph, SearchedPath, best_on_curve
@@ -19,6 +20,7 @@ from treebound.pruning.validation import PrunedSums, losses_on
 from treebound.pruning.weight import Measured
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
+from treebound.tree.smoothing import SHRINKAGE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,6 +44,17 @@ class Candidates(Protocol):
 
     def measure(self, leaves: Ints, rows: Sample | NodeSums) -> Measured:
         """Return the losses of the trees of some sizes on other rows."""
+        ...
+
+    def errors(self, cap: int) -> Floats:
+        """Return the least loss with 1, 2, ..., ``cap`` leaves."""
+        ...
+
+    def pruned(self, leaves: int, strength: float | None = None) -> Tree:
+        """Return the tree of that many leaves, or the largest one.
+
+        A strength of shrinkage above the usual one makes its labels the most probable classes.
+        """
         ...
 
 
@@ -80,6 +93,15 @@ class Prunings:
         cuts = {size: self.sizes.cuts(size) for size in set(leaves.tolist())}
         moments = np.array([self._moments(leaves, cuts, sums, loss, losses[0]) for loss in losses])
         return Measured(moments, sums.total, float(sums.weights[0] @ self.costs.worst))
+
+    def errors(self, cap: int) -> Floats:
+        return self.sizes.errors(cap)
+
+    def pruned(self, leaves: int, strength: float | None = None) -> Tree:
+        tree = self.tree
+        if strength is not None and strength > SHRINKAGE:
+            tree = replace(tree, label=probable_labels(tree, strength, self.costs))
+        return tree.collapsed(self.sizes.cuts(min(leaves, tree.n_leaves)))
 
     def _moments(
         self,
@@ -121,6 +143,12 @@ class GraphTrees:
         moments = np.array([[*(at_size[size] for size in leaves.tolist()), at_size[1]]])
         worst = NodeSums.of(self.sizes.pruned(1), rows).weights[0] @ self.costs.worst
         return Measured(moments, float(rows.weights.sum()), float(worst))
+
+    def errors(self, cap: int) -> Floats:
+        return self.sizes.errors(cap)
+
+    def pruned(self, leaves: int, strength: float | None = None) -> Tree:
+        return self.sizes.pruned(min(leaves, self.sizes.n_leaves))
 
     def _moments(self, size: int, rows: Sample) -> Floats:
         """Sums of the losses of the tree of one size."""

@@ -154,6 +154,8 @@ class PruningPath(ABC, Generic[PathTree]):
             longer = self._extended(leaves)
             return longer._choosing(self.chosen, limit=self.limit), len(longer) - 1
         most = np.flatnonzero(self.leaves == fitting.max())
+        if len(most) == 1:
+            return self, int(most[0])
         return self, int(most[np.argmin(self.measured(most)[1])])
 
     def within(self, leaves: int) -> PruningPath[PathTree]:

@@ -1,0 +1,123 @@
+"""The estimated error of a fitted model, from folds or validation rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.certificate.held_out import counts_at
+from treebound.data import Sample
+from treebound.data.weights import is_whole
+from treebound.model import Model
+from treebound.model.parameters import FitParameters
+from treebound.pruning import BoundPruner, PaperPruner, Pruner, make_pruner
+from treebound.pruning.costs import cost_matrix
+from treebound.pruning.estimate import (
+    Estimate,
+    Prediction,
+    estimate_by_counts,
+    estimate_error,
+    sizes_of_interest,
+)
+from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums
+
+
+def shares_folds(parameters: FitParameters, pruner: Pruner | None) -> bool:
+    """Return True if the trees of the folds that choose the weight also give the estimate."""
+    return parameters.cv is not None and isinstance(pruner, BoundPruner) and pruner.has_weight
+
+
+def prediction_of(model: Model, rows: Sample) -> Prediction:
+    """The trees of a model that was fitted without some rows, and these rows."""
+    has_sizes = model.path is not None or model.evidence.frontier is not None
+    return Prediction(model.tree, partial(_tree_of_size, model) if has_sizes else None, rows)
+
+
+def with_estimate(model: Model, predictions: Iterable[Prediction], k: int) -> Model:
+    """The model with the estimate from trees that were fitted without each of k folds."""
+    costs, balanced = _losses(model)
+    estimate = estimate_error(
+        predictions,
+        model.classes,
+        chosen=model.tree.n_leaves,
+        sizes=_sizes(model),
+        method=f"{k}-fold cross-validation",
+        folds=k,
+        costs=costs,
+        balanced=balanced,
+    )
+    return _with(model, estimate, "there are too few rows for folds")
+
+
+def with_validation_estimate(model: Model, validation: Sample | NodeSums) -> Model:
+    """The model with the estimate from the rows that chose its size."""
+    path = model.path
+    assert path is not None
+    counts = _row_counts(path.first, validation)
+    if counts is None:
+        return without_estimate(model, "the validation rows have fractional weights")
+    costs, balanced = _losses(model)
+    at_sizes = []
+    for size in _sizes(model):
+        longer, step = path.reaching(size)
+        table = counts_at(longer, step, counts)
+        if table is not None:
+            at_sizes.append((size, table, longer.tree(step)))
+    table = counts_at(path, path.chosen, counts)
+    if table is None:
+        return model
+    estimate = estimate_by_counts(
+        table, model.tree, at_sizes, method="validation rows", costs=costs, balanced=balanced
+    )
+    return _with(model, estimate, "there are no validation rows")
+
+
+def without_estimate(model: Model, reason: str) -> Model:
+    """The model with the reason why it has no estimate, unless it has one."""
+    if model.evidence.no_estimate:
+        return model
+    return replace(model, evidence=replace(model.evidence, no_estimate=reason))
+
+
+def _with(model: Model, estimate: Estimate | None, otherwise: str) -> Model:
+    if estimate is None:
+        return without_estimate(model, otherwise)
+    return replace(model, evidence=replace(model.evidence, estimate=estimate, no_estimate=""))
+
+
+def _row_counts(tree: Tree, rows: Sample | NodeSums) -> NDArray[np.int64] | None:
+    """Rows of each class at each node; None if only fractional weights are known."""
+    if isinstance(rows, Sample):
+        counted = rows if is_whole(rows.weight) else replace(rows, weight=None)
+        rows = NodeSums.of(tree, counted)
+    if not np.array_equal(rows.weights, rows.squares):
+        return None
+    return np.rint(rows.weights).astype(np.int64)
+
+
+def _sizes(model: Model) -> tuple[int, ...]:
+    """The sizes whose error is estimated."""
+    chosen, frontier = model.tree.n_leaves, model.evidence.frontier
+    if frontier is not None:
+        return sizes_of_interest(chosen, max(certified.leaves for certified in frontier))
+    if model.path is None:
+        return (chosen,)
+    return sizes_of_interest(chosen, int(model.path.leaves.max()))
+
+
+def _losses(model: Model) -> tuple[NDArray[np.float64] | None, bool]:
+    """The costs of the pruner, and True if classes have weights."""
+    pruner: Any = make_pruner(model.provenance.parameters.get("pruning"))
+    costs = pruner.costs if isinstance(pruner, BoundPruner | PaperPruner) else None
+    matrix = None if costs is None else cost_matrix(model.classes, costs)
+    return matrix, model.tree.factors is not None
+
+
+def _tree_of_size(model: Model, leaves: int) -> Tree:
+    return model.prune_to(leaves).tree

@@ -1,0 +1,123 @@
+"""The summary of a model in words: the estimated error first, then what is certified."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treebound.certificate.certificate import Certificate, bound_percent
+
+if TYPE_CHECKING:
+    from treebound.model.model import Model
+    from treebound.pruning.estimate import Estimate, SizeEstimate
+
+# A tree of more leaves comes with an offer of smaller ones.
+MANY_LEAVES = 30
+# The page of the documentation that compares the kinds of certificates.
+GUIDE_PAGE = "Certificates"
+
+
+def percent(share: float) -> str:
+    """A share in percent, with one decimal."""
+    return f"{100 * share:.1f} %"
+
+
+def headline(model: Model) -> str:
+    """The estimated error, the baseline and the certified error: the first sentences everywhere."""
+    return f"{_estimated(model)} {_certified(model)}"
+
+
+def summary_lines(model: Model) -> list[str]:
+    """The headline, further estimates, the size, and smaller trees if there are many leaves."""
+    tree = model.tree
+    lines = [headline(model), *_further(model.estimate)]
+    leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
+    grown = "" if model.grown is tree else f" of {model.grown.n_leaves:,} grown"
+    lines.append(f"{leaves}{grown}, depth {tree.depth}, {int(tree.rows[0]):,} training rows.")
+    offer = smaller_sizes(model)
+    if offer:
+        lines.append(f"Smaller trees: {'; '.join(map(size_in_words, offer))}.")
+    return lines
+
+
+def summary_values(model: Model) -> dict[str, Any]:
+    """The facts of the summary as plain values for JSON."""
+    estimate, certificate = model.estimate, model.certificate
+    return {
+        "summary": summary_lines(model),
+        "leaves": model.tree.n_leaves,
+        "rows": int(model.tree.rows[0]),
+        "estimate": None if estimate is None else estimate.as_dict(),
+        "no_estimate": model.no_estimate,
+        "certificate": None if certificate is None else certificate.as_dict(),
+        "no_certificate": model.certificate_reason,
+    }
+
+
+def size_in_words(size: SizeEstimate) -> str:
+    """``12 leaves: +0.4 points``, the difference of the estimated errors."""
+    leaves = "1 leaf" if size.leaves == 1 else f"{size.leaves:,} leaves"
+    return f"{leaves}: {100 * size.difference:+.1f} points"
+
+
+def smaller_sizes(model: Model) -> list[SizeEstimate]:
+    """The sizes to offer for a tree of many leaves, the largest first; none for a small tree."""
+    estimate, leaves = model.estimate, model.tree.n_leaves
+    if estimate is None or leaves <= MANY_LEAVES:
+        return []
+    return [size for size in reversed(estimate.sizes) if 2 < size.leaves < leaves]
+
+
+def _estimated(model: Model) -> str:
+    estimate, listed = model.estimate, model.size_estimate
+    if estimate is not None:
+        low, high = estimate.interval
+        return (
+            f"Estimated error {percent(estimate.error)} (about {100 * low:.1f} to {percent(high)}; "
+            f"{estimate.method}; {_baseline(estimate.baseline, estimate.baseline_label)})."
+        )
+    counts, classes = model.tree.counts[0], model.classes.tolist()
+    most = int(counts.argmax())
+    total = float(counts.sum())
+    baseline = _baseline(1.0 - float(counts[most]) / total if total else 0.0, classes[most])
+    fitted = model.evidence.estimate
+    if listed is not None and fitted is not None:
+        return f"Estimated error {percent(listed.error)} ({fitted.method}; {baseline})."
+    return f"No estimate: {model.no_estimate} ({baseline})."
+
+
+def _baseline(error: float, label: Any) -> str:
+    return f"baseline {percent(error)}, always {label!r}"
+
+
+def _certified(model: Model) -> str:
+    certificate = model.certificate
+    if certificate is None:
+        return f"No certificate: {model.certificate_reason}"
+    if not certificate.useful:
+        return (
+            f"No useful guarantee from {certificate.m:,} rows; the guide page '{GUIDE_PAGE}' "
+            "compares the kinds."
+        )
+    return f"Certified: {certified_error(certificate)}."
+
+
+def certified_error(certificate: Certificate) -> str:
+    """``at most 23.9 % with 95 % confidence``."""
+    confidence = f"{100 * certificate.confidence:.6g} %"
+    return f"at most {bound_percent(certificate.risk)} with {confidence} confidence"
+
+
+def _further(estimate: Estimate | None) -> list[str]:
+    """Estimates that costs and class weights add."""
+    if estimate is None:
+        return []
+    lines = []
+    if estimate.mean_cost is not None and estimate.baseline_cost is not None:
+        lines.append(
+            f"Estimated mean cost {estimate.mean_cost:.4g} (cheapest constant prediction "
+            f"{estimate.baseline_cost:.4g})."
+        )
+    if estimate.balanced_accuracy is not None:
+        share = percent(estimate.balanced_accuracy)
+        lines.append(f"Estimated balanced accuracy {share}, the mean recall of the classes.")
+    return lines

@@ -1,0 +1,354 @@
+"""The estimated error on new rows, from rows that a tree was not grown on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import isnan, nan, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data import Sample
+from treebound.data.weights import is_whole
+from treebound.tree.base import rows_at_rest
+from treebound.tree.model import Tree
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Two standard deviations of a normal distribution cover 95 %. The errors of a tree that was fitted
+# on all rows differ from those of the trees of the folds: benchmarks/estimate.py measures it.
+_Z = 1.96
+WIDENING = 1.0
+# Sizes for which an error is estimated, besides the chosen one.
+READABLE_LEAVES = 12
+_OTHER_SIZES = 5
+# For more classes there is no confusion matrix.
+_MANY_CLASSES = 100
+
+
+class SizeEstimate(NamedTuple):
+    """The estimated error of a tree of another size.
+
+    Attributes
+    ----------
+    leaves : int
+        Maximum number of leaves.
+    error : float
+        The estimated error rate.
+    difference : float
+        The error minus that of the chosen tree.
+    """
+
+    leaves: int
+    error: float
+    difference: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The estimated error rate of a fitted tree on new rows, and how it was estimated.
+
+    It describes the procedure as configured, on rows without weights. The interval is approximate:
+    about 95 of 100 such intervals contain the error rate of the tree.
+
+    Attributes
+    ----------
+    error : float
+        The estimated error rate.
+    interval : tuple of float
+        The approximate 95 % interval of the error rate.
+    standard_error : float
+        The standard error of ``error``.
+    method : str
+        How it was estimated, in words: ``"5-fold cross-validation"`` or ``"validation rows"``.
+    folds : int
+        Number of folds; 0 for validation rows.
+    rows : int
+        Number of rows that it was estimated on. A row of a whole weight counts that many times.
+    baseline : float
+        Error rate of the constant prediction ``baseline_label``, the most frequent class.
+    baseline_label : object
+        The most frequent class.
+    classes : tuple
+        The classes, in the order of ``confusion`` and ``recall``.
+    recall : tuple of float
+        The share of each class that is predicted correctly; NaN for a class without rows.
+    confusion : tuple of tuple of int
+        Rows of each true class (row) that were predicted as each class (column); empty for more
+        than 100 classes.
+    mean_cost, baseline_cost : float or None
+        With costs: the mean cost of a prediction, and of the cheapest constant prediction.
+    balanced_accuracy : float or None
+        With class weights: the mean recall of the classes.
+    sizes : tuple of SizeEstimate
+        The estimated errors of about six sizes, in ascending order; the chosen one is among them.
+    """
+
+    error: float
+    interval: tuple[float, float]
+    standard_error: float
+    method: str
+    folds: int
+    rows: int
+    baseline: float
+    baseline_label: Any
+    classes: tuple[Any, ...]
+    recall: tuple[float, ...]
+    confusion: tuple[tuple[int, ...], ...] = ()
+    mean_cost: float | None = None
+    baseline_cost: float | None = None
+    balanced_accuracy: float | None = None
+    sizes: tuple[SizeEstimate, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The estimate as plain values for JSON; a recall that is not known is None."""
+        return {
+            **vars(self),
+            "interval": list(self.interval),
+            "classes": list(self.classes),
+            "recall": [None if isnan(share) else share for share in self.recall],
+            "confusion": [list(row) for row in self.confusion],
+            "sizes": [size._asdict() for size in self.sizes],
+        }
+
+
+class Prediction(NamedTuple):
+    """A tree that was fitted without some rows, and these rows.
+
+    ``of_size(leaves)`` is the tree of at most so many leaves.
+    """
+
+    tree: Tree
+    of_size: Callable[[int], Tree] | None
+    rows: Sample
+
+
+class Tally(NamedTuple):
+    """Counts of predicted rows."""
+
+    by_class: Floats  # rows of each class
+    correct: Floats  # those of them that are predicted correctly
+    cost: float
+    confusion: Floats | None  # by true and predicted class; None for many classes
+
+    @classmethod
+    def of(cls, truth: Ints, predicted: Ints, times: Floats, n: int, costs: Floats | None) -> Tally:
+        """Count rows by their true and predicted classes; each counts ``times``."""
+        by_class = _sums(truth, times, n)
+        correct = _sums(truth, times * (truth == predicted), n)
+        cost = 0.0 if costs is None else float((times * costs[truth, predicted]).sum())
+        confusion = None
+        if n <= _MANY_CLASSES:
+            confusion = _sums(truth * n + predicted, times, n * n).reshape(n, n)
+        return cls(by_class, correct, cost, confusion)
+
+    def plus(self, other: Tally) -> Tally:
+        """The counts of both."""
+        both = None
+        if self.confusion is not None and other.confusion is not None:
+            both = self.confusion + other.confusion
+        return Tally(
+            self.by_class + other.by_class, self.correct + other.correct, self.cost + other.cost,
+            both,
+        )  # fmt: skip
+
+    @property
+    def rows(self) -> float:
+        """Number of rows."""
+        return float(self.by_class.sum())
+
+    @property
+    def wrong(self) -> float:
+        """Number of rows that are misclassified."""
+        return float(self.by_class.sum() - self.correct.sum())
+
+
+def sizes_of_interest(chosen: int, largest: int) -> tuple[int, ...]:
+    """About six sizes of a path, in ascending order: the chosen one, smaller and larger ones."""
+    small = {READABLE_LEAVES} if chosen > READABLE_LEAVES else set()
+    top = min(largest, 2 * chosen)
+    spread = np.geomspace(2, max(top, 2), _OTHER_SIZES - len(small))
+    sizes = {*small, chosen, *np.rint(spread).astype(int).tolist()}
+    return tuple(sorted(int(size) for size in sizes if 1 <= size <= largest))
+
+
+def estimate_error(
+    predictions: Iterable[Prediction],
+    classes: NDArray[Any],
+    *,
+    chosen: int,
+    sizes: Sequence[int] = (),
+    method: str,
+    folds: int = 0,
+    costs: Floats | None = None,
+    balanced: bool = False,
+) -> Estimate | None:
+    """Estimate the error of a procedure from its trees on rows that they were fitted without.
+
+    Parameters
+    ----------
+    predictions : iterable of Prediction
+        The tree of each fold, with the rows of the fold.
+    classes : ndarray
+        The class labels.
+    chosen : int
+        Number of leaves of the tree that was fitted on all rows.
+    sizes : sequence of int
+        Other numbers of leaves to estimate the error of.
+    method : str
+        How the rows were selected, in words.
+    folds : int
+        Number of folds.
+    costs : ndarray, optional
+        The cost of each true class (row) for each predicted class (column).
+    balanced : bool
+        Compute the balanced accuracy, too.
+
+    Returns
+    -------
+    Estimate or None
+        None if there are no rows.
+    """
+    total: Tally | None = None
+    errors_by_size, pairs = np.zeros(len(sizes)), []
+    for tree, of_size, sample in predictions:
+        truth, times = sample.y.astype(np.int64), _times(sample)
+        predicted = tree.label[tree.apply(sample.X)].astype(np.int64)
+        tally = Tally.of(truth, predicted, times, len(classes), costs)
+        total = tally if total is None else total.plus(tally)
+        pairs.append(_by_group(times * (predicted != truth), times, sample.groups))
+        for at, size in enumerate(sizes):
+            if size == chosen or of_size is None:
+                errors_by_size[at] += tally.wrong
+            else:
+                other = of_size(size)
+                errors_by_size[at] += (times * (other.label[other.apply(sample.X)] != truth)).sum()
+    if total is None or not total.rows:
+        return None
+    error, by_group = total.wrong / total.rows, np.concatenate(pairs)
+    deviations = by_group[:, 0] - error * by_group[:, 1]
+    standard_error = float(np.sqrt((deviations**2).sum())) / total.rows
+    effective = total.rows**2 / float((by_group[:, 1] ** 2).sum())
+    return _estimate(
+        total,
+        classes,
+        standard_error,
+        effective,
+        dict(zip(sizes, (errors_by_size / total.rows).tolist(), strict=True)),
+        method=method,
+        folds=folds,
+        costs=costs,
+        balanced=balanced,
+    )
+
+
+def estimate_by_counts(
+    counts: Ints,
+    tree: Tree,
+    at_sizes: Sequence[tuple[int, Ints, Tree]],
+    *,
+    method: str,
+    costs: Floats | None = None,
+    balanced: bool = False,
+) -> Estimate | None:
+    """Estimate the error from the counts of validation rows at the nodes of a tree.
+
+    ``at_sizes`` has, for other numbers of leaves, the counts at the nodes of a tree and the tree.
+    """
+    total = _tally(tree, counts, costs)
+    if not total.rows:
+        return None
+    error = total.wrong / total.rows
+    return _estimate(
+        total,
+        tree.classes,
+        sqrt(error * (1.0 - error) / total.rows),
+        total.rows,
+        {size: _tally(other, at, None).wrong / total.rows for size, at, other in at_sizes},
+        method=method,
+        folds=0,
+        costs=costs,
+        balanced=balanced,
+    )
+
+
+def _estimate(
+    total: Tally,
+    classes: NDArray[Any],
+    standard_error: float,
+    effective: float,
+    errors_by_size: dict[int, float],
+    *,
+    method: str,
+    folds: int,
+    costs: Floats | None,
+    balanced: bool,
+) -> Estimate:
+    """The estimate from the counts of all rows."""
+    error, by_class, labels = total.wrong / total.rows, total.by_class, classes.tolist()
+    most, seen = int(by_class.argmax()), by_class > 0
+    recall = np.full(len(labels), nan)
+    recall[seen] = total.correct[seen] / by_class[seen]
+    confusion: list[list[int]] = []
+    if total.confusion is not None:
+        confusion = np.rint(total.confusion).astype(int).tolist()
+    return Estimate(
+        error=error,
+        interval=_interval(error, standard_error, effective),
+        standard_error=standard_error,
+        method=method,
+        folds=folds,
+        rows=round(total.rows),
+        baseline=float(total.rows - by_class[most]) / total.rows,
+        baseline_label=labels[most],
+        classes=tuple(labels),
+        recall=tuple(recall.tolist()),
+        confusion=tuple(map(tuple, confusion)),
+        mean_cost=None if costs is None else total.cost / total.rows,
+        baseline_cost=None if costs is None else float((by_class @ costs).min()) / total.rows,
+        balanced_accuracy=float(recall[seen].mean()) if balanced else None,
+        sizes=tuple(
+            SizeEstimate(int(size), wrong, wrong - error) for size, wrong in errors_by_size.items()
+        ),
+    )
+
+
+def _sums(cells: Ints, values: Floats, size: int) -> Floats:
+    """Sums of values by cell."""
+    return np.bincount(cells, values, minlength=size).astype(np.float64)
+
+
+def _times(sample: Sample) -> Floats:
+    """How often each row counts: a row of a whole weight is repeated, others count once."""
+    return sample.weights if is_whole(sample.weight) else np.ones(sample.n_rows)
+
+
+def _by_group(wrong: Floats, times: Floats, groups: Ints | None) -> Floats:
+    """Errors and rows of each group, or of each row."""
+    pairs = np.column_stack([wrong, times])
+    if groups is None:
+        return pairs
+    _, group = np.unique(groups, return_inverse=True)
+    return np.column_stack([np.bincount(group, column) for column in pairs.T])
+
+
+def _tally(tree: Tree, counts: Ints, costs: Floats | None) -> Tally:
+    """Count rows by their true and predicted classes, from their counts at the nodes of a tree."""
+    rest = rows_at_rest(tree, counts)
+    node, truth = np.nonzero(rest)
+    times = rest[node, truth].astype(np.float64)
+    return Tally.of(truth, tree.label[node].astype(np.int64), times, tree.n_classes, costs)
+
+
+def _interval(error: float, standard_error: float, effective: float) -> tuple[float, float]:
+    """Wilson's interval for the number of rows that has this standard error."""
+    rows = effective
+    if standard_error > 0.0:
+        rows = min(effective, error * (1.0 - error) / standard_error**2)
+    z2 = (WIDENING * _Z) ** 2
+    centre = (error + z2 / (2 * rows)) / (1 + z2 / rows)
+    half = sqrt(z2 * (error * (1.0 - error) / rows + z2 / (4 * rows**2))) / (1 + z2 / rows)
+    return max(0.0, min(error, centre - half)), min(1.0, max(error, centre + half))

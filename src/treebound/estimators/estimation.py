@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from treebound.certificate.held_out import counts_at
 from treebound.data import Sample
+from treebound.data.sample import LabelledRows
 from treebound.data.weights import is_whole
 from treebound.model import Model
 from treebound.model.parameters import FitParameters
@@ -31,6 +33,18 @@ from treebound.tree.node_sums import NodeSums
 def shares_folds(parameters: FitParameters, pruner: Pruner | None) -> bool:
     """Return True if the trees of the folds that choose the weight also give the estimate."""
     return parameters.cv is not None and isinstance(pruner, BoundPruner) and pruner.has_weight
+
+
+def with_places(parameters: FitParameters, rows: LabelledRows) -> FitParameters:
+    """The parameters with listed folds by the places of rows of positive weight."""
+    if not isinstance(parameters.cv, list) or rows.numbers is None:
+        return parameters
+    place = {int(number): at for at, number in enumerate(rows.row_numbers)}
+    listed = [
+        tuple(np.array([place[row] for row in map(int, part) if row in place]) for part in fold)
+        for fold in parameters.cv
+    ]
+    return copy(parameters).set_params(cv=listed)
 
 
 def prediction_of(model: Model, rows: Sample) -> Prediction:

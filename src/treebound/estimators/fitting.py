@@ -28,6 +28,7 @@ from treebound.estimators.estimation import (
     prediction_of,
     shares_folds,
     with_estimate,
+    with_places,
     with_validation_estimate,
     without_estimate,
 )
@@ -76,7 +77,11 @@ def fit_table(
     checked_parameters(parameters)
     rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
     name = y.name if hasattr(y, "name") else None
-    model = fit_rows(parameters, rows, rows.learn(**column_parameters(parameters)), watch)
+    placed = with_places(parameters, rows)
+    model = fit_rows(placed, rows, rows.learn(**column_parameters(parameters)), watch)
+    if placed is not parameters:
+        given = replace(model.provenance, parameters=parameter_values(parameters))
+        model = replace(model, provenance=given)
     target = name if isinstance(name, str) and name else None
     return replace(model, reading=replace(model.reading, target=target))
 

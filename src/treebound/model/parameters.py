@@ -184,6 +184,9 @@ def checked_parameters(parameters: FitParameters) -> tuple[Pruner | None, GrowOp
     if isinstance(pruner, BoundPruner) and pruner.smoothing not in ("auto", parameters.smoothing):
         must = f"'auto' in this classifier, or its own 'smoothing', {parameters.smoothing!r}"
         raise invalid("smoothing", "BoundPruner", must, pruner.smoothing)
+    if isinstance(parameters.cv, list) and parameters.certificate in ("held-out", "folds"):
+        must = "a number of folds or a splitter with rows that are held out"
+        raise invalid("cv", owner, must, parameters.cv)
     _check_rules(parameters, pruner)
     if parameters.search == "wide":
         _check_search(parameters, pruner, owner)

@@ -239,8 +239,12 @@ def _pruner(parameters: FitParameters, owner: str) -> Pruner | None:
         if parameters.cv is not None:
             return bound.set_params(rule=size, folds=parameters.cv)
         if size is not None:
-            hint = "a size is chosen on folds."
-            raise invalid("size", owner, "'readable' or None with cv=None", size, hint)
+            must = (
+                "'readable' or None with ",
+                Setting("cv", python="cv=None"),
+                ", as folds choose the size",
+            )
+            raise invalid("size", owner, must, size)
         return bound.set_params(weight=default_weight(score))
     pruner = make_pruner(parameters.pruning)
     if size is None:

@@ -47,7 +47,7 @@ def press(driver, *keys: str) -> None:
 def test_the_page_opens_at_the_chosen_step(page, classifier) -> None:
     path = classifier.pruning_path_
     assert page.title == "Tumours"
-    assert f" · step {path.chosen} of {len(path) - 1} · " in words(page)
+    assert words(page).startswith(f"{path.leaves[path.chosen]} leaves · training error ")
     assert words(page).endswith("chosen")
     assert len(nodes(page)) == classifier.tree_.n_nodes
 
@@ -61,23 +61,24 @@ def test_the_slider_shows_the_tree_of_every_step(page, classifier) -> None:
     for step in range(len(path) - 1, max(len(path) - 5, -1), -1):
         tree = path.tree(step)
         leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
-        assert words(page).startswith(f"{leaves} · step {step} of {len(path) - 1} · ")
+        assert words(page).startswith(f"{leaves} · training error ")
         risk = tb.certify(tree, delta=classifier.delta).risk
-        assert f"certified risk at most {bound_percent(risk)}" in words(page)
+        assert f"certified error at most {bound_percent(risk)}" in words(page)
         head = page.find_element("id", "summary").text
         if tree.n_leaves == 1:
             first, _, head = head.partition(". ")
-            assert (
-                first == "The tree has one leaf and always predicts 'benign' (62.7 % of the rows)"
-            )
-        assert head.startswith(f"{leaves}, depth {tree.depth}, {tree.rows[0]} training rows, ")
-        assert "; always 'benign': 37.3 %)" in head
-        facts = page.find_element("id", "facts").text
-        assert ("Certified risk" in facts) == (risk < 1 - 357 / 569)
+            assert first.startswith("The tree has one leaf and always predicts 'benign' (62.7 %")
+        tiles = page.find_element("id", "tiles").text.split("\n")
+        assert "baseline 37.3 % (always 'benign')" in tiles
+        assert tiles[tiles.index("Leaves") + 1 :][:2] == [f"{tree.n_leaves}", f"depth {tree.depth}"]
+        assert tiles[tiles.index("Rows") + 1] == "569"
+        certified = tiles[tiles.index("Certified error") + 1]
+        assert certified == (f"≤ {bound_percent(risk)}" if risk < 1 - 357 / 569 else "none")
         assert f"at most {bound_percent(risk)} of new examples" in head
+        page.execute_script("at('d-rules').open = true")
         rules = page.find_elements("css selector", "#rules tbody tr")
         assert len(rules) == tree.n_leaves
-        assert f"score {path.scores[step]:.4g}".rstrip("0").rstrip(".") in words(page)
+        assert "score" not in page.find_element("tag name", "body").text
         assert len(nodes(page)) == tree.n_nodes
         slider.send_keys(Keys.ARROW_RIGHT)
     page.find_element("id", "chosen").click()
@@ -144,7 +145,7 @@ def test_every_control_is_reached_by_tab(page) -> None:
 
     reached = []
     page.execute_script("document.activeElement.blur()")
-    for _ in range(16):
+    for _ in range(22):
         press(page, Keys.TAB)
         script = "return document.activeElement.id || document.activeElement.dataset.key"
         reached.append(page.execute_script(script))

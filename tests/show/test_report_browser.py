@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from treebound.cli.options import FileOptions
 from treebound.data.files import Source
 from treebound.exchange import dumps, loads
 from treebound.model import Model, ReadingOptions
+from treebound.pruning import BoundPruner
 from treebound.show import explain, to_html, to_rules
+from treebound.show.report_words import settings, tiles
 from treebound.tree.impurity import importances
 
 pytestmark = pytest.mark.browser
@@ -159,9 +162,8 @@ def test_rules_importances_and_confusion_are_those_of_the_library(
     for row, rule in zip(shown, to_rules(clf), strict=True):
         assert f"{rule.probability:.3f}" in row.text
     assert f"{100 * clf.score(frame[400:], y[400:]):.1f} % right" in text(driver, "confusion")
-    assert f"Test errors\n{100 - 100 * clf.score(frame[400:], y[400:]):.1f} %" in text(
-        driver, "facts"
-    )
+    error = 1 - clf.score(frame[400:], y[400:])
+    assert f"Test errors\n{100 * error:.0f} of 100 ({100 * error:.1f} %)" in text(driver, "facts")
 
 
 def test_the_page_is_a_document_with_every_section(driver, tmp_path: Path, case) -> None:
@@ -170,18 +172,22 @@ def test_the_page_is_a_document_with_every_section(driver, tmp_path: Path, case)
     assert driver.title == "Decision tree for fate"
     headings = [one.text for one in driver.find_elements("tag name", "h2") if one.text]
     assert headings == [
-        "Tree", "Explain a row", "Why this size", "Importance of the columns", "Confusion matrix",
-        "Rules", "Certificate", "Columns", "Parameters",
+        "Tree", "Go through the tree for one case", "Explain a row", "Rules", "Certificate",
+        "Why this size", "Importance of the columns", "Confusion matrix",
+        "Columns that the tree uses", "About the fit",
     ]  # fmt: skip
+    assert text(driver, "certificate") == ""  # closed at first
+    script = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+    driver.execute_script(script)
     certificate = text(driver, "certificate")
     for line in clf.certificate_.explain().splitlines():
-        assert line.removeprefix("- ") in certificate
+        assert (line.removeprefix("- ") in certificate) == ("nats" not in line and "='" not in line)
     columns = text(driver, "columns")
-    assert all(column.name in columns and column.kind in columns for column in clf.columns_)
-    parameters = text(driver, "parameters")
-    assert all(name in parameters for name in clf.get_params())
-    least = clf.pruning_path_.scores.min()
-    assert f"has the least score, {float(f'{least:.4g}'):g}" in text(driver, "why")
+    assert all(column.name in columns for column in clf.columns_)
+    whole = text(driver, "made") + driver.find_element("tag name", "body").text
+    assert not re.search(r"\bscore\b|\bnats\b|ghost|step \d|None|certificate=", whole)
+    assert f"The tree with {clf.n_leaves_} leaves was chosen" in text(driver, "why")
+    assert "All settings have their default values." in text(driver, "settings")
 
 
 def test_a_pasted_row_is_explained_in_the_words_of_the_library(
@@ -455,7 +461,7 @@ def test_the_slider_runs_over_the_logarithm_of_the_leaves(driver, tmp_path: Path
             np.abs(np.log(leaves / wanted)).min(), abs=1e-9
         )
     assert driver.execute_script(script, "0") == 1
-    assert "1 leaf, depth 0" in text(driver, "summary")
+    assert "1\ndepth 0" in text(driver, "tiles")
 
 
 @pytest.mark.parametrize("width", [390, 1400])
@@ -473,3 +479,120 @@ def test_nothing_is_wider_than_the_window(driver, tmp_path: Path, width: int) ->
         assert all(name in text(driver, "legend") for name in names)
     finally:
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+# The reply that fits a value, by the words on the buttons.
+REPLY = """const row = arguments[0], replies = [];
+restart();
+while (true) {
+  const { split } = questionAfter(rootNow(), replyState.replies);
+  if (!split) break;
+  const column = data.columns[split.column], cell = row[split.column];
+  const offered = [...at('question').querySelectorAll('[data-reply]')]
+    .map((one) => one.dataset.reply);
+  const missing = cell === null || (column.kind !== 'real' && cell === MISSING);
+  let reply;
+  if (missing && offered.includes('missing')) reply = 'missing';
+  else if (column.kind !== 'real' && cell === UNKNOWN && offered.includes('other')) reply = 'other';
+  else reply = goesLeft(split, cell === null ? NaN : cell) ? 'left' : 'right';
+  at('question').querySelector(`[data-reply="${reply}"]`).click();
+  if (replyState.replies.length > 100) break;
+}
+return [at('question').querySelector('.result').textContent.trim(),
+        [...document.querySelectorAll('.node.lit')].at(-1)?.dataset.key ?? 'root'];"""
+
+
+@pytest.mark.parametrize("policy", ["other", "majority", "stop", "missing"])
+def test_the_questionnaire_ends_where_predict_does(driver, tmp_path: Path, case, policy) -> None:
+    _, frame, y = case
+    clf = tb.BoundTreeClassifier(max_leaves=9, handle_unknown=policy, pruning=None)
+    clf.fit(frame[:400], y[:400])
+    opened(driver, clf.to_html(), tmp_path)
+    rows = frame[400:430].copy()
+    rows["port"] = np.where(np.arange(len(rows)) % 3 == 0, "Atlantis", rows["port"])
+    categories = driver.execute_script("return data.columns.map((column) => column.categories)")
+    for at, label in enumerate(clf.predict(rows)):
+        cells = []
+        for known, (name, value) in zip(categories, rows.iloc[at].items(), strict=True):
+            if name == "age":
+                cells.append(None if np.isnan(value) else value)
+            else:
+                cells.append(known.index(value) if value in known else -2)
+        result, key = driver.execute_script(REPLY, cells)
+        assert result == f"fate = {label}"
+        path = clf.explain(rows.iloc[at]).path
+        assert key == ("".join("L" if step.left else "R" for step in path) or "root")
+    assert driver.get_log("browser") == []
+
+
+def test_the_questionnaire_is_used_by_keyboard(driver, tmp_path: Path, case) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    clf, _, _ = case
+    opened(driver, clf.to_html(), tmp_path)
+    section = driver.find_element("id", "question")
+    assert section.text.startswith("Question 1: ")
+    assert not driver.find_element("id", "back").is_enabled()
+    section.find_element("css selector", "button").send_keys("2")
+    assert driver.execute_script("return replyState.replies") == ["right"]
+    assert driver.find_elements("css selector", ".node.lit")
+    driver.switch_to.active_element.send_keys(Keys.BACKSPACE)
+    assert driver.execute_script("return replyState.replies") == []
+    assert not driver.find_elements("css selector", ".node.lit")
+    driver.switch_to.active_element.send_keys("1")
+    assert len(section.find_elements("css selector", ".replies li")) >= 1
+    driver.execute_script("goTo(data.steps.length - 1)")  # another tree begins anew
+    assert driver.execute_script("return replyState.replies") == []
+
+
+def test_the_questionnaire_states_whether_the_model_abstains(driver, tmp_path: Path, case) -> None:
+    _, frame, y = case
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(frame, y)
+    (model,) = [clf.abstain(max_risk=0.25)]
+    opened(driver, to_html(model), tmp_path)
+    abstains = driver.execute_script("return data.abstains")
+    endings = driver.execute_script(
+        """return rulesOf(rootNow()).map(({ id }) => [data.classes[statsOf(id)[1]],
+             made('div', {}, ...resultParts(id)).textContent]);"""
+    )
+    assert any(label == abstains for label, _ in endings)
+    for label, words in endings:
+        assert ("The model abstains" in words) == (label == abstains)
+        assert ("does not abstain" in words) == (label != abstains)
+
+
+def test_columns_have_a_range_and_a_share_of_missing_values(driver, tmp_path: Path, case) -> None:
+    clf, frame, _ = case
+    opened(driver, to_html(clf, rows=frame), tmp_path)
+    shown = driver.execute_script("goTo(0); return at('columns').textContent")
+    age = frame["age"]
+    assert f"{age.min():g} to {age.max():g}" in shown
+    assert f"{100 * age.isna().mean():.1f} %" in shown
+
+
+def test_with_costs_the_mean_cost_comes_first(case) -> None:
+    _, frame, y = case
+    costs = {"died": 1.0, "survived": 4.0}
+    clf = tb.BoundTreeClassifier(pruning=BoundPruner(costs=costs)).fit(frame, y)
+    name, value, remark = tiles(clf.model_)[0]
+    price = y.map(costs)
+    assert name == "Mean training cost"
+    assert value == f"{float((price * (clf.predict(frame) != y)).mean()):.4g}"
+    assert remark == f"baseline {(y == 'died').mean():.4g} (always 'survived')"
+
+
+def test_settings_are_in_words_and_only_those_that_were_changed(case) -> None:
+    _, frame, y = case
+    clf = tb.BoundTreeClassifier(
+        max_leaves=1200, n_jobs=1, class_weight={"died": 2, "survived": 1.5},
+        pruning=BoundPruner(weight=0.5),
+    ).fit(frame, y)  # fmt: skip
+    assert settings(clf.model_) == [
+        ("Weights of the classes", "died: 2, survived: 1.5"),
+        ("Maximum number of leaves", "1,200"),
+        ("Pruning", "bound (weight 0.5)"),
+    ]
+    report = clf.to_html()
+    data = report[report.index('id="data"') :]
+    assert "class_weight" not in data.split("</script>")[0]
+    assert settings(tb.BoundTreeClassifier().fit(frame, y).model_) == []

@@ -22,6 +22,7 @@ def to_html(
     path: str | os.PathLike[str] | None = None,
     *,
     test: tuple[Any, Any] | None = None,
+    rows: Any = None,
     title: str | None = None,
     facts: Mapping[str, str] | None = None,
     tree_facts: Mapping[str, str] | None = None,
@@ -43,6 +44,9 @@ def to_html(
         File to write the report to.
     test : tuple (X, y), optional
         Test rows and their classes, for a confusion matrix.
+    rows : table, optional
+        Rows that describe the columns of the tree, such as those of ``fit``: the report shows the
+        range and the share of missing values of each.
     title : str, optional
         The heading of the report; by default it names the target.
     facts : mapping of str to str, optional
@@ -83,12 +87,12 @@ def to_html(
         target = "" if model.reading.target is None else f" for {one_line(model.reading.target)}"
         title = f"Decision tree{target}"
     static = files("treebound.show") / "static"
-    scripts = ("report_model.js", "report_tree.js", "report_sections.js")
+    scripts = ("report_model.js", "report_tree.js", "report_questions.js", "report_sections.js")
     page = assembled(
         static / "report.html",
         title=title,
         data={
-            **report_data(model, _MAX_STEPS, sample),
+            **report_data(model, _MAX_STEPS, sample, None if rows is None else model.read(rows)),
             "facts": list((facts or {}).items()),
             "tree_facts": list((tree_facts or {}).items()),
             "file": list(file_columns),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,23 +12,41 @@ from numpy.typing import NDArray
 from treebound._utils.versions import __version__
 from treebound.certificate import Certificate
 from treebound.certificate.abstention import Abstention
-from treebound.data import Column, Sample
+from treebound.data import Column, Matrix, Sample
+from treebound.data.raw import MISSING
 from treebound.model import Model
-from treebound.model.parameters import FitParameters, parameter_values
 from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
 from treebound.show.quality import confusion, quality_at, quality_words
+from treebound.show.report_words import (
+    choice_in_words,
+    headline,
+    mean_cost,
+    plain_lines,
+    settings,
+    tiles,
+    without_hint,
+)
 from treebound.show.words import branch_condition, number, rules_in_words, typeset
 from treebound.tree import Tree
 from treebound.tree.recoding import listed_columns, recoded
 from treebound.tree.split import Split, one_line, plain, splits_of
 
 
-def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, Any]:
-    """The data of the report, as read by ``report_model.js``; test rows are in its columns."""
+def report_data(
+    model: Model, max_steps: int, test: Sample | None, rows: Matrix | None = None
+) -> dict[str, Any]:
+    """The data of the report, as read by ``report_model.js``.
+
+    Test rows, and rows that describe the columns, are encoded as the model reads them.
+    """
     tree, path, certificate = model.tree, model.path, model.certificate
     picked, chosen, last = _picked(model, max_steps)
-    shown = [model.prune_to(step=at) for at in picked] or [model]
+    fitted = None
+    if path is not None and model.step is None and path.leaves[path.chosen] == tree.n_leaves:
+        fitted = int(path.chosen)
+    shown = [model if at == fitted else model.prune_to(step=at) for at in picked] or [model]
+    described = {} if rows is None else _described(rows, [tree, *(one.tree for one in shown)])
     columns = listed_columns(
         tree.columns, [tree, *(one.tree for one in shown)], model.reading.handle_unknown
     )
@@ -41,12 +59,15 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
     if steps[start]["root"] == root and certificate is not None:
         steps[start]["certified"] = store.certified(certificate)
         steps[start]["certificate"] = float(certificate.risk)
+        steps[start].update(store.head(model))
     limit = None if path is None else path.limit
     return {
         "target": None if model.reading.target is None else one_line(model.reading.target),
         "classes": [one_line(label) for label in tree.classes.tolist()],
         "colours": list(class_colours(tree.n_classes)),
-        "columns": [_column(column) for column in columns],
+        "columns": [
+            {**_column(column), **described.get(at, {})} for at, column in enumerate(columns)
+        ],
         "weighted": bool((tree.weight != tree.rows).any()),
         "stats": list(store.stats),
         "splits": store.splits,
@@ -60,13 +81,14 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "unit": "errors" if path is None else path.counted,
         "limit": None if limit is None else int(limit),
         "lines": list(store.lines),
-        "reason": model.certificate_reason,
+        "reason": without_hint(model.certificate_reason),
         "abstention": None if model.abstention is None else _abstention(model.abstention),
+        "abstains": None if model.abstention is None else one_line(model.abstention.label),
         "handle_unknown": model.reading.handle_unknown,
         "factors": None if tree.factors is None else tree.factors.tolist(),
         "choice": _choice(model, steps),
         "criterion": model.options.criterion,
-        "parameters": _parameters(model),
+        "settings": settings(model),
         "rules": rules_in_words(model.options, tree),
         "edits": [one_line(step) for step in model.provenance.edits],
         "made_by": f"treebound {__version__}",
@@ -102,10 +124,13 @@ def _step(
         errors, score = model.path.errors[at], float(model.path.scores[at])
     limit = pruned.certificate if model.certificate is not None else None
     ends = None if test is None else _ends(pruned.tree, test)
+    cost = mean_cost(pruned)
     return {
         "root": store.add(pruned.tree, pruned.swapped),
         "step": at,
         "leaves": pruned.tree.n_leaves,
+        **store.head(pruned),
+        "cost": None if cost is None else cost.cost,
         "errors": float(errors),
         "score": score if math.isfinite(score) else None,
         "certificate": None if limit is None else float(limit.risk),
@@ -129,7 +154,7 @@ def _choice(model: Model, steps: list[dict[str, Any]]) -> dict[str, Any] | None:
     if choice.rule is not None:
         leaves = choice.leaves[choice.at("small")]
         small = next((k for k, step in enumerate(steps) if step["leaves"] == leaves), None)
-    return {"words": result.choice_in_words, "small": small}
+    return {"words": choice_in_words(choice), "small": small}
 
 
 def _start(root: int, steps: list[dict[str, Any]], chosen: int) -> int:
@@ -159,26 +184,26 @@ def _column(column: Column) -> dict[str, Any]:
     }
 
 
+def _described(rows: Matrix, trees: Iterable[Tree]) -> dict[int, dict[str, Any]]:
+    """The range and the share of missing values of each column that a tree uses, by rows."""
+    used = {at for tree in trees for at in tree.feature.tolist() if at >= 0}
+    described: dict[int, dict[str, Any]] = {}
+    for at in sorted(used):
+        values, real = rows.values[at], rows.columns[at].kind == "real"
+        missing = np.isnan(values) if values.dtype.kind == "f" else values == MISSING
+        described[at] = {"missing_share": float(missing.mean()) if len(values) else None}
+        present = values[~missing]
+        if real and len(present):
+            low, high = (
+                number(float(f"{float(end):.6g}")) for end in (present.min(), present.max())
+            )
+            described[at]["range"] = f"{low} to {high}"
+    return described
+
+
 def _written(value: Any) -> str:
     """A category as tables write it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _parameters(model: Model) -> list[list[Any]]:
-    """Name and value of each parameter, and True if it is the default."""
-    usual = parameter_values(FitParameters())
-    return [
-        [name, _value(name, value), repr(value) == repr(usual[name])]
-        for name, value in sorted(model.provenance.parameters.items())
-    ]
-
-
-def _value(name: str, value: Any) -> str:
-    """A parameter in words; of declared categories only their number, as no tree may need them."""
-    if name != "ordinal_features" or not isinstance(value, Mapping):
-        return repr(value)
-    sizes = (f"{one_line(column)}: {len(order)} categories" for column, order in value.items())
-    return "{" + ", ".join(sizes) + "}"
 
 
 def _ends(tree: Tree, test: Sample) -> NDArray[np.int64]:
@@ -211,14 +236,21 @@ class _Store:
         self.nodes: dict[tuple[int, ...], int] = {}
         self.splits: list[list[Any]] = []
         self.columns = columns
-        self.lines: dict[str, int] = {}  # of all certificates
+        self.lines: dict[str, int] = {}  # of certificates and of the head
         self._unknown, self._probabilities = model.reading.handle_unknown, model.probabilities_of
         self._known: dict[Any, int] = {}  # the numbers of splits
 
     def certified(self, limit: Certificate) -> list[int]:
         """The numbers of the lines of a certificate."""
-        lines = limit.explain().splitlines()
-        return [self.lines.setdefault(line, len(self.lines)) for line in lines]
+        return self._numbers(plain_lines(limit))
+
+    def head(self, model: Model) -> dict[str, Any]:
+        """The first sentence about a model and its first figures, as numbers of lines."""
+        (first,) = self._numbers([headline(model)])
+        return {"headline": first, "tiles": [self._numbers(tile) for tile in tiles(model)]}
+
+    def _numbers(self, texts: Iterable[str]) -> list[int]:
+        return [self.lines.setdefault(text, len(self.lines)) for text in texts]
 
     def add(self, tree: Tree, swapped: Collection[int]) -> int:
         """Add a tree; return the number of its root."""

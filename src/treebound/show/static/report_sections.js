@@ -1,4 +1,4 @@
-// The report, third part: the sections about the tree that is shown, rows, and the slider.
+// The report, last part: the sections about the tree that is shown, rows, and the slider.
 const rootNow = () => data.steps[state.step].root;
 const weightWords = data.weighted ? "weight" : "rows";
 
@@ -8,27 +8,25 @@ const testShare = (step) => {
   const total = sum(step.test.map((triple) => triple[2]));
   return { total, wrong: total - sum(step.test.filter(([a, b]) => a === b).map((triple) => triple[2])) };
 };
+const dataList = (entries) => entries.map(([name, value, remark]) =>
+  made("div", {}, made("dt", {}, name), made("dd", {}, value), ...(remark ? [made("dd", { class: "remark" }, remark)] : [])));
 const showHead = () => {
   const step = data.steps[state.step], tree = figures(step.root);
   const [, label, counts] = statsOf(step.root), share = (k) => counts[k] / (tree.total || 1);
-  const frequent = counts.indexOf(Math.max(...counts)), right = share(frequent), always = `always '${data.classes[frequent]}'`;
-  at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always predicts '${data.classes[label]}' (${percent(share(label))} of the ${weightWords}). ` : "",
-    `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
-    `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}${data.abstention ? "" : `; ${always}: ${percent(1 - right)}`}).`,
-    step.certified.length ? ` ${data.lines[step.certified[0]]}` : data.abstention ? ` ${data.abstention}` : ""].join("");
-  const used = importances(step.root).filter((share) => share > 0).length;
-  const facts = [["Target", data.target ?? "not named"], ["Classes", number(data.classes.length)], ["Training rows", number(tree.rows)],
-    ["Columns", `${number(data.columns.length)}, ${number(used)} used`], ["Leaves", number(tree.leaves)], ["Depth", number(tree.depth)],
-    ["Training errors", percent(tree.wrong / (tree.total || 1))]];
-  if (!data.abstention) facts.push([`Errors of ${always}`, percent(1 - right)]);
-  if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", percent(wrong / (total || 1))]); }
-  // a bound that is not below the baseline is no headline
-  if (step.certificate !== null && step.certificate < 1 - right) facts.push(["Certified risk", `≤ ${boundPercent(step.certificate)}`]);
+  const always = tree.leaves === 1 && !data.abstention ? `The tree has one leaf and always predicts '${data.classes[label]}' (${percent(share(label))} of the ${weightWords}). ` : "";
+  const headline = data.lines[step.headline];
+  at("summary").textContent = headline.startsWith("The tree has one leaf") ? headline : `${always}${headline}`;
+  at("tiles").replaceChildren(...dataList(step.tiles.map((tile) => tile.map((line) => data.lines[line]))));
+  const frequent = counts.indexOf(Math.max(...counts)), used = importances(step.root).filter((part) => part > 0).length;
+  const facts = [["Target", data.target ?? "not named"], ["Classes", number(data.classes.length)],
+    ["Columns", `${number(data.columns.length)}, ${number(used)} used`], ["Training errors", `${number(tree.wrong)} (${percent(tree.wrong / (tree.total || 1))})`]];
+  if (!data.abstention) facts.push(["Baseline", `${percent(1 - share(frequent))} (always '${data.classes[frequent]}')`]);
+  if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", `${number(wrong)} of ${number(total)} (${percent(wrong / (total || 1))})`]); }
   facts.push(...data.facts);
   // these were computed for the fitted tree only
   const fitted = state.step === data.start ? "" : `, the tree of ${many(data.steps[data.start].leaves, "leaf", "leaves")}`;
   facts.push(...data.tree_facts.map(([name, words]) => [name, `${words}${fitted}`]));
-  at("facts").replaceChildren(...facts.map(([name, text]) => made("div", {}, made("dt", {}, name), made("dd", {}, text))));
+  at("facts").replaceChildren(...dataList(facts));
 };
 
 // -- what follows from the tree --------------------------------------------------------------------
@@ -117,21 +115,30 @@ const showCertificate = () => {
   at("certificate").replaceChildren(...parts);
 };
 
+// The columns that the tree uses, the most important first; the others are only named.
 const showColumns = () => {
-  const shares = importances(rootNow());
-  const rows = data.columns.map((column, k) => {
-    const names = column.categories, few = names.length ? `: ${names.slice(0, 12).join(", ")}${names.length > 12 || column.open ? ", …" : ""}` : "";
-    const words = column.kind === "real" ? "numbers" : `${number(column.size)}${column.declared ? ", declared" : ""}${few}`;
-    if (column.identifier) return [column.name, "identifier", words, "", "not learned from"];
-    return [column.name, column.kind, words, column.missing ? "some" : "none", shares[k] > 0 ? percent(shares[k]) : "not used"];
+  const shares = importances(rootNow()), used = [...usedColumns()].sort((a, b) => shares[b] - shares[a]);
+  const rows = used.map((k) => {
+    const column = data.columns[k], names = column.categories;
+    const few = names.length ? `: ${names.slice(0, 12).join(", ")}${names.length > 12 || column.open ? ", …" : ""}` : "";
+    const values = column.kind === "real" ? column.range ?? "numbers" : `${number(column.size)}${column.declared ? ", declared" : ""}${few}`;
+    const missing = column.missing_share === undefined ? (column.missing ? "some" : "none") : percent(column.missing_share);
+    return [column.name, column.kind, values, missing, percent(shares[k])];
   });
-  at("columns").replaceChildren(scrolling(tableOf(["Column", "kind", "values", "missing", "importance"], rows, ["words", "", "words", "", "count"])));
+  const unused = data.columns.map((_, k) => k).filter((k) => !used.includes(k)), parts = [];
+  if (rows.length) parts.push(scrolling(tableOf(["Column", "kind", "values", "missing", "importance"], rows, ["words", "", "words", "count", "count"])));
+  else parts.push(paragraph("The tree has no splits.", "note"));
+  if (unused.length) {
+    const named = unused.map((k) => data.columns[k].name + (data.columns[k].identifier ? " (identifies rows)" : ""));
+    parts.push(made("details", { id: "unused" }, made("summary", {}, `Not used: ${many(unused.length, "column")}`), paragraph(named.join(", "))));
+  }
+  at("columns").replaceChildren(...parts);
 };
+const usedColumns = () => new Set(nodesBelow(rootNow()).filter(({ id }) => isInner(id)).map(({ id }) => splitOf(id).column));
 
-const showParameters = () => {
-  at("settings").hidden = !data.parameters.length;
-  const rows = data.parameters.map(([name, value, usual]) => [name, made("code", {}, value), usual ? "default" : "set"]);
-  at("parameters").replaceChildren(scrolling(tableOf(["Parameter", "value", ""], rows, ["", "", ""])));
+const showSettings = () => {
+  const note = paragraph("All settings have their default values.", "note");
+  at("settings").replaceChildren(...(data.settings.length ? [made("h3", {}, "Settings that differ from the defaults"), scrolling(tableOf(["Setting", "value"], data.settings, ["", "words"]))] : [note]));
 };
 
 // -- why this size -----------------------------------------------------------------------------------
@@ -139,16 +146,14 @@ const showParameters = () => {
 const showWhy = () => {
   if (data.frontier) {
     at("h-size").textContent = "Other trees";
-    at("why").textContent = "The limits of all these trees hold at once, so that any of them may be chosen, by looking too.";
+    at("why").textContent = "The certified errors of all these trees hold at once: any of them may be chosen, also after looking at them.";
     at("scores").parentElement.hidden = true;
     return;
   }
-  const chosen = data.steps[data.chosen], scores = data.steps.filter((step) => step.score !== null).map((step) => step.score);
-  const least = chosen.score !== null && chosen.score <= Math.min(...scores);
-  const parts = [`The tree was grown to ${many(data.grown, "leaf", "leaves")}, and the pruner weighed ${many(data.last + 1, "size")}.`];
-  if (least) parts.push(`The tree with ${many(chosen.leaves, "leaf", "leaves")} has the least score, ${number(chosen.score)}: fewer leaves make more ${data.unit}, more leaves cost more than they save.`);
-  else if (data.limit !== null) parts.push(`At most ${many(data.limit, "leaf", "leaves")} were allowed; of those trees, the one with ${many(chosen.leaves, "leaf", "leaves")} was chosen.`);
-  else parts.push(`It chose the tree with ${many(chosen.leaves, "leaf", "leaves")}.`);
+  const chosen = data.steps[data.chosen], size = many(chosen.leaves, "leaf", "leaves");
+  const parts = [`The tree was grown to ${many(data.grown, "leaf", "leaves")}, and ${many(data.last + 1, "size")} were compared.`];
+  if (data.limit !== null) parts.push(`At most ${many(data.limit, "leaf", "leaves")} were allowed; of these trees, the one with ${size} was chosen.`);
+  else parts.push(`The tree with ${size} was chosen: fewer leaves make more ${data.unit}, and more leaves would follow chance.`);
   if (data.choice !== null) parts.push(data.choice.words);
   at("why").textContent = parts.join(" ");
 };
@@ -201,7 +206,7 @@ const ticks = () => {
 const drawWhy = () => {
   const bySize = [...data.steps].sort((a, b) => a.leaves - b.leaves);
   const points = (get) => bySize.map((step) => [step.leaves, get(step)]).filter((point) => point[1] !== null);
-  lineChart(at("scores"), [{ kind: "line", points: points((step) => step.score) }], (value) => number(Number(value.toPrecision(6))), false);
+  lineChart(at("scores"), [{ kind: "line", points: points((step) => step.score) }], () => "", false);
   const training = { kind: "l-training", name: "training", points: points((step) => trainingShares.get(step)) };
   const series = [training];
   if (bySize.some((step) => step.certificate !== null)) series.push({ kind: "l-certified", name: "certified", points: points((step) => step.certificate) });
@@ -215,11 +220,11 @@ const trainingShares = new Map(data.steps.map((step) => { const tree = figures(s
 // -- the slider --------------------------------------------------------------------------------------
 
 const showStep = () => {
-  const step = data.steps[state.step];
-  const parts = [many(step.leaves, "leaf", "leaves"), `step ${number(step.step)} of ${number(data.last)}`,
-    many(step.errors, data.unit.replace(/errors$/, "error"), data.unit)];
-  if (step.score !== null) parts.push(`score ${number(step.score)}`);
-  if (step.certificate !== null) parts.push(`certified risk at most ${boundPercent(step.certificate)}`);
+  const step = data.steps[state.step], share = trainingShares.get(step);
+  const parts = [many(step.leaves, "leaf", "leaves")];
+  if (step.cost !== null) parts.push(`mean training cost ${number(step.cost)}`);
+  parts.push(`training error ${percent(share)}`);
+  if (step.certificate !== null) parts.push(`certified error at most ${boundPercent(step.certificate)}`);
   if (state.step === data.chosen) parts.push("chosen");
   if (data.choice !== null && state.step === data.choice.small) parts.push("the smallest within one standard error");
   at("status").textContent = parts.join(" · ");
@@ -243,7 +248,8 @@ const drawChart = () => {
     made("circle", { class: "here", cx: x(state.step), cy: y(state.step), r: 3 }),
   );
 };
-const drawCharts = () => { drawChart(); if (!at("sizing").hidden) drawWhy(); };
+const drawCharts = () => { drawChart(); if (!at("sizing").hidden && at("sizing").open) drawWhy(); };
+at("sizing").addEventListener("toggle", drawCharts);
 const goTo = (step) => {
   state.step = step;
   state.lit = null;
@@ -258,6 +264,7 @@ const goTo = (step) => {
   showCertificate();
   showColumns();
   makeFields();
+  restart();
   render();
   drawCharts();
 };
@@ -301,12 +308,6 @@ at("bound").addEventListener("input", (event) => {
 
 // -- explaining ----------------------------------------------------------------------------------------
 
-const light = (keys, end) => {
-  state.lit = new Set(keys);
-  state.end = end;
-  state.focus = end;
-  render();
-};
 const keysTo = (key) => Array.from({ length: key.length + 1 }, (_, k) => key.slice(0, k));
 const leafTable = (id) => {
   const [, label, counts] = statsOf(id), chances = chancesOf(id), total = sum(counts);
@@ -408,6 +409,9 @@ at("clear").addEventListener("click", () => {
   render();
 });
 
+// An edit: the sentence, then the note and the author, if any.
+const editItem = (sentence) => made("li", {}, sentence);
+
 // Hooks of the drawing of the tree: a click on a node, and another width.
 const resized = drawCharts;
 const choose = (item) => (item.inner ? fold(item) : explainLeaf(item));
@@ -419,7 +423,7 @@ at("growing-rules").hidden = !data.rules.length;
 at("rule-list").replaceChildren(...data.rules.map((rule) => made("li", {}, rule)));
 at("edits").hidden = !data.edits.length;
 at("h-edits").textContent = `Edited by hand: ${many(data.edits.length, "step", "steps")}`;
-at("edit-steps").replaceChildren(...data.edits.map((step) => made("li", {}, step)));
+at("edit-steps").replaceChildren(...data.edits.map(editItem));
 at("made").textContent = `Made by ${data.made_by}.`;
 at("path").hidden = at("sizing").hidden = data.steps.length < 2;
 at("by-bound").hidden = !data.frontier;
@@ -427,7 +431,17 @@ if (data.frontier) Object.assign(at("bound"), { min: String(Math.min(...limits))
 const [few, lots] = at("ends").children;
 few.textContent = many(fewest, "leaf", "leaves");
 lots.textContent = many(mostLeaves, "leaf", "leaves");
-showParameters();
+showSettings();
 showWhy();
+// Long sections begin closed.
+at("d-rules").open = data.steps[data.start].leaves <= 12;
+at("d-confusion").open = data.classes.length <= 6;
 showTheme();
 goTo(data.start);
+// On paper every section is open.
+let closed = [];
+window.addEventListener("beforeprint", () => {
+  closed = [...document.querySelectorAll("details.section:not([open])")];
+  for (const section of closed) section.open = true;
+});
+window.addEventListener("afterprint", () => { for (const section of closed) section.open = false; });

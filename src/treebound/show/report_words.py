@@ -1,0 +1,204 @@
+"""Figures and settings of a model in words, for readers of the report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treebound.certificate.certificate import Certificate, bound_percent
+from treebound.model import Model
+from treebound.model.parameters import FitParameters, parameter_values
+from treebound.pruning import BoundPruner, WeightChoice, make_pruner
+from treebound.pruning.costs import cost_matrix
+from treebound.show.words import count, counted, number
+from treebound.tree import Tree
+from treebound.tree.split import one_line, plain
+
+# Parameters that do not change the tree.
+_NOT_SHOWN = frozenset(("n_jobs",))
+_NAMES = {
+    "class_weight": "Weights of the classes",
+    "categorical_features": "Nominal columns",
+    "certificate": "Kind of certificate",
+    "criterion": "Criterion of splits",
+    "cv": "Folds of the cross-validation",
+    "delta": "Probability that the certificate fails",
+    "forced_splits": "Splits at the top",
+    "growth_order": "Order of growth",
+    "handle_unknown": "Categories not seen in training",
+    "interaction_cst": "Groups of columns that may be combined",
+    "max_depth": "Maximum depth",
+    "max_leaves": "Maximum number of leaves",
+    "min_samples_leaf": "Minimum number of rows in a leaf",
+    "monotonic_cst": "Columns with a fixed direction",
+    "ordinal_features": "Ordinal columns",
+    "pruning": "Pruning",
+    "random_state": "Seed of random choices",
+    "search": "Search",
+    "size": "Rule for the size",
+    "smoothing": "Probabilities",
+    "thresholds": "Thresholds",
+}
+_MARKS = str.maketrans("", "", "'\"{}")
+_RULES = {
+    "accurate": "the size with the least {loss}",
+    "balanced": "the smallest size within half a standard error of the least {loss}",
+    "small": "the smallest size within one standard error of the least {loss}",
+    "detailed": "the largest size within half a standard error of the least {loss}",
+}
+
+
+class Tile(NamedTuple):
+    """A figure at the head of the report: its name, its value, and a remark."""
+
+    name: str
+    value: str
+    remark: str = ""
+
+
+class MeanCost(NamedTuple):
+    """The mean cost of the predictions of a tree, and that of the cheapest constant prediction."""
+
+    cost: float
+    baseline: float
+    baseline_label: str
+
+
+def percent(share: float) -> str:
+    """A share in percent, with one decimal."""
+    return f"{100 * share:.1f} %"
+
+
+def tiles(model: Model) -> list[Tile]:
+    """The first figures of a model: its error, its certificate, its leaves and its rows."""
+    tree, abstention = model.tree, model.abstention
+    size = [
+        Tile("Leaves", count(tree.n_leaves), f"depth {tree.depth}"),
+        Tile("Rows", count(int(tree.rows[0])), "used for training"),
+    ]
+    if abstention is not None:
+        sure = f"with {100 * (1 - abstention.delta):.6g} % confidence"
+        return [
+            Tile("Certified error of predictions", f"≤ {bound_percent(abstention.risk)}", sure),
+            Tile("Cases with a prediction", percent(abstention.coverage), "it abstains on others"),
+            *size,
+        ]
+    errors = [Tile("Training error", percent(_training_error(tree)), baseline(tree))]
+    cost = mean_cost(model)
+    if cost is not None:
+        remark = f"baseline {cost.baseline:.4g} (always {cost.baseline_label!r})"
+        errors.insert(0, Tile("Mean training cost", f"{cost.cost:.4g}", remark))
+    return [*errors, _certified(model), *size]
+
+
+def baseline(tree: Tree) -> str:
+    """The error of the most frequent class, such as ``baseline 37.3 % (always 'benign')``."""
+    counts = tree.counts[0]
+    most = int(counts.argmax())
+    wrong = 1.0 - float(counts[most]) / (float(tree.weight[0]) or 1.0)
+    return f"baseline {percent(wrong)} (always {one_line(tree.classes[most])!r})"
+
+
+def _training_error(tree: Tree) -> float:
+    return tree.errors / (float(tree.weight[0]) or 1.0)
+
+
+def _certified(model: Model) -> Tile:
+    certificate = model.certificate
+    if certificate is None:
+        return Tile("Certified error", "none", "see the certificate below")
+    if not certificate.useful:
+        rows = counted(certificate.m, "row")
+        return Tile("Certified error", "none", f"no useful guarantee from {rows}")
+    sure = f"with {100 * certificate.confidence:.6g} % confidence"
+    return Tile("Certified error", f"≤ {bound_percent(certificate.risk)}", sure)
+
+
+def headline(model: Model) -> str:
+    """The sentence that the report begins with."""
+    if model.abstention is not None:
+        return str(model.abstention)
+    certificate = model.certificate
+    return str(certificate) if certificate is not None else without_hint(model.certificate_reason)
+
+
+def plain_lines(certificate: Certificate) -> list[str]:
+    """The explanation of a certificate without the terms of its proof and of programs."""
+    technical = re.compile(r"\bnats\b|\bdelta\b|=['\"]")
+    lines = certificate.explain().splitlines()
+    return [line for line in lines if line.startswith("- ") or not technical.search(line)]
+
+
+def without_hint(reason: str | None) -> str:
+    """A reason without its hint, which is for programmers."""
+    return (reason or "").partition(" Hint:")[0]
+
+
+def mean_cost(model: Model) -> MeanCost | None:
+    """The mean cost on the training rows; None if no costs were chosen."""
+    pruner = make_pruner(model.provenance.parameters.get("pruning"))
+    if not isinstance(pruner, BoundPruner) or pruner.costs is None or model.abstention is not None:
+        return None
+    tree = model.tree
+    matrix = cost_matrix(tree.classes, pruner.costs)
+    total = float(tree.weight[0]) or 1.0
+    leaves = tree.leaves
+    cost = float((tree.counts[leaves] @ matrix)[np.arange(len(leaves)), tree.label[leaves]].sum())
+    constant = tree.counts[0] @ matrix
+    cheapest = int(constant.argmin())
+    label = one_line(tree.classes[cheapest])
+    return MeanCost(cost / total, float(constant[cheapest]) / total, label)
+
+
+def choice_in_words(choice: WeightChoice) -> str:
+    """How validation chose the size of a tree, in a sentence; empty if it did not."""
+    if choice.rule is None:
+        return ""
+    return f"It is {_RULES[choice.rule].format(loss=f'{choice.reason} {choice.unit}')}."
+
+
+# -- settings ------------------------------------------------------------------------------------
+
+
+def settings(model: Model) -> list[tuple[str, str]]:
+    """Name and value of the parameters that differ from their defaults, in words."""
+    usual = parameter_values(FitParameters())
+    return [
+        (_NAMES.get(name, name.replace("_", " ").capitalize()), _value(name, value))
+        for name, value in sorted(model.provenance.parameters.items())
+        if name not in _NOT_SHOWN and repr(value) != repr(usual.get(name))
+    ]
+
+
+def _value(name: str, value: Any) -> str:
+    """The value of a parameter; of declared categories only their number."""
+    if name == "ordinal_features" and isinstance(value, Mapping):
+        return ", ".join(f"{one_line(key)}: {len(item)} categories" for key, item in value.items())
+    return _in_words(value)
+
+
+def _in_words(value: Any) -> str:
+    value = plain(value)
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_in_words(key)}: {_in_words(item)}" for key, item in value.items())
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple | set | frozenset):
+        inner = (_in_words(item) for item in value)
+        nested = any(not isinstance(item, str | int | float) for item in value)
+        return ("; " if nested else ", ").join(inner)
+    made = re.fullmatch(r"(\w+?)(?:Pruner)?\((.*)\)", repr(value), flags=re.DOTALL)
+    if not isinstance(value, str) and made is not None:  # an object such as a pruner
+        words = re.sub(r"(?<!^)(?=[A-Z])", "-", made[1]).lower()
+        inside = re.sub(r"(\w+)=", r"\1 ", made[2]).translate(_MARKS)
+        return f"{words} ({inside})" if inside else words
+    return one_line(value)

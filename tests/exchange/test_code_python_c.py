@@ -40,7 +40,7 @@ def python_function(
 @pytest.mark.parametrize("handle_unknown", POLICIES)
 @given(case=cases())
 @settings(max_examples=60)
-def test_python_answers_as_the_tree(handle_unknown: str, case: Case) -> None:
+def test_python_predicts_as_the_tree(handle_unknown: str, case: Case) -> None:
     nodes = route(case.tree, case.X, handle_unknown)
     predict = python_function(case.tree, handle_unknown=handle_unknown)
     assert [predict(row) for row in case.rows] == case.labels(nodes)
@@ -144,7 +144,7 @@ class Compiled:
 @pytest.mark.parametrize("handle_unknown", POLICIES)
 @given(case=cases())
 @settings(max_examples=12)
-def test_c_answers_as_the_tree(handle_unknown: str, case: Case) -> None:
+def test_c_predicts_as_the_tree(handle_unknown: str, case: Case) -> None:
     nodes = route(case.tree, case.X, handle_unknown)
     with TemporaryDirectory() as folder:
         compiled = Compiled(case.tree, folder, handle_unknown)
@@ -265,7 +265,7 @@ def test_what_predict_refuses_is_refused(tmp_path) -> None:
 
 
 @needs_cc
-def test_whole_numbers_above_two_to_the_53_stay_apart(tmp_path) -> None:
+def test_whole_numbers_above_two_to_the_53_stay_distinct(tmp_path) -> None:
     big = 2**53
     column = Column("id", "nominal", (big, big + 1, 2**63 - 1, -(2**63)))
     tree = Tree(
@@ -303,8 +303,8 @@ def test_options_are_checked(options: dict, message: str) -> None:
 
 def test_a_column_may_be_called_as_the_function() -> None:
     module: dict = {}
-    exec(to_python(named_tree("answer", "real"), name="answer"), module)
-    assert module["answer"]({"answer": 0.2, "other": 1}) == "no"
+    exec(to_python(named_tree("score", "real"), name="score"), module)
+    assert module["score"]({"score": 0.2, "other": 1}) == "no"
 
 
 @pytest.mark.parametrize(

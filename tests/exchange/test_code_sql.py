@@ -1,4 +1,4 @@
-"""SQL text is executed, in SQLite, DuckDB and PostgreSQL, and must answer as the tree does."""
+"""SQL text is executed, in SQLite, DuckDB and PostgreSQL, and must predict as the tree does."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TYPES = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE PRECISION", bool: "BOOLEA
 
 
 class Database:
-    """One table of rows, and the answers to expressions on it."""
+    """One table of rows, and the values of expressions on it."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -61,7 +61,7 @@ class Database:
     def execute(self, statement: str) -> None:
         self.connection.execute(statement)
 
-    def answers(self, expression: str, source: str = "data") -> list[tuple]:
+    def values(self, expression: str, source: str = "data") -> list[tuple]:
         query = f'SELECT {expression} FROM {source} ORDER BY "row number"'
         return self.connection.execute(query).fetchall()
 
@@ -73,14 +73,14 @@ class Database:
 
 
 class Postgres(Database):
-    """A server of its own in a folder, asked through psql; results come as JSON."""
+    """A server of its own in a folder, read through psql; results come as JSON."""
 
     def __init__(self, folder: Path) -> None:
         self.kind = "postgres"
         self.dialects = (None, "postgres")
         self.folder = folder
-        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-        initdb = shutil.which("initdb") or (str(found[-1]) if found else None)
+        installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+        initdb = shutil.which("initdb") or (str(installed[-1]) if installed else None)
         if initdb is None or shutil.which("psql") is None:
             pytest.skip("needs PostgreSQL")
         self.bin = Path(initdb).parent
@@ -116,7 +116,7 @@ class Postgres(Database):
             f"INSERT INTO data SELECT * FROM json_populate_recordset(NULL::data, '{text}');"
         )
 
-    def answers(self, expression: str, source: str = "data") -> list[tuple]:
+    def values(self, expression: str, source: str = "data") -> list[tuple]:
         query = f'SELECT {expression} FROM {source} ORDER BY "row number"'
         return [tuple(row) for row in self.rows(query)]
 
@@ -148,17 +148,17 @@ def database(request: pytest.FixtureRequest) -> Iterator[Database]:
 
 
 @pytest.mark.parametrize("handle_unknown", POLICIES)
-def test_sql_answers_as_the_tree(database: Database, handle_unknown: str) -> None:
+def test_sql_predicts_as_the_tree(database: Database, handle_unknown: str) -> None:
     @given(case=cases())
     @settings(max_examples=40 if database.kind == "sqlite" else 20)
     def check(case: Case) -> None:
         database.fill(case.tree, case.rows)
         labels = case.labels(route(case.tree, case.X, handle_unknown))
         for dialect in database.dialects:
-            answers = database.answers(
+            predicted = database.values(
                 to_sql(Model(case.tree, reading=ReadingOptions(handle_unknown)), dialect=dialect)
             )
-            assert [label for (label,) in answers] == labels
+            assert [label for (label,) in predicted] == labels
 
     check()
 
@@ -169,9 +169,9 @@ def test_sql_gives_the_very_probabilities(database: Database) -> None:
     def check(case: Case) -> None:
         database.fill(case.tree, case.rows)
         model = Model(case.tree, prediction=PredictionOptions("laplace"))
-        found = database.answers(to_sql(model, output="proba"))
+        predicted = database.values(to_sql(model, output="proba"))
         wanted = probabilities(case.tree, "laplace")[route(case.tree, case.X)]
-        assert np.array(found).tolist() == wanted.tolist()
+        assert np.array(predicted).tolist() == wanted.tolist()
 
     check()
 
@@ -183,10 +183,10 @@ def test_sql_is_null_for_a_category_never_seen_that_is_an_error(database: Databa
         kinds = used_categories(case.tree)
         unseen = (case.X[:, kinds] == -1).any(axis=1)
         database.fill(case.tree, case.rows)
-        found = database.answers(to_sql(Model(case.tree, reading=ReadingOptions("error"))))
+        predicted = database.values(to_sql(Model(case.tree, reading=ReadingOptions("error"))))
         labels = case.labels(route(case.tree, case.X))
         wanted = [None if gone else label for gone, label in zip(unseen, labels, strict=True)]
-        assert [label for (label,) in found] == wanted
+        assert [label for (label,) in predicted] == wanted
 
     check()
 
@@ -196,8 +196,8 @@ def test_sql_of_a_large_or_very_deep_tree_runs(database: Database, chain: bool) 
     tree = random_tree(7, 3000 if chain else 800, chain=chain)
     X = random_rows(tree, 7, 40)
     database.fill(tree, decoded(X, tree.columns))
-    found = database.answers(to_sql(tree))
-    assert [label for (label,) in found] == tree.classes[tree.label[route(tree, X)]].tolist()
+    predicted = database.values(to_sql(tree))
+    assert [label for (label,) in predicted] == tree.classes[tree.label[route(tree, X)]].tolist()
 
 
 def test_numbers_are_read_to_the_last_bit(database: Database) -> None:
@@ -221,10 +221,10 @@ def test_a_whole_query_names_the_table_and_the_result(database: Database) -> Non
     tree = random_tree(11, 4)
     X = random_rows(tree, 11, 10)
     database.fill(tree, decoded(X, tree.columns))
-    query = to_sql(tree, table="data", name='my "answer"')
-    assert database.names(query)[-1] == 'my "answer"'
-    answers = database.answers('"my ""answer"""', f"({query}) AS answered")
-    assert [label for (label,) in answers] == tree.classes[tree.label[route(tree, X)]].tolist()
+    query = to_sql(tree, table="data", name='my "class"')
+    assert database.names(query)[-1] == 'my "class"'
+    predicted = database.values('"my ""class"""', f"({query}) AS predicted")
+    assert [label for (label,) in predicted] == tree.classes[tree.label[route(tree, X)]].tolist()
 
 
 REAL = Column("x y")
@@ -263,10 +263,10 @@ def test_nan_and_null_take_the_same_way(
         tree.label[route(tree, X, "other" if handle_unknown == "error" else handle_unknown)]
     ]
     for dialect in database.dialects:
-        answers = database.answers(
+        predicted = database.values(
             to_sql(Model(tree, reading=ReadingOptions(handle_unknown)), dialect=dialect)
         )
-        assert [label for (label,) in answers] == labels.tolist()
+        assert [label for (label,) in predicted] == labels.tolist()
 
 
 def deeper_left(tree: Tree) -> Tree:
@@ -294,7 +294,7 @@ def test_booleans_are_not_read_as_columns(database: Database) -> None:
     for dialect in database.dialects:
         text = to_sql(tree, dialect=dialect)
         assert "TRUE" not in text
-        assert [bool(label) for (label,) in database.answers(text)] == [False, True, True]
+        assert [bool(label) for (label,) in database.values(text)] == [False, True, True]
 
 
 @pytest.mark.parametrize("threshold", [2.0**53, -(2.0**53), 206.5, 0.1])
@@ -311,13 +311,13 @@ def test_columns_of_every_number_type_compare_as_float64(
         database.execute(f'CREATE TABLE data ("row number" INTEGER, "x y" {kind})')
         for at, value in enumerate(values):
             database.execute(f"INSERT INTO data VALUES ({at}, {value})")
-        held = [float(v) for v in values]
+        rounded = [float(v) for v in values]
         if kind == "REAL" and database.kind != "sqlite":
-            held = [float(np.float32(v)) for v in values]
-        labels = tree.classes[tree.label[route(tree, np.array(held)[:, None])]].tolist()
+            rounded = [float(np.float32(v)) for v in values]
+        labels = tree.classes[tree.label[route(tree, np.array(rounded)[:, None])]].tolist()
         for dialect in database.dialects:
-            answers = database.answers(to_sql(tree, dialect=dialect))
-            assert [label for (label,) in answers] == labels
+            predicted = database.values(to_sql(tree, dialect=dialect))
+            assert [label for (label,) in predicted] == labels
 
 
 def test_sql_is_readable() -> None:
@@ -345,8 +345,8 @@ def test_every_dialect_parses_to_the_same_values_and_names(dialect: str) -> None
     expressions = sqlglot.expressions
     literals = {node.this for node in parsed.find_all(expressions.Literal) if node.is_string}
     assert literals == {*words, "it's", "back\\slash", "z"}
-    found = parsed.find_all(expressions.Column)
-    names = {node.this.this for node in found if not node.is_star}  # data.*
+    mentioned = parsed.find_all(expressions.Column)
+    names = {node.this.this for node in mentioned if not node.is_star}  # data.*
     assert names == {column.name for column in columns}
     assert len(list(parsed.find_all(expressions.If))) == 4
     assert len(parsed.find(expressions.Case).args["ifs"]) == 4

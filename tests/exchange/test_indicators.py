@@ -1,4 +1,4 @@
-"""A tree with a column of zeros and ones for each category answers as the tree itself."""
+"""A tree with a column of zeros and ones for each category predicts as the tree itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from treebound.exchange import Indicators
 
 @given(case=cases())
 @settings(max_examples=60)
-def test_the_numeric_tree_answers_as_the_tree(case: Case) -> None:
+def test_the_numeric_tree_predicts_as_the_tree(case: Case) -> None:
     numeric = Indicators(case.tree)
     frame = pd.DataFrame(case.rows, columns=[c.name for c in case.tree.columns], dtype=object)
     rows = numeric.transform(frame)
@@ -45,7 +45,7 @@ def mixed():
     return tb.BoundTreeClassifier().fit(frame, np.where(y, "yes", "no")), frame
 
 
-def test_scikit_learn_answers_as_the_classifier(mixed) -> None:
+def test_scikit_learn_predicts_as_the_classifier(mixed) -> None:
     clf, frame = mixed
     with pytest.raises(ValueError, match="indicators=True"):
         tb.to_sklearn(clf)

@@ -69,7 +69,9 @@ def listed(tree: Tree, only_named: bool) -> tuple[Column, ...]:
             column = replace(column, categories=None, unlisted=size)
         elif column.kind == "nominal" and only_named and not isinstance(column.categories[0], bool):
             codes = set(tree.category[tree.feature == at].tolist())
-            named = tuple(own for code, own in enumerate(column.categories) if code in codes)
+            named = tuple(
+                category for code, category in enumerate(column.categories) if code in codes
+            )
             if not isinstance(column.categories[0], str):
                 named = named or column.categories[:1]  # numbers keep their type
             column = replace(column, categories=named, unlisted=size - len(named))
@@ -401,11 +403,11 @@ def test_a_broken_path_is_refused_with_the_place(path, value, named):
 
 
 def fitted(certify: str = "training") -> tuple[tb.BoundTreeClassifier, pd.DataFrame, np.ndarray]:
-    """A classifier whose table has a column of 200 addresses that the tree does not ask."""
+    """A classifier whose table has a column of 200 addresses that the tree does not use."""
     rng = np.random.default_rng(4)
     frame = pd.DataFrame(
         {
-            "mail": [f"someone{i % 200}@example.org" for i in range(600)],
+            "mail": [f"person{i % 200}@example.org" for i in range(600)],
             "colour": rng.choice(["red", "green", "blue"], 600),
             "x": rng.normal(size=600).round(2),
         }
@@ -416,7 +418,7 @@ def fitted(certify: str = "training") -> tuple[tb.BoundTreeClassifier, pd.DataFr
     return clf.fit(frame, y), frame, y
 
 
-def test_categories_of_columns_that_are_not_asked_are_only_counted(tmp_path):
+def test_categories_of_columns_that_are_not_used_are_only_counted(tmp_path):
     clf, frame, y = fitted()
     clf.save(tmp_path / "model.json")
     text = (tmp_path / "model.json").read_text(encoding="utf-8")
@@ -456,12 +458,12 @@ def test_a_file_without_the_pruning_path_has_the_tree_and_its_certificate(certif
     assert model.predict(frame).tolist() == clf.predict(frame).tolist()
     moved = loads(dumps(clf.model_.prune_to(leaves=2), pruning_path=False))
     assert moved.tree.n_leaves == 2
-    if certify == "held-out":  # the other steps share delta, which the file no longer tells
+    if certify == "held-out":  # the other steps share delta, which the file no longer states
         assert moved.certificate is None
         assert "without its pruning path" in moved.certificate_reason
 
 
-def test_the_record_of_rows_is_kept_or_left_out():
+def test_the_record_of_rows_is_kept_or_omitted():
     clf, frame, y = fitted()
     again = loads(dumps(clf.model_))
     with pytest.raises(ValueError, match="comparable rows equal training rows"):

@@ -1,4 +1,4 @@
-"""What is written holds no value of a column that no tree in it splits on."""
+"""Files and code hold no value of a column that no tree in them splits on."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_no_format_has_values_of_columns_without_a_split(fitted: Any, name: str)
     assert not RARE.findall(text)  # no split names these categories
 
 
-def test_a_path_that_uses_a_column_is_left_out_with_its_values() -> None:
+def test_a_path_that_uses_a_column_is_omitted_with_its_values() -> None:
     frame, y = _rows()
     noisy = np.where(np.arange(len(y)) % 7 == 0, "no", y)
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""The ONNX export, run by onnxruntime, answers as the tree does."""
+"""The ONNX export, run by onnxruntime, predicts as the tree does."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def fits_doubles(tree: Tree) -> bool:
 
 @given(cases(leaves=15, rows=30), st.sampled_from(["other", "majority", "stop", "missing"]))
 @settings(max_examples=80)
-def test_it_answers_as_the_tree_does(case, handle_unknown):
+def test_it_predicts_as_the_tree_does(case, handle_unknown):
     assume(fits_doubles(case.tree))
     model = to_onnx(Model(case.tree, reading=ReadingOptions(handle_unknown)), missing_text=MISSING)
     label, scores = run(model, feed_of(case))
@@ -135,11 +135,11 @@ def test_chains_of_one_nominal_column_with_equal_leaves(seed, handle_unknown):
 
 
 @pytest.mark.parametrize("label", [None, [0, 1, 1]])
-def test_answers_by_cost_or_by_a_hair_are_kept(label):
+def test_labels_by_cost_or_by_a_hair_are_kept(label):
     tree = stump([[20_000_001.0, 20_000_000.0], [20_000_000.0, 20_000_001.0]], label)
     feed = {"colour": np.array([[""], ["red"]], dtype=object)}
-    answer, scores = run(to_onnx(tree, missing_text=MISSING), feed)
-    assert answer == ([-4, 9] if label is None else [9, 9])
+    predicted, scores = run(to_onnx(tree, missing_text=MISSING), feed)
+    assert predicted == ([-4, 9] if label is None else [9, 9])
     np.testing.assert_allclose(scores, probabilities(tree)[1:], rtol=1e-6)
 
 
@@ -156,8 +156,8 @@ def test_the_missing_text_must_not_be_a_category():
 
 
 NAMES = (
-    "label", "answer", "encoded", "probabilities", "classes", "column0_version0", "", "votes", "X",
-    "treebound/encoded", "_treebound/label", "label_", "column0", "nodes_values",
+    "label", "predicted class", "encoded", "probabilities", "classes", "column0_version0", "",
+    "votes", "X", "treebound/encoded", "_treebound/label", "label_", "column0", "nodes_values",
 )  # fmt: skip
 
 
@@ -202,5 +202,5 @@ def test_minus_zero_is_the_category_zero():
     column = Column("c", "nominal", (1.0, 0.0))
     tree = replace(stump([[2, 0], [0, 1]]), columns=(column,), category=[1, -1, -1])
     feed = {"c": np.array([[0.0], [-0.0], [1.0], [np.nan]])}
-    answer, _ = run(to_onnx(tree), feed)
-    assert answer == [-4, -4, 9, 9]
+    predicted, _ = run(to_onnx(tree), feed)
+    assert predicted == [-4, -4, 9, 9]

@@ -91,8 +91,10 @@ def _parameters(rng: np.random.Generator) -> dict[str, Any]:
     }  # fmt: skip
     assert parameters.keys() == parameter_values(FitParameters()).keys()
     # most combinations of many choices are refused: some of them at a time
-    kept = rng.random(len(parameters)) < 0.4
-    return {name: own for keep, (name, own) in zip(kept, parameters.items(), strict=True) if keep}
+    chosen = rng.random(len(parameters)) < 0.4
+    return {
+        name: value for keep, (name, value) in zip(chosen, parameters.items(), strict=True) if keep
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -130,7 +132,7 @@ def _new_rows(clf: Any, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def _edited(clf: Any, frame: pd.DataFrame, y: Any, weight: Any) -> tuple[Any, ...] | str:
-    """What an editor makes of the tree: the children of the root collapsed; or why it refuses."""
+    """Return the tree as edited: the children of the root collapsed; or why it refuses."""
     try:
         editor = clf.edit(frame, y, sample_weight=weight)
     except ValueError as error:
@@ -203,7 +205,7 @@ def test_models_made_of_others_read_back(block: int) -> None:
             clf.model_.path is not None
         ) else [clf.model_.with_threshold("ill", 0.3)]  # fmt: skip
         fresh = _rows(np.random.default_rng(seed + 500), 400)
-        models += [own.model_ for own in clf.abstain(*fresh, max_risk=[0.15, 0.3])]
+        models += [abstaining.model_ for abstaining in clf.abstain(*fresh, max_risk=[0.15, 0.3])]
         for model in models:
             made += 1
             for path in (True, False):
@@ -227,8 +229,8 @@ def test_an_editor_of_a_loaded_model_knows_the_costs() -> None:
     clf = tb.BoundTreeClassifier(pruning=BoundPruner(weight=0.6, costs={1: 20.0}), max_leaves=4)
     clf.fit(X, y)
     results = []
-    for own in (clf, tb.BoundTreeClassifier._of_model(loads(dumps(clf.model_)))):
-        editor = own.edit(X, y)
+    for source in (clf, tb.BoundTreeClassifier._of_model(loads(dumps(clf.model_)))):
+        editor = source.edit(X, y)
         editor.collapse("")
         results.append(editor.done().predict(X).tolist())
     assert results[0] == results[1] == [1] * n  # the class of least cost, not the majority

@@ -1,4 +1,4 @@
-"""scikit-learn's trees to ours and back, answering alike for every float64 input."""
+"""scikit-learn's trees to ours and back, predicting alike for every float64 input."""
 
 import pickle
 from dataclasses import replace
@@ -34,7 +34,7 @@ def noisy(seed, rows=200, columns=5, classes=3, missing=0.0):
 
 
 def around(tree, X):
-    """Rows whose values lie on, just below and just above the thresholds, and the data."""
+    """Rows whose values are on, just below and just above the thresholds, and the data."""
     thresholds = tree.threshold[np.isfinite(tree.threshold)]
     rounded = thresholds.astype(np.float32).astype(np.float64)
     values = [X.ravel()]
@@ -64,14 +64,14 @@ def counted_right(estimator, X, y, rows):
 @pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 12}, {"max_depth": 3}])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("model", [DecisionTreeClassifier, ExtraTreeClassifier])
-def test_answers_as_scikit_learn_does_also_beside_the_thresholds(limits, missing, model):
+def test_it_predicts_as_scikit_learn_also_next_to_the_thresholds(limits, missing, model):
     X, y = noisy(0, missing=missing)
     estimator = model(random_state=0, **limits).fit(X, y)
     tree = from_sklearn(estimator, X, y)
     for rows in (X, around(tree, X)):
-        found = tree.predict(coded_matrix(rows, tree.columns))
+        predicted = tree.predict(coded_matrix(rows, tree.columns))
         right = counted_right(estimator, X, y, rows)
-        np.testing.assert_array_equal(found[right], estimator.predict(rows)[right])
+        np.testing.assert_array_equal(predicted[right], estimator.predict(rows)[right])
 
 
 def test_nodes_are_in_preorder_with_the_counts_of_the_data():
@@ -90,7 +90,7 @@ def test_nodes_are_in_preorder_with_the_counts_of_the_data():
     np.testing.assert_allclose(tree.counts[ours], theirs[order])
 
 
-def test_other_data_and_weights_are_counted_and_answer():
+def test_other_data_and_weights_are_counted_and_predicted():
     X, y = noisy(1)
     estimator = DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X[:100], y[:100])
     weight = np.arange(100) % 3.0
@@ -98,10 +98,10 @@ def test_other_data_and_weights_are_counted_and_answer():
     expected = np.bincount(y[100:], weights=weight, minlength=4)
     np.testing.assert_allclose(tree.counts[0], expected)
     leaf = estimator.apply(X[100:])
-    found = tree.label[tree.apply(coded_matrix(X[100:], tree.columns))]
+    labels = tree.label[tree.apply(coded_matrix(X[100:], tree.columns))]
     for node in np.unique(leaf):
         in_leaf = np.bincount(y[100:][leaf == node], weights=weight[leaf == node])
-        assert (found[leaf == node] == in_leaf.argmax()).all()
+        assert (labels[leaf == node] == in_leaf.argmax()).all()
 
 
 def test_names_classes_and_missing_columns_are_kept():
@@ -217,7 +217,7 @@ def test_ordinal_columns_are_codes_and_nominal_ones_refused():
         to_sklearn(clf.tree_)
 
 
-def test_answers_by_cost_are_refused():
+def test_labels_by_cost_are_refused():
     X, y = noisy(4, rows=20, classes=2)
     tree = from_sklearn(DecisionTreeClassifier(max_depth=1).fit(X, y), X, y)
     unlike = replace(tree, label=(tree.label + 1) % tree.n_classes)

@@ -68,7 +68,7 @@ def predict(
     from treebound.cli.models import loaded_model, schema_of
     from treebound.cli.weighting import PredictionThreshold
     from treebound.data.files import Source
-    from treebound.exchange.answers import table_form, table_writer
+    from treebound.exchange.predictions import table_form, table_writer
 
     form = table_form(output)
     check_output(output, form, reads=[model, data, *more, options.schema], force=force)

@@ -38,7 +38,7 @@ from treebound.growing.engine import LocalEngine
 from treebound.growing.graph import search
 from treebound.model import Model
 from treebound.model.evidence import Evidence
-from treebound.model.model import row_counts, with_probable_answers, with_smoothing
+from treebound.model.model import row_counts, with_probable_labels, with_smoothing
 from treebound.model.options import PredictionOptions, ReadingOptions
 from treebound.model.parameters import (
     FitParameters,
@@ -339,7 +339,7 @@ def pruned(
         )
     if max_leaves is not None:
         result = result.within(max_leaves)
-    result, strength = with_probable_answers(result, pruner)
+    result, strength = with_probable_labels(result, pruner)
     model = replace(model, tree=result.tree, pruning=result)
     if strength is not None:
         model = replace(model, prediction=PredictionOptions(strength, free_shrinkage=True))

@@ -1,11 +1,11 @@
 """Model files, code, ONNX, and scikit-learn's trees."""
 
-from treebound.exchange.answers import write_predictions
 from treebound.exchange.c_code import to_c
 from treebound.exchange.document import FormatError, json_schema
 from treebound.exchange.indicators import Indicators
 from treebound.exchange.model_file import dumps, load, loads, save
 from treebound.exchange.onnx_model import to_onnx
+from treebound.exchange.predictions import write_predictions
 from treebound.exchange.python_code import to_python
 from treebound.exchange.sklearn_tree import from_sklearn, to_sklearn
 from treebound.exchange.sql_code import to_sql

@@ -40,7 +40,7 @@ _RESERVED = frozenset(
 _SIGNS = code.Signs(missing="isnan({})", present="!isnan({})", negated="!({})")
 
 _NOTE = """\
-/* A decision tree. The columns, in the order of the struct, are named beside its fields.
+/* A decision tree. The columns, in the order of the struct, are named next to its fields.
  *
  * Missing values: NAN in a double, NULL in a pointer.
  * Columns of text categories are const char *, UTF-8, compared byte by byte.
@@ -68,7 +68,7 @@ static int {name}_find_{kind}({type}value, {known}*known, int count)
     return {upper}_UNKNOWN;
 }}
 """
-_ANSWERS = """
+_PROBABILITIES = """
 static const double {name}_probabilities[][{size}] = {{
 {rows}
 }};
@@ -135,14 +135,14 @@ def to_c(source: Any, *, name: str = "predict", output: code.Output = "label") -
         must = "a C identifier that is no keyword, no name of the C library and not 'x', and that "
         raise invalid("name", "to_c", must + "does not begin with '_' or 'x_'", name)
     model = code.with_listed_categories(as_model(source, "to_c"))
-    values = code.answers(model, output, "to_c")
+    values = code.predictions(model, output, "to_c")
     writer, steps = (
         _Writer(model, name),
         list(code.branches(model.tree, model.reading.handle_unknown)),
     )
     lines, opened = writer.preamble(), 0
     if output == "proba":
-        lines += writer.answers(steps, values)
+        lines += writer.probabilities(steps, values)
     lines += writer.head()
     for step in steps:
         while opened > step.level:
@@ -153,7 +153,7 @@ def to_c(source: Any, *, name: str = "predict", output: code.Output = "label") -
             lines.append(f"{indent}if ({writer.condition(step)}) {{{_remark(step)}")
             opened += 1
         else:
-            lines.append(f"{indent}{writer.answer(step)}")
+            lines.append(f"{indent}{writer.returned(step)}")
     return "\n".join([*lines, "}", ""])
 
 
@@ -190,16 +190,18 @@ class _Writer:
             values = [_constant(plain(value)) for value in self.tree.columns[j].categories or ()]
             listed = ", ".join(values) or "0"
             text += f"static {finder['known']}{self.name}_{self.names[j]}[] = {{{listed}}};\n"
-        for finder in {own["kind"]: own for own in self.finders.values()}.values():
+        for finder in {each["kind"]: each for each in self.finders.values()}.values():
             text += _FIND.format(name=self.name, upper=self.upper, **finder)
         return text.splitlines()
 
-    def answers(self, steps: list[Any], shares: list[list[float]]) -> list[str]:
-        """The probabilities of every node where rows can end."""
-        nodes = dict.fromkeys(step.node for step in steps if isinstance(step, code.Answer))
+    def probabilities(self, steps: list[Any], shares: list[list[float]]) -> list[str]:
+        """Return the table of the probabilities of every node where rows can end."""
+        nodes = dict.fromkeys(step.node for step in steps if isinstance(step, code.Return))
         self.places = {node: place for place, node in enumerate(nodes)}
         rows = "\n".join(f"    {{{', '.join(map(_real, shares[node]))}}}," for node in nodes)
-        return _ANSWERS.format(name=self.name, size=f"{self.upper}_CLASSES", rows=rows).splitlines()
+        return _PROBABILITIES.format(
+            name=self.name, size=f"{self.upper}_CLASSES", rows=rows
+        ).splitlines()
 
     def head(self) -> list[str]:
         """The beginning of the function: local variables, and checks for invalid values."""
@@ -224,7 +226,7 @@ class _Writer:
         return lines if self.used else [*lines, "    (void)row;"]
 
     def condition(self, branch: code.Branch) -> str:
-        """Whether a row takes the side of a branch, as a C expression."""
+        """Return a C expression that is true if a row takes the side of a branch."""
         split, local = branch.split, self.names[branch.split.feature]
         if branch.side == "stop":
             return f"{local} == {self.upper}_UNKNOWN"
@@ -234,18 +236,18 @@ class _Writer:
         return text if branch.side == "left" else f"!({text})"
 
     def _codes(self, split: Split, local: str) -> str:
-        """Whether a category code goes left; ABSENT < UNKNOWN < every code."""
+        """Return the condition for codes that go left; ABSENT < UNKNOWN < every code."""
         absent, unknown = f"{self.upper}_ABSENT", f"{self.upper}_UNKNOWN"
         if split.column.kind == "nominal" or not split.codes:
-            taken = [str(own) for own in split.codes]
-            taken += [absent] * split.missing_left + [unknown] * (split.unknown_left is True)
-            return " || ".join(f"{local} == {own}" for own in taken) or "0"
+            codes = [str(number) for number in split.codes]
+            codes += [absent] * split.missing_left + [unknown] * (split.unknown_left is True)
+            return " || ".join(f"{local} == {taken}" for taken in codes) or "0"
         text = f"{local} <= {split.codes[-1]}"
         if split.missing_left:
             return text if split.unknown_left else f"{local} != {unknown} && {text}"
         return f"{local} != {absent} && {text}" if split.unknown_left else f"{local} >= 0 && {text}"
 
-    def answer(self, step: code.Answer) -> str:
+    def returned(self, step: code.Return) -> str:
         """The return statement of a node."""
         label = int(self.tree.label[step.node])
         if not self.places:

@@ -1,6 +1,6 @@
 """Shared by the code writers: the order in which a tree is written, and names.
 
-A tree is written as branches that end in an answer. At each inner node the smaller child comes
+A tree is written as branches that end in a prediction. At each inner node the smaller child comes
 first, inside an ``if``; the larger child follows at the same indentation. So nesting grows with
 the logarithm of the number of leaves, not with the depth of the tree.
 """
@@ -37,15 +37,15 @@ class Branch(NamedTuple):
     side: Literal["left", "right", "stop"]
 
 
-class Answer(NamedTuple):
+class Return(NamedTuple):
     """``return``: the prediction of a node."""
 
     level: int
     node: int
 
 
-def branches(tree: Tree, handle_unknown: Unknown) -> Iterator[Branch | Answer]:
-    """The tree as branches and answers in writing order, without recursion."""
+def branches(tree: Tree, handle_unknown: Unknown) -> Iterator[Branch | Return]:
+    """Yield the branches and predictions of a tree in writing order, without recursion."""
     splits = splits_of(tree, handle_unknown=handle_unknown)
     lefts, rights, sizes = tree.left.tolist(), tree.right.tolist(), tree.size.tolist()
     stack: list[tuple[int, int]] = [(0, 0)]
@@ -53,11 +53,11 @@ def branches(tree: Tree, handle_unknown: Unknown) -> Iterator[Branch | Answer]:
         node, level = stack.pop()
         split = splits[node]
         if split is None:
-            yield Answer(level, node)
+            yield Return(level, node)
             continue
         if handle_unknown == "stop" and not split.is_real:
             yield Branch(level, split, "stop")
-            yield Answer(level + 1, node)
+            yield Return(level + 1, node)
         left, right = lefts[node], rights[node]
         # of two children of equal size, the one without missing values has the shorter condition
         small_left = (sizes[left], split.missing_left) <= (sizes[right], False)
@@ -76,7 +76,7 @@ class Signs(NamedTuple):
 
 
 def compared(branch: Branch, value: str, bound: str, signs: Signs) -> str:
-    """Whether a number takes the side of a branch."""
+    """Return the condition that a number takes the side of a branch."""
     split, left = branch.split, branch.side == "left"
     takes_missing = split.missing_left == left
     if split.kind == "missing":
@@ -97,7 +97,7 @@ def columns_used(tree: Tree) -> list[int]:
     return [int(j) for j in np.unique(tree.feature[tree.feature >= 0])]
 
 
-def answers(model: Model, output: Output, caller: str = "") -> list[Any]:
+def predictions(model: Model, output: Output, caller: str = "") -> list[Any]:
     """The prediction of each node: its label, or its class probabilities."""
     check(caller, {"output": output}, {"output": OneOf(get_args(Output))})
     if output == "proba":
@@ -105,7 +105,7 @@ def answers(model: Model, output: Output, caller: str = "") -> list[Any]:
     return [plain(label) for label in model.classes[model.tree.label]]
 
 
-def literal_type(values: Sequence[Any], *, what: str) -> type:
+def literal_type(values: Sequence[Any], *, subject: str) -> type:
     """The common type of some categories or labels; an error if there is none."""
     types = {type(plain(value)) for value in values}
     if types == {int, float}:
@@ -116,15 +116,15 @@ def literal_type(values: Sequence[Any], *, what: str) -> type:
         return str
     names = " and ".join(sorted(kind.__name__ for kind in types))
     raise ValueError(
-        f"{what} must be all text, all integers, all floats or all booleans to be written "
+        f"{subject} must be all text, all integers, all floats or all booleans to be written "
         f"as code. Got {names} instead. Hint: convert the column to text before fitting."
     )
 
 
 def category_type(column: Column) -> type:
     """The common type of the categories of a column; an error if there is none."""
-    what = f"The categories of the column {column.name!r}"
-    return literal_type(column.categories or (), what=what)
+    subject = f"The categories of the column {column.name!r}"
+    return literal_type(column.categories or (), subject=subject)
 
 
 def identifiers(columns: Sequence[Column], reserved: frozenset[str]) -> list[str]:

@@ -1,8 +1,8 @@
 """The model format, version 2: the fields of the JSON document, their types and limits.
 
-The JSON Schema and the checks of a file follow from these definitions; what they cannot say, such
-as lists of equal length, is checked in ``model_file.py`` and by ``Tree``. The specification is in
-the documentation ("The model format").
+The JSON Schema and the checks of a file follow from these definitions; rules that they cannot
+express, such as lists of equal length, are checked in ``model_file.py`` and by ``Tree``. The
+specification is in the documentation ("The model format").
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from treebound.tree.smoothing import NamedSmoothing
 
 FORMAT, VERSION = "treebound-model", 2
 
-_MOST = sys.float_info.max
-Finite = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
-Weight = Annotated[float, Meta(ge=0.0, le=_MOST)]
-Positive = Annotated[float, Meta(gt=0.0, le=_MOST)]
+_MAX = sys.float_info.max
+Finite = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
+Weight = Annotated[float, Meta(ge=0.0, le=_MAX)]
+Positive = Annotated[float, Meta(gt=0.0, le=_MAX)]
 Index = Annotated[int, Meta(ge=-1, le=2**31 - 1)]
 Row = Annotated[int, Meta(ge=-1, le=2**62)]
 Whole = Annotated[int, Meta(ge=0, le=2**62)]
@@ -150,7 +150,7 @@ class PathDocument(_Object):
 
 
 class Prediction(_Object):
-    """How rows are answered."""
+    """How rows are read and predicted."""
 
     handle_unknown: Unknown = "other"
     smoothing: NamedSmoothing | Positive | None = "shrinkage"
@@ -170,9 +170,9 @@ class HeldOutDocument(_Object):
 
 
 class ProofDocument(_Object):
-    """What the certificate by a prior rests on."""
+    """The evidence of a certificate by a prior."""
 
-    log_prior: Annotated[float, Meta(ge=-_MOST, le=0.0)]
+    log_prior: Annotated[float, Meta(ge=-_MAX, le=0.0)]
     counts_a: list[list[Whole]]
     counts_b: list[list[Whole]]
     log_splits: list[Finite] | None = None
@@ -180,11 +180,11 @@ class ProofDocument(_Object):
 
 
 class CertifiedDocument(_Object):
-    """A tree of the frontier, and what its certificate rests on."""
+    """A tree of the frontier, and the evidence of its certificate."""
 
     nodes: NodesDocument
     proof: ProofDocument
-    cost: Annotated[float, Meta(ge=0.0, le=_MOST)] | None = None
+    cost: Annotated[float, Meta(ge=0.0, le=_MAX)] | None = None
 
 
 class FrontierDocument(_Object):
@@ -380,9 +380,9 @@ def parse(text: str | bytes) -> ModelDocument:
     if value.get("format") != FORMAT:
         raise FormatError("format", f"must be {FORMAT!r}, found {value.get('format')!r:.60}")
     if type(value.get("version")) is not int or value["version"] != VERSION:
-        found = f"found {value.get('version')!r:.60}"
+        version = f"{value.get('version')!r:.60}"
         why = "another release wrote the file; fit the model again"
-        raise FormatError("version", f"must be {VERSION}, {found} ({why})")
+        raise FormatError("version", f"must be {VERSION}, found {version} ({why})")
     try:
         return convert(value, ModelDocument)
     except ValidationError as error:

@@ -107,7 +107,7 @@ class Indicators:
         for column, first, values in zip(
             self._columns, self._first.tolist(), matrix.values, strict=True
         ):
-            if not column.is_read:  # no split asks it
+            if not column.is_read:  # no split uses it
                 array[:, first] = 0.0
             elif column.kind == "nominal":
                 array[:, first : first + len(_names(column))] = _zeros_and_ones(values, column)

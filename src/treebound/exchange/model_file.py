@@ -101,11 +101,11 @@ def save(
     path : str or path-like
         The file to write.
     pruning_path : bool
-        Whether to keep the pruning path; without it the file has only the tree that predicts, and
+        Keep the pruning path; without it the file has only the tree that predicts, and
         no other step can be chosen or certified.
     row_record : bool
-        Whether to keep the hashes by which rows that had a part in fitting are recognised. Who has
-        the hashes can test whether a row was used.
+        Keep the hashes by which rows that were used for fitting are recognised. With them, every
+        reader of the file can test whether a row was used.
 
     Examples
     --------
@@ -194,9 +194,9 @@ def _options(parameters: FitParameters, tree: Tree) -> GrowOptions:
     return checked_parameters(parameters)[1]
 
 
-def _optional(convert: Callable[..., R], value: Any, *others: Any) -> R | None:
+def _optional(convert: Callable[..., R], value: Any, *arguments: Any) -> R | None:
     """A part of a model, or of its document, if it has one."""
-    return None if value is None else convert(value, *others)
+    return None if value is None else convert(value, *arguments)
 
 
 def _swapped(nodes: tuple[int, ...], tree: Tree) -> tuple[int, ...]:
@@ -374,23 +374,23 @@ _SELECTIONS: dict[Any, type[Any]] = {"slice": Slice, "tenth": Tenth, "stratified
 def _draw_document(draw: Draw) -> doc.DrawDocument:
     rules = {kind: rule for rule, kind in _SELECTIONS.items()}
 
-    def selection(own: Selection) -> doc.SelectionDocument:
-        return doc.SelectionDocument(rule=rules[type(own)], **vars(own))
+    def document(selection: Selection) -> doc.SelectionDocument:
+        return doc.SelectionDocument(rule=rules[type(selection)], **vars(selection))
 
     return doc.DrawDocument(
         draw.salt,
         draw.key,
-        _optional(selection, draw.calibration),
-        _optional(selection, draw.validation),
+        _optional(document, draw.calibration),
+        _optional(document, draw.validation),
     )
 
 
 def _draw(document: doc.DrawDocument) -> Draw:
-    def selection(own: doc.SelectionDocument) -> Any:
-        kind = _SELECTIONS[own.rule]
-        if kind is Stratified and not own.share:
+    def selection(stored: doc.SelectionDocument) -> Any:
+        kind = _SELECTIONS[stored.rule]
+        if kind is Stratified and not stored.share:
             raise FormatError("draw", "must have a share of the rows above 0")
-        return kind(**{each.name: getattr(own, each.name) for each in fields(kind)})
+        return kind(**{each.name: getattr(stored, each.name) for each in fields(kind)})
 
     calibration, validation = document.calibration, document.validation
     if calibration is not None and calibration.rule == "stratified":
@@ -408,9 +408,11 @@ def _frontier_document(
 ) -> doc.FrontierDocument:
     trees = [
         doc.CertifiedDocument(
-            listing.nodes(own.tree), document_of(doc.ProofDocument, own.proof), own.cost
+            listing.nodes(member.tree),
+            document_of(doc.ProofDocument, member.proof),
+            member.cost,
         )
-        for own in frontier
+        for member in frontier
     ]
     return doc.FrontierDocument(trees, frontier.chosen, step)
 
@@ -487,11 +489,11 @@ def _sketch(document: doc.SketchDocument, where: str) -> RowSketch:
 
 def _representable(values: Mapping[str, Any]) -> dict[str, Any]:
     """The entries that JSON can represent."""
-    kept = {}
+    represented = {}
     for name, value in values.items():
         with suppress(ValueError):
-            kept[name] = _plain(value)
-    return kept
+            represented[name] = _plain(value)
+    return represented
 
 
 def _plain(value: Any) -> Any:

@@ -73,13 +73,13 @@ def to_onnx(source: Any, *, missing_text: str = "") -> Any:
         # Labels chosen by cost, or by less than float32 precision, need votes of their own.
         ballots = np.zeros_like(weights)
         ballots[np.arange(tree.n_nodes), tree.label] = 1.0
-        votes = graph.own("votes")
+        votes = graph.internal("votes")
         graph.add_ensemble(entries, ballots, votes)
     return graph.model(votes)
 
 
 class _Entry(NamedTuple):
-    """A node of the operator; ``source`` is the tree's node whose weights a leaf has."""
+    """A node of the operator; a leaf has the weights of the tree's node ``source``."""
 
     source: int
     mode: str = "LEAF"
@@ -143,7 +143,7 @@ class _Graph:
             _unique(name, self.inputs) for name in ("label", "probabilities")
         )
 
-    def own(self, name: str) -> str:
+    def internal(self, name: str) -> str:
         """An internal name that differs from all column names."""
         return self.prefix + name
 
@@ -159,7 +159,7 @@ class _Graph:
 
     def close_inputs(self) -> None:
         """Concatenate the encoded columns into one double matrix."""
-        make, encoded = self.helper.make_node, self.own("encoded")
+        make, encoded = self.helper.make_node, self.internal("encoded")
         if self.all_real:
             self.nodes.append(make("Identity", ["X"], [encoded]))
             return
@@ -196,7 +196,7 @@ class _Graph:
                 f"An ONNX model takes numbers as doubles, which cannot hold the categories of "
                 f"column {column.name!r}. Hint: turn them into strings before fitting."
             )
-        name, tensor = self.own(f"column{at}_version{len(self.parts)}"), self._tensor
+        name, tensor = self.internal(f"column{at}_version{len(self.parts)}"), self._tensor
         sides = np.array([*[side] * len(listed), missing])
         encoder = self.helper.make_node(
             "LabelEncoder",
@@ -223,8 +223,8 @@ class _Graph:
         self.nodes.append(
             self.helper.make_node(
                 "TreeEnsembleClassifier",
-                [self.own("encoded")],
-                [self.own(f"label of {scores}"), scores],
+                [self.internal("encoded")],
+                [self.internal(f"label of {scores}"), scores],
                 domain=_ML,
                 nodes_treeids=[0] * len(entries),
                 nodes_nodeids=list(range(len(entries))),
@@ -248,8 +248,13 @@ class _Graph:
         labels = _label_values(self.tree)
         make = self.helper.make_node
         self.nodes += [
-            make("ArgMax", [votes], [self.own("answer")], axis=1, keepdims=0),
-            make("Gather", [self.own("classes"), self.own("answer")], [self.label], axis=0),
+            make("ArgMax", [votes], [self.internal("predicted class")], axis=1, keepdims=0),
+            make(
+                "Gather",
+                [self.internal("classes"), self.internal("predicted class")],
+                [self.label],
+                axis=0,
+            ),
         ]
         info = self.helper.make_tensor_value_info
         kind = self.helper.np_dtype_to_tensor_dtype(labels.dtype)
@@ -259,7 +264,7 @@ class _Graph:
         ]
         graph = self.helper.make_graph(
             self.nodes, "treebound", self.declared(), outputs,
-            initializer=[self._tensor(labels, self.own("classes"))],
+            initializer=[self._tensor(labels, self.internal("classes"))],
         )  # fmt: skip
         opsets = [self.helper.make_opsetid("", 17), self.helper.make_opsetid(_ML, 4)]
         model = self.helper.make_model(

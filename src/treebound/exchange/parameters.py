@@ -66,8 +66,8 @@ def _stored(value: Any, name: str) -> Any:
     if isinstance(value, list | tuple | set | frozenset | Mapping | np.ndarray):
         return _container(value, name)
     if type(value) in _PRUNER_NAMES:
-        own = {key: _stored(v, f"{name}.{key}") for key, v in vars(value).items()}
-        return doc.PrunerDocument(_PRUNER_NAMES[type(value)], own)
+        pruner = {key: _stored(v, f"{name}.{key}") for key, v in vars(value).items()}
+        return doc.PrunerDocument(_PRUNER_NAMES[type(value)], pruner)
     listed = _listed(value)
     if listed is None:
         raise _refused(value, name)
@@ -80,7 +80,7 @@ def _container(value: Any, name: str) -> Any:
     if isinstance(value, tuple):
         return doc.TupleDocument([_stored(each, name) for each in value])
     if isinstance(value, Mapping):
-        items = [(_stored(key, name), _stored(own, name)) for key, own in value.items()]
+        items = [(_stored(key, name), _stored(each, name)) for key, each in value.items()]
         return doc.MappingDocument(items)
     if isinstance(value, np.ndarray):
         dtype = value.dtype.name if value.dtype.kind in _ARRAY_TYPES else "object"
@@ -124,7 +124,7 @@ def _made(stored: doc.Stored, where: str) -> Any:
     if isinstance(stored, doc.NotFinite):
         return float(stored.value)
     if isinstance(stored, doc.MappingDocument):
-        pairs = [(_read(key, where), _read(own, where)) for key, own in stored.items]
+        pairs = [(_read(key, where), _read(each, where)) for key, each in stored.items]
         if len({key for key, _ in pairs}) != len(pairs):
             raise FormatError(where, "has a key twice")
         return dict(pairs)

@@ -20,7 +20,7 @@ _TAKEN = frozenset({"CLASSES", *keyword.kwlist, *dir(builtins)})
 
 _SIGNS = code.Signs(missing="{0} != {0}", present="{0} == {0}", negated="not {}")
 # The columns that the function reads, and the names of their variables.
-Asked = list[tuple[Column, str]]
+UsedColumns = list[tuple[Column, str]]
 
 _MISSING = '''
 def _missing(value):
@@ -84,56 +84,56 @@ def to_python(source: Any, *, name: str = "predict", output: code.Output = "labe
         must += "does not begin with an underscore"
         raise invalid("name", "to_python", must, name)
     model = code.with_listed_categories(as_model(source, "to_python"))
-    tree, values = model.tree, code.answers(model, output, "to_python")
+    tree, values = model.tree, code.predictions(model, output, "to_python")
     names = code.identifiers(tree.columns, _RESERVED | {name})
-    asked = [(tree.columns[j], names[j]) for j in code.columns_used(tree)]
+    used = [(tree.columns[j], names[j]) for j in code.columns_used(tree)]
     body = []
     for step in code.branches(tree, model.reading.handle_unknown):
         indent = "    " * (step.level + 1)
-        if isinstance(step, code.Answer):
+        if isinstance(step, code.Return):
             body.append(f"{indent}return {_literal(values[step.node])}")
         else:
             body.append(f"{indent}if {_condition(step, names[step.split.feature])}:")
-    checks = _checks(asked) if model.reading.handle_unknown == "error" else []
-    what = "The probabilities of CLASSES" if output == "proba" else "The class"
-    doc = f'    """{what} of a row, a mapping from column names to values."""'
-    head = [f"def {name}(row):", doc, *_reads(asked), *checks]
-    return "\n".join([*_preamble(tree, asked), "", *head, *body, ""])
+    checks = _checks(used) if model.reading.handle_unknown == "error" else []
+    result = "The probabilities of CLASSES" if output == "proba" else "The class"
+    doc = f'    """{result} of a row, a mapping from column names to values."""'
+    head = [f"def {name}(row):", doc, *_reads(used), *checks]
+    return "\n".join([*_preamble(tree, used), "", *head, *body, ""])
 
 
-def _preamble(tree: Tree, asked: Asked) -> list[str]:
+def _preamble(tree: Tree, used: UsedColumns) -> list[str]:
     """The constants and the helpers that the function needs."""
     labels = [plain(label) for label in tree.classes]
-    code.literal_type(labels, what="The classes")
+    code.literal_type(labels, subject="The classes")
     lines = [f"CLASSES = {_literal(labels)}"]
-    of_categories = [(column, local) for column, local in asked if column.kind != "real"]
+    of_categories = [(column, local) for column, local in used if column.kind != "real"]
     if of_categories:
         lines.append("_UNKNOWN = object()")
     for column, local in of_categories:
         values = [plain(value) for value in column.categories or ()]
         code.category_type(column)
         lines.append(f"_KNOWN_{local.upper()} = {{{', '.join(map(_literal, values))}}}")
-    if not asked:
+    if not used:
         return [*lines, ""]
     helpers = [_MISSING] + [_CATEGORY] * bool(of_categories)
-    helpers += [_NUMBER] * (len(asked) > len(of_categories))
+    helpers += [_NUMBER] * (len(used) > len(of_categories))
     return [*lines, *("\n" + "\n".join(helpers)).splitlines(), ""]
 
 
-def _reads(asked: Asked) -> list[str]:
+def _reads(used: UsedColumns) -> list[str]:
     """One local variable for each column."""
     lines = []
-    for column, local in asked:
+    for column, local in used:
         known = "" if column.kind == "real" else f", _KNOWN_{local.upper()}"
         reader = "_category" if known else "_number"
         lines.append(f"    {local} = {reader}(row[{_literal(column.name)}]{known})")
     return lines
 
 
-def _checks(asked: Asked) -> list[str]:
+def _checks(used: UsedColumns) -> list[str]:
     """Raise for an unknown category in any column, as ``handle_unknown="error"`` does."""
     lines = []
-    for column, local in asked:
+    for column, local in used:
         if column.kind != "real":
             message = _literal(f"The column {column.name!r} has an unknown category.")
             lines += [f"    if {local} is _UNKNOWN:", f"        raise ValueError({message})"]
@@ -141,7 +141,7 @@ def _checks(asked: Asked) -> list[str]:
 
 
 def _condition(branch: code.Branch, local: str) -> str:
-    """Whether a row takes the side of a branch, as a Python expression."""
+    """Return a Python expression that is true if a row takes the side of a branch."""
     if branch.side == "stop":
         return f"{local} is _UNKNOWN"
     if branch.split.is_real:

@@ -52,7 +52,7 @@ def from_sklearn(
     -------
     Tree
         With the training data it predicts as ``estimator.predict`` for every float64 input, if that
-        answers the most frequent class of each leaf, as scikit-learn's own trees do (except for a
+        predicts the most frequent class of each leaf, as scikit-learn's own trees do (except for a
         bug of scikit-learn 1.6, which routes some missing values differently in
         training and prediction; the counts here are those of prediction).
 
@@ -152,7 +152,7 @@ def to_sklearn(
     Notes
     -----
     Its probabilities are the frequencies of the classes, as in scikit-learn's own trees. Where
-    shrunk probabilities decide the answers, in a model pruned for log-loss, they are those.
+    shrunk probabilities decide the predictions, in a model pruned for log-loss, they are those.
 
     scikit-learn rounds its input to float32: predictions agree for every input that is exact in
     float32, and for every float64 input if the tree came from :func:`from_sklearn`.
@@ -282,7 +282,7 @@ def float64_threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _shares(tree: Tree, source: Model) -> NDArray[np.float64]:
-    """What scikit-learn takes the largest of; an error if there is no such tree."""
+    """Return the values whose largest is the prediction of scikit-learn; or raise an error."""
     used = np.unique(tree.feature[~tree.is_leaf])
     nominal = [tree.columns[i].name for i in used if tree.columns[i].kind == "nominal"]
     if nominal:

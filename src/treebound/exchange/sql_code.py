@@ -76,8 +76,8 @@ def to_sql(
     END
     """
     model = as_model(source, "to_sql")
-    values = code.answers(model, output, "to_sql")
-    code.literal_type(model.classes.tolist(), what="The classes")
+    values = code.predictions(model, output, "to_sql")
+    code.literal_type(model.classes.tolist(), subject="The classes")
     writer = _Writer(dialect)
     return _translated(
         writer.query(model.tree, table, name, model.reading.handle_unknown, values), dialect
@@ -152,7 +152,7 @@ class _Writer:
         text = ",\n".join(f"{case} AS {_identifier(key)}" for key, case in columns.items())
         if table is None:
             return text
-        source = _identifier(table)  # Oracle has no bare * beside other columns
+        source = _identifier(table)  # Oracle has no bare * before other columns
         return f"SELECT {source}.*, {text}\nFROM {source}"
 
     def case(self, conditions: Sequence[tuple[str, int | None]], values: Sequence[Any]) -> str:
@@ -175,7 +175,7 @@ class _Writer:
         taken: list[str] = []
         for step in code.branches(tree, handle_unknown):
             del taken[step.level :]
-            if isinstance(step, code.Answer):
+            if isinstance(step, code.Return):
                 yield " AND ".join(taken), step.node
             else:
                 taken.append(self.side(step))
@@ -222,14 +222,14 @@ class _Writer:
         return _either(body, *absent) if takes_missing else body
 
     def is_unknown(self, column: Column) -> str:
-        """Whether a value is present but not a category of the column."""
+        """Return the condition that a value is present and not a category of the column."""
         name, may_be_nan = self.named(column), code.category_type(column) is float
         _, present = self.absent(name, may_be_nan=may_be_nan)
         listed = self.listed(name, "NOT IN", column.categories or ())
         return f"{listed} AND {present}" if listed and may_be_nan else listed or present
 
     def named(self, column: Column) -> str:
-        """A column of categories, compared as its suffix says."""
+        """Return a column of categories with its suffix, which sets how texts are compared."""
         return _identifier(column.name) + self.suffixes.get(column.name, "")
 
     def absent(self, value: str, *, may_be_nan: bool) -> tuple[list[str], str]:
@@ -246,7 +246,7 @@ class _Writer:
         return f"{name} {word} ({', '.join(written)})" if written else ""
 
     def literal(self, value: Any) -> str:
-        """A category or answer."""
+        """Return a category or prediction as a literal."""
         value = plain(value)
         if isinstance(value, bool):
             return self.true if value else self.false

@@ -29,7 +29,7 @@ from treebound.tree.recoding import listed_columns, new_codes
 
 D = TypeVar("D", bound=msgspec.Struct)
 # Steps with more leaves than this are not stored: the file size grows with their square.
-MOST_LEAVES = 200
+MAX_LEAVES = 200
 _DTYPES = {"O": "object", "U": "str"}
 _VALUES: dict[type, Any] = {
     str: doc.Strings, int: doc.Integers, float: doc.Numbers, bool: doc.Booleans,
@@ -68,16 +68,18 @@ def _column_document(column: Column) -> doc.ColumnDocument:
 def columns_of(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
     """The columns of a document; their names must differ."""
     read = []
-    for at, own in enumerate(columns):
-        where, categories = f"columns[{at}].categories", own.categories
-        if (categories is None) != (own.kind == "real"):
+    for at, stored in enumerate(columns):
+        where, categories = f"columns[{at}].categories", stored.categories
+        if (categories is None) != (stored.kind == "real"):
             raise FormatError(where, "must be null exactly when the kind is 'real'")
-        column = Column(own.name, own.kind, None, own.declared, own.missing, own.unlisted)
-        if own.unlisted and (own.kind != "nominal" or isinstance(categories, int)):
+        column = Column(
+            stored.name, stored.kind, None, stored.declared, stored.missing, stored.unlisted
+        )
+        if stored.unlisted and (stored.kind != "nominal" or isinstance(categories, int)):
             must = "must be 0 unless the column is nominal and lists categories"
             raise FormatError(f"columns[{at}].unlisted", must)
-        if own.identifier:
-            if own.kind != "nominal" or not isinstance(categories, int):
+        if stored.identifier:
+            if stored.kind != "nominal" or not isinstance(categories, int):
                 must = "must be false unless the column is nominal and lists no categories"
                 raise FormatError(f"columns[{at}].identifier", must)
             column = replace(column, identifier=True)
@@ -172,11 +174,11 @@ def nodes_of(tree: Tree, category: NDArray[np.int32]) -> NodesDocument:
     )
 
 
-def document_of(kind: type[D], source: object, **others: Any) -> D:
+def document_of(kind: type[D], source: object, **fields: Any) -> D:
     """The document with the attributes of a source that its fields name, arrays as lists."""
-    own = {name: getattr(source, name) for name in kind.__struct_fields__ if name not in others}
-    plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in own.items()}
-    return kind(**plain, **others)
+    given = {name: getattr(source, name) for name in kind.__struct_fields__ if name not in fields}
+    plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in given.items()}
+    return kind(**plain, **fields)
 
 
 def _short(counts: NDArray[np.float64]) -> NDArray[Any]:
@@ -205,8 +207,8 @@ def tree_of(
     beyond = fields["label"] >= len(classes)
     refuse(beyond, f"{where}.label", f"must be less than {len(classes)}, a class")
     kinds = np.array([*(column.kind for column in columns), "leaf"])[feature]
-    for name, own in SPLIT_FIELDS.items():
-        used, blank, empty = np.isin(kinds, own), *_blank(name, fields[name])
+    for name, kinds_of_field in SPLIT_FIELDS.items():
+        used, blank, empty = np.isin(kinds, kinds_of_field), *_blank(name, fields[name])
         refuse(used & blank, f"{where}.{name}", f"must not be {empty} here")
         refuse(~used & ~blank, f"{where}.{name}", f"must be {empty} here")
     refuse((feature < 0) & (fields["right"] != -1), f"{where}.right", "must be -1 here")
@@ -226,14 +228,14 @@ def tree_of(
 
 
 def _blank(name: str, values: NDArray[Any]) -> tuple[NDArray[np.bool_], str]:
-    """Where a field of splits has no value, and how JSON writes that."""
+    """Return a mask of the nodes without a value of a field, and how JSON writes that."""
     if values.dtype.kind == "f":
         return np.isnan(values), "null"
     return values == NO_SPLIT[name], str(NO_SPLIT[name])
 
 
-def _check_listed(columns: tuple[Column, ...], asked: NDArray[np.int64]) -> None:
-    for at in asked.tolist():
+def _check_listed(columns: tuple[Column, ...], used: NDArray[np.int64]) -> None:
+    for at in used.tolist():
         if not columns[at].is_read:
             raise FormatError(f"columns[{at}].categories", "must be listed: the tree splits on it")
 
@@ -241,34 +243,34 @@ def _check_listed(columns: tuple[Column, ...], asked: NDArray[np.int64]) -> None
 # -- the grown tree, and the cuts of each step ----------------------------------------------------
 
 
-def _kept_steps(path: PruningPath, step: int | None) -> NDArray[np.intp]:
+def _stored_steps(path: PruningPath, step: int | None) -> NDArray[np.intp]:
     """The steps of a path that a file has."""
-    kept = np.flatnonzero(path.leaves <= MOST_LEAVES)
-    return np.union1d(kept, [path.chosen, path.chosen if step is None else step])
+    steps = np.flatnonzero(path.leaves <= MAX_LEAVES)
+    return np.union1d(steps, [path.chosen, path.chosen if step is None else step])
 
 
 def stored_trees(path: PruningPath | None, step: int | None) -> list[Tree]:
     """The trees of a path that a file has as they are: no prunings of its first tree."""
-    kept = [] if path is None else _kept_steps(path, step).tolist()
-    return [path.tree(at) for at in kept if path is not None and path.cuts(at) is None]
+    steps = [] if path is None else _stored_steps(path, step).tolist()
+    return [path.tree(at) for at in steps if path is not None and path.cuts(at) is None]
 
 
 def path_document(path: PruningPath, step: int | None, listing: Listing) -> PathDocument:
     """The document of a path, and the step selected by ``prune_to``, if any."""
-    kept = _kept_steps(path, step)
-    errors, scores = path.measured(kept)
-    cuts = [path.cuts(at) for at in kept.tolist()]
+    steps = _stored_steps(path, step)
+    errors, scores = path.measured(steps)
+    cuts = [path.cuts(at) for at in steps.tolist()]
     return PathDocument(
         grown=listing.nodes(path.first),
         unit=path.unit,
-        chosen=int(np.searchsorted(kept, path.chosen)),
-        step=None if step is None else int(np.searchsorted(kept, step)),
+        chosen=int(np.searchsorted(steps, path.chosen)),
+        step=None if step is None else int(np.searchsorted(steps, step)),
         n_steps=path.n_considered,
         errors=errors.tolist(),
         scores=[score if math.isfinite(score) else None for score in scores.tolist()],
         cuts=[
             listing.nodes(path.tree(at)) if cut is None else cut.tolist()
-            for at, cut in zip(kept.tolist(), cuts, strict=True)
+            for at, cut in zip(steps.tolist(), cuts, strict=True)
         ],
     )
 

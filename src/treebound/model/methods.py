@@ -14,9 +14,9 @@ def as_model(source: Any, caller: str) -> Model:
         return source
     if isinstance(source, Tree):
         return Model(source)
-    held = vars(source).get("model_") if hasattr(source, "__dict__") else None
-    if isinstance(held, Model):
-        return held
+    model = vars(source).get("model_") if hasattr(source, "__dict__") else None
+    if isinstance(model, Model):
+        return model
     if hasattr(source, "fit"):
         from sklearn.utils.validation import check_is_fitted
 

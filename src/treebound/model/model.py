@@ -52,7 +52,7 @@ _UNSEEN = Assumption(
 
 @dataclass(frozen=True, eq=False)
 class Model(RowReader):
-    """A fitted tree, its pruning path, and how it reads rows and answers; immutable.
+    """A fitted tree, its pruning path, and how it reads rows and predicts; immutable.
 
     ``BoundTreeClassifier`` holds one as ``model_``; model files hold one. ``Model(tree)`` makes one
     of a bare tree.
@@ -94,7 +94,7 @@ class Model(RowReader):
     abstention: Abstention | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return state_with_version({own.name: getattr(self, own.name) for own in fields(self)})
+        return state_with_version({each.name: getattr(self, each.name) for each in fields(self)})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in checked_state(state).items():
@@ -151,7 +151,7 @@ class Model(RowReader):
         """
         return "\n".join(summary_lines(self))
 
-    # -- answers ---------------------------------------------------------------------------
+    # -- predictions -----------------------------------------------------------------------
 
     def apply(self, X: Any, n_jobs: int | None = None) -> NDArray[np.int32]:
         """The node that each row of a table or Matrix reaches; tables may come in batches."""
@@ -218,7 +218,7 @@ class Model(RowReader):
 
     @property
     def _as_grown(self) -> Tree:
-        """The tree before pruning, without answers that costs or shrinkage chose afterwards."""
+        """The tree before pruning, without labels that costs or shrinkage chose afterwards."""
         tree, strength = self.grown, self.prediction.smoothing
         if not tree.counted:
             return tree
@@ -230,10 +230,10 @@ class Model(RowReader):
         return replace(tree, label=np.where(by_hand, tree.label, tree.by_majority().label))
 
     def with_threshold(self, label: Any, probability: float) -> Model:
-        """The model that answers a class wherever its probability is at least a threshold.
+        """Return the model that predicts a class if its probability is at least a threshold.
 
-        Elsewhere it answers the most probable of the others. Its labels are then no longer those
-        that were fitted, so it has no certificate.
+        Otherwise it predicts the most probable other class. Its labels are no longer the fitted
+        ones, so it has no certificate.
         """
         if self.abstention is not None:
             raise ValueError(
@@ -245,10 +245,10 @@ class Model(RowReader):
         shares = self.node_probabilities.copy()
         chosen = shares[:, at] >= probability
         shares[:, at] = -1.0
-        answers = np.where(chosen, at, shares.argmax(axis=1)).astype(np.int32)
+        labels = np.where(chosen, at, shares.argmax(axis=1)).astype(np.int32)
         reason = "The classes were chosen by a threshold."
         return self.with_tree(
-            replace(self.tree, label=answers),
+            replace(self.tree, label=labels),
             evidence=self.evidence.of_counts(self.rows_at_nodes, reason),
         )
 
@@ -280,7 +280,7 @@ class Model(RowReader):
         result = pruner.prune(
             tree, sample, validation=unseen, grow=partial(grow, options=self.options)
         )
-        result, strength = with_probable_answers(result, pruner)
+        result, strength = with_probable_labels(result, pruner)
         record, draw, reason = provenance.row_record, provenance.draw, self.evidence.no_certificate
         if record is not None and sample is not None:
             record = record.with_rows("training", self.hashes(X, y))
@@ -316,7 +316,7 @@ class Model(RowReader):
         return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
 
     def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
-        # the fold that was left out was chosen among several by its errors: they share delta
+        # the calibration fold was chosen among several by its errors: they share delta
         calibration = self.evidence.calibration
         folds = 1 if calibration is None else calibration.folds
         certificate = certify_tree(
@@ -358,7 +358,7 @@ class Model(RowReader):
     ) -> Certificate:
         """Bound the risk of the tree on new examples, see :func:`treebound.certify`."""
         if X is None or self.abstention is not None:
-            return self._own(kind, landscape, self.evidence.delta if delta is None else delta)
+            return self._of_fit(kind, landscape, self.evidence.delta if delta is None else delta)
         if kind in (None, "held-out"):
             if landscape is not None:
                 raise invalid("landscape", "certify", "None for held-out rows", landscape)
@@ -398,15 +398,15 @@ class Model(RowReader):
             self.tree, partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
         )
 
-    def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
+    def _of_fit(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
         """Return the certificate from the rows of fit; a tree that abstains has none."""
-        own = self.evidence.kind
-        if landscape is not None or (kind == "training" and own != kind):
+        fitted = self.evidence.kind
+        if landscape is not None or (kind == "training" and fitted != kind):
             if self._reason:
                 raise ValueError(f"There is no certificate for this tree. {self._reason}")
             return self._by_training(delta, landscape)
-        if kind is not None and kind != own:
-            must = f"{own!r}, the kind of the rows that fit had, or None"
+        if kind is not None and kind != fitted:
+            must = f"{fitted!r}, the kind of the rows that fit had, or None"
             raise invalid("kind", "certify", must, kind, "give such rows as X and y.")
         certificate = self._certificate(delta)
         if certificate is None:
@@ -462,12 +462,12 @@ def with_smoothing(pruner: Pruner, smoothing: Smoothing | None) -> Pruner:
     return pruner
 
 
-def with_probable_answers(
+def with_probable_labels(
     result: PruningResult, pruner: Pruner
 ) -> tuple[PruningResult, float | None]:
-    """What pruning chose, and the strength of shrinkage if that is more than the usual one.
+    """Return the result, and the strength of shrinkage if that is more than the usual one.
 
-    The trees then answer the most probable class, or that of least cost.
+    The trees then predict the most probable class, or that of least cost.
     """
     strength = None if result.choice is None else result.choice.strength
     if strength is None or strength <= SHRINKAGE:

@@ -124,7 +124,7 @@ class FitParameters(Parameters, GrowParameters):
     _elsewhere: ClassVar[dict[str, str]] = _ELSEWHERE
 
 
-_NAMES = [own.name for own in fields(FitParameters)]
+_NAMES = [each.name for each in fields(FitParameters)]
 
 
 @with_parameters

@@ -1,4 +1,4 @@
-"""How a fitted model reads rows; after ``fit`` nobody else does."""
+"""How a fitted model reads rows; after ``fit`` all rows are read here."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ class RowReader:
 
     @property
     def has_names(self) -> bool:
-        """Whether the training table had column names; those of a bare tree are x0, x1, ..."""
+        """True if the training table had column names; those of a bare tree are x0, x1, ..."""
         if self.reading.named is not None:
             return self.reading.named
         return any(column.name != f"x{at}" for at, column in enumerate(self.columns))
 
     def read(self, X: Any, *, whole: bool = False) -> Matrix:
-        """Read rows for prediction: the columns that the tree asks, or the whole table."""
+        """Read rows for prediction: the columns that the tree uses, or the whole table."""
         table = read_table(X)
         return read_matrix(table, self.columns, **self._options(table, self.tree, whole))
 
     def read_sample(
         self, X: Any, y: Any, sample_weight: Any = None, *, whole: bool = False
     ) -> Sample:
-        """Read labelled rows: the columns that the grown tree asks, or the whole table."""
+        """Read labelled rows: the columns that the grown tree uses, or the whole table."""
         table = read_table(X)
         return Sample.read(
             table,
@@ -91,8 +91,8 @@ class RowReader:
             needed = np.zeros(len(self.columns), dtype=bool)
             needed[tree.feature[tree.feature >= 0]] = True
         if self.reading.named is None and not named and table.names is not None:
-            asked = compress(self.columns, repeat(True) if needed is None else needed)
-            named = {column.name for column in asked} <= {*table.names}
+            used = compress(self.columns, repeat(True) if needed is None else needed)
+            named = {column.name for column in used} <= {*table.names}
         return {"named": named, "needed": needed, "handle_unknown": self.reading.handle_unknown}
 
     def batches(self, X: Batches, *, whole: bool) -> Iterator[tuple[Any, Any]]:
@@ -118,12 +118,12 @@ class RowReader:
 
     def _names_in(self, batches: Batches, target: str | None, *, whole: bool) -> list[str]:
         """The columns of a table in batches that are read."""
-        others = [name for name in batches.names if name != target]
+        names = [name for name in batches.names if name != target]
         if not self.has_names:
-            return others
-        asked = {*self.tree.feature.tolist()}
-        own = {column.name for at, column in enumerate(self.columns) if whole or at in asked}
-        return [name for name in others if name in own] or others[:1]
+            return names
+        used = {*self.tree.feature.tolist()}
+        read = {column.name for at, column in enumerate(self.columns) if whole or at in used}
+        return [name for name in names if name in read] or names[:1]
 
     def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
         """A hash of each labelled row; None if the table lacks columns of the training table."""
@@ -168,11 +168,11 @@ class RowReader:
 def new_missing(tree: Tree, columns: tuple[Column, ...]) -> str:
     """Why rows with these missing values certify nothing; empty if they do.
 
-    A first missing value of a nominal column goes with the larger child, perhaps beside a
+    A first missing value of a nominal column goes with the larger child, perhaps with a
     category: such a split is not in the class of trees that a certificate counts.
     """
-    asked = np.unique(tree.feature[(tree.feature >= 0) & tree.missing_left])
-    for at in asked.tolist():
+    used = np.unique(tree.feature[(tree.feature >= 0) & tree.missing_left])
+    for at in used.tolist():
         column = tree.columns[at]
         if column.kind == "nominal" and columns[at].missing and not column.missing:
             return (

@@ -14,7 +14,7 @@ from treebound.data.targets import read_classes
 from treebound.data.weights import check_rows
 from treebound.engines.sql.relation import Relation, fetch_table
 from treebound.engines.sql.stores import ROWS, Store, store_of
-from treebound.exchange.code import answers, columns_used
+from treebound.exchange.code import columns_used, predictions
 from treebound.exchange.sql_code import case_of
 from treebound.model import Model
 from treebound.model.rows import Tested
@@ -36,9 +36,9 @@ def with_predictions(model: Model, X: Any, output: Literal["label", "proba", "no
     store, tree = store_of(frame), model.tree
     values: dict[str, Any] = {_NAME: list(range(tree.n_nodes))}
     if output == "label":
-        values = {_NAME: answers(model, "label")}
+        values = {_NAME: predictions(model, "label")}
     elif output == "proba":
-        shares = zip(*answers(model, "proba"), strict=True)
+        shares = zip(*predictions(model, "proba"), strict=True)
         labels = model.classes.tolist()
         values = {f"{_NAME} {plain(k)}": share for k, share in zip(labels, shares, strict=True)}
     types = {bool: "boolean", int: "int64", float: "float64"}

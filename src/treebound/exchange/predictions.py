@@ -1,4 +1,4 @@
-"""Predictions written to a table batch by batch: CSV or Parquet, never half."""
+"""Predictions written as CSV or Parquet, batch by batch; no incomplete file is left."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def write_predictions(
     Parameters
     ----------
     source : BoundTreeClassifier, Model or Tree
-        What predicts.
+        The model that predicts.
     X : table
-        The rows; a dataset of pyarrow or a lazy frame of polars is read and answered in batches.
+        The rows; a pyarrow dataset or a lazy polars frame is read in batches.
     path : path-like
-        The file, ``.csv`` or ``.parquet``; it appears when all is written.
+        The file, ``.csv`` or ``.parquet``; it appears when it is complete.
     proba : bool
-        Whether to write the probability of every class too.
+        Write the probability of every class too.
     keep : bool
-        Whether to write the columns of X too.
+        Write the columns of X too.
     """
     model = as_model(source, "write_predictions")
 
@@ -71,16 +71,16 @@ def _as_arrow(rows: Any) -> pa.Table:
 
 
 class _CsvWriter:
-    """Writes the answers of nodes chunk by chunk, beside columns of the table if some are kept."""
+    """Writes the predictions of nodes chunk by chunk, after the columns of the table if given."""
 
     def __init__(self, stream: IO[Any], model: Model, proba: bool) -> None:
         self.stream, self.model, self.proba = stream, model, proba
         self.started = False
 
-    def answers(self, kept: pa.Table | None) -> dict[str, NDArray[Any]]:
-        """By name, beside the columns that are kept, a value for every node."""
+    def predictions(self, table: pa.Table | None) -> dict[str, NDArray[Any]]:
+        """Return by name a value for every node; names differ from those of the table."""
         tree, name = self.model.tree, self.model.reading.target or "prediction"
-        if kept is not None and name in kept.column_names:
+        if table is not None and name in table.column_names:
             name = f"predicted {name}"
         columns = {name: tree.classes[tree.label]}
         if self.proba:
@@ -94,21 +94,21 @@ class _CsvWriter:
         """Return probabilities with six decimals, which suffice in a text."""
         return shares.round(6)
 
-    def write(self, nodes: NDArray[Any] | None, kept: pa.Table | None) -> None:
+    def write(self, nodes: NDArray[Any] | None, table: pa.Table | None) -> None:
         """Append rows that end at these nodes; no nodes: no rows, but the names of the columns."""
-        names = [] if kept is None else kept.column_names
-        answers, rows = self.answers(kept), csv.writer(self.stream, lineterminator="\n")
+        names = [] if table is None else table.column_names
+        predicted, rows = self.predictions(table), csv.writer(self.stream, lineterminator="\n")
         if not self.started:
-            rows.writerow([*names, *answers])
+            rows.writerow([*names, *predicted])
             self.started = True
         if nodes is None:
             return
-        each = list(zip(*(values.tolist() for values in answers.values()), strict=True))
-        if kept is None:  # there are as many different lines as nodes
+        each = list(zip(*(values.tolist() for values in predicted.values()), strict=True))
+        if table is None:  # there are as many different lines as nodes
             lines = np.array([_csv_line(row) for row in each], dtype=object)
             self.stream.writelines(lines[nodes])
             return
-        columns = zip(*(_texts(kept.column(name), name) for name in names), strict=True)
+        columns = zip(*(_texts(table.column(name), name) for name in names), strict=True)
         rows.writerows(
             (*row, *each[node]) for row, node in zip(columns, nodes.tolist(), strict=True)
         )
@@ -149,18 +149,18 @@ class _ParquetWriter(_CsvWriter):
         """Return probabilities as they are."""
         return shares
 
-    def write(self, nodes: NDArray[Any] | None, kept: pa.Table | None) -> None:
+    def write(self, nodes: NDArray[Any] | None, table: pa.Table | None) -> None:
         import pyarrow
         import pyarrow.parquet
 
         at = np.empty(0, dtype=np.intp) if nodes is None else nodes
-        answers = {name: pyarrow.array(v[at]) for name, v in self.answers(kept).items()}
-        table = pyarrow.table(answers) if kept is None else kept
-        for name in answers if kept is not None else ():
-            table = table.append_column(name, answers[name])
+        predicted = {name: pyarrow.array(v[at]) for name, v in self.predictions(table).items()}
+        written = pyarrow.table(predicted) if table is None else table
+        for name in predicted if table is not None else ():
+            written = written.append_column(name, predicted[name])
         if self.file is None:
-            self.file = pyarrow.parquet.ParquetWriter(self.stream, table.schema)
-        self.file.write_table(table.cast(self.file.schema))
+            self.file = pyarrow.parquet.ParquetWriter(self.stream, written.schema)
+        self.file.write_table(written.cast(self.file.schema))
 
     def close(self) -> None:
         if self.file is not None:

@@ -14,25 +14,28 @@ if TYPE_CHECKING:
     from treebound.certificate import Certificate
     from treebound.data import Column, Sample
     from treebound.data.check import check
-    from treebound.estimators import BoundTreeClassifier
+    from treebound.estimators import BoundTreeClassifier, BoundTreeRegressor
     from treebound.estimators.verbs import certify, prune
     from treebound.exchange import from_sklearn, to_sklearn
     from treebound.landscape import Landscape
-    from treebound.model import Model
+    from treebound.model import Model, RegressionModel
     from treebound.pruning import merge_equal_leaves
     from treebound.shapes import TreeShape
     from treebound.show.compare import compare
-    from treebound.tree import Tree
+    from treebound.tree import RegressionTree, Tree
 
     __version__: str
 
 # Every public name and the module it lives in; the one place where they are exported.
 _HOME = {
     "BoundTreeClassifier": "treebound.estimators",
+    "BoundTreeRegressor": "treebound.estimators",
     "Certificate": "treebound.certificate",
     "Column": "treebound.data",
     "Landscape": "treebound.landscape",
     "Model": "treebound.model",
+    "RegressionModel": "treebound.model",
+    "RegressionTree": "treebound.tree",
     "Sample": "treebound.data",
     "Tree": "treebound.tree",
     "TreeShape": "treebound.shapes",
@@ -49,10 +52,13 @@ _ROOMS = ("bounds", "data", "exchange", "growing", "pruning", "show", "study", "
 
 __all__ = [
     "BoundTreeClassifier",
+    "BoundTreeRegressor",
     "Certificate",
     "Column",
     "Landscape",
     "Model",
+    "RegressionModel",
+    "RegressionTree",
     "Sample",
     "Tree",
     "TreeShape",

@@ -15,11 +15,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import validate_data
 
 from treebound._utils.validation import invalid, parameters_of
-from treebound.data import Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.data.targets import class_order
 from treebound.edit import Editor
+from treebound.estimators.base import TreeEstimator
 from treebound.estimators.fitting import fit_table
 from treebound.estimators.methods import ModelMethods
 from treebound.estimators.not_in_memory import fit_elsewhere
@@ -29,14 +29,15 @@ from treebound.model import Model
 from treebound.model.parameters import FitParameters, with_class_order
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
     from sklearn.utils import Tags
 
     from treebound.estimators.abstaining import AbstainingClassifier
 
 
 @parameters_of(FitParameters)
-class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParameters):
+class BoundTreeClassifier(
+    ModelMethods, TreeEstimator[Model], ClassifierMixin, BaseEstimator, FitParameters
+):
     """A decision tree that prunes itself with a generalization bound.
 
     One readable tree, grown best-first on real, ordinal and nominal columns as they are. It is
@@ -82,8 +83,6 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
     >>> print(f"{clf.score(X, y):.2f}")
     0.99
     """
-
-    model_: Model
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -152,16 +151,6 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             validate_data(copy(self), X, y, skip_check_array=True)
         return self._set_model(fit_table(parameters, rows, y, sample_weight, groups, watch))
 
-    def _set_model(self, model: Model) -> Self:
-        """Set what ``fit`` learned: the model, and the names of its columns."""
-        self.model_ = model
-        self.n_features_in_ = len(model.columns)
-        self.__dict__.pop("feature_names_in_", None)
-        if model.reading.named:
-            names = [column.name for column in model.columns]
-            self.feature_names_in_ = np.array(names, dtype=object)
-        return self
-
     @classmethod
     def _of_model(cls, model: Model) -> Self:
         """A fitted classifier with the parameters of a model."""
@@ -172,21 +161,7 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             )
         return cls(**model.provenance.parameters)._with_model(model)
 
-    def _with_model(self, model: Model) -> Self:
-        """A fitted copy with another model."""
-        return copy(self)._set_model(model)
-
     # -- prediction ------------------------------------------------------------------------
-
-    def _rows(self, X: Any) -> Any:
-        """Return the rows in a form that the model reads; a table in batches as it is."""
-        return X if is_stream(X) else self._read(X)
-
-    def _read(self, X: Any) -> Matrix:
-        """The rows of a table, after scikit-learn's checks of the state and the columns."""
-        model, table = self._fitted(), read_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return model.read(table, whole=True)
 
     def _predict(self, X: Any, output: Any, predict: Callable[..., Any]) -> Any:
         """Return predictions, lazily in a database (as further columns) and on Dask."""
@@ -194,12 +169,12 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             from treebound.engines.sql import with_predictions
 
             return with_predictions(self._fitted(), X, output)
-        predict = partial(predict, n_jobs=self.n_jobs)
         if is_on_dask(X):
             from treebound.engines.dask.table import lazy_predictions
 
+            predict = partial(predict, n_jobs=self.n_jobs)
             return lazy_predictions(self._fitted(), X, output, predict)
-        return predict(self._fitted(), self._rows(X))
+        return super()._predict(X, output, predict)
 
     def predict(self, X: Any) -> Any:
         """Predict the class of each row of a table.
@@ -254,20 +229,6 @@ class BoundTreeClassifier(ModelMethods, ClassifierMixin, BaseEstimator, FitParam
             Leaves, or inner nodes with ``handle_unknown="stop"``.
         """
         return self._predict(X, "node", Model.apply)
-
-    def decision_path(self, X: Any) -> csr_matrix:
-        """Return the nodes on the path of each row.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table.
-
-        Returns
-        -------
-        csr_matrix of shape (n_rows, n_nodes)
-        """
-        return self.tree_.decision_path(self._read(X))
 
     @parameters_of(predict)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -6,16 +6,14 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import CertificateKind
 from treebound.certificate import Certificate, Frontier
 from treebound.certificate.mean_cost import MeanCost
-from treebound.data import Column
+from treebound.estimators.base import FittedTree
 from treebound.exchange import load, save, to_c, to_onnx, to_python, to_sql, write_predictions
 from treebound.exchange.code import Output
-from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
 from treebound.model import Model
 from treebound.model.guarantees import certify_cost
@@ -29,9 +27,7 @@ from treebound.show import (
     to_dot,
     to_html,
     to_latex,
-    to_notebook,
     to_rules,
-    to_text,
 )
 from treebound.tree.model import Tree
 
@@ -47,11 +43,10 @@ _OF_SKLEARN = {
 }
 
 
-class ModelMethods:
+class ModelMethods(FittedTree[Model]):
     """The attributes and methods of a classifier whose attribute ``model_`` is a fitted model."""
 
     if TYPE_CHECKING:
-        model_: Model
 
         @classmethod
         def _of_model(cls, model: Model) -> Self: ...
@@ -76,16 +71,6 @@ class ModelMethods:
         return self._fitted().classes
 
     @property
-    def columns_(self) -> tuple[Column, ...]:
-        """Kind, categories and missing values of each column."""
-        return self._fitted().columns
-
-    @property
-    def target_name_(self) -> str | None:
-        """The name of ``y``, if it has one (a pandas or polars series)."""
-        return self._fitted().reading.target
-
-    @property
     def tree_(self) -> Tree:
         """The fitted tree."""
         return self._fitted().tree
@@ -96,11 +81,6 @@ class ModelMethods:
         return self._fitted().grown
 
     @property
-    def grow_options_(self) -> GrowOptions:
-        """The options of growing."""
-        return self._fitted().options
-
-    @property
     def pruning_result_(self) -> PruningResult | None:
         """The result of pruning; None without pruning."""
         return self._fitted().pruning
@@ -109,26 +89,6 @@ class ModelMethods:
     def pruning_path_(self) -> PruningPath | None:
         """The candidate steps of pruning with their scores; None without pruning."""
         return self._fitted().path
-
-    @property
-    def landscape_(self) -> Landscape:
-        """The landscape of the columns; undeclared categories count as unbounded."""
-        return self._fitted().tree.landscape
-
-    @property
-    def n_leaves_(self) -> int:
-        """Number of leaves of the tree."""
-        return self._fitted().tree.n_leaves
-
-    @property
-    def depth_(self) -> int:
-        """Length of the longest path from the root to a leaf."""
-        return self._fitted().tree.depth
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each column in the total decrease of impurity; they sum to one."""
-        return self._fitted().importances
 
     @property
     def certificate_(self) -> Certificate | None:
@@ -248,22 +208,6 @@ class ModelMethods:
         treebound.show.explain : The same as a function, also for a tree.
         """
         return explain(self, row)
-
-    def to_text(self, *, max_depth: int | None = None, digits: int | None = None) -> str:
-        """Return the tree as indented text, one line for each side of a split.
-
-        Parameters
-        ----------
-        max_depth : int, optional
-            Deeper nodes are omitted and counted.
-        digits : int, optional
-            Significant digits of thresholds; by default they are exact.
-
-        See Also
-        --------
-        treebound.show.to_text : The same as a function, also for a tree.
-        """
-        return to_text(self, max_depth=max_depth, digits=digits)
 
     def to_rules(self) -> Rules:
         """Return the tree as if-then rules, one for each leaf, with the same predictions.
@@ -513,18 +457,3 @@ class ModelMethods:
         treebound.exchange.to_onnx : The same as a function, also for a tree.
         """
         return to_onnx(self, missing_text=missing_text)
-
-    # -- notebooks -------------------------------------------------------------------------
-
-    def _picture(self) -> str:
-        """The tree as HTML, empty before fitting."""
-        return to_notebook(self) if "model_" in vars(self) else ""
-
-    def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner()) + self._picture()  # type: ignore[misc]
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] += self._picture()
-        return bundle

@@ -157,6 +157,7 @@ def grow_numbers(
     target: NumericTarget,
     options: GrowOptions | None = None,
     *,
+    min_weight: float = 0.0,
     crossing: int | None = None,
     limits: Sequence[float] | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -171,6 +172,8 @@ def grow_numbers(
         Their numbers and weights.
     options : GrowOptions, optional
         How to grow; the criterion is not used.
+    min_weight : float
+        Minimum weight of the rows in a leaf, in addition to their number.
     crossing : int, optional
         As in :func:`grow`.
     limits : sequence of float, optional
@@ -214,6 +217,8 @@ def grow_numbers(
         X = X.whole
     kernel = options.for_kernels(rules)
     kernel["criterion"] = SQUARED
+    if target.weighted:
+        kernel["min_weight"] = round(min_weight / target.weight_unit)
 
     def report(leaves: int, open_rows: int) -> None:
         if progress is not None:

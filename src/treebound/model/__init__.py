@@ -11,8 +11,16 @@ if TYPE_CHECKING:
     from treebound.model.model import Model
     from treebound.model.options import PredictionOptions, ReadingOptions
     from treebound.model.provenance import Provenance
+    from treebound.model.regression import RegressionModel
 
-__all__ = ["Evidence", "Model", "PredictionOptions", "Provenance", "ReadingOptions"]
+__all__ = [
+    "Evidence",
+    "Model",
+    "PredictionOptions",
+    "Provenance",
+    "ReadingOptions",
+    "RegressionModel",
+]
 
 __getattr__ = loaded_late(
     __name__,
@@ -22,5 +30,6 @@ __getattr__ = loaded_late(
         "PredictionOptions": "treebound.model.options",
         "Provenance": "treebound.model.provenance",
         "ReadingOptions": "treebound.model.options",
+        "RegressionModel": "treebound.model.regression",
     },
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from treebound.model import Model
+from treebound.model.regression import RegressionModel
 from treebound.tree.model import Tree
+from treebound.tree.regression import RegressionTree
 
 
 def as_model(source: Any, caller: str) -> Model:
@@ -17,6 +19,10 @@ def as_model(source: Any, caller: str) -> Model:
     model = vars(source).get("model_") if hasattr(source, "__dict__") else None
     if isinstance(model, Model):
         return model
+    if isinstance(model, RegressionModel) or isinstance(source, RegressionModel | RegressionTree):
+        raise TypeError(
+            f"{caller} is not offered for regression trees. Got {source!r:.80} instead."
+        )
     if hasattr(source, "fit"):
         from sklearn.utils.validation import check_is_fitted
 
@@ -27,3 +33,25 @@ def as_model(source: Any, caller: str) -> Model:
     raise TypeError(
         f"{caller} needs a Tree or a fitted BoundTreeClassifier. Got {source!r:.80} instead.{hint}"
     )
+
+
+def as_regression_model(source: Any, caller: str) -> RegressionModel:
+    """The model of a fitted regressor, or of a bare regression tree."""
+    model = as_any_model(source, caller)
+    if isinstance(model, RegressionModel):
+        return model
+    raise TypeError(
+        f"{caller} needs a RegressionTree or a fitted BoundTreeRegressor. "
+        f"Got {source!r:.80} instead."
+    )
+
+
+def as_any_model(source: Any, caller: str) -> Model | RegressionModel:
+    """The model of a fitted classifier or regressor, or of a bare tree of either kind."""
+    if isinstance(source, RegressionTree):
+        return RegressionModel(source)
+    fitted = vars(source).get("model_") if hasattr(source, "__dict__") else None
+    for model in (source, fitted):
+        if isinstance(model, RegressionModel):
+            return model
+    return as_model(source, caller)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial
 from math import log
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import CertificateKind
 from treebound._utils.validation import Number, check, invalid
-from treebound._utils.versions import checked_state, state_with_version
 from treebound.certificate.abstention import Abstention
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import (
@@ -26,18 +24,18 @@ from treebound.certificate.frontier import certify_proof
 from treebound.certificate.held_out import counts_at
 from treebound.certificate.prior import Prior, PriorOptions
 from treebound.certificate.training import certify_tree, reason_against
-from treebound.data import Matrix, Sample
+from treebound.data import Sample
 from treebound.data.draws import Draw
-from treebound.data.streams import is_stream, open_stream, until_settled
+from treebound.data.streams import is_stream
 from treebound.data.targets import read_classes
-from treebound.growing import GrowOptions, grow
+from treebound.growing import grow
 from treebound.landscape import Landscape
+from treebound.model.base import size_or_step
 from treebound.model.evidence import Evidence
-from treebound.model.options import PredictionOptions, ReadingOptions
-from treebound.model.provenance import Provenance
-from treebound.model.rows import RowReader, Tested, new_missing
+from treebound.model.options import PredictionOptions
+from treebound.model.rows import LabelledRowReader, Tested, new_missing
 from treebound.model.summary import summary_lines
-from treebound.pruning import BoundPruner, Pruner, PruningPath, PruningResult
+from treebound.pruning import BoundPruner, Pruner, PruningResult
 from treebound.pruning.costs import Costs, probable_labels
 from treebound.pruning.estimate import Estimate, SizeEstimate
 from treebound.tree.impurity import importances
@@ -51,7 +49,7 @@ _UNSEEN = Assumption(
 
 
 @dataclass(frozen=True, eq=False)
-class Model(RowReader):
+class Model(LabelledRowReader):
     """A fitted tree, its pruning path, and how it reads rows and predicts; immutable.
 
     ``BoundTreeClassifier`` holds one as ``model_``; model files hold one. ``Model(tree)`` makes one
@@ -81,36 +79,10 @@ class Model(RowReader):
         The leaves where the tree predicts, and the bound on its risk there.
     """
 
-    tree: Tree
     _: KW_ONLY
-    pruning: PruningResult | None = None
-    step: int | None = None
-    options: GrowOptions = field(default_factory=GrowOptions)
-    reading: ReadingOptions = field(default_factory=ReadingOptions)
     prediction: PredictionOptions = field(default_factory=PredictionOptions)
     evidence: Evidence = field(default_factory=Evidence)
-    provenance: Provenance = field(default_factory=Provenance)
-    swapped: tuple[int, ...] = ()
     abstention: Abstention | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return state_with_version({each.name: getattr(self, each.name) for each in fields(self)})
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in checked_state(state).items():
-            object.__setattr__(self, name, value)
-
-    # -- what it holds ---------------------------------------------------------------------
-
-    @property
-    def path(self) -> PruningPath | None:
-        """The pruning path; None if the tree was not pruned."""
-        return None if self.pruning is None else self.pruning.path
-
-    @property
-    def grown(self) -> Tree:
-        """The tree before pruning."""
-        return self.tree if self.path is None else self.path.first
 
     @property
     def importances(self) -> NDArray[np.float64]:
@@ -153,25 +125,6 @@ class Model(RowReader):
 
     # -- predictions -----------------------------------------------------------------------
 
-    def apply(self, X: Any, n_jobs: int | None = None) -> NDArray[np.int32]:
-        """The node that each row of a table or Matrix reaches; tables may come in batches."""
-        if is_stream(X):
-            nodes = until_settled(lambda: [nodes for _, nodes in self.reached(X, n_jobs)])
-            return np.concatenate(nodes) if nodes else np.empty(0, dtype=np.int32)
-        matrix = X if isinstance(X, Matrix) else self.read(X)
-        return self.tree.apply(matrix, n_jobs=n_jobs)
-
-    def reached(
-        self, X: Any, n_jobs: int | None = None, *, whole: bool = False
-    ) -> Iterator[tuple[Any, NDArray[np.int32]]]:
-        """Rows with the nodes that they reach: the table, or each batch, ``whole`` or as read."""
-        batches = open_stream(X)
-        if batches is None:
-            yield X, self.apply(X, n_jobs)
-            return
-        for batch, table in self.batches(batches, whole=whole):
-            yield batch, self.apply(table, n_jobs)
-
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
         """The class of each row."""
         return self.classes[self.tree.label].take(self.apply(X, n_jobs))
@@ -191,30 +144,17 @@ class Model(RowReader):
 
     # -- other trees -----------------------------------------------------------------------
 
-    def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Model:
+    def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """The model at another step of its path: of at most so many leaves, or of a number."""
-        if (leaves is None) == (step is None):
-            raise ValueError(
-                "prune_to needs one of 'leaves' and 'step'. "
-                f"Got leaves={leaves!r} and step={step!r} instead."
-            )
-        by_size, frontier = step is None, self.evidence.frontier
-        number: int = leaves if by_size else step  # type: ignore[assignment]
+        by_size, number = size_or_step(leaves, step)
+        frontier = self.evidence.frontier
         if frontier is not None:
             at = frontier.step_with(number) if by_size else frontier.step(number)
             tree, proof = frontier[at].tree, frontier[at].proof
             counts = proof.counts_a + proof.counts_b if tree.weighted else None
             evidence = replace(self.evidence, proof=proof, row_counts=counts)
             return replace(self, tree=tree, evidence=evidence, step=at)
-        if self.pruning is None:
-            why = "edited by hand" if self.provenance.edits else "fitted without pruning"
-            raise ValueError(
-                f"There is no pruning path: the model was {why}. "
-                "Hint: fit it with another 'pruning'."
-            )
-        path = self.pruning.path
-        path, at = path.reaching(number) if by_size else (path, path.step(number))
-        return replace(self, tree=path.tree(at), pruning=replace(self.pruning, path=path), step=at)
+        return super().prune_to(leaves, step=step)
 
     @property
     def _as_grown(self) -> Tree:

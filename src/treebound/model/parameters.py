@@ -32,7 +32,7 @@ from treebound.pruning.weight import default_weight
 from treebound.tree.smoothing import ALLOWED, Smoothing
 
 # Parameters of scikit-learn's trees, and what does the same here.
-_ELSEWHERE = {
+NO_PARAMETERS = {
     "max_leaf_nodes": "use 'max_leaves'.",
     "ccp_alpha": "use pruning=treebound.pruning.CostComplexityPruner(alpha=...).",
     "min_impurity_decrease": "pruning removes splits that gain too little.",
@@ -121,7 +121,7 @@ class FitParameters(Parameters, GrowParameters):
     certificate: CertificateKind = parameter(OneOf(get_args(CertificateKind)), default="training")
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
-    _elsewhere: ClassVar[dict[str, str]] = _ELSEWHERE
+    _elsewhere: ClassVar[dict[str, str]] = NO_PARAMETERS
 
 
 _NAMES = [each.name for each in fields(FitParameters)]

@@ -1,26 +1,25 @@
-"""How a fitted model reads rows; after ``fit`` all rows are read here."""
+"""How a fitted model reads labelled rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import compress, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound.certificate.row_record import RowComparison, RowRecord
-from treebound.data import Column, Matrix, Sample, read_matrix
-from treebound.data.frames import Table, read_table
+from treebound.data import Column, Sample
+from treebound.data.frames import read_table
 from treebound.data.raw import check_names
 from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import same_length
-from treebound.data.streams import Batches, open_stream, until_settled
+from treebound.data.streams import open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.data.weights import check_rows
-from treebound.model.options import ReadingOptions
-from treebound.model.provenance import Provenance
+from treebound.model.base import BaseModel
+from treebound.pruning import WeightChoice
 from treebound.tree.model import Tree
 
 
@@ -31,39 +30,13 @@ class Tested(NamedTuple):
     comparison: RowComparison = RowComparison()
 
 
-class RowReader:
-    """How a model reads rows: columns by name where fit had names, unknown categories as fitted."""
-
-    tree: Tree
-    reading: ReadingOptions
-    provenance: Provenance
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the training table."""
-        return self.tree.columns
+class LabelledRowReader(BaseModel[Tree, WeightChoice]):
+    """How a model reads labelled rows: columns by name if fit had names, classes as fitted."""
 
     @property
     def classes(self) -> NDArray[Any]:
         """The class labels, sorted."""
         return self.tree.classes
-
-    @property
-    def grown(self) -> Tree:
-        """The tree before pruning."""
-        return self.tree
-
-    @property
-    def has_names(self) -> bool:
-        """True if the training table had column names; those of a bare tree are x0, x1, ..."""
-        if self.reading.named is not None:
-            return self.reading.named
-        return any(column.name != f"x{at}" for at, column in enumerate(self.columns))
-
-    def read(self, X: Any, *, whole: bool = False) -> Matrix:
-        """Read rows for prediction: the columns that the tree uses, or the whole table."""
-        table = read_table(X)
-        return read_matrix(table, self.columns, **self._options(table, self.tree, whole))
 
     def read_sample(
         self, X: Any, y: Any, sample_weight: Any = None, *, whole: bool = False
@@ -84,25 +57,6 @@ class RowReader:
         """Read labelled rows that each count once, without class weights."""
         return replace(self.read_sample(X, y), factors=None)
 
-    def _options(self, table: Table, tree: Tree, whole: bool) -> dict[str, Any]:
-        """How the columns of a table are found, and which are needed."""
-        named, needed = self.has_names, None
-        if not whole:
-            needed = np.zeros(len(self.columns), dtype=bool)
-            needed[tree.feature[tree.feature >= 0]] = True
-        if self.reading.named is None and not named and table.names is not None:
-            used = compress(self.columns, repeat(True) if needed is None else needed)
-            named = {column.name for column in used} <= {*table.names}
-        return {"named": named, "needed": needed, "handle_unknown": self.reading.handle_unknown}
-
-    def batches(self, X: Batches, *, whole: bool) -> Iterator[tuple[Any, Any]]:
-        """Batches with the rows to read in them; ``whole``: batches have all columns."""
-        names = self._names_in(X, None, whole=False)
-        for batch in X.read(None if whole else names):
-            table = X.split(batch, names, None, None)[0]
-            if table is not None:
-                yield batch, table
-
     def _labelled(self, X: Any, y: Any, *, whole: bool) -> Iterator[tuple[Any, Any]]:
         """Tables with their labels: one, or each of many batches, whose labels ``y`` names."""
         batches = open_stream(X)
@@ -115,15 +69,6 @@ class RowReader:
             table, labels, _ = batches.split(batch, names, y, None)
             if table is not None:
                 yield table, labels
-
-    def _names_in(self, batches: Batches, target: str | None, *, whole: bool) -> list[str]:
-        """The columns of a table in batches that are read."""
-        names = [name for name in batches.names if name != target]
-        if not self.has_names:
-            return names
-        used = {*self.tree.feature.tolist()}
-        read = {column.name for at, column in enumerate(self.columns) if whole or at in used}
-        return [name for name in names if name in read] or names[:1]
 
     def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
         """A hash of each labelled row; None if the table lacks columns of the training table."""

@@ -127,6 +127,12 @@ class MeasuredPath(NamedTuple):
             at_step[step] = [self.rows.loss(values[nodes] - mean) for values in self.values]
         return np.array([at_step[step] for step in self.steps.tolist()])
 
+    def loss_at(self, step: int, shrinkage: int) -> float:
+        """Return the loss of a step."""
+        nodes = self.path.nodes_at(step)[self.rows.nodes]
+        mean = self.path.first.mean[self.rows.nodes]
+        return self.rows.loss(self.values[shrinkage][nodes] - mean)
+
     @property
     def constant(self) -> float:
         """The loss of one leaf."""

@@ -54,6 +54,8 @@ DEFAULT_WEIGHT = 0.6
 # Minimum leaf sizes that folds choose from, and the one without folds.
 LEAF_SIZES = (1, 5, 20)
 DEFAULT_LEAF_SIZE = 5
+# Sizes for which validated errors are reported, and that of the grown tree.
+SIZES = tuple(sorted({round(2.0 ** (power / 2)) for power in range(27)}))
 # Fewer rows are not cross-validated.
 MIN_ROWS = 10
 # Rows of the pooled variance in the spread of a node.
@@ -94,10 +96,14 @@ class Validated:
 
 @dataclass(frozen=True, eq=False)
 class NumberFit:
-    """A pruned regression tree, and the predictions by which its size was chosen, if any."""
+    """A pruned regression tree, and the predictions by which its size was chosen, if any.
+
+    ``sizes`` are validated mean squared errors of trees of several sizes, by their leaves.
+    """
 
     result: NumberResult
     validated: Validated | None = None
+    sizes: tuple[tuple[int, float], ...] = ()
 
 
 @with_parameters
@@ -166,6 +172,7 @@ class SquaredErrorPruner(Parameters):
         grow: GrowNumbers,
         leaf_sizes: Sequence[int] = LEAF_SIZES,
         *,
+        max_leaves: int | None = None,
         validation: NumberSample | None = None,
     ) -> NumberFit:
         """Grow trees and prune them, with the size chosen by folds or on validation rows.
@@ -178,6 +185,8 @@ class SquaredErrorPruner(Parameters):
             ``grow(sample, min_samples_leaf) -> RegressionTree``.
         leaf_sizes : sequence of int
             Minimum numbers of rows in a leaf to choose from.
+        max_leaves : int, optional
+            Maximum number of leaves of the pruned tree, and of those in the folds.
         validation : NumberSample, optional
             Rows that were not in ``sample``; by default folds of the sample are validated.
         """
@@ -185,17 +194,19 @@ class SquaredErrorPruner(Parameters):
         start = perf_counter()
         default = DEFAULT_LEAF_SIZE if len(leaf_sizes) > 1 else leaf_sizes[0]
         why = ""
-        if validation is None and sample.n_rows < MIN_ROWS:
+        if validation is None and sample.total < MIN_ROWS:
             why = f"below {MIN_ROWS} rows it is not chosen by cross-validation"
         elif bool((sample.y == sample.y[0]).all()):
             why = "all numbers are equal"
         if why:
             fit = NumberFit(self._fixed(grow(sample, default), default, why))
+            if max_leaves is not None:
+                fit = replace(fit, result=fit.result.within(max_leaves))
         elif validation is not None:
             tree = grow(sample, default)
-            fit = self._validated(sample, [(tree, validation)], grow, (default,), tree)
+            fit = self._validated(sample, [(tree, validation)], grow, (default,), tree, max_leaves)
         else:
-            fit = self._validated(sample, None, grow, tuple(leaf_sizes), None)
+            fit = self._validated(sample, None, grow, tuple(leaf_sizes), None, max_leaves)
         result = replace(fit.result, fit_time=perf_counter() - start)
         return replace(fit, result=result)
 
@@ -220,6 +231,7 @@ class SquaredErrorPruner(Parameters):
         grow: GrowNumbers,
         leaf_sizes: tuple[int, ...],
         whole: RegressionTree | None,
+        max_leaves: int | None,
     ) -> NumberFit:
         """Choose by folds of the sample, or by a tree with rows that it was not grown on."""
         grown: dict[int, SquaredErrorPath] = {}
@@ -254,7 +266,10 @@ class SquaredErrorPruner(Parameters):
                 tree, inside = parts[part]
             path = SquaredErrorPath(tree, SquaredErrorScore.of(tree, DEFAULT_WEIGHT))
             share = float(tree.weight[0]) / sample.total
-            steps = [path.at_alpha(a * share) if by_alpha else path.at(a) for a in grids[size]]
+            steps = [
+                path.at_alpha(a * share, max_leaves) if by_alpha else path.at(a, max_leaves)
+                for a in grids[size]
+            ]
             reached = tree.apply(inside.X)
             rows = ResidualSums.at(tree, reached, inside)
             return MeasuredPath.of(path, rows, np.array(steps), self._shrinkages), reached
@@ -269,11 +284,12 @@ class SquaredErrorPruner(Parameters):
             size = 0 if whole is not None else min(1, len(leaf_sizes) - 1)
             tree = path_of_all(size).first
             why = "there are too few rows for folds"
-            return NumberFit(self._fixed(tree, leaf_sizes[size], why))
+            result = self._fixed(tree, leaf_sizes[size], why)
+            return NumberFit(result if max_leaves is None else result.within(max_leaves))
         rule = self.rule
         size = losses.place(rule).size
         path, grid = path_of_all(size), grids[size]
-        steps = [path.at_alpha(a) if by_alpha else path.at(a) for a in grid]
+        steps = [path.at_alpha(a, max_leaves) if by_alpha else path.at(a, max_leaves) for a in grid]
         leaves = path.leaves[steps]
         place = losses.place(rule, leaves.tolist())
         choice = NumberChoice(
@@ -292,7 +308,24 @@ class SquaredErrorPruner(Parameters):
         chosen = path.choosing(steps[place.weight]) if by_alpha else path.weighted(choice.weight)
         samples = [inside for _, inside in folds] if parts is None else [parts[0][1]]
         validated = _predictions(place, by_size[size], samples)
-        return NumberFit(_result(chosen, choice), validated)
+        result = _result(chosen, choice)
+        if max_leaves is not None:
+            result = result.within(max_leaves)
+        sizes = _losses_by_size([path for path, _ in by_size[size]], place.shrinkage, path)
+        return NumberFit(result, validated, sizes)
+
+
+def _losses_by_size(
+    paths: Sequence[MeasuredPath], shrinkage: int, whole: SquaredErrorPath
+) -> tuple[tuple[int, float], ...]:
+    """Return the validated mean squared errors of trees of at most so many leaves."""
+    rows = float(sum(path.rows.sums[:, 0].sum() for path in paths))
+    largest = max(int(whole.leaves[0]), 1)
+    sizes = [size for size in SIZES if size < largest]
+    return tuple(
+        (size, sum(path.loss_at(path.path.at_size(size), shrinkage) for path in paths) / rows)
+        for size in [*sizes, largest]
+    )
 
 
 def _alphas(path: SquaredErrorPath) -> Floats:

@@ -96,14 +96,21 @@ class SquaredErrorPath(NestedPath[RegressionTree]):
         total = float(self.errors[-1])
         return self.errors / total if total > 0.0 else np.ones(len(self))
 
-    def at(self, weight: float) -> int:
+    def at(self, weight: float, max_leaves: int | None = None) -> int:
         """Return the step with the least score at a weight; the smaller tree on ties."""
         scores = self._fit + weight * self._price
+        if max_leaves is not None:
+            scores = np.where(self.leaves <= max_leaves, scores, np.inf)
         return len(scores) - 1 - int(np.argmin(scores[::-1]))
 
-    def at_alpha(self, alpha: float) -> int:
+    def at_alpha(self, alpha: float, max_leaves: int | None = None) -> int:
         """Return the step that minimises squared error plus alpha per leaf; the smaller on ties."""
-        return max(0, int(np.searchsorted(self.alphas, alpha, side="right")) - 1)
+        step = max(0, int(np.searchsorted(self.alphas, alpha, side="right")) - 1)
+        return step if max_leaves is None else max(step, self.at_size(max_leaves))
+
+    def at_size(self, leaves: int) -> int:
+        """Return the first step with at most so many leaves."""
+        return int(np.searchsorted(-self.leaves, -max(leaves, 1)))
 
     def weighted(self, weight: float) -> SquaredErrorPath:
         """Return the path with the scores of another weight and its best step chosen."""

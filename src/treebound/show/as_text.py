@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from treebound._utils.html import fixed_width
-from treebound.model.methods import as_model
-from treebound.show.words import branch_condition, class_and_counts, node_lines, tree_in_words
+from treebound.model.methods import as_any_model
+from treebound.show.words import branch_condition, node_lines, prediction, tree_in_words
 from treebound.tree.split import one_line, split_of
 
 _DEEP = 40
@@ -18,7 +18,7 @@ def to_text(source: Any, *, max_depth: int | None = None, digits: int | None = N
 
     Parameters
     ----------
-    source : BoundTreeClassifier, Model or Tree
+    source : BoundTreeClassifier, BoundTreeRegressor, model or tree
         Unknown categories and probabilities are as it has them;
         ``Model(tree, reading=ReadingOptions("stop"))`` chooses them for a tree.
     max_depth : int, optional
@@ -31,7 +31,7 @@ def to_text(source: Any, *, max_depth: int | None = None, digits: int | None = N
     -------
     str
         Leaves end in their class and ``(correct / all)``: the training weight of that class and
-        of all classes.
+        of all classes. Those of a regression tree end in their value and their training weight.
 
     Examples
     --------
@@ -45,10 +45,10 @@ def to_text(source: Any, *, max_depth: int | None = None, digits: int | None = N
     |   petal width (cm) <= 1.75: versicolor (49 / 54)
     |   petal width (cm) > 1.75: virginica (45 / 46)
     """
-    model = as_model(source, "to_text")
+    model = as_any_model(source, "to_text")
     tree = model.tree
     if tree.n_nodes == 1:
-        return class_and_counts(tree, 0)
+        return prediction(tree, 0)
     limit = tree.depth if max_depth is None else max(max_depth, 1)
     lines, stack = [], [(0, "")]
     while stack:
@@ -73,7 +73,7 @@ def _indent(depth: int) -> str:
 
 def to_notebook(source: Any) -> str:
     """The beginning of the text, as HTML."""
-    model = as_model(source, "to_notebook")
+    model = as_any_model(source, "to_notebook")
     lines = to_text(model, max_depth=_NOTEBOOK_DEPTH).split("\n")
     more = len(lines) - _NOTEBOOK_LINES
     if more > 0:

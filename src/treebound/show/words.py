@@ -9,6 +9,7 @@ from treebound._utils.validation import Whole, check
 from treebound.growing import GrowOptions
 from treebound.growing.rules import groups_of
 from treebound.tree.model import Tree
+from treebound.tree.regression import RegressionTree
 from treebound.tree.split import Split, one_line
 
 
@@ -45,6 +46,29 @@ def typeset(words: str) -> str:
     return f"≤{words[2:]}" if words.startswith("<=") else words
 
 
+def prediction(tree: Tree | RegressionTree, node: int) -> str:
+    """The prediction of a node with its training weight."""
+    if isinstance(tree, RegressionTree):
+        return value_and_weight(tree, node)
+    return class_and_counts(tree, node)
+
+
+def value_and_weight(tree: RegressionTree, node: int) -> str:
+    """The value of a node and its training weight, such as ``412.5 (87 rows)``."""
+    weight = float(tree.weight[node])
+    of = f"weight {count(weight)}" if tree.weighted else counted(weight, "row")
+    return f"{rounded(float(tree.value[node]), float(tree.deviation[0]))} ({of})"
+
+
+def rounded(value: float, scale: float) -> str:
+    """A prediction with as many decimals as a thousandth of the spread of the target needs."""
+    if not (scale > 0.0 and math.isfinite(value)):
+        return number(value)
+    decimals = max(0, min(12, 3 - math.floor(math.log10(scale)) - 1))
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def class_and_counts(tree: Tree, node: int) -> str:
     """The class of a node and its training weight, such as ``setosa (50 / 50)``."""
     label = int(tree.label[node])
@@ -52,16 +76,21 @@ def class_and_counts(tree: Tree, node: int) -> str:
     return f"{one_line(tree.classes[label])} ({right} / {count(float(tree.weight[node]))})"
 
 
-def node_lines(tree: Tree, node: int, split: Split | None) -> list[str]:
-    """The lines of a node: its column and rows; without a split its class and hidden nodes."""
+def node_lines(tree: Tree | RegressionTree, node: int, split: Split | None) -> list[str]:
+    """The lines of a node: its column and rows; without a split its prediction, hidden nodes."""
     if split is not None:
         return [one_line(split.column.name), counted(int(tree.rows[node]), "row")]
     hidden = int(tree.size[node]) - 1
-    return [class_and_counts(tree, node), *([f"... {hidden:,} more"] if hidden else [])]
+    return [prediction(tree, node), *([f"... {hidden:,} more"] if hidden else [])]
 
 
-def tree_in_words(tree: Tree) -> str:
+def tree_in_words(tree: Tree | RegressionTree) -> str:
     """Leaves, depth, rows and training errors, such as ``3 leaves, depth 2, 150 rows, ...``."""
+    if isinstance(tree, RegressionTree):
+        return (
+            f"{counted(tree.n_leaves, 'leaf')}, depth {tree.depth}, "
+            f"{counted(int(tree.rows[0]), 'training row')}"
+        )
     share = 100 * tree.errors / (float(tree.weight[0]) or 1.0)
     return (
         f"{counted(tree.n_leaves, 'leaf')}, depth {tree.depth}, "

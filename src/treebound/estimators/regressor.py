@@ -1,0 +1,253 @@
+"""BoundTreeRegressor: grow, prune and predict numbers, as scikit-learn expects it.
+
+Offered for tables in memory: fitting with weights, groups and rules on splits, prediction,
+intervals, estimated errors, other sizes, and text. Tables that are not in memory, certificates,
+exports, reports and the editor are not: their functions raise an error that names regression trees.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from treebound._utils.validation import parameters_of
+from treebound.data.frames import read_table
+from treebound.data.streams import in_database, is_on_dask, is_stream
+from treebound.estimators.base import TreeEstimator
+from treebound.estimators.number_fitting import fit_numbers
+from treebound.model import RegressionModel
+from treebound.model.number_estimate import NumberEstimate
+from treebound.model.regression import NumberSizeEstimate
+from treebound.model.regression_parameters import RegressionParameters
+from treebound.pruning import PruningPath, PruningResult
+from treebound.pruning.number_choice import NumberChoice
+from treebound.tree.regression import RegressionTree
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+Floats = NDArray[np.float64]
+
+
+@parameters_of(RegressionParameters)
+class BoundTreeRegressor(
+    TreeEstimator[RegressionModel], RegressorMixin, BaseEstimator, RegressionParameters
+):
+    """A regression tree that prunes itself with a score from learning theory.
+
+    One readable tree, grown best-first by squared error on real, ordinal and nominal columns as
+    they are. Five folds choose its size, the minimum number of rows in a leaf and how strongly leaf
+    values are shrunk.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if the table has any.
+    model_ : RegressionModel
+        The fitted model: what was learned, without scikit-learn's interface.
+
+    See Also
+    --------
+    treebound.BoundTreeClassifier : The same for classes.
+
+    Notes
+    -----
+    Numbers become integers, exactly if they are decimals of few digits, so that the tree does not
+    depend on the order of the rows. Missing values, weights and ties between splits are treated as
+    by the classifier. In a table of more than 10^7 values, a tenth of the rows is not grown on and
+    chooses the size, with leaves of at least 5 rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import treebound as tb
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> reg = tb.BoundTreeRegressor(max_leaves=3).fit(X, y)
+    >>> print(reg.to_text())
+    s5 <= -0.004: 111.8 (218 rows)
+    s5 > -0.004
+    |   bmi <= 0.015: 164.9 (116 rows)
+    |   bmi > 0.015: 219.9 (108 rows)
+    >>> print(reg.estimate_.rmse)
+    64.64 ± 2.3
+    """
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _fitted(self) -> RegressionModel:
+        check_is_fitted(self, "model_")
+        return self.model_
+
+    # -- learning --------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Grow a tree and prune it.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            A data frame of any library that narwhals knows, an array, or nested lists.
+        y : array-like of shape (n_rows,)
+            The number of every row.
+        sample_weight : array-like of shape (n_rows,), optional
+            The weight of every row. Whole numbers stand for repeated rows; of others only the
+            ratios matter.
+        groups : array-like of shape (n_rows,), optional
+            The group of every row, such as a patient with several rows. Folds never split a group.
+        """
+        _check_in_memory(X, "fit")
+        rows = read_table(X)
+        if y is None or not (type(X) is np.ndarray or rows.names):  # else there is nothing to find
+            # a copy: what was fitted before stays if fitting fails
+            validate_data(copy(self), X, skip_check_array=True)
+        return self._set_model(fit_numbers(self, rows, y, sample_weight, groups))
+
+    # -- prediction ------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Floats:
+        """Predict the number of each row of a table.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows,)
+        """
+        _check_reading(X, "predict")
+        numbers: Floats = self._predict(X, "value", RegressionModel.predict)
+        return numbers
+
+    @parameters_of(predict)
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
+        """Predict an interval that contains the number of a new row with some probability.
+
+        The interval is an estimate from cross-validated residuals: its half width is a quantile of
+        these, each divided by the spread of its leaf, times the spread of the leaf of the row. The
+        probability is that of a new row, not of each leaf.
+
+        Parameters
+        ----------
+        coverage : float
+            Share of new rows whose number is in their interval.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, 2)
+            The lower and the upper end for each row.
+        """
+        _check_reading(X, "predict_interval")
+        return self._fitted().predict_interval(self._rows(X), coverage, self.n_jobs)
+
+    @parameters_of(predict)
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the node of ``tree_`` that each row reaches.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_rows,)
+            Leaves, or inner nodes with ``handle_unknown="stop"``.
+        """
+        _check_reading(X, "apply")
+        nodes: NDArray[np.int32] = self._predict(X, "node", RegressionModel.apply)
+        return nodes
+
+    # -- attributes ------------------------------------------------------------------------
+
+    @property
+    def tree_(self) -> RegressionTree:
+        """The fitted tree."""
+        return self._fitted().tree
+
+    @property
+    def grown_tree_(self) -> RegressionTree:
+        """The tree before pruning."""
+        return self._fitted().grown
+
+    @property
+    def pruning_result_(self) -> PruningResult[RegressionTree, NumberChoice] | None:
+        """The result of pruning; None without pruning."""
+        return self._fitted().pruning
+
+    @property
+    def pruning_path_(self) -> PruningPath[RegressionTree] | None:
+        """The candidate steps of pruning with their scores; None without pruning."""
+        return self._fitted().path
+
+    @property
+    def estimate_(self) -> NumberEstimate | None:
+        """Cross-validated RMSE, mean absolute error and R2; None without validation rows."""
+        return self._fitted().estimate
+
+    @property
+    def sizes_(self) -> tuple[NumberSizeEstimate, ...]:
+        """Cross-validated RMSE of trees of several sizes, by their number of leaves."""
+        return self._fitted().sizes
+
+    def summary(self) -> str:
+        """Describe the tree, its estimated errors and those of other sizes in a few lines."""
+        return self._fitted().summary()
+
+    # -- other trees -----------------------------------------------------------------------
+
+    def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
+        """Return a copy of this regressor at another step of the pruning path, without refitting.
+
+        Parameters
+        ----------
+        leaves : int
+            The pruning with this many leaves and the least squared error; the grown tree if it has
+            fewer.
+        step : int
+            The tree at this step of ``pruning_path_``.
+
+        Returns
+        -------
+        BoundTreeRegressor
+            A fitted copy without estimates and intervals of its own; this regressor is not changed.
+
+        Raises
+        ------
+        ValueError
+            If both or none of ``leaves`` and ``step`` are given, there is no such step, or the
+            regressor was fitted with ``pruning=None``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> import treebound as tb
+        >>> reg = tb.BoundTreeRegressor().fit(*load_diabetes(return_X_y=True))
+        >>> reg.prune_to(4).n_leaves_
+        4
+        """
+        return self._with_model(self._fitted().prune_to(leaves, step=step))
+
+
+def _check_in_memory(X: Any, caller: str) -> None:
+    """Raise a TypeError for tables that are not in memory."""
+    if is_stream(X) or in_database(X) or is_on_dask(X):
+        raise TypeError(
+            f"{caller} of BoundTreeRegressor takes tables in memory. Got {type(X).__name__} "
+            "instead. Hint: collect the rows, or a sample of them."
+        )
+
+
+def _check_reading(X: Any, caller: str) -> None:
+    """Raise a TypeError for tables on which predictions are not offered."""
+    if in_database(X) or is_on_dask(X):
+        _check_in_memory(X, caller)

@@ -1,0 +1,110 @@
+"""Estimated errors of a regression tree on new rows, from validation rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.pruning.number_pruner import Validated
+
+Floats = NDArray[np.float64]
+# Scaled residuals that a model keeps.
+_MAX_RESIDUALS = 10_000
+
+
+class Estimate(NamedTuple):
+    """An estimated figure and its standard error."""
+
+    value: float
+    standard_error: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} ± {self.standard_error:.2g}"
+
+
+@dataclass(frozen=True)
+class NumberEstimate:
+    """Errors on rows that trees were not grown on.
+
+    They are estimates, and a little too small: the same rows chose the size of the tree.
+
+    Attributes
+    ----------
+    rmse, mae, r2 : Estimate
+        Root mean squared error, mean absolute error, and one minus the ratio of the squared error
+        to that of the training mean.
+    baseline_rmse, baseline_mae : float
+        Errors of the training mean.
+    rows : int
+        Number of validation rows.
+    by : {"cross-validated", "validated"}
+        By folds, or on validation rows.
+    """
+
+    rmse: Estimate
+    mae: Estimate
+    r2: Estimate
+    baseline_rmse: float
+    baseline_mae: float
+    rows: int
+    by: str
+
+    @classmethod
+    def of(cls, rows: Validated, by: str) -> NumberEstimate:
+        """Summarise the errors of validation rows."""
+        errors, baseline = np.abs(rows.y - rows.prediction), np.abs(rows.y - rows.baseline)
+        squares, base = _mean(errors**2, rows.weight), _mean(baseline**2, rows.weight)
+        rmse = np.sqrt(squares.value)
+        ratio = squares.value / base.value if base.value > 0.0 else np.nan
+        # the delta method, for a ratio of two means over the same rows
+        share = _mean(errors**2 - ratio * baseline**2, rows.weight).standard_error
+        return cls(
+            Estimate(rmse, squares.standard_error / (2.0 * rmse) if rmse > 0.0 else 0.0),
+            _mean(errors, rows.weight),
+            Estimate(1.0 - ratio, share / base.value if base.value > 0.0 else np.nan),
+            float(np.sqrt(base.value)),
+            _mean(baseline, rows.weight).value,
+            len(rows.y),
+            by,
+        )
+
+    def __str__(self) -> str:
+        name = self.by.capitalize()
+        return (
+            f"{name} RMSE {self.rmse} (baseline {self.baseline_rmse:.4g}: the mean of all rows), "
+            f"mean absolute error {self.mae} (baseline {self.baseline_mae:.4g}), R2 {self.r2}."
+        )
+
+
+def _mean(values: Floats, weight: Floats) -> Estimate:
+    """Return a weighted mean and its standard error."""
+    total = float(weight.sum())
+    mean = float(values @ weight) / total
+    effective = total**2 / float(weight @ weight)
+    variance = float(weight @ (values - mean) ** 2) / total
+    return Estimate(mean, float(np.sqrt(variance / max(effective - 1.0, 1.0))))
+
+
+def scaled_residuals(rows: Validated) -> Floats:
+    """Return the sorted residuals of validation rows, each divided by the spread of its leaf.
+
+    Of very many rows about every k-th is kept.
+    """
+    spread = np.maximum(rows.spread, np.finfo(float).tiny)
+    scaled = np.sort(np.abs(rows.y - rows.prediction) / spread)
+    if len(scaled) <= _MAX_RESIDUALS:
+        return scaled
+    at = np.linspace(0, len(scaled) - 1, _MAX_RESIDUALS).round().astype(int)
+    return np.asarray(scaled[at])
+
+
+def quantile(scaled: Floats, coverage: float) -> float:
+    """Return the scaled residual that a new row exceeds with probability ``1 - coverage``.
+
+    The rank of split conformal prediction; the largest one if there are too few rows.
+    """
+    rank = int(np.ceil(coverage * (len(scaled) + 1))) - 1
+    return float(scaled[min(rank, len(scaled) - 1)])

@@ -1,0 +1,152 @@
+"""The parameters of fitting a regression tree, declared once for regressor and command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, ClassVar, Literal, get_args
+
+from treebound._utils.choices import Unknown
+from treebound._utils.validation import (
+    Number,
+    OneOf,
+    Parameters,
+    Whole,
+    check,
+    invalid,
+    parameter,
+    parameters_of,
+    with_parameters,
+)
+from treebound.growing import GrowOptions
+from treebound.growing.options import GrowParameters
+from treebound.model.parameters import NO_PARAMETERS, FitParameters
+from treebound.pruning.number_pruner import LEAF_SIZES, SquaredErrorPruner
+from treebound.tree.leaf_values import Shrinkage
+
+NumberSize = Literal["accurate", "balanced", "small"]
+
+
+@parameters_of(FitParameters)
+@with_parameters
+class RegressionParameters(Parameters, GrowParameters):
+    """The parameters of fitting a regression tree.
+
+    Parameters
+    ----------
+    criterion : {"squared_error"}
+        The loss that splits lower.
+    min_samples_leaf : int or "auto"
+        Minimum number of rows in a leaf. ``"auto"``: 1, 5 or 20, chosen by the same folds as the
+        size of the tree; 5 if there are no folds.
+    monotonic_cst : array-like of int, mapping of column to int, or None
+        Columns in which predictions only rise (1) or only fall (-1); 0 for no constraint. Missing
+        values are not constrained.
+    pruning : {"bound", "cost-complexity"}, SquaredErrorPruner or None
+        How to prune the grown tree; None does not prune.
+    size : {"accurate", "balanced", "small"} or None
+        Which tree cross-validation chooses: that of the least squared error; the smallest within
+        half a standard error of the difference from it (the default); or within one standard error
+        of the least squared error.
+    smoothing : "auto", None, float or pair
+        How leaf values are shrunk towards those of the nodes above them: chosen by the folds, not
+        at all, by so many rows, or in units of the F statistic, such as ``("F", 4.0)``; see
+        :mod:`treebound.tree.leaf_values`.
+    clip : pair of float, or None
+        Quantiles such as ``(0.01, 0.99)``: the tree is learned from numbers that are moved into the
+        range between these quantiles of y. It then predicts about the mean without outliers.
+        Errors are still measured against the numbers as they are.
+    """
+
+    criterion: Any = parameter(OneOf(("squared_error",)), default="squared_error")
+    min_samples_leaf: Any = "auto"
+    pruning: str | SquaredErrorPruner | None = "bound"
+    size: NumberSize | None = parameter(OneOf((*get_args(NumberSize), None)), default=None)
+    smoothing: Any = "auto"
+    clip: tuple[float, float] | None = None
+    categorical_features: Any = "from_dtype"
+    ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
+    handle_unknown: Unknown = parameter(OneOf(get_args(Unknown)), default="other")
+    random_state: int | None = parameter(Whole(0, optional=True), default=0)
+    _elsewhere: ClassVar[dict[str, str]] = {
+        **NO_PARAMETERS,
+        "ccp_alpha": "use pruning='cost-complexity', which chooses alpha by cross-validation.",
+    }
+
+
+_NAMES = [attribute.name for attribute in fields(RegressionParameters)]
+
+
+def parameter_values(parameters: RegressionParameters) -> dict[str, Any]:
+    """Return the parameters of the regressor by name."""
+    return {name: vars(parameters)[name] for name in _NAMES}
+
+
+def column_parameters(parameters: RegressionParameters) -> dict[str, Any]:
+    """Return the parameters that determine the columns."""
+    names = ("categorical_features", "ordinal_features")
+    return {name: vars(parameters)[name] for name in names}
+
+
+def leaf_sizes(parameters: RegressionParameters) -> tuple[int, ...]:
+    """Return the minimum leaf sizes to choose from."""
+    size = parameters.min_samples_leaf
+    return LEAF_SIZES if size == "auto" else (int(size),)
+
+
+def checked_parameters(
+    parameters: RegressionParameters,
+) -> tuple[SquaredErrorPruner | None, GrowOptions]:
+    """Return the pruner and the options of growing; a ValueError names an invalid parameter."""
+    owner = type(parameters).__name__
+    owner = "BoundTreeRegressor" if owner.endswith("Parameters") else owner
+    constraints = dict(RegressionParameters._constraints)
+    constraints.pop("min_samples_leaf", None)
+    check(owner, vars(parameters), constraints)
+    size = parameters.min_samples_leaf
+    if size != "auto" and not Whole(1).allows(size):
+        raise invalid("min_samples_leaf", owner, "an int >= 1 or 'auto'", size)
+    if parameters.smoothing != "auto":
+        Shrinkage.of(parameters.smoothing, owner)
+    _check_clip(parameters.clip, owner)
+    pruner = _pruner(parameters, owner)
+    # with pruning, 'max_leaves' limits the tree that is chosen, not the one that is grown
+    max_leaves = parameters.max_leaves if pruner is None else None
+    options = GrowOptions.of(
+        parameters, criterion="gini", max_leaves=max_leaves, min_samples_leaf=1
+    )
+    return pruner, options
+
+
+def _check_clip(clip: Any, owner: str) -> None:
+    if clip is None:
+        return
+    pair = isinstance(clip, list | tuple) and len(clip) == 2
+    if not pair or not all(Number(0.0, 1.0).allows(end) for end in clip) or clip[0] >= clip[1]:
+        raise invalid("clip", owner, "a pair of quantiles such as (0.01, 0.99), or None", clip)
+
+
+def _pruner(parameters: RegressionParameters, owner: str) -> SquaredErrorPruner | None:
+    """Return the pruner, with the rule, shrinkage, seed and threads of the regressor."""
+    pruning, size = parameters.pruning, parameters.size
+    shared: dict[str, Any] = {
+        "smoothing": parameters.smoothing,
+        "random_state": parameters.random_state,
+        "n_jobs": parameters.n_jobs,
+    }
+    if size is not None:
+        shared["rule"] = size
+    if pruning == "bound":
+        return SquaredErrorPruner(**shared)
+    if pruning == "cost-complexity":
+        return SquaredErrorPruner(**{"rule": "accurate", **shared, "price": "cost-complexity"})
+    if pruning is None:
+        if size is not None:
+            raise invalid("size", owner, "None without pruning", size)
+        return None
+    if not isinstance(pruning, SquaredErrorPruner):
+        must = "'bound', 'cost-complexity', a SquaredErrorPruner or None"
+        raise invalid("pruning", owner, must, pruning)
+    if size is not None:
+        raise invalid("size", owner, "None with a pruner, which has a rule", size)
+    return pruning

@@ -1,0 +1,359 @@
+"""BoundTreeRegressor: scikit-learn's contract, parameters, messages."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import treebound as tb
+
+REGRESSOR = tb.BoundTreeRegressor
+
+
+@parametrize_with_checks([REGRESSOR(), REGRESSOR(min_samples_leaf=1, pruning=None)])
+def test_scikit_learns_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        check(estimator)
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return load_diabetes(return_X_y=True, as_frame=True)
+
+
+@pytest.fixture(scope="module")
+def fitted(diabetes):
+    return REGRESSOR().fit(*diabetes)
+
+
+def friedman(n=600, seed=0, noise=1.0):
+    return make_friedman1(n, noise=noise, random_state=seed)
+
+
+# -- prediction -------------------------------------------------------------------------------
+
+
+def test_predictions_are_the_values_of_leaves(fitted, diabetes):
+    X, y = diabetes
+    leaves = fitted.apply(X)
+    np.testing.assert_array_equal(fitted.predict(X), fitted.tree_.value[leaves])
+    assert fitted.tree_.is_leaf[leaves].all()
+    residual = y - fitted.predict(X)
+    expected = 1 - (residual**2).sum() / ((y - y.mean()) ** 2).sum()
+    assert fitted.score(X, y) == pytest.approx(expected)
+    assert fitted.decision_path(X).shape == (len(X), fitted.tree_.n_nodes)
+
+
+def test_an_unpruned_tree_without_shrinkage_is_scikit_learns():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 1000, (300, 4)) / 8.0
+    y = (X[:, 0] + 10 * (X[:, 1] > 50) + rng.normal(size=300)).round(2)
+    ours = REGRESSOR(pruning=None, smoothing=None, min_samples_leaf=4, thresholds="midpoint").fit(
+        X, y
+    )
+    theirs = DecisionTreeRegressor(min_samples_leaf=4, random_state=0).fit(X, y)
+    assert ours.n_leaves_ == theirs.get_n_leaves()
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-12)
+    # few splits, so that none is tied
+    ours, theirs = ours.set_params(max_depth=3), theirs.set_params(max_depth=3)
+    np.testing.assert_allclose(
+        ours.fit(X, y).feature_importances_, theirs.fit(X, y).feature_importances_, atol=1e-9
+    )
+
+
+def test_it_beats_the_mean_on_new_rows():
+    X, y = friedman(1500)
+    regressor = REGRESSOR().fit(X[:1000], y[:1000])
+    score = regressor.score(X[1000:], y[1000:])
+    assert score > 0.6
+    # what folds estimate is what new rows show
+    assert regressor.estimate_.r2.value == pytest.approx(score, abs=0.08)
+
+
+def test_names_and_target_name(fitted, diabetes):
+    X, _ = diabetes
+    assert fitted.feature_names_in_.tolist() == X.columns.tolist()
+    assert fitted.target_name_ == "target"
+    np.testing.assert_array_equal(fitted.predict(X[X.columns[::-1]][X.columns]), fitted.predict(X))
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(X.rename(columns={"bmi": "mass"}))
+
+
+def test_missing_values_and_categories():
+    rng = np.random.default_rng(0)
+    n = 400
+    colour = rng.choice(["red", "green", "blue"], n)
+    height = rng.normal(size=n)
+    y = 3.0 * (colour == "red") + (height > 0) + 0.1 * rng.normal(size=n)
+    y[::7] += 5.0
+    height[::7] = np.nan
+    X = pd.DataFrame({"colour": pd.Categorical(colour), "height": height})
+    regressor = REGRESSOR().fit(X, y)
+    assert regressor.score(X, y) > 0.9
+    assert "height is missing" in regressor.to_text() or "missing" in regressor.to_text()
+    ordinal = REGRESSOR(ordinal_features={"colour": ["blue", "green", "red"]}).fit(X, y)
+    assert ordinal.columns_[0].kind == "ordinal"
+    unknown = REGRESSOR(handle_unknown="error").fit(X, y)
+    with pytest.raises(ValueError, match="violet"):
+        unknown.predict(pd.DataFrame({"colour": ["violet"], "height": [0.0]}))
+
+
+def test_monotone_predictions_and_forced_splits():
+    X, y = friedman(500)
+    regressor = REGRESSOR(monotonic_cst=[0, 0, 0, 1] + [0] * 6, forced_splits=["x4 <= 0.5"]).fit(
+        X, y
+    )
+    assert regressor.tree_.feature[0] == 4
+    rows = np.repeat(X[:20], 50, axis=0)
+    rows[:, 3] = np.tile(np.linspace(0, 1, 50), 20)
+    assert (np.diff(regressor.predict(rows).reshape(20, 50), axis=1) >= 0).all()
+
+
+# -- weights, groups, order -------------------------------------------------------------------
+
+
+def test_whole_weights_are_repeated_rows():
+    X, y = friedman(200)
+    weight = np.random.default_rng(1).integers(0, 4, 200)
+    one = REGRESSOR().fit(X, y, sample_weight=weight)
+    two = REGRESSOR().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-12)
+    assert one.estimate_.rmse.value == pytest.approx(two.estimate_.rmse.value)
+
+
+def test_only_ratios_of_other_weights_matter():
+    X, y = friedman(200)
+    weight = np.random.default_rng(1).random(200) + 0.1
+    one, two = (REGRESSOR().fit(X, y, sample_weight=weight * c) for c in (1.0, 64.0))
+    np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-9)
+
+
+def test_groups_change_the_folds_only():
+    X, y = friedman(300)
+    groups = np.repeat(np.arange(30), 10)
+    regressor = REGRESSOR(pruning=None).fit(X, y, groups=groups)
+    np.testing.assert_array_equal(
+        regressor.predict(X), REGRESSOR(pruning=None).fit(X, y).predict(X)
+    )
+    # copies of rows in other folds make trees look better than they are
+    doubled, numbers = np.repeat(X, 2, axis=0), np.repeat(y, 2) + np.tile([0, 1e-9], 300)
+    doubled[1::2, 5] += 1e-9
+    apart = REGRESSOR(min_samples_leaf=1).fit(doubled, numbers).estimate_.rmse.value
+    together = REGRESSOR(min_samples_leaf=1).fit(
+        doubled, numbers, groups=np.repeat(np.arange(300), 2)
+    )
+    assert together.estimate_.rmse.value > 1.2 * apart
+
+
+def test_order_of_rows_changes_nothing():
+    X, y = friedman(300)
+    order = np.random.default_rng(0).permutation(300)
+    one, two = REGRESSOR().fit(X, y), REGRESSOR().fit(X[order], y[order])
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+# -- sizes ------------------------------------------------------------------------------------
+
+
+def test_sizes_and_limits(fitted, diabetes):
+    X, y = diabetes
+    small = REGRESSOR(size="small").fit(X, y)
+    accurate = REGRESSOR(size="accurate").fit(X, y)
+    assert small.n_leaves_ <= fitted.n_leaves_ <= accurate.n_leaves_
+    assert REGRESSOR(max_leaves=4).fit(X, y).n_leaves_ <= 4
+    for leaves in (1, 2, 3, 5, 9):
+        assert fitted.prune_to(leaves).n_leaves_ == leaves
+    assert fitted.prune_to(step=0).n_leaves_ == fitted.grown_tree_.n_leaves
+    with pytest.raises(ValueError, match="one of 'leaves' and 'step'"):
+        fitted.prune_to()
+    sizes = {size.leaves: size.rmse for size in fitted.sizes_}
+    assert sizes[1] == pytest.approx(fitted.estimate_.baseline_rmse)
+    assert sizes[4] < sizes[2] < sizes[1]
+
+
+def test_a_constant_is_one_leaf():
+    X = np.arange(50.0)[:, None]
+    with pytest.warns(UserWarning, match="is 3.5 in every row"):
+        regressor = REGRESSOR().fit(X, np.full(50, 3.5))
+    assert regressor.n_leaves_ == 1
+    assert regressor.predict(X).tolist() == [3.5] * 50
+    assert regressor.estimate_ is None
+    with pytest.raises(ValueError, match="no residuals"):
+        regressor.predict_interval(X)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 9, 10, 11])
+def test_very_few_rows(rows):
+    X, y = friedman(rows)
+    regressor = REGRESSOR().fit(X, y)
+    assert np.isfinite(regressor.predict(X)).all()
+
+
+def test_decimals_are_exact():
+    X = np.arange(30.0)[:, None]
+    y = np.repeat([0.1, 0.2, 0.7], 10)
+    regressor = REGRESSOR(smoothing=None).fit(X, y)
+    assert regressor.predict(X).tolist() == y.tolist()
+
+
+# -- intervals and estimates ------------------------------------------------------------------
+
+
+def test_intervals_cover_about_as_many_new_rows_as_they_should():
+    hits = []
+    for seed in range(4):
+        X, y = friedman(2000, seed)
+        regressor = REGRESSOR().fit(X[:500], y[:500])
+        low, high = regressor.predict_interval(X[500:], 0.8).T
+        assert (low < regressor.predict(X[500:])).all()
+        hits.append(((low <= y[500:]) & (y[500:] <= high)).mean())
+    assert np.mean(hits) == pytest.approx(0.8, abs=0.05)
+
+
+def test_wider_coverage_is_a_wider_interval(fitted, diabetes):
+    X, _ = diabetes
+    narrow, wide = (np.diff(fitted.predict_interval(X, c)) for c in (0.5, 0.95))
+    assert (narrow < wide).all()
+    with pytest.raises(ValueError, match="'coverage'"):
+        fitted.predict_interval(X, 1.0)
+
+
+def test_clipping_keeps_outliers_out_of_the_tree():
+    X, y = friedman(800)
+    dirty = y.copy()
+    dirty[:8] += 1000.0
+    with pytest.warns(UserWarning, match="squared deviations"):
+        plain = REGRESSOR().fit(X, dirty)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clipped = REGRESSOR(clip=(0.01, 0.99)).fit(X, dirty)
+    errors = [((r.predict(X) - y) ** 2).mean() for r in (clipped, plain)]
+    assert errors[0] < 0.5 * errors[1]
+    assert "clipped" in clipped.summary()
+    # errors are measured on the numbers as they are
+    assert clipped.estimate_.rmse.value > 50
+
+
+def test_few_values_are_named_as_classes():
+    X, _ = friedman(100)
+    with pytest.warns(UserWarning, match="BoundTreeClassifier"):
+        REGRESSOR().fit(X, (X[:, 0] > 0.5).astype(float))
+
+
+def test_summary_and_estimate_name_the_baseline(fitted):
+    words = fitted.summary()
+    assert "baseline" in words
+    assert f"{fitted.n_leaves_} leaves" in words
+    assert str(fitted.estimate_) in words
+
+
+# -- tools ------------------------------------------------------------------------------------
+
+
+def test_clone_pickle_pipelines_and_searches(diabetes):
+    X, y = diabetes
+    regressor = REGRESSOR(size="small", max_leaves=9)
+    assert clone(regressor).get_params() == regressor.get_params()
+    assert repr(regressor) == "BoundTreeRegressor(max_leaves=9, size='small')"
+    fitted = regressor.fit(X, y)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+    assert again.estimate_ == fitted.estimate_
+    assert cross_val_score(make_pipeline(StandardScaler(), REGRESSOR()), X, y, cv=3).mean() > 0.2
+    search = GridSearchCV(REGRESSOR(), {"size": ["small", "accurate"]}, cv=3).fit(X, y)
+    assert search.best_params_["size"] in ("small", "accurate")
+
+
+def test_threads_change_nothing(diabetes, fitted):
+    X, y = diabetes
+    np.testing.assert_array_equal(REGRESSOR(n_jobs=2).fit(X, y).predict(X), fitted.predict(X))
+
+
+def test_html_shows_the_tree(fitted):
+    assert "bmi" in fitted._repr_html_()
+
+
+def test_what_is_not_offered_says_so(fitted, diabetes):
+    with pytest.raises(TypeError, match="not offered for regression trees"):
+        tb.certify(fitted)
+    import polars as pl
+
+    X, _ = diabetes
+    with pytest.raises(TypeError, match="tables in memory"):
+        REGRESSOR().fit(pl.LazyFrame(X), "target")
+
+
+# -- messages ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (["a", "b", "c"], "Got text such as 'a'"),
+        ([1.0, np.nan, 2.0], "contains NaN: row 1"),
+        ([1.0, 2.0, np.inf], "contains infinity: row 2"),
+        ([1.0, None, 2.0], "contains NaN: row 1"),
+        (np.array(["2020-01-01"] * 3, dtype="M8[D]"), "dates"),
+        ([1e200, 0.0, 1.0], "at most 1e\\+150"),
+        (pd.Series(["1", "2", "3"]), "Got text such as '1'"),
+        (pd.Series(["u", "v", "u"], dtype="category"), "Got text such as 'u'"),
+        (np.ones((3, 2)), "1d array"),
+        ([1.0, 2.0], "inconsistent numbers of samples"),
+        ("price", "Got the text 'price'"),
+    ],
+)
+def test_a_target_that_is_no_number_is_named(y, words):
+    with pytest.raises(ValueError, match=words):
+        REGRESSOR().fit([[1.0], [2.0], [3.0]], y)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pd.Series([1, 2, 3, 4], dtype="Int64"),
+        pd.Series([True, False, True, True]),
+        np.array([1, 2, 3, 4], dtype=object),
+        np.ma.array([1.0, 2.0, 3.0, 4.0]),
+        [1, 2, 3, 4],
+    ],
+)
+def test_numbers_of_any_type_are_read(y):
+    fitted = REGRESSOR(pruning=None, min_samples_leaf=1).fit([[1.0], [2.0], [3.0], [4.0]], y)
+    np.testing.assert_allclose(fitted.predict([[1.0], [4.0]]), np.asarray(y, float)[[0, 3]], atol=2)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"min_samples_leaf": 0}, "'min_samples_leaf'"),
+        ({"min_samples_leaf": "some"}, "'min_samples_leaf'"),
+        ({"size": "detailed"}, "'size'"),
+        ({"smoothing": "laplace"}, "'smoothing'"),
+        ({"clip": (0.9, 0.1)}, "'clip'"),
+        ({"clip": 0.1}, "'clip'"),
+        ({"pruning": "mdl"}, "'pruning'"),
+        ({"pruning": None, "size": "small"}, "'size'"),
+        ({"criterion": "gini"}, "'criterion'"),
+        ({"max_leaves": 0}, "'max_leaves'"),
+    ],
+)
+def test_invalid_parameters_are_named(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        REGRESSOR(**parameters).fit([[1.0], [2.0]], [1.0, 2.0])
+
+
+def test_parameters_of_scikit_learn_have_a_hint():
+    with pytest.raises(TypeError, match="cost-complexity"):
+        REGRESSOR(ccp_alpha=0.1)

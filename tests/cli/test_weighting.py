@@ -84,6 +84,19 @@ def test_mean_costs_come_first_if_errors_differ_in_cost(table, capsys):
     figures = json.loads(run(capsys, "evaluate", model, path, "--json")[1])
     assert figures["mean_cost"] == pytest.approx(cost)
     assert figures["baseline_cost"] == pytest.approx(baseline)
+    assert "cost_certificate" not in figures  # these rows were used for fitting
+    half = path.parent / "half.csv"
+    frame[600:].to_csv(half, index=False)
+    frame[:600].to_csv(path.parent / "first.csv", index=False)
+    other, _ = fitted(
+        capsys, (path.parent / "first.csv", frame[:600]), "--ignore", "w", "--costs", "bad=4"
+    )
+    figures = json.loads(run(capsys, "evaluate", model, half, "--json")[1])
+    rows = frame[600:]
+    expected = other.certify_cost(rows[list("abc")], rows.y, costs={"bad": 4.0})
+    assert figures["cost_certificate"]["cost"] == pytest.approx(expected.cost)
+    _, out, _ = run(capsys, "evaluate", model, half)
+    assert str(expected).split(" (")[0] in out
     assert "mean_cost" not in json.loads(
         run(capsys, "evaluate", fitted_without_costs(capsys, table), path, "--json")[1]
     )

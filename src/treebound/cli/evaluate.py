@@ -51,7 +51,7 @@ def evaluate(
     import numpy as np
 
     from treebound.cli.models import loaded_model, tested_rows
-    from treebound.cli.weighting import PredictionThreshold, cost_figures
+    from treebound.cli.weighting import PredictionThreshold, certified_cost, cost_figures
     from treebound.show.quality import calibration_plot, figures_of
 
     check_output(plot, "png", reads=[model, data, *more, options.schema], force=True)
@@ -60,13 +60,16 @@ def evaluate(
     loaded = fitted if moved is None else moved.applied(fitted)
     tested = tested_rows(loaded, [data, *more], options, target)
     figures = figures_of(loaded, tested)
+    table = np.array(figures["confusion"])
     if loaded.abstention is None:
-        figures = {**cost_figures(loaded, np.array(figures["confusion"])), **figures}
+        figures = {**cost_figures(loaded, table), **figures}
     if plot is not None:
         calibration_plot(figures).savefig(plot)
-    certificate, refusal = None, ""
+    certificate, cost_bound, refusal = None, None, ""
     try:
         certificate = loaded.certify_tested(tested, delta=delta)
+        if loaded.abstention is None:
+            cost_bound = certified_cost(loaded, table, delta)
     except ValueError as error:
         refusal = str(error)
     if moved is not None:
@@ -74,6 +77,8 @@ def evaluate(
     if json:
         fields = None if certificate is None else _fields(certificate)
         some = {} if loaded.abstention is None else _predicted(figures, loaded.abstention)
+        if cost_bound is not None:
+            some["cost_certificate"] = asdict(cost_bound)
         print_json({**figures, "not_certified": refusal or None, "certificate": fields, **some})
     elif loaded.abstention is not None:
         _print_predicted(figures, loaded.abstention)
@@ -81,6 +86,8 @@ def evaluate(
         if moved is not None:
             print_result(moved.words(figures))
         _print_figures(figures, loaded)
+        if cost_bound is not None:
+            print_result(str(cost_bound))
         print_result(refusal or str(certificate))
         if certificate is not None and _few_classes(certificate):
             print_result("\n".join(certificate.class_lines()))
@@ -198,7 +205,7 @@ def compare(
     print_json({**figures, "regions": regions})
 
 
-def _predicted(figures: dict[str, Any], abstention: Abstention) -> dict[str, int]:
+def _predicted(figures: dict[str, Any], abstention: Abstention) -> dict[str, Any]:
     """Return the number of rows with a prediction, and of wrong predictions."""
     column = figures["classes"].index(abstention.label)
     predicted = sum(sum(row) - row[column] for row in figures["confusion"])

@@ -13,6 +13,7 @@ from treebound._utils.validation import Number, invalid
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from treebound.certificate.mean_cost import MeanCost
     from treebound.data.frames import Table
     from treebound.model import Model
     from treebound.model.parameters import FitParameters
@@ -100,18 +101,37 @@ class WeightOptions:
             yield str(certify_cost(model, costs=by_class(self.costs, model.classes.tolist())))
 
 
+def fitted_costs(model: Model) -> NDArray[Any] | None:
+    """Return the costs that a model was fitted with, true by predicted class; None without."""
+    from treebound.pruning.costs import cost_matrix
+
+    costs = getattr(model.provenance.parameters.get("pruning"), "costs", None)
+    return None if costs is None else cost_matrix(model.tree.classes, costs)
+
+
+def certified_cost(model: Model, confusion: NDArray[Any], delta: float | None) -> MeanCost | None:
+    """Return the bound on the mean cost from test rows; None if there are no costs."""
+    import numpy as np
+
+    from treebound.certificate.mean_cost import certify_mean_cost
+
+    matrix = fitted_costs(model)
+    if matrix is None:
+        return None
+    values = np.repeat(matrix.ravel(), confusion.ravel())
+    level = model.evidence.delta if delta is None else delta
+    return certify_mean_cost(values, float(matrix.max()), level)
+
+
 def cost_figures(model: Model, confusion: NDArray[Any]) -> dict[str, Any]:
     """Return the mean cost of the counted rows, and that of the cheapest constant prediction.
 
     Nothing if the model was fitted without costs. The constant is chosen on the training rows.
     """
-    from treebound.pruning.costs import cost_matrix
-
-    costs = getattr(model.provenance.parameters.get("pruning"), "costs", None)
-    if costs is None:
+    matrix = fitted_costs(model)
+    if matrix is None:
         return {}
     tree, rows = model.tree, float(confusion.sum())
-    matrix = cost_matrix(tree.classes, costs)
     constant = int((tree.counts[0] @ matrix).argmin())
     return {
         "mean_cost": float((confusion * matrix).sum()) / rows,

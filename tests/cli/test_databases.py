@@ -58,7 +58,7 @@ REFUSED = [
     (("", "--target", "label"), "must be named duckdb:///FILE?table=NAME"),
     (("?table=my+rows", "--target", "nothing"), "Which column is to be predicted"),
     (("?table=my+rows", "--target", "label", "--sep", ";"), "has its own types"),
-    (("?table=my+rows", "--target", "label", "--cv", "3"), "takes none of further files, --cv"),
+    (("?table=my+rows", "--target", "label", "--stream"), "takes none of further files, --stream"),
 ]
 
 

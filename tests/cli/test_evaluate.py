@@ -1,4 +1,4 @@
-"""evaluate and fit --cv, against scikit-learn."""
+"""evaluate, against scikit-learn, and the estimate of fit."""
 
 import json
 
@@ -10,8 +10,6 @@ from sklearn.metrics import confusion_matrix, log_loss, precision_recall_fscore_
 
 import treebound as tb
 from treebound.certificate.certificate import certify_counts
-from treebound.data import Sample
-from treebound.data.draws import folds
 
 
 @pytest.fixture
@@ -95,20 +93,20 @@ def test_many_classes_fit_on_a_terminal(tmp_path, capsys):
     assert max(map(len, out.splitlines()[:-1])) <= 80
 
 
-def test_cross_validation_by_hand(files, capsys):
+def test_the_summary_leads_with_the_estimate(files, capsys):
     train, _, _ = files
-    code, _, err = run(capsys, "fit", train, "--target", "y", "--cv", "4")
+    code, out, err = run(capsys, "fit", train, "--target", "y", "--cv", "4", "--json")
     assert code == 0
     frame = pd.read_csv(train)
-    sample = Sample.learn(frame[["a", "b"]], frame.y)
-    wrong = []
-    for outside, inside in folds(sample, 4, 0):
-        tree = tb.growing.grow(outside)
-        pruned = tb.pruning.make_pruner("bound").prune(tree, outside).tree
-        wrong.append(int((pruned.label[pruned.apply(inside.X)] != inside.y).sum()))
-    words = f"4-fold cross-validation: {100 * sum(wrong) / 600:.1f} % of the rows are misclassified"
-    assert words in err
-    for folds_, message in (("1", "--cv must be an int >= 2"), ("601", "--cv must be at most 600")):
-        code, _, err = run(capsys, "fit", train, "--target", "y", "--cv", folds_)
-        assert code == 2
-        assert message in err
+    clf = tb.BoundTreeClassifier(cv=4).fit(frame[["a", "b"]], frame.y)
+    document = json.loads(out)
+    assert document["summary"] == clf.summary().splitlines()
+    assert document["estimate"] == json.loads(json.dumps(clf.estimate_.as_dict()))
+    assert document["certificate"]["risk"] == clf.certificate_.risk
+    assert clf.summary().splitlines()[0] in err
+    code, _, err = run(capsys, "fit", train, "--target", "y", "--cv", "0")
+    assert code == 0
+    assert "No estimate: cv=None fits without folds" in err
+    code, _, err = run(capsys, "fit", train, "--target", "y", "--cv", "1")
+    assert code == 2
+    assert "--cv must be an int >= 2" in " ".join(err.split())

@@ -76,7 +76,6 @@ def test_a_single_csv_file_by_option_or_if_large(frame, tmp_path, capsys, monkey
     ("argv", "words"),
     [
         ([], "Which column is to be predicted?"),
-        (["--target", "label", "--cv", "3"], "cannot be cross-validated"),
         (["--target", "nothing"], "has no column 'nothing'"),
     ],
 )

@@ -212,7 +212,7 @@ def test_the_command_line_lists_all_pruners_and_sizes():
         "PaperPruner",
     }  # the study has the latter
     assert {pruner.__name__ for pruner in pruning.PRUNERS.values()} == exported
-    assert get_args(Size) == tuple(RULES)
+    assert get_args(Size) == (*RULES, "readable")
 
 
 def test_a_model_is_written_even_if_nobody_reads_the_messages(tmp_path):
@@ -235,30 +235,13 @@ def test_a_second_word_that_is_no_file_is_probably_the_target(table, capsys):
     assert "--target label" in line
 
 
-def test_ctrl_c_in_the_folds_keeps_the_tree(table, tmp_path, monkeypatch, capsys):
-    def stopped(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("treebound.estimators.fitting.cross_validated", stopped)
-    path, page = tmp_path / "m.json", tmp_path / "p.html"
-    argv = ["fit", table, "--target", "label", "--cv", "3", "-o", path, "--report", page]
-    code, _, err = run(capsys, *argv)
-    assert code == 130
-    assert err.splitlines()[-1] == (
-        "treebound: Cross-validation was stopped; the tree of all rows is fitted."
-    )
-    assert tb.BoundTreeClassifier.load(path).tree_.n_classes == 2
-    assert page.exists()
-
-
-def test_the_page_names_its_table_date_and_cross_validated_errors(table, tmp_path, capsys):
+def test_the_report_names_its_table_and_date(table, tmp_path, capsys):
     page = tmp_path / "p.html"
-    argv = ["fit", table, "--target", "label", "--cv", "3", "--report", page, "--quiet"]
+    argv = ["fit", table, "--target", "label", "--report", page, "--quiet"]
     assert run(capsys, *argv)[0] == 0
     facts = dict(re.findall(r'\["([^"]+)","([^"]+)"\]', page.read_text(encoding="utf-8")))
     assert facts["Table"] == "data.csv, 300 rows"
     assert date.fromisoformat(facts["Fitted on"]) <= date.today()
-    assert re.fullmatch(r"\d+\.\d % \(3 folds\)", facts["Cross-validated errors"])
 
 
 def test_a_column_that_no_tree_can_split_on_is_named(tmp_path, capsys):

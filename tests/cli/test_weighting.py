@@ -183,9 +183,11 @@ def test_costs_of_a_threshold_with_several_weighted_classes_are_refused(tmp_path
     )
 
 
-def test_cross_validation_reports_it_too(table, capsys):
-    _, words = fitted(capsys, table, "--cv", "3")
-    assert "Balanced accuracy 0." in words
+def test_costs_and_class_weights_are_estimated_too(table, capsys):
+    _, words = fitted(capsys, table, "--class-weight", "balanced")
+    assert "Estimated balanced accuracy" in words
+    _, words = fitted(capsys, table, "--costs", "bad=4")
+    assert "Estimated mean cost" in words
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_no_folds_no_estimate():
     assert (clf.estimate_, clf.sizes_) == (None, ())
     assert clf.n_leaves_ == BoundPruner(weight=0.6).prune(clf.grown_tree_).tree.n_leaves
     assert clf.summary().startswith("No estimate: cv=None fits without folds (baseline")
-    with pytest.raises(ValueError, match=r"'size' parameter .* with cv=None. Got 'small'.*folds"):
+    with pytest.raises(ValueError, match=r"'size' parameter .* with cv=None, as folds .*'small'"):
         tb.BoundTreeClassifier(cv=None, size="small").fit(X, y)
     for wrong in (1, 0, "5", 2.5):
         with pytest.raises(ValueError, match=r"'cv' parameter .* an int >= 2, a splitter.* None"):

@@ -23,6 +23,7 @@ from treebound.cli.options import (
     Data,
     FileOptions,
     Force,
+    Json,
     Many,
     Model,
     Output,
@@ -31,12 +32,11 @@ from treebound.cli.options import (
     TableOptions,
     Target,
 )  # fmt: skip
-from treebound.cli.output import check_distinct, check_output, print_message, progress
+from treebound.cli.output import check_distinct, check_output, print_json, print_message
 from treebound.cli.training import Training
 from treebound.cli.weighting import WeightOptions
 
 if TYPE_CHECKING:
-    from treebound.data import Sample
     from treebound.model.model import Model as FittedModel
     from treebound.model.parameters import FitParameters
 
@@ -57,6 +57,8 @@ class TreeOptions:
         The tree of the least cross-validated error (accurate), or the smallest within half a
         standard error of it (balanced; the default from 1,000 rows on), or within one (small), or
         the largest within half (detailed).
+    cv
+        Folds for the size of the tree and for the estimate of its error; 0 fits without folds.
     search
         How the top of the tree is found: by the best split alone (greedy), or by trying several
         columns at the root and at its children (wide; about twelve times as long).
@@ -83,6 +85,7 @@ class TreeOptions:
 
     pruning: Pruning = "bound"
     size: Size | None = None
+    cv: int = 5
     search: TreeSearch = "greedy"
     max_leaves: int | None = None
     max_depth: int | None = None
@@ -97,7 +100,7 @@ class TreeOptions:
         """The parameters of the library, checked before a table is read."""
         from treebound.model.parameters import FitParameters, checked_parameters, with_class_order
 
-        values = {**vars(self), **further}
+        values = {**vars(self), "cv": self.cv or None, **further}
         values["monotonic_cst"] = _signs(values.pop("monotone")) or None
         values["random_state"] = values.pop("seed")
         values["pruning"] = None if self.pruning == "none" else self.pruning
@@ -109,7 +112,7 @@ class TreeOptions:
 @command(
     "treebound fit data.csv --target label",
     "treebound fit folder/*.parquet --target label -o model.json",
-    "treebound fit data.csv --target label --cv 5 -o model.json --report tree.html",
+    "treebound fit data.csv --target label -o model.json --report tree.html",
     "treebound fit data.csv --target label --class-weight balanced --size small",
     "treebound fit data.csv --target label --pruning log-loss",
     "treebound fit data.csv --target label --certificate folds --abstain 0.05",
@@ -126,7 +129,7 @@ def fit(
     tree: TreeOptions = TreeOptions(),  # frozen
     abstain: Annotated[list[float], Parameter(negative="", show_default=False)] = (),  # type: ignore[assignment]
     jobs: int = -1,
-    cv: int | None = None,
+    json: Json = False,
     output: Output = None,
     report: Path | None = None,
     stream: Switch = False,
@@ -153,8 +156,6 @@ def fit(
         has a file of its own, such as model-0.05.json.
     jobs
         Number of threads; -1 for one per core.
-    cv
-        Also cross-validate with this many folds, and print the share of misclassified rows.
     output
         Where to write the model (JSON). Without it the tree is printed.
     report
@@ -163,6 +164,7 @@ def fit(
         Read batch by batch even if it fits in memory.
     """
     from treebound.cli.models import summary, write_model
+    from treebound.model.summary import summary_values
     from treebound.show import to_html
 
     _check_files(more)
@@ -177,9 +179,7 @@ def fit(
         for path in paths:
             check_output(path, form, reads=reads, force=force)
     check_distinct(output=output, report=report)
-    if cv is not None and cv < 2:
-        raise invalid("cv", "", "an int >= 2, the number of folds", cv)
-    training = Training([data, *more], target, options, weights, quiet, stream, cv)
+    training = Training([data, *more], target, options, weights, quiet, stream)
     class_weight = "balanced" if weights.balanced else None
     parameters = tree.parameters(
         options.class_order(target),
@@ -188,33 +188,26 @@ def fit(
         ordinal_features=options.ordered or None,
         n_jobs=jobs,
     )
-    model, parameters, sample, columns = training.fit(parameters)
+    model, columns = training.fit(parameters)
     if not quiet:
         print_message(summary(model))
     models = _abstaining(model, abstain) if abstain else [model]
     if not quiet:
         abstentions = [str(one.abstention) for one in models if one.abstention is not None]
         _print_bounds(model, [*weights.cost_bound(model), *abstentions])
-    # The result first: cross-validation takes longer, and may be interrupted.
     for variant, path in zip(models, outputs, strict=True):
-        write_model(variant, path)
+        if path is not None or not json:
+            write_model(variant, path)
+    if json:
+        print_json(summary_values(model))
     files = data.name + (f" and {len(more)} more" if more else "")
     facts = {
         "Table": f"{files}, {int(model.tree.rows[0]):,} rows",
         "Fitted on": date.today().isoformat(),
     }
-    validated: dict[str, str] = {}
-    try:
-        if cv is not None and sample is not None:
-            error = _cross_validated(parameters, sample, model, cv, quiet)
-            validated["Cross-validated errors"] = error
-    except KeyboardInterrupt as stop:
-        stop.args = ("Cross-validation was stopped; the tree of all rows is fitted.",)
-        raise
-    finally:
-        for variant, path in zip(models, reports, strict=True):
-            if path is not None:
-                to_html(variant, path, facts=facts, tree_facts=validated, file_columns=columns)
+    for variant, path in zip(models, reports, strict=True):
+        if path is not None:
+            to_html(variant, path, facts=facts, file_columns=columns)
 
 
 def _abstaining(model: FittedModel, risks: Sequence[float]) -> list[FittedModel]:
@@ -260,31 +253,6 @@ def _check_files(more: Sequence[Path]) -> None:
                 f"There is no file {path}. Hint: the column to predict is named with an option, "
                 f"--target {path}."
             )
-
-
-def _cross_validated(
-    parameters: FitParameters, sample: Sample, model: FittedModel, k: int, quiet: bool
-) -> str:
-    """Cross-validate and print the result; the share of errors."""
-    from treebound.cli.models import constant_error, percent
-    from treebound.estimators.fitting import cross_validated
-    from treebound.show.quality import quality_line
-    from treebound.show.words import counted
-
-    with progress(f"cross-validating, {k} folds", quiet):
-        folds = cross_validated(parameters, sample, k)
-    shares = [fold.errors / fold.rows for fold in folds]
-    sizes = [fold.leaves for fold in folds]
-    least, most = min(sizes), max(sizes)
-    size = counted(most, "leaf") if least == most else f"{least:,} to {most:,} leaves"
-    total = percent(sum(fold.errors for fold in folds) / sample.n_rows)
-    print_message(
-        f"{len(folds)}-fold cross-validation: {total} of the rows are misclassified "
-        f"({percent(min(shares))} to {percent(max(shares))} in a fold; baseline "
-        f"{percent(constant_error(model.tree))}) by trees of {size}."
-    )
-    print_message(quality_line([fold.truth for fold in folds], [fold.shares for fold in folds]))
-    return f"{total} ({len(folds)} folds)"
 
 
 @command(

@@ -128,17 +128,19 @@ def write_model(model: Model, path: Path | None) -> None:
 
 
 def summary(model: Model) -> str:
-    """Size and errors of a fitted tree, the error of a constant prediction, the certificate."""
+    """Estimated error, size and training errors of a fitted tree, and the certificate."""
     import numpy as np
 
     from treebound.cli.weighting import cost_figures, cost_sentence
+    from treebound.model.summary import further_estimates, headline, smaller_trees
     from treebound.show.quality import confusion
     from treebound.show.words import counted
 
     grown, tree = model.grown, model.tree
     total, majority = float(tree.weight[0]), tree.classes.tolist()[int(tree.counts[0].argmax())]
     verb = "is" if tree.errors == 1 else "are"
-    lines = [one_leaf(tree)] if tree.n_leaves == 1 else []
+    lines = [headline(model), *further_estimates(model)]
+    lines += [one_leaf(tree)] if tree.n_leaves == 1 else []
     costs = cost_figures(model, confusion(tree, np.where(tree.is_leaf[:, None], tree.counts, 0)))
     if costs:
         lines.append(cost_sentence(costs, "training example"))
@@ -151,6 +153,8 @@ def summary(model: Model) -> str:
     result = model.pruning
     if result and result.choice and result.choice.rule is not None and model.step is None:
         lines[-1] += f" {result.choice_in_words}"
+    if offer := smaller_trees(model):
+        lines.append(f"{offer} Hint: --size readable, or --max-leaves.")
     lines += [*rules_in_words(model.options, tree), *_odd(tree)]
     certificate = model.certificate
     reason = f"No certificate: {model.certificate_reason}"

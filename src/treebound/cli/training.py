@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treebound._utils.validation import invalid
 from treebound.cli.app import command
 from treebound.cli.options import (
     Data,
@@ -170,11 +169,9 @@ def brief_lines(sample: Sample, target: str) -> Iterator[str]:
 
 
 class Fitted(NamedTuple):
-    """A model, the parameters that the labels completed, the rows in memory, and the columns."""
+    """A model, and the columns of the table."""
 
     model: Model
-    parameters: FitParameters
-    sample: Sample | None = None
     file_columns: Sequence[str] = ()  # of a table in memory, in the order of its file
 
 
@@ -188,14 +185,13 @@ class Training:
     weights: WeightOptions
     quiet: bool
     stream: bool = False
-    folds: int | None = None  # of a cross-validation
 
     def fit(self, parameters: FitParameters) -> Fitted:
         """Fit on the rows, wherever they are."""
         if is_database(self.paths[0]):
-            return Fitted(self._in_database(parameters), parameters)
+            return Fitted(self._in_database(parameters))
         if self.stream or too_large(self.paths):
-            return Fitted(self._in_batches(parameters), parameters)
+            return Fitted(self._in_batches(parameters))
         return self._in_memory(parameters)
 
     def _in_database(self, parameters: FitParameters) -> Model:
@@ -203,9 +199,9 @@ class Training:
 
         weights, options = self.weights, self.options
         by_label = weights.costs or (weights.class_weight and not weights.balanced)
-        if self.paths[1:] or self.folds or self.stream or by_label:
+        if self.paths[1:] or self.stream or by_label:
             raise ValueError(
-                "A table of a database takes none of further files, --cv, --stream, --costs "
+                "A table of a database takes none of further files, --stream, --costs "
                 "and --class-weight LABEL=WEIGHT."
             )
         with self._progress(), relation_of(self.paths[0]) as relation:
@@ -224,8 +220,6 @@ class Training:
         from treebound.estimators.not_in_memory import fit_elsewhere
         from treebound.estimators.progress import ProgressLines, Watch
 
-        if self.folds is not None:
-            raise ValueError("A table that is read batch by batch cannot be cross-validated.")
         if self.weights.needs_labels:
             raise ValueError(
                 "A table that is read batch by batch takes neither --costs, --weight-column nor "
@@ -266,14 +260,12 @@ class Training:
             parameters = self.weights.applied(parameters, labels)
             rows = LabelledRows.of(X, labels, row_weights)
             sample = rows.learn(**column_parameters(parameters))
-        if self.folds is not None and self.folds > sample.n_rows:
-            raise invalid("cv", "", f"at most {sample.n_rows}, the number of rows", self.folds)
         self._describe(table, sample)
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is suspicious was printed above
             model = fit_rows(parameters, rows, sample)
         model = replace(model, reading=replace(model.reading, target=table.schema.target))
-        return Fitted(model, parameters, sample, table.names)
+        return Fitted(model, table.names)
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -360,25 +360,3 @@ def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model
         evidence=Evidence(parameters.delta),
         provenance=Provenance(parameter_values(parameters)),
     )
-
-
-class Fold(NamedTuple):
-    """Results of a tree on a validation fold."""
-
-    rows: int
-    errors: int
-    leaves: int
-    truth: NDArray[np.int32]
-    shares: NDArray[np.float64]
-
-
-def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[Fold]:
-    """Cross-validate with k folds."""
-    results = []
-    for outside, inside in folds(sample, k, parameters.random_state):
-        model = fit_sample(parameters, outside)
-        nodes = model.apply(inside.X)
-        wrong = int((model.tree.label[nodes] != inside.y).sum())
-        shares = model.node_probabilities[nodes]
-        results.append(Fold(inside.n_rows, wrong, model.tree.n_leaves, inside.y, shares))
-    return results

@@ -8,7 +8,7 @@ from treebound.certificate.certificate import Certificate, bound_percent
 
 if TYPE_CHECKING:
     from treebound.model.model import Model
-    from treebound.pruning.estimate import Estimate, SizeEstimate
+    from treebound.pruning.estimate import SizeEstimate
 
 # A tree of more leaves comes with an offer of smaller ones.
 MANY_LEAVES = 30
@@ -29,14 +29,12 @@ def headline(model: Model) -> str:
 def summary_lines(model: Model) -> list[str]:
     """The headline, further estimates, the size, and smaller trees if there are many leaves."""
     tree = model.tree
-    lines = [headline(model), *_further(model.estimate)]
+    lines = [headline(model), *further_estimates(model)]
     leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
     grown = "" if model.grown is tree else f" of {model.grown.n_leaves:,} grown"
     lines.append(f"{leaves}{grown}, depth {tree.depth}, {int(tree.rows[0]):,} training rows.")
-    offer = smaller_sizes(model)
-    if offer:
-        lines.append(f"Smaller trees: {'; '.join(map(size_in_words, offer))}.")
-    return lines
+    offer = smaller_trees(model)
+    return [*lines, offer] if offer else lines
 
 
 def summary_values(model: Model) -> dict[str, Any]:
@@ -57,6 +55,12 @@ def size_in_words(size: SizeEstimate) -> str:
     """``12 leaves: +0.4 points``, the difference of the estimated errors."""
     leaves = "1 leaf" if size.leaves == 1 else f"{size.leaves:,} leaves"
     return f"{leaves}: {100 * size.difference:+.1f} points"
+
+
+def smaller_trees(model: Model) -> str:
+    """The offer of smaller trees in one line; empty for a small tree."""
+    sizes = smaller_sizes(model)
+    return f"Smaller trees: {'; '.join(map(size_in_words, sizes))}." if sizes else ""
 
 
 def smaller_sizes(model: Model) -> list[SizeEstimate]:
@@ -107,8 +111,9 @@ def certified_error(certificate: Certificate) -> str:
     return f"at most {bound_percent(certificate.risk)} with {confidence} confidence"
 
 
-def _further(estimate: Estimate | None) -> list[str]:
-    """Estimates that costs and class weights add."""
+def further_estimates(model: Model) -> list[str]:
+    """Estimates that costs and class weights add, a line each."""
+    estimate = model.estimate
     if estimate is None:
         return []
     lines = []

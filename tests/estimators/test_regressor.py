@@ -150,11 +150,11 @@ def test_groups_change_the_folds_only():
     # copies of rows in other folds make trees look better than they are
     doubled, numbers = np.repeat(X, 2, axis=0), np.repeat(y, 2) + np.tile([0, 1e-9], 300)
     doubled[1::2, 5] += 1e-9
-    apart = REGRESSOR(min_samples_leaf=1).fit(doubled, numbers).estimate_.rmse.value
+    split = REGRESSOR(min_samples_leaf=1).fit(doubled, numbers).estimate_.rmse.value
     together = REGRESSOR(min_samples_leaf=1).fit(
         doubled, numbers, groups=np.repeat(np.arange(300), 2)
     )
-    assert together.estimate_.rmse.value > 1.2 * apart
+    assert together.estimate_.rmse.value > 1.2 * split
 
 
 def test_order_of_rows_changes_nothing():
@@ -285,7 +285,7 @@ def test_html_shows_the_tree(fitted):
     assert "bmi" in fitted._repr_html_()
 
 
-def test_what_is_not_offered_says_so(fitted, diabetes):
+def test_an_error_names_what_is_not_offered(fitted, diabetes):
     with pytest.raises(TypeError, match="not offered for regression trees"):
         tb.certify(fitted)
     import polars as pl

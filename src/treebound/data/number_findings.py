@@ -1,4 +1,4 @@
-"""What is suspicious about a target of numbers."""
+"""Suspicious facts about a target of numbers."""
 
 from __future__ import annotations
 

@@ -51,9 +51,9 @@ def read_numbers(y: Any) -> NDArray[np.float64]:
     bad = ~np.isfinite(numbers)
     if bad.any():
         row = int(bad.argmax())
-        found = "NaN" if np.isnan(numbers[row]) else "infinity"
+        value = "NaN" if np.isnan(numbers[row]) else "infinity"
         raise ValueError(
-            f"Input y contains {found}: row {row}. Hint: leave out the rows without a finite "
+            f"Input y contains {value}: row {row}. Hint: leave out the rows without a finite "
             "number."
         )
     if len(numbers) and float(np.abs(numbers).max()) > _MAX_NUMBER:

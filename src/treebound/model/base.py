@@ -1,4 +1,4 @@
-"""What models of all kinds of trees share: reading rows, routing them, and the pruning path."""
+"""The base of models of all kinds of trees: reading rows, routing them, the pruning path."""
 
 from __future__ import annotations
 

@@ -17,6 +17,8 @@ from treebound.pruning.bound import BoundPruner
 from treebound.pruning.cost_complexity import CostComplexityPruner, weakest_link_path
 from treebound.pruning.estimate import Estimate, SizeEstimate
 from treebound.pruning.kearns_mansour import KearnsMansourPruner
+from treebound.pruning.number_choice import NumberChoice
+from treebound.pruning.number_pruner import SquaredErrorPruner
 from treebound.pruning.paper import PaperPruner
 from treebound.pruning.path import PruningPath
 from treebound.pruning.scores import code_length
@@ -30,6 +32,7 @@ __all__ = [
     "Estimate",
     "KearnsMansourPruner",
     "MDLPruner",
+    "NumberChoice",
     "PaperPruner",
     "PessimisticPruner",
     "Pruner",
@@ -37,6 +40,7 @@ __all__ = [
     "PruningResult",
     "ReducedErrorPruner",
     "SizeEstimate",
+    "SquaredErrorPruner",
     "WeightChoice",
     "code_length",
     "make_pruner",

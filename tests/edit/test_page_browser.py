@@ -18,6 +18,7 @@ import treebound as tb
 from treebound.edit import Editor
 from treebound.edit.page import EditorPage
 from treebound.exchange import load
+from treebound.show import to_html
 
 pytestmark = pytest.mark.browser
 HISTORY = "return data.history.length"
@@ -87,6 +88,27 @@ def editor_leaf(editor: Editor, path: str) -> bool:
     return bool(editor.tree.feature[node(editor, path)] < 0)
 
 
+def test_a_step_takes_its_note_and_author_along(opened, tmp_path) -> None:
+    editor, window, _ = opened
+    window.choose("R")
+    assert window.text("h-node").startswith("If ")
+    assert window.driver.find_element("id", "agreement").is_displayed()
+    window.driver.find_element("id", "note").send_keys("guideline <3>")
+    window.driver.find_element("id", "author").send_keys("A. Smith")
+    window.press("#collapse")
+    window.shows("collapsed to")
+    until(lambda: editor.history)
+    assert editor.history[0].endswith(". By A. Smith. Note: guideline <3>")
+    until(lambda: window.driver.execute_script("return at('note').value") == "")
+    assert window.driver.execute_script("return at('author').value") == "A. Smith"
+    assert "No estimate: the tree was edited" in window.text("summary")
+    window.press("#save")
+    window.shows("save done")
+    model = load(tmp_path / "edited.json")
+    assert model.provenance.edits == editor.history
+    assert "guideline \\u003c3\\u003e" in to_html(model)
+
+
 def test_a_threshold_is_moved_and_split_at(opened) -> None:
     editor, window, _ = opened
     window.choose("L")
@@ -118,7 +140,7 @@ def test_surrogates_are_listed_when_they_are_opened(opened) -> None:
     until(lambda: window.driver.execute_script(shown))
     wanted = editor.surrogates("")
     assert window.driver.execute_script(shown) == [
-        f"{split}, agrees {100 * share:.1f} %"
+        f"{split}: same side for {100 * share:.1f} % of the rows"
         for split, share in zip(wanted["split"], wanted["agreement"], strict=True)
     ]
 

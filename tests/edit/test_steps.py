@@ -298,3 +298,37 @@ def test_what_grows_below_an_ordered_split_stays_within_its_limits(ordered) -> N
             grown += editor.figures.leaves > 2
         assert not violated(editor.done(), X)
     assert grown == 6
+
+
+def test_every_step_keeps_a_note_and_an_author(tmp_path) -> None:
+    clf, X, y = passengers()
+    editor = clf.edit(X, y, autosave=tmp_path / "steps.json")
+    remark = {"note": " the  new\nguideline ", "author": "A. Smith"}
+    editor.collapse("R", **remark)
+    editor.grow("R", max_leaves=2, **remark)
+    editor.swap("", **remark)
+    editor.use("R", "age", **remark)
+    editor.split("R", "age <= 25", note="rounded")
+    editor.collapse("L")
+    leaf = int(editor.tree.leaves[0])
+    other = editor.tree.classes[1 - editor.tree.label[leaf]]
+    editor.relabel(leaf, other, author="B. Jones")
+    ends = [". By A. Smith. Note: the new guideline"] * 4
+    ends += [". Note: rounded", ".", ". By B. Jones."]
+    for sentence, end in zip(editor.history, ends, strict=True):
+        assert sentence.endswith(end)
+    assert editor.done().model_.provenance.edits == editor.history
+    again = clf.edit(X, y, autosave=tmp_path / "steps.json")
+    assert again.recover() == editor.history
+    with pytest.raises(ValueError, match="'note' parameter of the editor must be a text"):
+        editor.collapse("", note=3)
+
+
+def test_the_estimate_is_that_of_the_tree_before_the_first_step() -> None:
+    clf, X, y = passengers()
+    editor = clf.edit(X, y)
+    assert editor.model().estimate == clf.model_.estimate is not None
+    editor.collapse("R")
+    assert editor.model().estimate is None
+    editor.undo()
+    assert editor.model().estimate == clf.model_.estimate

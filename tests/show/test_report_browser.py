@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -574,7 +575,12 @@ def test_with_costs_the_mean_cost_comes_first(case) -> None:
     _, frame, y = case
     costs = {"died": 1.0, "survived": 4.0}
     clf = tb.BoundTreeClassifier(pruning=BoundPruner(costs=costs)).fit(frame, y)
+    estimate = clf.model_.estimate
     name, value, remark = tiles(clf.model_)[0]
+    assert (name, value) == ("Estimated mean cost", f"{estimate.mean_cost:.4g}")
+    assert remark == f"baseline {estimate.baseline_cost:.4g} (cheapest constant prediction)"
+    model = replace(clf.model_, evidence=replace(clf.model_.evidence, estimate=None))
+    name, value, remark = tiles(model)[0]
     price = y.map(costs)
     assert name == "Mean training cost"
     assert value == f"{float((price * (clf.predict(frame) != y)).mean()):.4g}"
@@ -596,3 +602,29 @@ def test_settings_are_in_words_and_only_those_that_were_changed(case) -> None:
     data = report[report.index('id="data"') :]
     assert "class_weight" not in data.split("</script>")[0]
     assert settings(tb.BoundTreeClassifier().fit(frame, y).model_) == []
+
+
+def test_the_report_begins_with_the_estimate_and_lists_other_sizes(
+    driver, tmp_path: Path, case
+) -> None:
+    clf, _, _ = case
+    opened(driver, clf.to_html(), tmp_path)
+    estimate = clf.model_.estimate
+    assert text(driver, "summary") == clf.model_.summary().split("\n")[0]
+    first = text(driver, "tiles").split("\n")[:3]
+    assert first[:2] == ["Estimated error", f"{100 * estimate.error:.1f} %"]
+    assert first[2].startswith(f"about {100 * estimate.interval[0]:.1f} to ")
+    assert f"{estimate.method} ({estimate.rows} rows)" in text(driver, "confusion")
+    sizes = driver.find_elements("css selector", "#other-sizes tbody tr")
+    for row, size in zip(sizes, estimate.sizes, strict=True):
+        assert f"{100 * size.error:.1f} %" in row.text
+        assert ("chosen" in row.text) == (size.leaves == clf.n_leaves_)
+        assert size.leaves == clf.n_leaves_ or f"{100 * size.difference:+.1f} points" in row.text
+    other = next(size for size in estimate.sizes if size.leaves != clf.n_leaves_)
+    driver.execute_script(
+        "goTo(data.steps.findIndex((step) => step.leaves === arguments[0]))", other.leaves
+    )
+    assert f"estimated error {100 * other.error:.1f} %" in text(driver, "status")
+    assert text(driver, "tiles").split("\n")[1] == f"{100 * other.error:.1f} %"
+    assert estimate.method not in text(driver, "confusion")
+    assert driver.get_log("browser") == []

@@ -16,7 +16,7 @@ from treebound.edit.nodes import LEAF
 from treebound.edit.places import chosen_columns, node_at, path_of, where
 from treebound.edit.rows import read_rows, with_categories
 from treebound.edit.shown import ShownTree
-from treebound.edit.steps import State, Step, Steps
+from treebound.edit.steps import Remark, State, Step, Steps
 from treebound.model import Model
 from treebound.model.methods import as_model
 from treebound.show.words import counted
@@ -97,6 +97,12 @@ class Editor(ShownTree):
         )
         self._certifier = Certifier(self._start, self._rows)
         model = self._certifier.model(self._start.tree)
+        if self._start.step is None:  # before the first step, the tree is the one that was fitted
+            fitted = self._start.evidence
+            evidence = replace(
+                model.evidence, estimate=fitted.estimate, no_estimate=fitted.no_estimate
+            )
+            model = replace(model, evidence=evidence)
         first = State(model, figures_of(model, self._rows.test, self._costs))
         self._steps = Steps(first, None if autosave is None else Path(autosave))
 
@@ -132,7 +138,9 @@ class Editor(ShownTree):
 
     # -- steps -----------------------------------------------------------------------------
 
-    def split(self, node: int | str, text: str, *, keep: bool = True) -> Step:
+    def split(
+        self, node: int | str, text: str, *, keep: bool = True, note: str = "", author: str = ""
+    ) -> Step:
         """Split a node by a condition.
 
         Parameters
@@ -144,6 +152,8 @@ class Editor(ShownTree):
         keep : bool
             Keep the subtrees below, without splits that no longer divide any rows. If False, both
             sides are grown again, with at most as many leaves as before.
+        note, author : str, optional
+            Why the step is taken, and by whom; the model keeps both.
 
         Raises
         ------
@@ -162,9 +172,11 @@ class Editor(ShownTree):
             masses = counts.sum(axis=1) if self.tree.factors is None else counts @ self.tree.factors
             test = test._replace(missing_left=bool(masses[0] >= masses[1]))
         step = {"do": "split", "node": path_of(self.tree, at), "text": text, "keep": keep}
-        return self._split(at, test, step)
+        return self._split(at, test, step, Remark.of(note, author))
 
-    def use(self, node: int | str, column: str, *, keep: bool = True) -> Step:
+    def use(
+        self, node: int | str, column: str, *, keep: bool = True, note: str = "", author: str = ""
+    ) -> Step:
         """Split a node at the best threshold or category of a column.
 
         Parameters
@@ -173,7 +185,7 @@ class Editor(ShownTree):
             The number or path of the node.
         column : str
             The name of the column.
-        keep : bool
+        keep, note, author
             See :meth:`split`.
         """
         at = self._node(node)
@@ -187,32 +199,41 @@ class Editor(ShownTree):
                 "growing allow."
             )
         step = {"do": "use", "node": path_of(self.tree, at), "column": column, "keep": keep}
-        return self._split(at, best, step)
+        return self._split(at, best, step, Remark.of(note, author))
 
-    def _split(self, node: int, test: SplitTest, step: dict[str, Any]) -> Step:
+    def _split(self, node: int, test: SplitTest, step: dict[str, Any], remark: Remark) -> Step:
         tree = self.tree
         edited = self._trees.split(tree, node, test, step["keep"])
         now = self._condition(edited, node)
         was = f" instead of {self._condition(tree, node)}" if tree.feature[node] >= 0 else ""
-        return self._did(edited, node, f"{now}{was}", step)
+        return self._did(edited, node, f"{now}{was}", step, remark)
 
-    def collapse(self, node: int | str) -> Step:
+    def collapse(self, node: int | str, *, note: str = "", author: str = "") -> Step:
         """Make a node a leaf.
 
         Parameters
         ----------
         node : int or str
             The number or path of an inner node.
+        note, author
+            See :meth:`split`.
         """
         at, tree = self._inner_node(node, "collapse"), self.tree
         leaves = int(tree.size[at] + 1) // 2
         edited = self._trees.planted(tree, at, LEAF)
         label = one_line(edited.classes[edited.label[at]])
         words = f"{counted(leaves, 'leaf')} collapsed to {label}"
-        return self._did(edited, at, words, {"do": "collapse", "node": path_of(tree, at)})
+        step = {"do": "collapse", "node": path_of(tree, at)}
+        return self._did(edited, at, words, step, Remark.of(note, author))
 
     def grow(
-        self, node: int | str, *, columns: Sequence[str] | None = None, max_leaves: int = 2
+        self,
+        node: int | str,
+        *,
+        columns: Sequence[str] | None = None,
+        max_leaves: int = 2,
+        note: str = "",
+        author: str = "",
     ) -> Step:
         """Grow a subtree in the place of a node, with the options of the classifier.
 
@@ -224,6 +245,8 @@ class Editor(ShownTree):
             The columns to split on; by default all.
         max_leaves : int
             Maximum number of leaves of the subtree.
+        note, author
+            See :meth:`split`.
         """
         check("grow", {"max_leaves": max_leaves}, {"max_leaves": Whole(2)})
         at, tree = self._node(node), self.tree
@@ -246,9 +269,9 @@ class Editor(ShownTree):
             "columns": [tree.columns[place].name for place in places],
         }  # fmt: skip
         words = f"{counted(leaves, 'leaf')} grown{chosen_columns(tree, places)}"
-        return self._did(edited, at, words, step)
+        return self._did(edited, at, words, step, Remark.of(note, author))
 
-    def relabel(self, node: int | str, label: Any) -> Step:
+    def relabel(self, node: int | str, label: Any, *, note: str = "", author: str = "") -> Step:
         """Choose the class that a leaf predicts, whatever its majority.
 
         Parameters
@@ -257,6 +280,8 @@ class Editor(ShownTree):
             The number or path of a leaf.
         label : object
             One of the classes.
+        note, author
+            See :meth:`split`.
         """
         at, tree = self._node(node), self.tree
         labels = tree.classes.tolist()
@@ -272,9 +297,9 @@ class Editor(ShownTree):
             f"instead of {one_line(labels[tree.label[at]])}"
         )
         step = {"do": "relabel", "node": path_of(tree, at), "label": int(relabelled[at])}
-        return self._did(replace(tree, label=relabelled), at, words, step)
+        return self._did(replace(tree, label=relabelled), at, words, step, Remark.of(note, author))
 
-    def swap(self, node: int | str) -> Step:
+    def swap(self, node: int | str, *, note: str = "", author: str = "") -> Step:
         """Print the branches of a node in the other order.
 
         Only what is shown to people changes: rows go where they went, and node numbers and
@@ -284,12 +309,15 @@ class Editor(ShownTree):
         ----------
         node : int or str
             The number or path of an inner node.
+        note, author
+            See :meth:`split`.
         """
         at, tree = self._inner_node(node, "swap"), self.tree
         path = path_of(tree, at)
         swapped = self._steps.now.swapped ^ {path}
         words = f"branches of {self._condition(tree, at)} shown in the other order"
-        return self._did(tree, at, words, {"do": "swap", "node": path}, swapped)
+        step = {"do": "swap", "node": path}
+        return self._did(tree, at, words, step, Remark.of(note, author), swapped)
 
     def undo(self) -> Step:
         """Undo the last step."""
@@ -371,6 +399,7 @@ class Editor(ShownTree):
         node: int,
         words: str,
         step: dict[str, Any],
+        remark: Remark,
         swapped: frozenset[str] | None = None,
     ) -> Step:
         """Take a step."""
@@ -378,7 +407,8 @@ class Editor(ShownTree):
             before = self._steps.now.swapped
             swapped = frozenset(at for at in before if not at.startswith(step["node"]))
         self._trees.rules.check(tree, f"{step['do']!r} at node {step['node']!r}")
-        sentence = f"{where(self.tree, node, self._start.reading.handle_unknown)}: {words}."
+        sentence = f"{where(self.tree, node, self._start.reading.handle_unknown)}: {words}.{remark}"
+        step = {**step, **remark.arguments}
         provenance = self._start.provenance
         edits = (*provenance.edits, *self.history, sentence)
         model = replace(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treebound._utils.files import write_text
+from treebound._utils.validation import invalid
 from treebound.edit.figures import Figures
 from treebound.model import Model
 from treebound.tree import Tree
@@ -41,6 +42,32 @@ class Step:
         return f"{self.sentence}\n{self.after.compared_with(self.before)}"
 
     __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Remark:
+    """The note and the author of a step, each perhaps empty."""
+
+    note: str = ""
+    author: str = ""
+
+    @classmethod
+    def of(cls, note: str, author: str) -> Remark:
+        """Check and clean the note and the author."""
+        for name, text in (("note", note), ("author", author)):
+            if not isinstance(text, str):
+                raise invalid(name, "the editor", "a text", text)
+        return cls(" ".join(note.split()), " ".join(author.split()))
+
+    @property
+    def arguments(self) -> dict[str, str]:
+        """The arguments of the step that are not empty."""
+        return {name: text for name, text in vars(self).items() if text}
+
+    def __str__(self) -> str:
+        """The words that end the sentence of a step."""
+        by = f" By {self.author}." if self.author else ""
+        return f"{by}{f' Note: {self.note}' if self.note else ''}"
 
 
 @dataclass(frozen=True, eq=False)

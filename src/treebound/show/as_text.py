@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from treebound._utils.html import fixed_width
+from treebound.model import Model
 from treebound.model.methods import as_any_model
+from treebound.model.summary import headline
 from treebound.show.words import branch_condition, node_lines, prediction, tree_in_words
 from treebound.tree.split import one_line, split_of
 
@@ -79,5 +81,8 @@ def to_notebook(source: Any) -> str:
     if more > 0:
         lines[_NOTEBOOK_LINES:] = [f"... {more:,} more lines"]
     name = "" if model.reading.target is None else f" for {one_line(model.reading.target)}"
-    text = "\n".join([f"Tree{name}: {tree_in_words(model.tree)}", *lines])
+    lead = []
+    if isinstance(model, Model) and model.provenance.parameters:  # a bare tree has no estimate
+        lead = [headline(model)]
+    text = "\n".join([*lead, f"Tree{name}: {tree_in_words(model.tree)}", *lines])
     return fixed_width(text, "treebound-tree")

@@ -15,6 +15,7 @@ from treebound.certificate.abstention import Abstention
 from treebound.data import Column, Matrix, Sample
 from treebound.data.raw import MISSING
 from treebound.model import Model
+from treebound.pruning.estimate import Estimate
 from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
 from treebound.show.quality import confusion, quality_at, quality_words
@@ -59,7 +60,7 @@ def report_data(
     if steps[start]["root"] == root and certificate is not None:
         steps[start]["certified"] = store.certified(certificate)
         steps[start]["certificate"] = float(certificate.risk)
-        steps[start].update(store.head(model))
+        steps[start].update(store.head(model), estimated=_estimated_error(model))
     limit = None if path is None else path.limit
     return {
         "target": None if model.reading.target is None else one_line(model.reading.target),
@@ -79,6 +80,7 @@ def report_data(
         "grown": model.grown.n_leaves,
         "frontier": model.evidence.frontier is not None,
         "unit": "errors" if path is None else path.counted,
+        "estimate": None if model.evidence.estimate is None else _estimate(model.evidence.estimate),
         "limit": None if limit is None else int(limit),
         "lines": list(store.lines),
         "reason": without_hint(model.certificate_reason),
@@ -131,6 +133,7 @@ def _step(
         "leaves": pruned.tree.n_leaves,
         **store.head(pruned),
         "cost": None if cost is None else cost.cost,
+        "estimated": _estimated_error(pruned),
         "errors": float(errors),
         "score": score if math.isfinite(score) else None,
         "certificate": None if limit is None else float(limit.risk),
@@ -138,6 +141,19 @@ def _step(
         "test": None if ends is None else _cells(confusion(pruned.tree, ends)),
         "quality": None if ends is None or not ends.any() else _quality(pruned, ends),
     }
+
+
+def _estimated_error(model: Model) -> float | None:
+    """The estimated error of the tree; None if its size was not estimated."""
+    estimate = model.estimate or model.size_estimate
+    return None if estimate is None else estimate.error
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    """How the error was estimated, the confusion matrix, and the errors of other sizes."""
+    cells = _cells(np.array(estimate.confusion)) if estimate.confusion else None
+    sizes = [[size.leaves, size.error, size.difference] for size in estimate.sizes]
+    return {"method": estimate.method, "rows": estimate.rows, "confusion": cells, "sizes": sizes}
 
 
 def _abstention(abstention: Abstention) -> str:

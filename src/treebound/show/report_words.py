@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treebound.certificate.certificate import Certificate, bound_percent
-from treebound.model import Model
+from treebound.model import Model, summary
 from treebound.model.parameters import FitParameters, parameter_values
+from treebound.model.summary import percent
 from treebound.pruning import BoundPruner, WeightChoice, make_pruner
 from treebound.pruning.costs import cost_matrix
 from treebound.show.words import count, counted, number
@@ -67,11 +68,6 @@ class MeanCost(NamedTuple):
     baseline_label: str
 
 
-def percent(share: float) -> str:
-    """A share in percent, with one decimal."""
-    return f"{100 * share:.1f} %"
-
-
 def tiles(model: Model) -> list[Tile]:
     """The first figures of a model: its error, its certificate, its leaves and its rows."""
     tree, abstention = model.tree, model.abstention
@@ -86,12 +82,32 @@ def tiles(model: Model) -> list[Tile]:
             Tile("Cases with a prediction", percent(abstention.coverage), "it abstains on others"),
             *size,
         ]
-    errors = [Tile("Training error", percent(_training_error(tree)), baseline(tree))]
-    cost = mean_cost(model)
-    if cost is not None:
-        remark = f"baseline {cost.baseline:.4g} (always {cost.baseline_label!r})"
-        errors.insert(0, Tile("Mean training cost", f"{cost.cost:.4g}", remark))
-    return [*errors, _certified(model), *size]
+    return [*_cost(model), _error(model), _certified(model), *size]
+
+
+def _cost(model: Model) -> list[Tile]:
+    """The mean cost, if there are costs."""
+    estimate, cost = model.estimate, mean_cost(model)
+    if estimate is not None and estimate.mean_cost is not None:
+        remark = f"baseline {estimate.baseline_cost:.4g} (cheapest constant prediction)"
+        return [Tile("Estimated mean cost", f"{estimate.mean_cost:.4g}", remark)]
+    if cost is None:
+        return []
+    remark = f"baseline {cost.baseline:.4g} (always {cost.baseline_label!r})"
+    return [Tile("Mean training cost", f"{cost.cost:.4g}", remark)]
+
+
+def _error(model: Model) -> Tile:
+    """The estimated error; the training error of a tree that has no estimate."""
+    estimate, other = model.estimate, model.size_estimate
+    if estimate is not None:
+        low, high = estimate.interval
+        remark = f"about {100 * low:.1f} to {percent(high)}; {baseline(model.tree)}"
+        return Tile("Estimated error", percent(estimate.error), remark)
+    if other is not None:
+        remark = f"{100 * other.difference:+.1f} points; {baseline(model.tree)}"
+        return Tile("Estimated error", percent(other.error), remark)
+    return Tile("Training error", percent(_training_error(model.tree)), baseline(model.tree))
 
 
 def baseline(tree: Tree) -> str:
@@ -119,10 +135,7 @@ def _certified(model: Model) -> Tile:
 
 def headline(model: Model) -> str:
     """The sentence that the report begins with."""
-    if model.abstention is not None:
-        return str(model.abstention)
-    certificate = model.certificate
-    return str(certificate) if certificate is not None else without_hint(model.certificate_reason)
+    return without_hint(str(model.abstention or summary.headline(model)))
 
 
 def plain_lines(certificate: Certificate) -> list[str]:

@@ -38,14 +38,15 @@ const send = async (request) => {
 // A step: the whole page follows the reply of Python.
 let busy = false;
 const act = async (request) => {
-  if (busy) return;
+  if (busy) return false;
   busy = true;
   const reply = await send(request);
   busy = false;
-  if (reply.error) return;
+  if (reply.error) return false;
   notify(reply.message);
   if (reply.file) download(reply.file);
   accept(reply.state);
+  return true;
 };
 const download = ({ name, text }) => {
   const link = made("a", { href: URL.createObjectURL(new Blob([text])), download: name });
@@ -78,7 +79,7 @@ const showChanged = () => {
 };
 const showState = () => {
   const tree = figures(data.steps[0].root);
-  at("summary").textContent = `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}. ${data.history.length ? `Edited by hand: ${many(data.history.length, "step")}${data.saved ? ", saved" : ""}.` : "Not changed yet."}`;
+  at("summary").textContent = `${data.lines[data.steps[0].headline]} ${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}. ${data.history.length ? `Edited by hand: ${many(data.history.length, "step")}${data.saved ? ", saved" : ""}.` : "Not changed yet."}`;
   at("undo").disabled = !data.history.length;
   at("redo").disabled = !data.undone;
   at("steps").replaceChildren(...data.history.map((sentence) => made("li", {}, sentence)));

@@ -26,7 +26,14 @@ const button = (words, action, attributes = {}) => {
   element.addEventListener("click", action);
   return element;
 };
-const stepHere = (command, values = {}) => act({ do: command, node: chosen.key, ...values });
+// A step takes the note and the author along; a note belongs to one step.
+const remark = () => {
+  const [note, author] = ["note", "author"].map((name) => at(name).value.trim());
+  return { ...(note ? { note } : {}), ...(author ? { author } : {}) };
+};
+const stepHere = async (command, values = {}) => {
+  if (await act({ do: command, node: chosen.key, ...values, ...remark() })) at("note").value = "";
+};
 
 // -- what can be done at a node --------------------------------------------------------------
 
@@ -168,7 +175,7 @@ const openCandidate = (candidate) => {
 const candidateBox = (candidate) => {
   const open = chosen.open === candidate.column;
   const facts = [`gain ${number(Number(candidate.gain.toPrecision(3)))}`, many(candidate.errors, "error"), `rows ${number(candidate.rows[0])} | ${number(candidate.rows[1])}`];
-  if (candidate.agreement !== null) facts.push(`agrees ${percent(candidate.agreement)}`);
+  if (candidate.agreement !== null) facts.push(`same side ${percent(candidate.agreement)}`);
   const head = button("", () => { chosen.open = open ? null : candidate.column; showCandidates(candidate.column); }, { "aria-expanded": String(open), "data-column": candidate.column });
   head.append(made("b", {}, `${candidate.name} ${candidate.words}`), made("div", { class: "facts" }, facts.map((fact) => fact.replaceAll(" ", "\u00a0")).join(" · ")));
   const ends = candidate.edges.length ? candidate.ends : candidate.ends.slice(0, 8);
@@ -191,20 +198,31 @@ at("surrogates").addEventListener("toggle", async () => {
   if (!at("surrogates").open) return;
   const key = chosen.key, reply = await send({ do: "surrogates", node: key });
   if (chosen.key !== key || !reply.surrogates) return;
-  const lines = reply.surrogates.map(({ words, agreement }) => made("li", {}, `${words}, agrees ${percent(agreement)}`));
+  const lines = reply.surrogates.map(({ words, agreement }) => made("li", {}, `${words}: same side for ${percent(agreement)} of the rows`));
   at("surrogates").querySelector("ol").replaceChildren(...(lines.length ? lines : [made("li", {}, "No column divides them alike.")]));
 });
 
+// The conditions of a node, which name it.
+const placeOfNode = (key) => {
+  const sides = [];
+  let id = data.steps[0].root;
+  for (const side of key) {
+    const split = splitOf(id);
+    sides.push(`${split.name} ${side === "L" ? split.yes : split.no}`);
+    id = data.nodes[id][side === "L" ? 2 : 3];
+  }
+  return sides.length ? `If ${sides.join(" and ")}` : "All rows";
+};
 // Show a node at once, and its alternatives when they come.
 const showNode = async (key) => {
   const id = leafOrInner(key), [rows, label, counts] = statsOf(id);
   Object.assign(chosen, { key, node: null, all: false });
   markChosen();
-  at("h-node").textContent = isInner(id) ? "Inner node" : "Leaf";
-  at("where").textContent = `${key || "root"}: ${data.classes[label]}, ${number(counts[label])} of ${number(sum(counts))} (${many(rows, "row")})`;
+  at("h-node").textContent = placeOfNode(key);
+  at("where").textContent = `${isInner(id) ? "Inner node" : "Leaf"}, predicts ${data.classes[label]}: ${number(counts[label])} of ${number(sum(counts))} (${many(rows, "row")})`;
   at("counts").replaceChildren(classTable(id));
   showActions(id);
-  at("keeping").hidden = at("surrogates").hidden = !isInner(id);
+  at("keeping").hidden = at("surrogates").hidden = at("agreement").hidden = !isInner(id);
   at("surrogates").open = false;
   showCandidates();
   const reply = await send({ do: "node", node: key });

@@ -27,7 +27,8 @@ const number = (value, digits = 4) =>
   Number.isInteger(value) ? value.toLocaleString("en-US")
     : Math.abs(value) >= 1000 ? value.toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 })
       : String(Number(value.toPrecision(digits)));
-const percent = (share) => `${(100 * share).toFixed(1)} %`;
+// Ties are rounded to even, as in Python.
+const percent = (share) => `${(100 * share - (((100 * share) % 1) === 0.25 ? 0.05 : 0)).toFixed(1)} %`;
 // An upper bound is rounded up, so that what is shown holds too.
 const boundPercent = (bound) => `${(Math.ceil(1000 * bound - 1e-6) / 10).toFixed(1)} %`;
 const many = (value, one, more = `${one}s`) => `${number(value)} ${value === 1 ? one : more}`;

@@ -78,7 +78,11 @@ const calibrationPlot = ({ words, calibration }) => {
 };
 const showConfusion = () => {
   const step = data.steps[state.step];
-  const parts = [confusionTable(trainingConfusion(step.root), `Training ${weightWords} (${number(sum(statsOf(step.root)[2]))})`)];
+  const parts = [];
+  // cross-validation describes the fitted tree only
+  if (data.estimate?.confusion && state.step === data.start)
+    parts.push(confusionTable(testConfusion(data.estimate.confusion), `${data.estimate.method} (${many(data.estimate.rows, "row")})`));
+  parts.push(confusionTable(trainingConfusion(step.root), `Training ${weightWords} (${number(sum(statsOf(step.root)[2]))})`));
   if (step.test) parts.push(confusionTable(testConfusion(step.test), `Test rows (${number(testShare(step).total)})`));
   at("confusion").replaceChildren(made("div", { class: parts.length > 1 && data.classes.length < 5 ? "pair" : "" }, ...parts),
     ...(step.quality ? [calibrationPlot(step.quality)] : []));
@@ -158,6 +162,19 @@ const showWhy = () => {
   at("why").textContent = parts.join(" ");
 };
 
+// What other sizes cost, by the estimated error; a click shows the tree.
+const showSizes = () => {
+  if (!data.estimate?.sizes.length) return;
+  const rows = data.estimate.sizes.map(([leaves, error, difference]) => {
+    const step = data.steps.findIndex((one) => one.leaves === leaves), words = many(leaves, "leaf", "leaves");
+    const go = step < 0 ? words : made("button", { type: "button", class: "link" }, words);
+    if (step >= 0) go.addEventListener("click", () => goTo(step));
+    const points = (100 * difference).toFixed(1);
+    return [go, percent(error), leaves === data.steps[data.chosen].leaves ? "chosen" : `${difference < 0 ? "" : "+"}${points} points`];
+  });
+  at("other-sizes").replaceChildren(scrolling(tableOf(["Size", "estimated error", "difference"], rows, ["", "count", "count"])));
+};
+
 // A line chart over leaves on a logarithmic axis.
 const niceStep = (range) => {
   const rough = (range || 1) / 4, unit = 10 ** Math.floor(Math.log10(rough));
@@ -209,6 +226,7 @@ const drawWhy = () => {
   lineChart(at("scores"), [{ kind: "line", points: points((step) => step.score) }], () => "", false);
   const training = { kind: "l-training", name: "training", points: points((step) => trainingShares.get(step)) };
   const series = [training];
+  if (bySize.some((step) => step.estimated !== null)) series.unshift({ kind: "l-estimated", name: "estimated", points: points((step) => step.estimated) });
   if (bySize.some((step) => step.certificate !== null)) series.push({ kind: "l-certified", name: "certified", points: points((step) => step.certificate) });
   if (bySize[0].test) series.push({ kind: "l-test", name: "test", points: points((step) => { const { total, wrong } = testShare(step); return total ? wrong / total : null; }) });
   const key = (kind) => { const svg = made("svg", { class: "key", viewBox: "0 0 16 7" }); svg.append(made("path", { class: kind, d: "M0,4H16" })); return svg; };
@@ -223,6 +241,7 @@ const showStep = () => {
   const step = data.steps[state.step], share = trainingShares.get(step);
   const parts = [many(step.leaves, "leaf", "leaves")];
   if (step.cost !== null) parts.push(`mean training cost ${number(step.cost)}`);
+  if (step.estimated !== null) parts.push(`estimated error ${percent(step.estimated)}`);
   parts.push(`training error ${percent(share)}`);
   if (step.certificate !== null) parts.push(`certified error at most ${boundPercent(step.certificate)}`);
   if (state.step === data.chosen) parts.push("chosen");
@@ -433,6 +452,7 @@ few.textContent = many(fewest, "leaf", "leaves");
 lots.textContent = many(mostLeaves, "leaf", "leaves");
 showSettings();
 showWhy();
+showSizes();
 // Long sections begin closed.
 at("d-rules").open = data.steps[data.start].leaves <= 12;
 at("d-confusion").open = data.classes.length <= 6;

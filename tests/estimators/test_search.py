@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
@@ -28,6 +29,91 @@ def test_the_score_is_never_larger_than_that_of_greedy_growth(table):
         ours, theirs = wide.prune_to(leaves), greedy.prune_to(leaves)
         assert ours.n_leaves_ == theirs.n_leaves_ == leaves
         assert ours.tree_.errors <= theirs.tree_.errors
+
+
+def loans(n=700, seed=0):
+    """Two classes with nominal, ordinal and real columns, and missing values."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({
+        "income": rng.normal(50, 15, n).round(1),
+        "debt": rng.normal(20, 9, n).round(1),
+        "town": rng.choice(["a", "b", "c", "d"], n),
+        "age": rng.integers(18, 80, n).astype(float),
+    })  # fmt: skip
+    X.loc[rng.random(n) < 0.1, "age"] = np.nan
+    risk = X["debt"] - 0.4 * X["income"] + 6.0 * (X["town"] == "c") + rng.normal(0, 8, n)
+    return X, np.where(risk > 2, "default", "repaid")
+
+
+RULES = {
+    "class weights": {"class_weight": "balanced"},
+    "costs": {"pruning": BoundPruner(costs={"default": 3.0, "repaid": 1.0}, weight=0.6)},
+    "monotone": {"monotonic_cst": {"income": 1, "debt": -1}},
+    "forced": {"forced_splits": ["town = c"]},
+    "groups": {"interaction_cst": [["income", "debt"], ["town", "age"]]},
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("rule", RULES)
+def test_rules_and_weights(rule, weighted):
+    X, y = loans()
+    weight = np.random.default_rng(1).integers(1, 4, len(y)) if weighted else None
+    options = {"pruning": BoundPruner(weight=0.6), **RULES[rule]}
+    greedy, wide = (
+        tb.BoundTreeClassifier(search=how, **options).fit(X, y, sample_weight=weight)
+        for how in ("greedy", "wide")
+    )
+    assert wide.pruning_result_.score <= greedy.pruning_result_.score + 1e-9
+    tree = wide.tree_
+    if rule == "monotone":
+        more = X.assign(income=X["income"] + 5)
+        share = wide.classes_.tolist().index("repaid")
+        low, high = (wide.predict_proba(rows)[:, share] for rows in (X, more))
+        assert (high >= low - 1e-12).all()
+    if rule == "forced" and tree.n_leaves > 1:
+        assert tree.columns[tree.feature[0]].name == "town"
+    for step in range(len(wide.pruning_path_)):
+        model = wide.model_.prune_to(step=step)
+        certificate = model.certificate
+        wrong = int((model.predict(X) != y).sum())
+        assert certificate is not None, model.certificate_reason
+        assert certificate.errors == wrong
+
+
+@pytest.mark.parametrize("kind", ["held-out", "folds"])
+def test_calibration_rows_are_counted_at_every_tree_of_the_path(kind):
+    X, y = loans()
+    clf = tb.BoundTreeClassifier(search="wide", certificate=kind, class_weight="balanced")
+    clf.fit(X, y)
+    draw = clf.model_.provenance.draw
+    inside = draw.calibration.mask(len(y))
+    stored = loads(dumps(clf.model_))
+    for step in range(len(clf.pruning_path_)):
+        model = clf.model_.prune_to(step=step)
+        wrong = int((model.predict(X[inside]) != y[inside]).sum())
+        certificate = model.certificate
+        assert certificate is not None
+        assert (certificate.m, certificate.errors) == (inside.sum(), wrong)
+        again = stored.prune_to(step=step).certificate
+        assert str(again) == str(certificate)
+    assert (stored.predict(X) == clf.predict(X)).all()
+
+
+def test_a_callback_sees_the_search_and_may_stop_it():
+    X, y = loans(6000)
+
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tb.BoundTreeClassifier(search="wide").fit(X, y, callback=stop)
+    seen = []
+    tb.BoundTreeClassifier(search="wide", pruning=BoundPruner(weight=0.6)).fit(
+        X, y, callback=seen.append
+    )
+    assert len(seen) >= 2  # the greedy tree, and the graph
+    assert seen[-1].open_rows == 0
 
 
 def test_the_tree_counts_its_rows_and_is_the_same_again(table):
@@ -61,11 +147,8 @@ def test_files_reports_and_edits_take_the_tree(table):
     [
         ({"pruning": "mdl"}, "unless the pruner is the bound pruner"),
         ({"pruning": BoundPruner(score="log-loss")}, "unless the pruner is the bound pruner"),
-        ({"monotonic_cst": {"alcohol": 1}}, "with 'monotonic_cst'"),
-        ({"forced_splits": ["alcohol <= 13"]}, "with 'forced_splits'"),
-        ({"certificate": "held-out"}, "with a certificate of the kind 'held-out'"),
+        ({"certificate": "prior"}, "with a certificate of the kind 'prior'"),
         ({"thresholds": "observed"}, "with observed thresholds"),
-        ({"class_weight": "balanced"}, "with weights of rows or classes"),
     ],
 )
 def test_what_does_not_go_with_a_wide_search_is_refused(options, why):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_samples import random_options, random_sample
-from slow_tree import SlowTree
+from slow_tree import BreaksOrder, SlowTree
+from test_rules import random_rules
 
-from treebound.growing import grow
+from treebound.data import Column, Matrix, Sample
+from treebound.growing import GrowOptions, grow
 from treebound.growing.graph import search
 from treebound.pruning.costs import Costs
 from treebound.pruning.optimal import BestBySize
@@ -19,14 +22,28 @@ from treebound.pruning.searched import BestOfGraph
 
 
 class SlowGraph(SlowTree):
-    """Tries the best split of the best columns at the top, and every pruning of every tree."""
+    """Tries several splits at the top, and every pruning of every tree.
+
+    A candidate is the best split of a real or ordinal column, or a category of a nominal one.
+    """
 
     def __init__(self, *sample, widths, **options):
         self.widths, self.excluded, self.solved = widths, set(), {}
         super().__init__(*sample, max_leaves=1, **options)
+        self.root = replace(self.root, split=None, forced=False, waiting=tuple(options["first"]))
 
-    def may_split_on(self, node, column):
-        return column not in self.excluded and super().may_split_on(node, column)
+    def candidates(self, node):
+        for split in super().candidates(node):
+            if self.key(node, split) not in self.excluded:
+                yield split
+
+    def key(self, node, split):
+        """What a candidate excludes: its column, or its category among three or more."""
+        values = {self.X[i][split.column] for i in node.rows}
+        known = {value for value in values if value == value}
+        n_values = len(known) + (len(known) < len(values))
+        several = self.columns[split.column].kind == "nominal" and n_values > 2
+        return (split.column, split.category) if several else split.column
 
     def ranked(self, node):
         """The splits of the node: as many as its depth allows, the best first."""
@@ -40,21 +57,35 @@ class SlowGraph(SlowTree):
             candidates.append(copy)
             if copy.forced:
                 break
-            self.excluded.add(copy.split.column)
+            self.excluded.add(self.key(node, copy.split))
         self.excluded = set()
         return candidates
 
     def curve(self, node):
         """Fewest errors with each number of leaves."""
         key = min(node.depth, len(self.widths)) if self.max_depth == np.inf else node.depth
-        key = key, *node.rows
+        key = key, *node.rows, *node.limits, node.used, node.waiting
         if key not in self.solved:
             self.solved[key] = self.solve(node)
         return self.solved[key]
 
+    def label_in(self, node):
+        """The most probable class after the shares of the highest classes obey their limits."""
+        counts = self.counts(node.rows)
+        if self.signs is None:
+            return counts.index(max(counts))
+        sums = [
+            min(max(share, low), high)
+            for share, (low, high) in zip(self.upper_shares(node.rows), node.limits, strict=True)
+        ]
+        sums = [1.0, *sums, 0.0]
+        shares = [a - b for a, b in pairwise(sums)]
+        label = counts.index(max(counts))
+        return label if shares[label] >= max(shares) - 1e-9 else shares.index(max(shares))
+
     def solve(self, node):
         counts = self.counts(node.rows)
-        best = {1: sum(counts) - max(counts)}
+        best = {1: sum(counts) - counts[self.label_in(node)]}
         for chosen in self.ranked(node):
             left = self.curve(self.child(chosen, chosen.split.left, -1))
             right = self.curve(self.child(chosen, chosen.split.right, 1))
@@ -95,12 +126,56 @@ def test_best_trees_are_those_of_an_exhaustive_search(seed, widths):
     twin = SlowGraph(
         as_floats(sample), sample.y, sample.columns, sample.n_classes, widths=widths,
         sample_weight=sample.weight, criterion="entropy", max_depth=options.max_depth,
-        min_samples_leaf=options.min_samples_leaf,
+        min_samples_leaf=options.min_samples_leaf, first=(),
     )  # fmt: skip
     curve = twin.curve(twin.root)
     sizes = best_of(sample, options, widths)
     assert sizes.n_leaves == max(curve)
     assert np.allclose(sizes.errors(), [curve[k] for k in range(1, max(curve) + 1)], atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rules_hold_in_an_exhaustive_search(seed):
+    """Monotone columns, groups of columns and forced splits, with and without weights."""
+    rng = np.random.default_rng([7, seed])
+    sample = random_sample(rng, 14)
+    if len({column.name for column in sample.columns}) < len(sample.columns):
+        sample = replace(sample, X=Matrix(sample.columns[:-1], sample.X.values[:-1]))
+    rules, slow = random_rules(rng, sample)
+    options = replace(options_of(rng), **rules)
+    widths = [(3,), (8, 4), (3, 2, 2)][seed % 3]
+    try:
+        twin = SlowGraph(
+            as_floats(sample), sample.y, sample.columns, sample.n_classes, widths=widths,
+            sample_weight=sample.weight, criterion="entropy", max_depth=options.max_depth,
+            min_samples_leaf=options.min_samples_leaf, **slow,
+        )  # fmt: skip
+        curve = twin.curve(twin.root)
+    except BreaksOrder:
+        with pytest.raises(ValueError, match="breaks the order"):
+            search(sample, options, widths=widths)
+        return
+    sizes = best_of(sample, options, widths)
+    assert sizes.n_leaves == max(curve)
+    assert np.allclose(sizes.errors(), [curve[k] for k in range(1, max(curve) + 1)], atol=1e-5)
+    if any(rules["monotonic_cst"].values()):
+        tree = sizes.pruned(sizes.n_leaves)
+        assert tree.monotone is None or tree.monotone.broken(tree) == -1
+        assert np.array_equal(tree.label, replace(tree, label=None).label)
+
+
+def test_categories_of_a_nominal_column_are_candidates():
+    """One nominal column of four categories: each may be the first to be split off."""
+    x = np.repeat(np.arange(4, dtype=np.int8), 5)
+    y = (np.arange(20) % 5 < x).astype(np.int32)
+    column = Column("c", "nominal", ("a", "b", "c", "d"), declared=True)
+    sample = Sample(Matrix((column,), (x,)), y, None, np.arange(2))
+    graph = search(sample, GrowOptions("entropy"), widths=(3,))
+    at_root = slice(graph.first[-2], graph.first[-1])
+    assert len(set(graph.category[at_root].tolist())) == 3
+    two = replace(sample, X=Matrix((column,), ((x % 2).astype(np.int8),)))
+    graph = search(two, GrowOptions("entropy"), widths=(3,))
+    assert graph.first[-1] - graph.first[-2] == 1  # the other category is the same split
 
 
 @given(seed=st.integers(0, 10**6), widths=st.sampled_from([(1,), (8, 4), (2, 3, 2)]))
@@ -124,6 +199,10 @@ def test_every_tree_of_the_path_is_counted_on_its_rows(seed, widths):
 def test_no_size_is_worse_than_greedy_growth(seed, widths):
     rng = np.random.default_rng(seed)
     sample, options = random_sample(rng, 300), options_of(rng)
+    if rng.random() < 0.5:
+        sample = replace(sample, factors=rng.integers(1, 5, sample.n_classes).astype(float))
+    if rng.random() < 0.5 and len({c.name for c in sample.columns}) == len(sample.columns):
+        options = replace(options, **random_rules(rng, sample)[0] | {"forced_splits": []})
     greedy = grow(sample, options)
     errors = BestBySize(greedy, greedy.node_losses).errors()
     searched = best_of(sample, options, widths).errors()

@@ -29,7 +29,7 @@ from treebound.certificate.certificate import (
 )
 from treebound.data import Sample
 from treebound.pruning import PruningPath
-from treebound.tree.base import nodes_left, rows_at_rest
+from treebound.tree.base import rows_at_rest
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import summed_up
 
@@ -77,7 +77,7 @@ class HeldOut:
 
     m: int
     errors: int
-    counts: Counts  # of each class at each node of the grown tree
+    counts: Counts  # of each class at each node of the grown tree, or of every tree of a search
     folds: int = 1  # of which this one was the best; its bound has this part of delta
     # Prunings among which these rows chose, and ways to label each; they share delta.
     choices: int = 1
@@ -90,22 +90,27 @@ class HeldOut:
         return "held-out" if self.folds == 1 else "folds"
 
     @classmethod
-    def of(cls, calibration: Sample, tree: Tree, grown: Tree) -> HeldOut:
-        """Count the calibration rows, ignoring their weights."""
+    def of(cls, calibration: Sample, tree: Tree, *trees: Tree) -> HeldOut:
+        """Count the calibration rows, ignoring their weights; see :meth:`by_counts`."""
         rows = replace(calibration, weight=None)
 
         def counted(tree: Tree) -> Counts:
             return rows_at_rest(tree, tree.counts_on(rows)[0]).astype(np.int64)
 
-        return cls.by_counts(counted, tree, grown)
+        return cls.by_counts(counted, tree, *trees)
 
     @classmethod
-    def by_counts(cls, counted: Callable[[Tree], Counts], tree: Tree, grown: Tree) -> HeldOut:
-        """Return the results from the rows of each class that come to rest at each node."""
+    def by_counts(cls, counted: Callable[[Tree], Counts], tree: Tree, *trees: Tree) -> HeldOut:
+        """Return the results from the rows of each class that come to rest at each node.
+
+        ``trees`` are those from whose counts the ones of all steps follow: the grown tree or, after
+        a search, also the tree of every step (``PruningPath.counted_trees``).
+        """
         resting = counted(tree)
         right = resting[np.arange(tree.n_nodes), tree.label].sum()
         m = int(resting.sum())
-        return cls(m, m - int(right), summed_up(grown, counted(grown)).astype(np.int64))
+        tables = [summed_up(each, counted(each)) for each in trees]
+        return cls(m, m - int(right), np.concatenate(tables).astype(np.int64))
 
     def at(self, path: PruningPath | None, step: int | None) -> tuple[Counts | None, int]:
         """Return the counts at the nodes of a step's tree, or None, and how many trees share delta.
@@ -155,9 +160,9 @@ class HeldOut:
 
 
 def counts_at(path: PruningPath, step: int, counts: Counts) -> Counts | None:
-    """Return counts at the nodes of the tree of a step, from those at nodes of the first tree.
+    """Return counts at the nodes of the tree of a step, from those at ``path.counted_trees``.
 
-    None if the step is no pruning of the first tree: subtrees were raised.
+    None if its nodes were not counted: subtrees were raised.
     """
-    cuts = path.cuts(step)
-    return None if cuts is None else counts[nodes_left(path.first, cuts)]
+    rows = path.rows_of_counts(step)
+    return None if rows is None else counts[rows]

@@ -79,7 +79,7 @@ class Certifier:
             reason = reason or ("" if proof is not None else _OTHER_ORDER)
         if evidence.calibration is not None and evidence.calibration.folds > 1:
             reason = reason or _FOLDS
-        counted = evidence.of_counts(row_counts(tree, self._rows.sample), reason)
+        counted = evidence.of_counts(row_counts(self._rows.sample, tree), reason)
         return self._start.with_tree(tree, evidence=replace(counted, proof=proof), abstention=None)
 
     def last(self, tree: Tree, *, calibration_unseen: bool) -> Model:

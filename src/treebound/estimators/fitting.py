@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -35,7 +35,8 @@ from treebound.estimators.estimation import (
 from treebound.estimators.progress import Watch
 from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
-from treebound.growing.graph import search
+from treebound.growing.graph import CandidateGraph, search
+from treebound.growing.options import Progress
 from treebound.model import Model
 from treebound.model.evidence import Evidence
 from treebound.model.model import row_counts, with_probable_labels, with_smoothing
@@ -196,19 +197,21 @@ def fit_sample(
         for drawn in (calibration, validation)
     )
     warn_of_common_factor(sample.weight, stacklevel=6)
+    if parameters.search == "wide" and is_large(sample.n_rows, len(sample.columns)):
+        raise invalid("search", "", _IN_MEMORY, parameters.search)
     model, sample, draw = _fit_tree(parameters, table, validation, draw, watch)
     if model.evidence.estimate is None:
         model = _cross_validated(parameters, model, table)
     counts = None
     if calibration is not None:
-        counts = HeldOut.of(calibration, model.tree, model.grown)
+        counts = HeldOut.of(calibration, model.tree, *model.counted_trees)
         counts = with_choices(counts, model, validation is not None)
     return replace(
         model,
         evidence=replace(
             model.evidence,
             calibration=counts,
-            row_counts=row_counts(model.grown, sample),
+            row_counts=row_counts(sample, *model.counted_trees),
             no_certificate=_GROUPED if sample.groups is not None else "",
         ),
         provenance=replace(model.provenance, row_record=rows, draw=draw),
@@ -235,7 +238,8 @@ def _fit_tree(
         if draw.validation is not None:
             sample, validation = draw.validation.split(sample)
     grown = _grown(sample, options, watch)
-    return pruned(parameters, grown, pruner, options, sample, validation), sample, draw
+    model = pruned(parameters, grown, pruner, options, sample, validation, progress=watch.progress)
+    return model, sample, draw
 
 
 def _cross_validated(parameters: FitParameters, model: Model, sample: Sample) -> Model:
@@ -302,6 +306,16 @@ def _by_prior(
     return replace(model, evidence=evidence)
 
 
+def _search(
+    rows: Sample,
+    options: GrowOptions,
+    table: Sample,
+    progress: Callable[[Progress], None] | None,
+) -> CandidateGraph:
+    """The candidate trees of some rows; the search of the whole table reports its progress."""
+    return search(rows, options, progress=progress if rows is table else None)
+
+
 def pruned(
     parameters: FitParameters,
     grown: Tree,
@@ -309,8 +323,10 @@ def pruned(
     options: GrowOptions,
     sample: Sample | None = None,
     validation: Sample | NodeSums | None = None,
+    *,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Model:
-    """The model of a grown tree, pruned."""
+    """The model of a grown tree, pruned; ``progress`` reports on a wide search."""
     model = _model(parameters, grown, options)
     if pruner is None:
         return model
@@ -323,9 +339,7 @@ def pruned(
     if parameters.search == "wide":
         if sample is None or validation is not None:
             raise invalid("search", "", _IN_MEMORY, parameters.search)
-        if sample.masses is not None:
-            raise invalid("search", "", "'greedy' with weights of rows or classes", "wide")
-        wide = partial(search, options=options)
+        wide = partial(_search, options=options, table=sample, progress=progress)
     max_leaves = leaf_limit(parameters)
     if not isinstance(pruner, BoundPruner):
         result = pruner.prune(grown, sample, validation=validation, grow=again)

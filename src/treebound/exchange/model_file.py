@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from functools import partial
@@ -35,6 +35,7 @@ from treebound.exchange.stored import (
     columns_of,
     document_of,
     path_document,
+    rows_of_stored,
     same_size,
     stored_path,
     stored_trees,
@@ -154,7 +155,7 @@ def loads(text: str | bytes) -> Model:
     parameters = parameters_of(document.parameters) if document.parameters else None
     tree = tree_of(document.nodes, columns, classes)
     path = _optional(stored_path, document.pruning, columns, classes)
-    grown = tree if path is None else path.first
+    trees = [tree] if path is None else path.counted_trees
     return Model(
         tree,
         pruning=None if path is None else _result(path, document.pruning),
@@ -166,10 +167,10 @@ def loads(text: str | bytes) -> Model:
         ),
         evidence=Evidence(
             delta=document.delta,
-            calibration=_optional(_held_out, document.held_out, grown),
+            calibration=_optional(_held_out, document.held_out, trees),
             proof=_optional(_proof, document.proof, tree, "proof"),
             frontier=_optional(_frontier, document.frontier, tree, document.delta),
-            row_counts=_optional(_row_counts, document.row_counts, grown),
+            row_counts=_optional(_row_counts, document.row_counts, trees),
             no_certificate=document.no_certificate,
             estimate=_optional(_estimate, document.estimate, classes),
             no_estimate=document.no_estimate,
@@ -232,11 +233,11 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         edits=provenance.edits,
         swapped=model.swapped,
         pruning=_pruning(model, listing),
-        held_out=_optional(partial(document_of, doc.HeldOutDocument), evidence.calibration),
+        held_out=_optional(_held_out_document, evidence.calibration, model),
         proof=_optional(partial(document_of, doc.ProofDocument), evidence.proof),
         frontier=_optional(_frontier_document, evidence.frontier, model.step, listing),
         abstention=_optional(_abstention_document, model.abstention, listing),
-        row_counts=None if evidence.row_counts is None else evidence.row_counts.tolist(),
+        row_counts=_optional(_stored_counts, evidence.row_counts, model),
         rows=_optional(_record_document, record),
         draw=_optional(_draw_document, provenance.draw),
     )
@@ -349,8 +350,27 @@ def _counts(rows: list[list[int]], where: str, tree: Tree) -> NDArray[np.int64]:
     return table_of(rows, where, (tree.n_nodes, tree.n_classes), np.int64)
 
 
-def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
-    counts = _counts(document.counts, "held_out.counts", grown)
+def _all_counts(rows: list[list[int]], where: str, trees: Sequence[Tree]) -> NDArray[np.int64]:
+    """Rows of each class at each node of several trees, one after the other."""
+    shape = sum(tree.n_nodes for tree in trees), trees[0].n_classes
+    return table_of(rows, where, shape, np.int64)
+
+
+def _stored_counts(counts: NDArray[np.int64], model: Model) -> list[list[int]]:
+    """Counts at the nodes of the trees that a file has."""
+    if model.path is not None:
+        counts = counts[rows_of_stored(model.path, model.step)]
+    table: list[list[int]] = counts.tolist()
+    return table
+
+
+def _held_out_document(held_out: HeldOut, model: Model) -> doc.HeldOutDocument:
+    document = document_of(doc.HeldOutDocument, held_out)
+    return msgspec.structs.replace(document, counts=_stored_counts(held_out.counts, model))
+
+
+def _held_out(document: doc.HeldOutDocument, trees: Sequence[Tree]) -> HeldOut:
+    counts = _all_counts(document.counts, "held_out.counts", trees)
     if counts[0].sum() != document.m or document.errors > document.m:
         raise FormatError("held_out", "must have m rows at the root, and no more errors")
     return HeldOut(**{**msgspec.structs.asdict(document), "counts": counts})
@@ -453,9 +473,9 @@ def _step(document: doc.ModelDocument) -> int | None:
     return None if steps is None else steps.step
 
 
-def _row_counts(counts: list[list[int]], grown: Tree) -> NDArray[np.int64]:
-    table = _counts(counts, "row_counts", grown)
-    if (table.sum(axis=1) != grown.rows).any():
+def _row_counts(counts: list[list[int]], trees: Sequence[Tree]) -> NDArray[np.int64]:
+    table = _all_counts(counts, "row_counts", trees)
+    if (table.sum(axis=1) != np.concatenate([tree.rows for tree in trees])).any():
         raise FormatError("row_counts", "must add up to the rows of each node")
     return table
 

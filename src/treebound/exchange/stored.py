@@ -255,6 +255,15 @@ def stored_trees(path: PruningPath | None, step: int | None) -> list[Tree]:
     return [path.tree(at) for at in steps if path is not None and path.cuts(at) is None]
 
 
+def rows_of_stored(path: PruningPath, step: int | None) -> NDArray[np.intp]:
+    """The rows of a table of counts (``counted_trees``) for the trees that a file has."""
+    rows = np.arange(path.first.n_nodes)
+    if not path.searched:
+        return rows
+    steps = [path.rows_of_counts(at) for at in _kept_steps(path, step).tolist()]
+    return np.concatenate([rows, *(at for at in steps if at is not None)])
+
+
 def path_document(path: PruningPath, step: int | None, listing: Listing) -> PathDocument:
     """The document of a path, and the step selected by ``prune_to``, if any."""
     steps = _stored_steps(path, step)
@@ -296,6 +305,7 @@ def stored_path(
         chosen=document.chosen,
         n_considered=document.n_steps,
         unit=document.unit,
+        searched=all(isinstance(cut, NodesDocument) for cut in document.cuts),
     )
 
 

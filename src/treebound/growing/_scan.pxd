@@ -5,7 +5,7 @@
 # to missing on the right. They write to the scratch of one thread only.
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from treebound.growing._layout cimport (
@@ -23,6 +23,12 @@ cdef struct Segment:
 
 cdef KernelSplit best_split(
     const KernelColumn* column, Py_ssize_t index, const NodeView* node, Scratch* scratch
+) noexcept nogil
+
+
+cdef void search_categories(
+    const KernelColumn* column, const NodeView* node, Scratch* scratch, const uint8_t* excluded,
+    KernelSplit* best
 ) noexcept nogil
 
 

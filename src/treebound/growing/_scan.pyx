@@ -86,7 +86,7 @@ cdef KernelSplit best_split(
     if not may_split_on(index, node):
         return best
     if column.kind == NOMINAL:
-        search_categories(column, node, scratch, &best)
+        search_categories(column, node, scratch, NULL, &best)
     else:
         search_thresholds(column, node, scratch, &best)
     # the first column wins ties, but with threads it may be searched last
@@ -186,9 +186,10 @@ cdef Py_ssize_t present_rows(
 
 
 cdef void search_categories(
-    const KernelColumn* column, const NodeView* node, Scratch* scratch, KernelSplit* best
+    const KernelColumn* column, const NodeView* node, Scratch* scratch, const uint8_t* excluded,
+    KernelSplit* best
 ) noexcept nogil:
-    """``x == category`` for every category that occurs; missing is one more."""
+    """``x == category`` for every category that occurs and is not excluded; missing is one more."""
     cdef const Problem* problem = node.problem
     cdef Packing packing = problem.packing
     cdef Py_ssize_t n_classes = problem.n_classes, start = node.start, i, k
@@ -196,8 +197,10 @@ cdef void search_categories(
     cdef const uint64_t* entries = column.entries
     cdef int64_t* counts = scratch.missing
     cdef int64_t ones
+    cdef Py_ssize_t code
     while start < node.stop:
         first = entries[start]
+        code = column.codes[rank_of(first, &packing)]
         ones = 0
         for k in range(n_classes):
             counts[k] = 0
@@ -215,9 +218,8 @@ cdef void search_categories(
                 )
                 i += 1
         counts[n_classes] = i - start
-        try_category(
-            counts, column.codes[rank_of(first, &packing)], column.codes[column.n_codes], node, best
-        )
+        if excluded == NULL or not excluded[code]:
+            try_category(counts, code, column.codes[column.n_codes], node, best)
         start = i
 
 

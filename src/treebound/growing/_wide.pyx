@@ -1,11 +1,11 @@
 """Search at the top of a tree: several candidate splits at each node there, greedy growth below.
 
 Used by `search_arrays`, which gives the graph of candidates that is pruned. A node whose
-depth is below the number of widths keeps the best split of each of its best columns. Each of them is
-a copy of the node that waits on the frontier with its split; when it is expanded it copies the
-sorted rows, unless no other copy needs them. So everything below is the growth of `Grower`, with its
-rules, ties and thresholds. Nodes of the searched levels with equal rows and equal rules at the same
-depth are grown once.
+depth is below the number of widths has several candidates: the best split of a column with an
+order, and every category of a nominal column. Each of them is a copy of the node that waits on the
+frontier with its split; when it is expanded it copies the sorted rows, unless no other copy needs
+them. So everything below is the growth of `Grower`, with its rules, ties and thresholds. Nodes of
+the searched levels with equal rows and equal rules at the same depth are grown once.
 
 Guarantees: the first candidate of every node is the split of greedy growth, so that the graph
 contains the greedy tree. At most three copies of the sorted rows exist at a time.
@@ -18,8 +18,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from treebound._utils._pool cimport Pool
 from treebound.growing._driver cimport GrownNode, leave
-from treebound.growing._layout cimport KernelColumn, KernelSplit, allocate, row_of, zeros
+from treebound.growing._layout cimport (
+    NOMINAL, KernelColumn, KernelSplit, NodeView, allocate, rank_of, row_of, zeros,
+)
 from treebound.growing._memory cimport Grower
+from treebound.growing._scan cimport no_split, search_categories
 from treebound.growing._sorted cimport Sorted, Task, free_sorted, id_of
 
 
@@ -67,17 +70,18 @@ cdef class WideGrower(Grower):
             return self.push_candidates(task)
 
     cdef bint push_candidates(self, const Task* task) except -1:
-        """Push the best columns of a searched leaf, the best one last: it is expanded first."""
+        """Push the best splits of a searched leaf, the best one last: it is expanded first."""
         cdef GrownNode node
         cdef KernelSplit* splits = task.splits
         cdef list copies = []
         cdef int32_t copy
         cdef Py_ssize_t width = self.widths[self.tree.nodes[task.index].depth]
+        cdef dict excluded = {}
         while len(copies) < width:
             node = self.tree.nodes[task.index]
             if not self.choose(&node, task):
                 break
-            splits[node.split.column].place = -1
+            splits[node.split.column] = self.next_split(task, &node.split, excluded)
             copy = self.tree.add(node.start, node.stop, node.depth)
             node.age = copy
             self.tree.nodes[copy] = node
@@ -94,6 +98,23 @@ cdef class WideGrower(Grower):
         for copy in reversed(copies):
             self.tree.push(copy)
         return len(copies) > 0
+
+    cdef KernelSplit next_split(
+        self, const Task* task, const KernelSplit* split, dict excluded
+    ) except *:
+        """The next best candidate of a column after a split was taken; place -1 if there is none."""
+        cdef Py_ssize_t j = split.column
+        cdef const KernelColumn* column = &self.tree.nodes[task.index].home.columns[j]
+        cdef KernelSplit best = no_split(j)
+        cdef uint8_t[::1] mask
+        if column.kind != NOMINAL or not has_three(column, &task.view):
+            return best  # with two categories the other one is the same split
+        if j not in excluded:
+            excluded[j] = np.zeros(self.sources[j].n_categories + 1, dtype=np.uint8)
+        mask = excluded[j]
+        mask[split.place] = True
+        search_categories(column, &task.view, self.scratch, &mask[0], &best)
+        return best
 
     cdef int expand(self, int32_t index) except -1 nogil:
         """Split the rows of a leaf, after copying them if another leaf needs them as they are."""
@@ -254,6 +275,18 @@ cdef class WideGrower(Grower):
                 at += 1
         first[n] = <int32_t>at
         return arrays
+
+
+cdef bint has_three(const KernelColumn* column, const NodeView* node) noexcept nogil:
+    """Return True if the rows of a node have three or more values of a column."""
+    cdef Py_ssize_t i, changes = 0
+    for i in range(node.start + 1, node.stop):
+        changes += rank_of(column.entries[i], &node.problem.packing) != rank_of(
+            column.entries[i - 1], &node.problem.packing
+        )
+        if changes >= 2:
+            return True
+    return False
 
 
 cdef Sorted* copied_rows(const Sorted* home, Py_ssize_t start, Py_ssize_t stop) except NULL nogil:

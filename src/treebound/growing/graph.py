@@ -16,10 +16,11 @@ from treebound.data.columns import KINDS
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
 from treebound.growing._wide import search_arrays
 from treebound.growing.options import GrowOptions, Progress
-from treebound.growing.rules import kernel_rules
+from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
+from treebound.tree.monotone import Monotone
 
-# Candidate splits at the root, and at each of its children: one per column.
+# Candidate splits at the root, and at each of its children.
 WIDTHS = (8, 4)
 
 
@@ -46,6 +47,8 @@ class CandidateGraph:
         Whether the rows had weights.
     factors : ndarray or None
         The class weights.
+    monotone : Monotone or None
+        Columns in which probabilities of higher classes only rise or fall.
     """
 
     first: NDArray[np.int32]
@@ -61,6 +64,7 @@ class CandidateGraph:
     classes: NDArray[Any]
     weighted: bool = False
     factors: NDArray[np.float64] | None = None
+    monotone: Monotone | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -71,6 +75,23 @@ class CandidateGraph:
     def root(self) -> Tree:
         """The tree of one leaf."""
         return self.tree(np.array([[self.n_nodes - 1], [-1], [-1], [-1]], dtype=np.int32))
+
+    def ordered_labels(self, label: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The labels that monotone columns allow, as in a :class:`~treebound.tree.Tree`.
+
+        Nodes are shared only under equal limits, so the limits of each node are those of any tree.
+        """
+        if self.monotone is None:
+            return label
+        masses = self.counts if self.factors is None else self.counts * self.factors
+        total = masses.sum(axis=1, keepdims=True)
+        even = np.full_like(masses, 1.0 / masses.shape[1])
+        shares = np.divide(masses, total, out=even, where=total > 0.0)
+        signs = np.array(self.monotone.signs)[self.feature]
+        signs[(self.category >= 0) | np.isinf(self.threshold)] = 0
+        return self.monotone.labels_in_graph(
+            shares, label, self.first, self.left, self.right, signs
+        )
 
     def tree(self, nodes: NDArray[np.int32], label: NDArray[np.int32] | None = None) -> Tree:
         """Return a tree of the graph.
@@ -104,6 +125,7 @@ class CandidateGraph:
             label=labels,
             weighted=self.weighted,
             factors=self.factors,
+            monotone=self.monotone,
         )
 
 
@@ -123,9 +145,17 @@ def search(
     options : GrowOptions
         How to grow; limits on leaves are ignored.
     widths : sequence of int
-        Number of columns whose best splits are candidates, at depth 0, 1, ...
+        Number of candidate splits at depth 0, 1, ...: the best split of each real or ordinal
+        column, and every category of a nominal column, in the order of their gains.
     progress : callable, optional
         Called about once a second.
+
+    Notes
+    -----
+    Subproblems with equal rows at the same depth and under the same rules are solved once. Below
+    the searched levels a subtree is that of :func:`~treebound.growing.grow`, under the same rules.
+    Memory in addition to the sample: at most three copies of the sorted rows, 8 bytes per value
+    each, and the nodes of at most 32 greedy trees.
 
     Examples
     --------
@@ -139,6 +169,7 @@ def search(
     sample = sample.without_identifiers()
     masses, columns = sample.masses, sample.columns
     total = WeightTotal.of(masses, sample.n_rows)
+    monotone = monotone_of(options, columns, sample.classes)
 
     def report(leaves: int, open_rows: int) -> None:
         if progress is not None:
@@ -153,12 +184,13 @@ def search(
             [KINDS.index(column.kind) for column in columns],
             [len(column.categories or ()) for column in columns],
             [column.missing for column in columns],
-            options=options.for_kernels(kernel_rules(options, columns, None)),
-            widths=[min(width, len(columns)) for width in widths],
+            options=options.for_kernels(kernel_rules(options, columns, monotone)),
+            widths=list(widths),
             n_threads=effective_jobs(options.n_jobs),
             progress=report,
         )
     }
+    report(len(arrays["rows"]) - int((np.diff(arrays["first"]) > 0).sum()), 0)
     arrays["counts"] = sample_sums(
         arrays["counts"] * total.unit, sample.factors, is_whole(sample.weight)
     )
@@ -168,4 +200,5 @@ def search(
         classes=sample.classes,
         weighted=masses is not None,
         factors=sample.factors,
+        monotone=monotone,
     )

@@ -85,6 +85,11 @@ class Model(LabelledRowReader):
     abstention: Abstention | None = None
 
     @property
+    def counted_trees(self) -> list[Tree]:
+        """The trees at whose nodes rows are counted: see ``PruningPath.counted_trees``."""
+        return [self.tree] if self.path is None else self.path.counted_trees
+
+    @property
     def importances(self) -> NDArray[np.float64]:
         """Share of each column in the total decrease of impurity."""
         return importances(self.tree, self.options.criterion)
@@ -233,7 +238,7 @@ class Model(LabelledRowReader):
             result.tree,
             pruning=result,
             prediction=PredictionOptions(strength or smoothing, strength is not None),
-            evidence=self.evidence.of_counts(row_counts(result.path.first, sample), reason),
+            evidence=self.evidence.of_counts(row_counts(sample, result.path.first), reason),
             provenance=replace(provenance, row_record=record, draw=draw),
         )
 
@@ -418,12 +423,12 @@ def with_probable_labels(
     return replace(result, path=path, tree=path.tree()), strength
 
 
-def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:
-    """Rows of each class at each node, if they are weighted; otherwise the tree has them."""
+def row_counts(sample: Sample | None, *trees: Tree) -> NDArray[np.int64] | None:
+    """Rows of each class at each node, if they are weighted; otherwise the trees have them."""
     if sample is None or (sample.weight is None and sample.factors is None):
         return None
-    counts, _ = tree.counts_on(replace(sample, weight=None))
-    return counts.astype(np.int64)
+    rows = replace(sample, weight=None)
+    return np.concatenate([tree.counts_on(rows)[0] for tree in trees]).astype(np.int64)
 
 
 def _same_counts(counted: Tree, tree: Tree) -> bool:

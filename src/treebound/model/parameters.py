@@ -69,11 +69,11 @@ class FitParameters(Parameters, GrowParameters):
         estimate, and the bound pruner then has a fixed weight of 0.6. A pruner object chooses the
         size by folds of its own.
     search : {"greedy", "wide"}
-        How the top of the tree is found: by the best split alone, or by trying the best splits of
-        eight columns at the root and of four at its children, with greedy growth below, and pruning
+        How the top of the tree is found: by the best split alone, or by trying the eight best
+        splits at the root and the four best at its children, with greedy growth below, and pruning
         all of these trees together; see :ref:`wide-search`. ``"wide"`` takes about twelve times as
-        long. It needs the bound pruner, unweighted rows in memory and the training certificate, and
-        takes no rules on splits.
+        long. It needs the bound pruner and at most 10^7 values in memory, and has no certificate
+        of the kind ``"prior"``.
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
         Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
         categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,
@@ -215,14 +215,11 @@ def _check_rules(parameters: FitParameters, pruner: Pruner | None) -> None:
 
 def _check_search(parameters: FitParameters, pruner: Pruner | None, owner: str) -> None:
     """Raise a ValueError if the options do not go with a wide search."""
-    values, why = vars(parameters), ""
-    given = [name for name in GROWING_RULES if values[name] is not None]
+    why = ""
     if not isinstance(pruner, BoundPruner) or not pruner.searches:
         why = "unless the pruner is the bound pruner with its code length"
-    elif given:
-        why = f"with {given[0]!r}"
-    elif parameters.certificate != "training":
-        why = f"with a certificate of the kind {parameters.certificate!r}"
+    elif parameters.certificate == "prior":
+        why = "with a certificate of the kind 'prior', which searches trees in its own way"
     elif parameters.thresholds == "observed":
         why = "with observed thresholds"
     if why:

@@ -57,11 +57,14 @@ class PruningPath(ABC, Generic[PathTree]):
         The input tree, at step 0.
     limit : int or None
         Maximum number of leaves, if there was a limit.
+    searched : bool
+        True if the steps are trees by size that a search found, not prunings of the first tree.
     """
 
     leaves: Ints
     errors: Floats
     scores: Floats
+    searched = False
 
     def __init__(
         self,
@@ -103,6 +106,21 @@ class PruningPath(ABC, Generic[PathTree]):
     @abstractmethod
     def cuts(self, step: int) -> NDArray[np.intp] | None:
         """The inner nodes of the first tree that are leaves at a step; None after raising."""
+
+    @property
+    def counted_trees(self) -> list[PathTree]:
+        """The trees whose nodes, one tree after the other, are the rows of a table of counts."""
+        steps = range(len(self)) if self.searched else ()
+        return [self.first, *(self.tree(step) for step in steps)]
+
+    def rows_of_counts(self, step: int) -> NDArray[np.intp] | None:
+        """The rows of such a table for the nodes of a step's tree; None after raising."""
+        if self.searched:
+            sizes = 2 * self.leaves - 1
+            start = self.first.n_nodes + int(sizes[:step].sum())
+            return np.arange(start, start + int(sizes[step]))
+        cuts = self.cuts(step)
+        return None if cuts is None else nodes_left(self.first, cuts)
 
     def _tree(self, step: int) -> PathTree:
         cuts = self.cuts(step)
@@ -325,9 +343,11 @@ class ListedPath(PruningPath[PathTree]):
         errors: Floats,
         scores: Floats,
         leaves: Ints | None = None,
+        searched: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(tree, **options)
+        self.searched = searched
         self.errors, self.scores, self._steps = errors, scores, steps
         if leaves is None:
             sizes = [

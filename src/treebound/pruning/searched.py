@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 # Of trees with equal errors the one whose leaves have the least entropy is taken: bits for it.
 _TIE_BITS = 22
 # A path has trees of up to so many leaves, or so many times those of the chosen one.
-FEW_SIZES, TIMES = 64, 4
+FEW_SIZES, TIMES = 64, 2
 # Bits for fractional losses.
 _LOSS_BITS = 38
 
@@ -43,7 +43,7 @@ class BestOfGraph:
         else:
             weighted = graph.weighted or graph.factors is not None
             label = heaviest(masses) if weighted else graph.counts.argmax(axis=1)
-            self.label = np.asarray(label, dtype=np.int32)
+            self.label = graph.ordered_labels(np.asarray(label, dtype=np.int32))
             losses = masses.sum(axis=1) - masses[np.arange(graph.n_nodes), self.label]
         self._losses = np.maximum(losses, 0.0)
         self._plan = _dp.best_of_graph(
@@ -98,6 +98,8 @@ class SearchedPath(CurvePath):
 
     Neighbouring trees may differ at the root: they are not prunings of one tree.
     """
+
+    searched = True
 
     def __init__(
         self, sizes: BestOfGraph, objective: Objective, *, chosen: int, largest: int

@@ -70,9 +70,39 @@ class Monotone:
 
     def labels(self, tree: Tree, label: NDArray[np.int32]) -> NDArray[np.int32]:
         """The most probable class of each node; that of its counts unless a limit moves it."""
-        shares = self.frequencies(tree)
+        return self._most_probable(self.frequencies(tree), label)
+
+    def labels_in_graph(
+        self,
+        shares: Floats,
+        label: NDArray[np.int32],
+        first: NDArray[np.int32],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+        signs: NDArray[np.int64],
+    ) -> NDArray[np.int32]:
+        """The same for a graph, whose nodes come after their children and have several splits.
+
+        The splits of node i are ``first[i]`` to ``first[i + 1]``; ``signs`` are those of splits.
+        """
+        sums = self.upper_sums(shares)
+        lower, upper = np.zeros_like(sums), np.ones_like(sums)
+        for node in range(len(sums) - 1, -1, -1):
+            for split in range(first[node], first[node + 1]):
+                low, high = left[split], right[split]
+                for child in (low, high):
+                    lower[child], upper[child] = lower[node], upper[node]
+                if signs[split]:
+                    middle = np.clip(0.5 * (sums[low] + sums[high]), _MARGIN, 1.0 - _MARGIN)
+                    low, high = (low, high) if signs[split] > 0 else (high, low)
+                    upper[low] = lower[high] = np.clip(middle, lower[node], upper[node])
+        return self._most_probable(self._shares(np.clip(sums, lower, upper)), label)
+
+    @staticmethod
+    def _most_probable(shares: Floats, label: NDArray[np.int32]) -> NDArray[np.int32]:
         of_label = shares[np.arange(len(shares)), label]
-        return np.where(of_label >= shares.max(axis=1) - _ROUNDING, label, shares.argmax(axis=1))
+        best = np.where(of_label >= shares.max(axis=1) - _ROUNDING, label, shares.argmax(axis=1))
+        return best.astype(np.int32)
 
     def broken(self, tree: Tree) -> int:
         """The first node on the wrong side of a split with a sign; -1 if none, as when grown."""

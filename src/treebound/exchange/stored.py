@@ -260,7 +260,7 @@ def rows_of_stored(path: PruningPath, step: int | None) -> NDArray[np.intp]:
     rows = np.arange(path.first.n_nodes)
     if not path.searched:
         return rows
-    steps = [path.rows_of_counts(at) for at in _kept_steps(path, step).tolist()]
+    steps = [path.rows_of_counts(at) for at in _stored_steps(path, step).tolist()]
     return np.concatenate([rows, *(at for at in steps if at is not None)])
 
 

@@ -47,7 +47,7 @@ def test_a_tenth_but_150_at_least_and_30_per_cent_at_most(rows, size):
 
 @pytest.mark.parametrize("kind", ["held-out", "folds"])
 def test_one_row_cannot_be_parted(kind):
-    with pytest.raises(ValueError, match="needs at least 2 rows to set some aside"):
+    with pytest.raises(ValueError, match="needs at least 2 rows to calibrate on"):
         tb.BoundTreeClassifier(certificate=kind).fit([[1.0]], [0])
 
 

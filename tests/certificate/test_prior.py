@@ -314,8 +314,9 @@ def test_a_set_of_categories_has_no_probability_and_leaves_the_mass_below_one():
     column = Column("c", "nominal", ("a", "b", "c"))
     sample = Sample.learn([["a"], ["b"], ["c"]], [0, 1, 1])
     tree = Tree(
-        [0, -1, -1], [np.nan] * 3, [1, -1, -1], [False] * 3, [1, -1, -1], [2, -1, -1],
-        np.zeros((3, 2)), [0, 0, 0], columns=(column,), classes=np.arange(2),
+        feature=[0, -1, -1], threshold=[np.nan] * 3, category=[1, -1, -1],
+        missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1], counts=np.zeros((3, 2)),
+        rows=[0, 0, 0], columns=(column,), classes=np.arange(2),
     )  # fmt: skip
     single = split_of(tree, 0)
     assert isfinite(_edited(tree, single, sample))

@@ -277,7 +277,8 @@ def test_an_edit_after_folds_has_no_certificate_and_states_how_to_get_one(fitted
 def test_calibration_rows_that_chose_the_tree_do_not_certify_an_edit(fitted) -> None:
     clf, X, y = fitted(certificate="held-out")
     held_out = replace(clf.model_.evidence.calibration, choices=3)
-    editor = Editor(replace(clf.model_, held_out=held_out), X, y)
+    evidence = replace(clf.model_.evidence, calibration=held_out)
+    editor = Editor(replace(clf.model_, evidence=evidence), X, y)
     editor.collapse("")
     with pytest.raises(ValueError, match="The calibration rows chose the fitted tree"):
         editor.done(calibration_unseen=True)

@@ -137,7 +137,7 @@ def test_the_report_shows_the_rules(tmp_path):
     assert "The probability of high classes (0 < 1 < 2) only rises with up." in page.replace(
         "\\u003c", "<"
     )
-    assert "Asked first: kind = a." in page
+    assert "Splits at the top: kind = a." in page
 
 
 def test_forced_splits_come_first():

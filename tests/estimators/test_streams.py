@@ -263,7 +263,7 @@ def test_an_error_names_the_batch(monkeypatch):
 
 
 def test_growth_without_a_limit_is_stopped_with_a_warning(monkeypatch):
-    monkeypatch.setattr(fitting, "MOST_GROWN_LEAVES", 8)
+    monkeypatch.setattr(fitting, "MAX_GROWN_LEAVES", 8)
     dataset = pds.dataset(table(600))
     with pytest.warns(UserWarning, match="stopped at 8 leaves.*min_samples_leaf"):
         model = BoundTreeClassifier(pruning="mdl").fit(dataset, "label")

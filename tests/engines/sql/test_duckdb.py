@@ -272,7 +272,7 @@ REFUSED = [
     ({"y": "nothing"}, "the name of a column of the relation"),
     ({"y": "label", "sample_weight": "w"}, "the name of a column of the relation"),
     ({"y": "gap"}, "3 rows without a label"),
-    ({"y": "label", "sample_weight": "negative"}, "has 1 others"),
+    ({"y": "label", "sample_weight": "negative"}, "has other values in 1 rows"),
     ({"y": "label"}, "'day' of the relation has the type Date"),
 ]
 

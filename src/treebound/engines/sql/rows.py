@@ -132,7 +132,7 @@ class RelationRows:
         if fetched["n"][0]:
             raise ValueError(
                 f"Weights must be finite numbers from 0 on. The column {self.weight!r} of the "
-                f"relation has {int(fetched['n'][0])} rows with others. Hint: leave these rows out."
+                f"relation has other values in {int(fetched['n'][0]):,} rows. Hint: remove them."
             )
         self._max_weight = float(fetched["most"][0] or 0.0)
         self._frame = self._frame.filter(weight > 0.0)

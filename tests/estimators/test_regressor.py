@@ -178,9 +178,12 @@ def test_sizes_and_limits(fitted, diabetes):
     assert fitted.prune_to(step=0).n_leaves_ == fitted.grown_tree_.n_leaves
     with pytest.raises(ValueError, match="one of 'leaves' and 'step'"):
         fitted.prune_to()
-    sizes = {size.leaves: size.rmse for size in fitted.sizes_}
-    assert sizes[1] == pytest.approx(fitted.estimate_.baseline_rmse)
-    assert sizes[4] < sizes[2] < sizes[1]
+    sizes = {size.leaves: size for size in fitted.sizes_}
+    assert sizes[fitted.n_leaves_].rmse == pytest.approx(fitted.estimate_.rmse.value)
+    assert sizes[fitted.n_leaves_].difference == 0.0
+    assert sizes[2].rmse > sizes[fitted.n_leaves_].rmse
+    assert fitted.prune_to(2).model_.size_estimate == sizes[2]
+    assert fitted.prune_to(2).estimate_ is None
 
 
 def test_a_constant_is_one_leaf():

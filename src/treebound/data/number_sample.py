@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from treebound.data.columns import Column
 from treebound.data.draws import Selection, Splitter, folds
+from treebound.data.frames import Table
 from treebound.data.matrix import Matrix
 from treebound.data.numeric_target import NumericTarget
+from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import Sample, same_length
 from treebound.data.summaries import TableSummary
 from treebound.data.weights import is_whole
@@ -156,6 +158,14 @@ class NumberSample:
         mask = np.zeros(self.n_rows, dtype=bool)
         mask[rows.places] = True
         return self.part(mask, rows.weight)
+
+
+def number_hashes(X: Table | Matrix, y: Floats, names: Sequence[str] | None) -> NDArray[np.uint64]:
+    """Return a hash of the values and the number of each row."""
+    one_class = np.zeros(len(y), dtype=np.int32)
+    target = Matrix((Column("y"),), (np.ascontiguousarray(y, dtype=np.float64),))
+    hashes = row_hashes(X, np.zeros(1), one_class, names=names)
+    return hashes + np.uint64(3) * row_hashes(target, np.zeros(1), one_class, names=["y"])
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treebound.data.draws import Draw, Tenth, derived
+from treebound.certificate.held_out import best_of_folds
+from treebound.certificate.row_record import RowRecord
+from treebound.data.draws import Draw, Slice, Tenth, derived, learn_without, one_of_each
 from treebound.data.findings import warn_of_findings
 from treebound.data.frames import read_table
 from treebound.data.number_findings import warn_of_number_findings
-from treebound.data.number_sample import NumberSample
+from treebound.data.number_sample import NumberSample, number_hashes
 from treebound.data.numbers import read_numbers
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.sample import LabelledRows, Sample
@@ -20,9 +24,16 @@ from treebound.growing import grow_numbers
 from treebound.model.number_estimate import NumberEstimate, scaled_residuals
 from treebound.model.options import ReadingOptions
 from treebound.model.provenance import Provenance
-from treebound.model.regression import NumberSizeEstimate, RegressionModel
+from treebound.model.regression import (
+    NumberCalibration,
+    NumberSizeEstimate,
+    RegressionModel,
+    check_in_range,
+    default_tolerance,
+)
 from treebound.model.regression_parameters import (
     RegressionParameters,
+    certificate_kind,
     checked_parameters,
     column_parameters,
     leaf_sizes,
@@ -53,9 +64,85 @@ def fit_numbers(
     _warn(learned, sample, stacklevel=5)
     warn_of_number_findings(sample, target or "y", stacklevel=3)
     warn_of_common_factor(sample.weight, stacklevel=4)
-    model = fit_sample(parameters, sample)
-    reading = replace(model.reading, named=table.names is not None, target=target)
-    return replace(model, reading=reading)
+    if parameters.y_range is not None:
+        check_in_range(sample.y, parameters.y_range)
+    kind, named = certificate_kind(parameters, sample.n_rows), table.names is not None
+    if kind is None:
+        model = _recorded(fit_sample(parameters, sample), sample, named)
+    else:
+        model = _calibrated(parameters, rows, sample, kind)
+    return replace(model, reading=replace(model.reading, named=named, target=target))
+
+
+def _recorded(model: RegressionModel, sample: NumberSample, named: bool) -> RegressionModel:
+    """Return the model with a record of its training rows."""
+    names = [column.name for column in sample.columns] if named else None
+    record = RowRecord().with_rows("training", number_hashes(sample.X, sample.y, names))
+    return replace(model, provenance=replace(model.provenance, row_record=record))
+
+
+def _calibrated(
+    parameters: RegressionParameters, rows: LabelledRows, sample: NumberSample, kind: str
+) -> RegressionModel:
+    """Fit without calibration rows, or without each of several folds, and keep the best tree."""
+    numbers, units, named = sample.y, rows.units, rows.table.names is not None
+    m = int(units.max(initial=-1)) + 1
+    if m < 2:
+        unit = "rows" if rows.groups is None else "groups"
+        raise ValueError(
+            f"certificate={kind!r} needs at least 2 {unit} to calibrate on. Got {m} instead."
+        )
+    draw = Draw.start(parameters.random_state)
+    draw = replace(draw, key=draw.key_of(sample.summary))
+    large = is_large(rows.n_rows, rows.table.shape[1])
+    selections: Sequence[Slice | Tenth]
+    if kind == "folds":
+        selections = draw.folds(m)
+    else:
+        selections = [draw.tenth() if large else draw.calibration_rows(m)]
+    folds = [np.flatnonzero(selection.mask(m)) for selection in selections]
+    turns = iter(selections)
+    y_range = None
+    if parameters.y_range is not None:
+        y_range = float(parameters.y_range[0]), float(parameters.y_range[1])
+
+    def fit(fold: NDArray[np.intp]) -> tuple[RegressionModel, int]:
+        selection, inside = next(turns), np.isin(units, fold)
+        training, held_out, _ = learn_without(
+            rows, inside, parameters.handle_unknown, **column_parameters(parameters)
+        )
+        outside = NumberSample.of(training, numbers[~inside])
+        model = _recorded(fit_sample(parameters, outside), outside, named)
+        X, y = held_out.X, numbers[inside]
+        table = rows.table.rows(inside)
+        record = model.provenance.row_record
+        assert record is not None
+        hashes = number_hashes(table, y, [c.name for c in training.columns] if named else None)
+        if rows.groups is not None:
+            chosen = one_of_each(units[inside], selections[0].key)
+            X, y = X.part(chosen), y[chosen]
+        tolerance = parameters.tolerance
+        if tolerance is None:
+            tolerance = default_tolerance(model.tree)
+        calibration = NumberCalibration(
+            y,
+            model.grown.apply(X.without_identifiers()),
+            tolerance,
+            y_range,
+            len(folds),
+            rows.groups is not None,
+        )
+        provenance = replace(
+            model.provenance,
+            row_record=record.with_rows("calibration", hashes),
+            draw=replace(model.provenance.draw or draw, key=draw.key, calibration=selection),
+        )
+        model = replace(model, calibration=calibration, provenance=provenance)
+        assert model.certificate is not None
+        return model, model.certificate.exceeded
+
+    fitted: RegressionModel = best_of_folds(fit, folds, parameters.delta).fitted
+    return fitted
 
 
 def _warn(rows: Sample, sample: NumberSample, *, stacklevel: int) -> None:
@@ -95,13 +182,25 @@ def fit_sample(parameters: RegressionParameters, sample: NumberSample) -> Regres
         assert choice is not None
         options = replace(options, min_samples_leaf=choice.min_samples_leaf)
         model = of_fit(fit)
+    if parameters.y_range is not None:
+        model = _within(model, parameters.y_range)
     return replace(
         model,
         options=options,
         reading=ReadingOptions(parameters.handle_unknown),
         provenance=Provenance(parameter_values(parameters), draw=draw),
         clip=clip,
+        delta=parameters.delta,
     )
+
+
+def _within(model: RegressionModel, y_range: tuple[float, float]) -> RegressionModel:
+    """Return the model with predictions inside the range of the target."""
+    if model.pruning is None:
+        return replace(model, tree=model.tree.with_values(np.clip(model.tree.value, *y_range)))
+    path = model.pruning.path
+    path = path.with_first(path.first.with_values(np.clip(path.first.value, *y_range)))
+    return replace(model, tree=path.tree(), pruning=replace(model.pruning, path=path))
 
 
 def _leaf_size(parameters: RegressionParameters) -> int:
@@ -146,9 +245,13 @@ def of_fit(fit: NumberFit) -> RegressionModel:
     choice = fit.result.choice
     if fit.validated is None or choice is None:
         return model
+    rmse = float(np.sqrt(choice.loss))
     return replace(
         model,
         estimate=NumberEstimate.of(fit.validated, choice.reason),
-        sizes=tuple(NumberSizeEstimate(leaves, float(np.sqrt(loss))) for leaves, loss in fit.sizes),
+        sizes=tuple(
+            NumberSizeEstimate(leaves, float(np.sqrt(loss)), float(np.sqrt(loss)) - rmse)
+            for leaves, loss in fit.sizes
+        ),
         residuals=scaled_residuals(fit.validated),
     )

@@ -1,8 +1,9 @@
 """BoundTreeRegressor: grow, prune and predict numbers, as scikit-learn expects it.
 
 Offered for tables in memory: fitting with weights, groups and rules on splits, prediction,
-intervals, estimated errors, other sizes, and text. Tables that are not in memory, certificates,
-exports, reports and the editor are not: their functions raise an error that names regression trees.
+intervals, estimated errors, certificates from calibration rows, other sizes, and text. Tables that
+are not in memory, exports, reports and the editor are not: their functions raise an error that
+names regression trees.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treebound._utils.validation import parameters_of
+from treebound.certificate.number_certificate import NumberCertificate
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.estimators.base import TreeEstimator
@@ -137,9 +139,11 @@ class BoundTreeRegressor(
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Predict an interval that contains the number of a new row with some probability.
 
-        The interval is an estimate from cross-validated residuals: its half width is a quantile of
-        these, each divided by the spread of its leaf, times the spread of the leaf of the row. The
-        probability is that of a new row, not of each leaf.
+        Half its width is a quantile of residuals, each divided by the spread of its leaf, times the
+        spread of the leaf of the row. With ``certificate="held-out"`` these are the residuals of
+        calibration rows (split conformal prediction): the probability is at least ``coverage``, on
+        average over new rows, not for each leaf. Otherwise they are cross-validated, and the
+        coverage is an estimate.
 
         Parameters
         ----------
@@ -198,6 +202,57 @@ class BoundTreeRegressor(
     def sizes_(self) -> tuple[NumberSizeEstimate, ...]:
         """Cross-validated RMSE of trees of several sizes, by their number of leaves."""
         return self._fitted().sizes
+
+    @property
+    def certificate_(self) -> NumberCertificate | None:
+        """Bounds on the errors of new predictions; None: see ``certificate_reason_``."""
+        return self._fitted().certificate
+
+    @property
+    def certificate_reason_(self) -> str | None:
+        """The reason why there is no certificate; None if there is one."""
+        return self._fitted().certificate_reason
+
+    def certify(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        tolerance: float | None = None,
+        y_range: tuple[float, float] | None = None,
+        delta: float | None = None,
+    ) -> NumberCertificate:
+        """Bound the errors of new predictions by rows that were not used for fitting.
+
+        Parameters
+        ----------
+        X, y : table and numbers
+            Rows that were not used for fitting; each counts once.
+        tolerance : float, optional
+            The largest error that does not count, chosen without looking at these rows; by default
+            half a standard deviation of the training numbers.
+        y_range : pair of float, optional
+            The least and the greatest possible number of the target, for bounds on the mean
+            absolute error and the RMSE. Predictions are taken to be in this range.
+        delta : float, optional
+            Probability that a bound is wrong; by default that of the regressor.
+
+        Raises
+        ------
+        ValueError
+            If the rows were used for fitting.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> import treebound as tb
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> reg = tb.BoundTreeRegressor().fit(X[:300], y[:300])
+        >>> certificate = reg.certify(X[300:], y[300:], tolerance=100)
+        >>> print(f"{certificate.share:.3f}", certificate.exceeded, certificate.m)
+        0.167 16 142
+        """
+        return self._fitted().certify(X, y, tolerance=tolerance, y_range=y_range, delta=delta)
 
     def summary(self) -> str:
         """Describe the tree, its estimated errors and those of other sizes in a few lines."""

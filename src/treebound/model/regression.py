@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import Number, check
+from treebound._utils.validation import Number, check, invalid
+from treebound.certificate.number_certificate import NumberCertificate, certify_numbers
+from treebound.certificate.row_record import RowRecord
+from treebound.data.frames import Table, read_table
+from treebound.data.number_sample import number_hashes
+from treebound.data.numbers import read_numbers
+from treebound.data.sample import same_length
+from treebound.data.weights import check_rows
 from treebound.model.base import BaseModel
 from treebound.model.number_estimate import NumberEstimate, quantile
 from treebound.pruning.number_choice import NumberChoice
 from treebound.pruning.number_pruner import spreads
 from treebound.pruning.path import count
+from treebound.tree.base import nodes_left, standing_nodes
 from treebound.tree.regression import RegressionTree, importances
 
 Floats = NDArray[np.float64]
@@ -29,10 +38,55 @@ class NumberSizeEstimate:
         Number of leaves at most.
     rmse : float
         Validated root mean squared error of trees of that size.
+    difference : float
+        The RMSE minus that of the chosen tree.
     """
 
     leaves: int
     rmse: float
+    difference: float
+
+
+@dataclass(frozen=True, eq=False)
+class NumberCalibration:
+    """Calibration rows that ``fit`` held out, one of each group if there are groups.
+
+    Attributes
+    ----------
+    y : ndarray of float64
+        The number of each row.
+    nodes : ndarray of int32
+        The node of the grown tree at which it ends.
+    tolerance : float
+        The largest error that does not count.
+    y_range : tuple of float, or None
+        The least and the greatest possible number, if it was declared.
+    folds : int
+        The best of so many folds.
+    grouped : bool
+        There is one row of each group.
+    """
+
+    y: Floats
+    nodes: NDArray[np.int32]
+    tolerance: float
+    y_range: tuple[float, float] | None = None
+    folds: int = 1
+    grouped: bool = False
+
+
+def default_tolerance(tree: RegressionTree) -> float:
+    """Return half a standard deviation of the training rows, rounded to three digits."""
+    return float(f"{0.5 * float(tree.deviation[0]):.3g}")
+
+
+def check_in_range(numbers: Floats, y_range: tuple[float, float]) -> None:
+    """Raise a ValueError if a number is outside a declared range."""
+    outside = (numbers < y_range[0]) | (numbers > y_range[1])
+    if outside.any():
+        row = int(outside.argmax())
+        must = f"a range that contains all numbers of y, {numbers[row]:g} in row {row} too"
+        raise invalid("y_range", "", must, tuple(y_range))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +109,10 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         if there were none.
     clip : tuple of float, or None
         The range into which the numbers of the training rows were moved.
+    calibration : NumberCalibration or None
+        The calibration rows of the certificate.
+    delta : float
+        The certificate holds with probability ``1 - delta``.
     """
 
     _: KW_ONLY
@@ -62,6 +120,8 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
     sizes: tuple[NumberSizeEstimate, ...] = ()
     residuals: Floats = field(default_factory=lambda: np.empty(0))
     clip: tuple[float, float] | None = None
+    calibration: NumberCalibration | None = None
+    delta: float = 0.05
 
     @property
     def importances(self) -> Floats:
@@ -84,7 +144,8 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         leaves.
         """
         check("predict_interval", {"coverage": coverage}, {"coverage": Number(0.0, 1.0, open=True)})
-        if not len(self.residuals):
+        scaled = self._scaled_residuals()
+        if not len(scaled):
             why = (
                 "the model is at another step of its path"
                 if self.step is not None
@@ -94,11 +155,113 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
                 f"There are no residuals for an interval: {why}. Hint: fit with pruning='bound', "
                 "and max_leaves for another size."
             )
-        half = quantile(self.residuals, coverage) * spreads(self.tree)
+        half = quantile(scaled, coverage) * spreads(self.tree)
         return np.column_stack([self.tree.value - half, self.tree.value + half])
 
+    def _scaled_residuals(self) -> Floats:
+        """Sorted residuals of calibration rows, else of validation rows, in units of spread."""
+        if self.calibration is None:
+            return self.residuals
+        errors, nodes = self._calibration_errors(self.calibration)
+        spread = np.maximum(spreads(self.tree), np.finfo(float).tiny)
+        return np.sort(errors / spread[nodes])
+
+    # -- certificates ----------------------------------------------------------------------
+
+    def _calibration_errors(
+        self, calibration: NumberCalibration
+    ) -> tuple[Floats, NDArray[np.intp]]:
+        """The absolute error of each calibration row, and its node in the tree."""
+        nodes: NDArray[np.intp] = calibration.nodes.astype(np.intp)
+        if self.path is not None:
+            step = self.path.chosen if self.step is None else self.step
+            cuts = self.path.cuts(step)
+            assert cuts is not None  # regression trees are only cut
+            place = np.zeros(self.path.first.n_nodes, dtype=np.intp)
+            place[nodes_left(self.path.first, cuts)] = np.arange(self.tree.n_nodes)
+            nodes = place[standing_nodes(self.path.first, cuts)[nodes]]
+        return np.abs(calibration.y - self.tree.value[nodes]), nodes
+
+    @cached_property
+    def certificate(self) -> NumberCertificate | None:
+        """The certificate from the calibration rows; None if there are none."""
+        if self.calibration is None:
+            return None
+        trees = 1
+        if self.path is not None and self.step not in (None, self.path.chosen):
+            trees = self.path.n_considered  # other trees that prune_to reaches share a second delta
+        return certify_numbers(
+            self._calibration_errors(self.calibration)[0],
+            self.calibration.tolerance,
+            self.delta,
+            y_range=self.calibration.y_range,
+            folds=self.calibration.folds,
+            trees=trees,
+            grouped=self.calibration.grouped,
+        )
+
+    @property
+    def certificate_reason(self) -> str | None:
+        """Why there is no certificate, in words; None if there is one."""
+        if self.certificate is not None:
+            return None
+        return (
+            "There are no calibration rows. Hint: fit with certificate='held-out' or 'folds', or "
+            "call certify with rows that were not used for fitting."
+        )
+
+    def certify(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        tolerance: float | None = None,
+        y_range: tuple[float, float] | None = None,
+        delta: float | None = None,
+    ) -> NumberCertificate:
+        """Bound the errors of new predictions by rows that were not used for fitting."""
+        numbers = read_numbers(y)
+        table = read_table(X)
+        same_length(table.shape[0], len(numbers))
+        check_rows(len(numbers))
+        record = self.provenance.row_record or RowRecord()
+        comparison = record.compare(self.hashes(table, numbers), len(numbers))
+        comparison.refuse_used("certify needs rows that were not used before.")
+        if tolerance is None:
+            tolerance = default_tolerance(self.tree)
+        names = {"tolerance": Number(0.0), "delta": Number(0.0, 1.0, open=True)}
+        level = self.delta if delta is None else delta
+        check("certify", {"tolerance": tolerance, "delta": level}, names)
+        predictions = self.predict(table)
+        if y_range is not None:
+            check_in_range(numbers, y_range)
+            predictions = np.clip(predictions, *y_range)
+        return certify_numbers(
+            np.abs(numbers - predictions), tolerance, level, y_range=y_range, note=comparison.note
+        )
+
+    def hashes(self, table: Table, numbers: Floats) -> NDArray[np.uint64] | None:
+        """A hash of each row; None if the table lacks columns of the training table."""
+        names = [column.name for column in self.columns]
+        if self.has_names and table.names is not None:
+            absent = not {*names} <= {*table.names}
+        else:
+            absent = table.shape[1] != len(names)
+        if absent:
+            return None
+        return number_hashes(table, numbers, names if self.has_names else None)
+
+    # -- other trees -----------------------------------------------------------------------
+
+    @property
+    def size_estimate(self) -> NumberSizeEstimate | None:
+        """The estimated error of a tree that ``prune_to`` chose, if its size was estimated."""
+        if self.step is None:
+            return None
+        return next((size for size in self.sizes if size.leaves == self.tree.n_leaves), None)
+
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
-        """The model at another step of its path; its estimates are those of ``sizes``."""
+        """The model at another step of its path; its estimate is one of ``sizes``."""
         model = super().prune_to(leaves, step=step)
         return replace(model, estimate=None, residuals=np.empty(0))
 
@@ -111,6 +274,8 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         ]
         if self.estimate is not None:
             lines.append(str(self.estimate))
+        elif self.size_estimate is not None:
+            lines.append(f"Estimated RMSE {self.size_estimate.rmse:.4g}.")
         if self.sizes:
             sizes = ", ".join(f"{size.leaves:,}: {size.rmse:.4g}" for size in self.sizes)
             lines.append(f"RMSE by number of leaves: {sizes}.")
@@ -120,6 +285,8 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
                 "Chosen by these errors, which are therefore a little too small: leaves of at "
                 f"least {count(choice.min_samples_leaf, 'row')}, shrinkage {choice.shrinkage}."
             )
+        if self.certificate is not None:
+            lines.append(str(self.certificate))
         if self.clip is not None:
             low, high = self.clip
             lines.append(f"Training values were clipped to {low:.4g} to {high:.4g}.")

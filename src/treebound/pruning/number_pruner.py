@@ -27,6 +27,7 @@ from treebound._utils.validation import (
 from treebound.data.draws import Splitter
 from treebound.data.number_sample import NumberSample
 from treebound.pruning.base import PruningResult
+from treebound.pruning.estimate import sizes_of_interest
 from treebound.pruning.number_choice import (
     DEFAULT_RULE,
     RULES,
@@ -54,8 +55,6 @@ DEFAULT_WEIGHT = 0.6
 # Minimum leaf sizes that folds choose from, and the one without folds.
 LEAF_SIZES = (1, 5, 20)
 DEFAULT_LEAF_SIZE = 5
-# Sizes for which validated errors are reported, and that of the grown tree.
-SIZES = tuple(sorted({round(2.0 ** (power / 2)) for power in range(27)}))
 # Fewer rows are not cross-validated.
 MIN_ROWS = 10
 # Rows of the pooled variance in the spread of a node.
@@ -311,21 +310,25 @@ class SquaredErrorPruner(Parameters):
         result = _result(chosen, choice)
         if max_leaves is not None:
             result = result.within(max_leaves)
-        sizes = _losses_by_size([path for path, _ in by_size[size]], place.shrinkage, path)
-        return NumberFit(result, validated, sizes)
+        paths = [path for path, _ in by_size[size]]
+        return NumberFit(result, validated, _losses_by_size(paths, place.shrinkage, result))
 
 
 def _losses_by_size(
-    paths: Sequence[MeasuredPath], shrinkage: int, whole: SquaredErrorPath
+    paths: Sequence[MeasuredPath], shrinkage: int, result: NumberResult
 ) -> tuple[tuple[int, float], ...]:
     """Return the validated mean squared errors of trees of at most so many leaves."""
     rows = float(sum(path.rows.sums[:, 0].sum() for path in paths))
-    largest = max(int(whole.leaves[0]), 1)
-    sizes = [size for size in SIZES if size < largest]
-    return tuple(
-        (size, sum(path.loss_at(path.path.at_size(size), shrinkage) for path in paths) / rows)
-        for size in [*sizes, largest]
-    )
+    chosen, choice = result.tree.n_leaves, result.choice
+    assert choice is not None
+
+    def loss(size: int) -> float:
+        if size == chosen:
+            return choice.loss
+        return sum(path.loss_at(path.path.at_size(size), shrinkage) for path in paths) / rows
+
+    sizes = sizes_of_interest(chosen, result.path.first.n_leaves)
+    return tuple((size, loss(size)) for size in sizes)
 
 
 def _alphas(path: SquaredErrorPath) -> Floats:

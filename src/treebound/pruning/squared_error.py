@@ -26,6 +26,7 @@ from treebound.landscape import Landscape
 from treebound.pruning.optimal import BestBySize
 from treebound.pruning.path import ListedPath, NestedPath, PruningPath, weakest_link_steps
 from treebound.tree._structure import add_up
+from treebound.tree.base import standing_nodes
 from treebound.tree.regression import RegressionTree
 
 Floats = NDArray[np.float64]
@@ -128,15 +129,7 @@ class SquaredErrorPath(NestedPath[RegressionTree]):
 
     def nodes_at(self, step: int) -> NDArray[np.intp]:
         """Return for each node of the first tree the node that stands for it at a step."""
-        tree, cuts = self.first, self.cuts(step)
-        depth = np.zeros(tree.n_nodes + 1, dtype=np.int64)
-        depth[cuts] += 1
-        np.subtract.at(depth, cuts + tree.size[cuts], 1)
-        at = np.arange(tree.n_nodes)
-        is_cut = np.zeros(tree.n_nodes, dtype=bool)
-        is_cut[cuts] = True
-        last = np.maximum.accumulate(np.where(is_cut, at, 0))
-        return np.where(depth[:-1].cumsum() > 0, last, at)
+        return standing_nodes(self.first, self.cuts(step))
 
     def reaching(self, leaves: int) -> tuple[PruningPath[RegressionTree], int]:
         path = super().reaching(leaves)

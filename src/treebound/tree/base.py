@@ -293,6 +293,17 @@ def nodes_left(tree: BaseTree, cuts: NDArray[np.intp]) -> NDArray[np.intp]:
     return collapsed(tree.left, tree.right, tree.size, cuts)[0]
 
 
+def standing_nodes(tree: BaseTree, cuts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return for each node the one that stands for it if some nodes become leaves."""
+    inside = np.zeros(tree.n_nodes + 1, dtype=np.int64)
+    inside[cuts] += 1
+    np.subtract.at(inside, cuts + tree.size[cuts], 1)
+    is_cut, nodes = np.zeros(tree.n_nodes, dtype=bool), np.arange(tree.n_nodes)
+    is_cut[cuts] = True
+    last = np.maximum.accumulate(np.where(is_cut, nodes, 0))
+    return np.where(inside[:-1].cumsum() > 0, last, nodes)
+
+
 def topmost(tree: BaseTree, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the nodes that are below no other one of them, in pre-order."""
     left = nodes_left(tree, nodes)

@@ -393,9 +393,20 @@ class _Assignment:
         return replace(part, weight=part.weight / self.units[positive] * units[positive])
 
 
-def _is_coarse(matrix: Matrix) -> bool:
+def copies_of(sample: Sample) -> Ints | None:
+    """The group of equal rows of each row; None if no row is a copy of another one."""
+    keys = row_keys(sample.X, 0)
+    if len(np.unique(keys)) == sample.n_rows:
+        return None
+    if _is_coarse(sample.X, min(_MANY_VALUES, sample.n_rows // 4)):
+        return None
+    pairs = np.column_stack([keys, sample.y.astype(np.uint64)])
+    return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _is_coarse(matrix: Matrix, many: int = _MANY_VALUES) -> bool:
     """Return True if no column has so many values that equal rows must be copies."""
-    return all(len(np.unique(values)) <= _MANY_VALUES for values in matrix.values)
+    return all(len(np.unique(values)) <= many for values in matrix.values)
 
 
 def _class_ranks(label: NDArray[np.int32], key: Keys, blocks: Ints) -> Ints:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
+from treebound.data.draws import copies_of
 from treebound.data.weights import is_whole
 from treebound.tree.base import rows_at_rest
 from treebound.tree.model import Tree
@@ -18,10 +19,13 @@ from treebound.tree.model import Tree
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Two standard deviations of a normal distribution cover 95 %. The errors of a tree that was fitted
-# on all rows differ from those of the trees of the folds: benchmarks/estimate.py measures it.
+# The interval of a normal distribution with 95 %. The tree of all rows is not one of the trees of
+# the folds, and these share most of their rows: intervals from folds are wider, more so for few
+# rows, and for errors that differ more between folds than chance explains. These constants give
+# about the stated coverage in benchmarks/estimate.py.
 _Z = 1.96
-WIDENING = 1.0
+_WIDER, _FEW_ROWS = 1.15, 50.0
+_CHANCE = 1.5
 # Sizes for which an error is estimated, besides the chosen one.
 READABLE_LEAVES = 12
 _OTHER_SIZES = 5
@@ -61,7 +65,7 @@ class Estimate:
     interval : tuple of float
         The approximate 95 % interval of the error rate.
     standard_error : float
-        The standard error of ``error``.
+        The standard error of ``error``, which includes differences between the trees of folds.
     method : str
         How it was estimated, in words: ``"5-fold cross-validation"`` or ``"validation rows"``.
     folds : int
@@ -219,7 +223,8 @@ def estimate_error(
         predicted = tree.label[tree.apply(sample.X)].astype(np.int64)
         tally = Tally.of(truth, predicted, times, len(classes), costs)
         total = tally if total is None else total.plus(tally)
-        pairs.append(_by_group(times * (predicted != truth), times, sample.groups))
+        dependent = copies_of(sample) if sample.groups is None else sample.groups
+        pairs.append(_by_group(times * (predicted != truth), times, dependent))
         for at, size in enumerate(sizes):
             if size == chosen or of_size is None:
                 errors_by_size[at] += tally.wrong
@@ -230,12 +235,14 @@ def estimate_error(
         return None
     error, by_group = total.wrong / total.rows, np.concatenate(pairs)
     deviations = by_group[:, 0] - error * by_group[:, 1]
-    standard_error = float(np.sqrt((deviations**2).sum())) / total.rows
+    variance = float((deviations**2).sum()) / total.rows**2
+    if len(pairs) > 1:
+        variance += _between_folds(np.array([fold.sum(axis=0) for fold in pairs]), variance)
     effective = total.rows**2 / float((by_group[:, 1] ** 2).sum())
     return _estimate(
         total,
         classes,
-        standard_error,
+        sqrt(variance),
         effective,
         dict(zip(sizes, (errors_by_size / total.rows).tolist(), strict=True)),
         method=method,
@@ -297,7 +304,7 @@ def _estimate(
         confusion = np.rint(total.confusion).astype(int).tolist()
     return Estimate(
         error=error,
-        interval=_interval(error, standard_error, effective),
+        interval=_interval(error, standard_error, effective, _widening(folds, effective)),
         standard_error=standard_error,
         method=method,
         folds=folds,
@@ -343,12 +350,30 @@ def _tally(tree: Tree, counts: Ints, costs: Floats | None) -> Tally:
     return Tally.of(truth, tree.label[node].astype(np.int64), times, tree.n_classes, costs)
 
 
-def _interval(error: float, standard_error: float, effective: float) -> tuple[float, float]:
-    """Wilson's interval for the number of rows that has this standard error."""
+def _between_folds(folds: Floats, variance: float) -> float:
+    """The variance of the error of trees, from errors and rows of folds; 0 if chance explains it.
+
+    ``variance`` is that of the mean over all rows.
+    """
+    k = len(folds)
+    observed = float(np.var(folds[:, 0] / folds[:, 1], ddof=1))
+    return (1.0 + 1.0 / k) * max(0.0, observed - _CHANCE * k * variance)
+
+
+def _widening(folds: int, effective: float) -> float:
+    """How much wider an interval from folds is than one from validation rows."""
+    return _WIDER * sqrt(1.0 + _FEW_ROWS / effective) if folds else 1.0
+
+
+def _interval(
+    error: float, standard_error: float, effective: float, wider: float
+) -> tuple[float, float]:
+    """Wilson's interval for the number of rows that has this standard error, times ``wider``."""
     rows = effective
     if standard_error > 0.0:
-        rows = min(effective, error * (1.0 - error) / standard_error**2)
-    z2 = (WIDENING * _Z) ** 2
+        rows = error * (1.0 - error) / standard_error**2
+    rows /= wider**2
+    z2 = _Z**2
     centre = (error + z2 / (2 * rows)) / (1 + z2 / rows)
     half = sqrt(z2 * (error * (1.0 - error) / rows + z2 / (4 * rows**2))) / (1 + z2 / rows)
     return max(0.0, min(error, centre - half)), min(1.0, max(error, centre + half))

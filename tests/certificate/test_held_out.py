@@ -199,21 +199,17 @@ def noise(seed, rows=1200, columns=3):
     return rng.normal(size=(rows, columns)), rng.random(rows) < 0.4
 
 
-def test_rows_that_chose_the_weight_of_a_large_table_certify_it_with_a_part_of_delta(monkeypatch):
+def test_calibration_rows_of_a_large_table_do_not_choose_the_weight(monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 3000)
     X, y = noise(0)
     clf = tb.BoundTreeClassifier(certificate="held-out", delta=0.1).fit(X, y)
     choice, held_out = clf.pruning_result_.choice, clf.model_.evidence.calibration
     assert choice.reason == "validation"
-    assert held_out.m + clf.grown_tree_.rows[0] == len(y)
-    assert choice.loss == pytest.approx(held_out.errors / held_out.m)
+    assert clf.grown_tree_.rows[0] < 0.95 * (len(y) - held_out.m)
     certificate = clf.certificate_
-    shared = 0.1 / len(choice.weights)
-    assert certificate.risk == pytest.approx(binomial_upper(held_out.m, held_out.errors, shared))
+    assert certificate.risk == pytest.approx(binomial_upper(held_out.m, held_out.errors, 0.1))
     assert (certificate.delta, certificate.kind) == (0.1, "held-out")
-    assert any("chose it among 10 candidates" in str(each) for each in certificate.assumptions)
     again = tb.exchange.loads(tb.exchange.dumps(clf.model_))
-    assert again.evidence.calibration.choices == len(choice.weights)
     assert again.certificate.risk == certificate.risk
     groups = np.arange(len(y)) // 3
     grouped = (
@@ -222,8 +218,6 @@ def test_rows_that_chose_the_weight_of_a_large_table_certify_it_with_a_part_of_d
         .model_.evidence.calibration
     )
     assert 20 < grouped.m < 80  # one row of each group in a tenth of 400
-    few = tb.BoundTreeClassifier(certificate="held-out").fit(X[:900], y[:900])
-    assert few.model_.evidence.calibration.choices == 1
 
 
 @pytest.mark.parametrize("ordered", [False, True])

@@ -274,17 +274,6 @@ def test_an_edit_after_folds_has_no_certificate_and_states_how_to_get_one(fitted
     assert (certificate.m, certificate.errors) == (len(y), int((done.predict(X) != y).sum()))
 
 
-def test_calibration_rows_that_chose_the_tree_do_not_certify_an_edit(fitted) -> None:
-    clf, X, y = fitted(certificate="held-out")
-    held_out = replace(clf.model_.evidence.calibration, choices=3)
-    evidence = replace(clf.model_.evidence, calibration=held_out)
-    editor = Editor(replace(clf.model_, evidence=evidence), X, y)
-    editor.collapse("")
-    with pytest.raises(ValueError, match="The calibration rows chose the fitted tree"):
-        editor.done(calibration_unseen=True)
-    assert editor.done().certificate.kind == "training"
-
-
 def test_the_training_certificate_of_a_fold_has_its_share_of_delta(fitted) -> None:
     clf, *_ = fitted(certificate="folds")
     certificate = tb.certify(clf, kind="training")

@@ -18,3 +18,5 @@ Size = Literal["accurate", "balanced", "small", "detailed", "readable"]
 TreeSearch = Literal["greedy", "wide"]
 # What a certificate is computed from.
 CertificateKind = Literal["training", "held-out", "folds", "prior"]
+# "auto" is resolved by the number of rows.
+CertificateChoice = Literal["auto", "training", "held-out", "folds", "prior"]

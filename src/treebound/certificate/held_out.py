@@ -79,9 +79,6 @@ class HeldOut:
     errors: int
     counts: Counts  # of each class at each node of the grown tree, or of every tree of a search
     folds: int = 1  # of which this one was the best; its bound has this part of delta
-    # Prunings among which these rows chose, and ways to label each; they share delta.
-    choices: int = 1
-    labellings: int = 1
     grouped: bool = False  # there is one row of each group
 
     @property
@@ -115,14 +112,14 @@ class HeldOut:
     def at(self, path: PruningPath | None, step: int | None) -> tuple[Counts | None, int]:
         """Return the counts at the nodes of a step's tree, or None, and how many trees share delta.
 
-        The fitted tree has delta to itself, or shares it with those that these rows chose from; the
-        other trees that ``prune_to`` reaches share a second one.
+        The fitted tree has delta to itself; the other trees that ``prune_to`` reaches share a
+        second one.
         """
         if path is None:
-            return self.counts, self.folds * self.choices * self.labellings
+            return self.counts, self.folds
         step = path.chosen if step is None else step
-        share = self.choices if step == path.chosen else path.n_considered
-        return counts_at(path, step, self.counts), self.folds * share * self.labellings
+        share = 1 if step == path.chosen else path.n_considered
+        return counts_at(path, step, self.counts), self.folds * share
 
     def certificate(
         self, delta: float, tree: Tree, path: PruningPath | None, step: int | None = None
@@ -134,14 +131,10 @@ class HeldOut:
             if counts is None:
                 return None
             errors = int(errors_by_class(tree, counts)[1].sum())
-            labelled = f", labelled in {self.labellings} ways," if self.labellings > 1 else ","
-            trees = f"{path.n_considered:,} trees that prune_to can reach{labelled}"
-            more = [Assumption(f"it is one of {trees} which share delta", True)]
+            trees = f"{path.n_considered:,} trees that prune_to can reach"
+            more = [Assumption(f"it is one of {trees}, which share delta", True)]
         else:
-            if self.choices > 1:
-                among = f"{self.choices * self.labellings} candidates"
-                more = [Assumption(f"these rows chose it among {among}, which share delta", True)]
-            more += [_ALONE] * (path is not None and path.n_considered > 1)
+            more = [_ALONE] * (path is not None and path.n_considered > 1)
         certificate = replace(
             certify_counts(errors, self.m, delta / shares),
             delta=delta,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from treebound._utils.choices import (
-    CertificateKind,
+    CertificateChoice,
     PrunerName,
     Size,
     TreeSearch,
@@ -75,8 +75,9 @@ class TreeOptions:
     handle_unknown
         What to do with categories that training did not know.
     certificate
-        What the certificate is computed from: the training rows, rows held out, the best of
-        several folds, or a prior over trees from a fifth of the rows.
+        What the certificate is computed from: the training rows, a tenth of the rows that is held
+        out for calibration, the best of several folds, or a prior over trees from a fifth of the
+        rows; auto holds rows out from 10,000 rows on, and takes the training rows below.
     delta
         The certificate holds with probability 1 - delta.
     seed
@@ -92,7 +93,7 @@ class TreeOptions:
     min_samples_leaf: int = 1
     monotone: Many = ()
     handle_unknown: Unknown = "other"
-    certificate: CertificateKind = "training"
+    certificate: CertificateChoice = "auto"
     delta: float = 0.05
     seed: int = 0
 

@@ -83,9 +83,15 @@ class Tenth:
         places = _mixed(numbers.astype(np.uint64) ^ np.uint64(self.key)) % np.uint64(10)
         return np.asarray(places == 0)
 
-    def split(self, sample: Sample, first: int = 0) -> tuple[Sample, Sample]:
-        """The other rows of a sample, and the selected ones; its first row has a number."""
-        numbers = np.arange(first, first + sample.n_rows)
+    def count(self, start: int, stop: int) -> int:
+        """The number of selected rows from one number to another."""
+        step = 1 << 20
+        numbers = (np.arange(a, min(a + step, stop)) for a in range(start, stop, step))
+        return sum(int(self.has(some).sum()) for some in numbers)
+
+    def split(self, sample: Sample) -> tuple[Sample, Sample]:
+        """The other rows of a sample, and the selected ones."""
+        numbers = np.arange(sample.n_rows)
         inside = self.has(numbers if sample.groups is None else sample.groups)
         return sample.part(~inside), sample.part(inside)
 

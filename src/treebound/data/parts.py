@@ -17,6 +17,16 @@ from treebound.data.raw import RawColumn
 from treebound.data.sample import LabelledRows, Sample
 
 
+class PartStart(NamedTuple):
+    """The number of the first row of a part: among all rows, and without calibration rows."""
+
+    row: int = 0
+    training: int = 0
+
+
+START = PartStart()
+
+
 def learn_part(
     X: Any,
     y: Any,
@@ -24,16 +34,18 @@ def learn_part(
     *,
     sample_rows: int = 4096,
     calibration: Tenth | None = None,
-    first: int = 0,
+    first: PartStart = START,
     **kinds: Any,
 ) -> PartFacts:
     """Learn from one part of the rows; of calibration rows only the labels.
 
-    ``first`` is the number of its first row, ``kinds`` are the features of :meth:`Sample.learn`.
+    ``first`` is where it starts, ``kinds`` are the features of :meth:`Sample.learn`.
     """
     if _is_empty_part(y, weight):
         return PartFacts()
-    rows, calibration_rows = _split(LabelledRows.of(X, y, weight, part=True), calibration, first)
+    rows, calibration_rows = _split(
+        LabelledRows.of(X, y, weight, part=True), calibration, first.row
+    )
     facts = PartFacts()
     if rows.n_rows:
         facts = rows.facts(learn_matrix(rows.table, **kinds), sample_rows)
@@ -44,7 +56,7 @@ def learn_part(
     )
 
 
-def count_rows(X: Any, y: Any, weight: Any, first: int = 0) -> int:
+def count_rows(X: Any, y: Any, weight: Any) -> int:
     """How many rows of a part have a weight above zero."""
     return len(y) if weight is None else int((np.asarray(weight) > 0).sum())
 
@@ -65,17 +77,20 @@ def _split(
 
 
 class PartRows(NamedTuple):
-    """One part of the rows: training rows, and selected ones, also as they were read."""
+    """One part of the rows by their roles, and the rows as they were read, if that differs."""
 
     training: Sample
-    selected: Sample | None = None  # calibration or validation rows
-    table: Table | None = None  # the selected rows
-    training_table: Table | None = None  # the training rows, if there are identifiers
+    calibration: Sample | None = None
+    validation: Sample | None = None
+    calibration_table: Table | None = None  # also with categories that training rows do not have
+    training_table: Table | None = None  # if there are identifiers
+    validation_table: Table | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows, of weight zero none."""
-        return self.training.n_rows + (0 if self.selected is None else self.selected.n_rows)
+        samples = (self.training, self.calibration, self.validation)
+        return sum(sample.n_rows for sample in samples if sample is not None)
 
 
 @dataclass(frozen=True)
@@ -83,25 +98,39 @@ class PartReader:
     """Reads parts of the rows with the columns and classes of all."""
 
     schema: LearnedSchema
-    selection: Tenth | None = None  # calibration or validation rows
-    handle_unknown: Unknown = "error"  # how categories are read that only these have
+    calibration: Tenth | None = None
+    validation: Tenth | None = None  # of the other rows, by their numbers without calibration rows
+    handle_unknown: Unknown = "error"  # how categories are read that only calibration rows have
 
-    def read(self, X: Any, y: Any, weight: Any, first: int = 0) -> PartRows:
-        """One part; ``first`` is the number of its first row."""
+    def read(self, X: Any, y: Any, weight: Any, first: PartStart = START) -> PartRows:
+        """One part, and where it starts."""
         if _is_empty_part(y, weight):
             nothing = self._nothing
-            return PartRows(nothing, None if self.selection is None else nothing)
-        rows, calibration_rows = _split(
-            LabelledRows.of(X, y, weight, part=True), self.selection, first
+            return PartRows(
+                nothing,
+                None if self.calibration is None else nothing,
+                None if self.validation is None else nothing,
+            )
+        rows, held_out = _split(
+            LabelledRows.of(X, y, weight, part=True), self.calibration, first.row
         )
-        table = rows.table if self.schema.identifiers else None
-        if calibration_rows is None:
-            return PartRows(self._sample(rows, self.handle_unknown), training_table=table)
-        training, selected = (
-            self._sample(rows, "error"),
-            self._sample(calibration_rows, self.handle_unknown),
-        )
-        return PartRows(training, selected, calibration_rows.table, table)
+        calibration, held_out_table = None, None
+        if held_out is not None:
+            calibration = self._sample(held_out, self.handle_unknown)
+            held_out_table = held_out.table
+        training, validation = _split(rows, self.validation, first.training)
+        part = PartRows(self._sample(training, "error"), calibration, None, held_out_table)
+        if validation is not None:
+            part = part._replace(validation=self._sample(validation, "error"))
+        if not self.schema.identifiers:
+            return part
+        table = None if validation is None else validation.table
+        return part._replace(training_table=training.table, validation_table=table)
+
+    def after(self, part: PartRows, first: PartStart) -> PartStart:
+        """Where the part after one starts."""
+        held_out = 0 if part.calibration is None else part.calibration.n_rows
+        return PartStart(first.row + part.n_rows, first.training + part.n_rows - held_out)
 
     @property
     def _nothing(self) -> Sample:
@@ -119,9 +148,17 @@ class PartReader:
 
 def join_parts(parts: Sequence[PartRows]) -> PartRows:
     """The rows of several parts, in memory."""
-    selected = [part.selected for part in parts if part.selected is not None]
-    training = Sample.joined([part.training for part in parts])
-    return PartRows(training, Sample.joined(selected) if selected else None)
+    return PartRows(
+        Sample.joined([part.training for part in parts]),
+        _joined([part.calibration for part in parts]),
+        _joined([part.validation for part in parts]),
+    )
+
+
+def _joined(samples: Sequence[Sample | None]) -> Sample | None:
+    """The rows of one role of several parts."""
+    present = [sample for sample in samples if sample is not None]
+    return Sample.joined(present) if present else None
 
 
 def as_table(sample: Sample, schema: LearnedSchema) -> Table:

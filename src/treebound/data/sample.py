@@ -294,6 +294,11 @@ class LabelledRows(NamedTuple):
             return np.arange(self.n_rows)
         return np.unique(self.groups, return_inverse=True)[1]
 
+    @property
+    def n_units(self) -> int:
+        """The number of independent rows: of rows, or of groups."""
+        return int(self.units.max(initial=-1)) + 1
+
     def part(self, keep: NDArray[np.bool_]) -> LabelledRows:
         """Some of the rows, with the labels that occur in them."""
         classes, codes = used_labels(self.classes, self.codes[keep])

@@ -25,7 +25,7 @@ from treebound.data.learned import (
     some_numbers,
     with_numbers,
 )
-from treebound.data.parts import PartReader, PartRows, learn_part
+from treebound.data.parts import START, PartReader, PartRows, PartStart, learn_part
 from treebound.data.raw import columns_to_learn
 from treebound.data.summaries import TableSummary, merged
 
@@ -189,7 +189,7 @@ class TableStream:
         plain = [name for name in self.columns if name in typed]
         rest = [name for name in self.columns if name not in typed]
         facts: list[PartFacts] = []
-        first = 0
+        first = START
         for number, frame in self._numbered("learning", [*rest, *self._others()]):
             with error_context(f"Batch {number} of the table"):
                 table, labels, weights = self._batches.split(frame, rest, self.target, self.weight)
@@ -198,7 +198,7 @@ class TableStream:
                     rows, labels, weights, calibration=calibration, first=first, **kinds
                 )
             facts.append(part)
-            first += part.n_rows + part.calibration
+            first = PartStart(first.row + part.n_rows + part.calibration)
         schema = merge_facts(facts, class_weight=class_weight, categorical_features=nominal)
         return self._with_plain(schema, plain) if plain else schema
 
@@ -221,13 +221,13 @@ class TableStream:
 
     def rows(self, reader: PartReader) -> Iterator[PartRows]:
         """The rows, batch by batch."""
-        first = 0
+        first = START
         for number, frame in self._numbered("coding", [*self.columns, *self._others()]):
             with error_context(f"Batch {number} of the table"):
                 columns = (self.columns, self.target, self.weight)
                 part = reader.read(*self._batches.split(frame, *columns), first)
             del frame
-            first += part.n_rows
+            first = reader.after(part, first)
             yield part
 
     def _others(self) -> list[str]:

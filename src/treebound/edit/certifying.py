@@ -56,8 +56,6 @@ class Certifier:
             return "There are no calibration rows: fit held none out."
         if held_out.folds > 1:
             return "A certificate by folds holds for the trees that were fitted without a fold."
-        if held_out.choices > 1 or held_out.labellings > 1:
-            return "The calibration rows chose the fitted tree."
         if self._rows.test_is_calibration:
             return "The test rows of the editor are calibration rows."
         return ""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.choices import CertificateKind
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.certificate import Frontier
@@ -43,6 +44,7 @@ from treebound.model.model import row_counts, with_probable_labels, with_smoothi
 from treebound.model.options import PredictionOptions, ReadingOptions
 from treebound.model.parameters import (
     FitParameters,
+    certificate_kind,
     checked_parameters,
     column_parameters,
     leaf_limit,
@@ -103,10 +105,11 @@ def fit_rows(
     without the calibration rows.
     """
     named, draw = rows.table.names is not None, Draw.start(parameters.random_state)
-    if parameters.certificate in ("held-out", "folds"):
+    kind = certificate_kind(parameters, rows.n_units)
+    if kind in ("held-out", "folds"):
         draw = draw.keyed(sample)
         del sample  # its values are of no more use
-        model = _fit_calibrated(parameters, rows, draw, watch)
+        model = _fit_calibrated(parameters, kind, rows, draw, watch)
     else:
         record = RowRecord.of(sample, named)
         warn_of_findings(sample, record.sketches["training"], stacklevel=5)
@@ -115,26 +118,23 @@ def fit_rows(
 
 
 def _fit_calibrated(
-    parameters: FitParameters, rows: LabelledRows, draw: Draw, watch: Watch
+    parameters: FitParameters, kind: CertificateKind, rows: LabelledRows, draw: Draw, watch: Watch
 ) -> Model:
     """Fit without calibration rows, or without each of several folds, and keep the best tree."""
-    units, in_folds = rows.units, parameters.certificate == "folds"
-    m = int(units.max(initial=-1)) + 1
+    units, m, in_folds = rows.units, rows.n_units, kind == "folds"
     if m < 2:
         unit = "rows" if rows.groups is None else "groups"
         raise ValueError(
             f"certificate={parameters.certificate!r} needs at least 2 {unit} to calibrate on. "
             f"Got {m} instead."
         )
-    size = rows.n_rows, rows.table.shape[1]
-    large = is_large(*size) and not in_folds
     selections: Sequence[Slice | Tenth]
     if in_folds:
         selections = draw.folds(m)
     else:  # large tables by the rule of those that are not in memory
+        large = is_large(rows.n_rows, rows.table.shape[1])
         selections = [draw.tenth() if large else draw.calibration_rows(m)]
     folds = [np.flatnonzero(selection.mask(m)) for selection in selections]
-    validates = large and validates_on_calibration(parameters, size)
     turns = iter(range(1, len(folds) + 1))
 
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
@@ -142,7 +142,6 @@ def _fit_calibrated(
         sample, calibration, hashes = learn_without(
             rows, inside, parameters.handle_unknown, **column_parameters(parameters)
         )
-        validation = calibration if validates else None
         if rows.groups is not None:
             calibration = calibration.part(one_of_each(units[inside], selections[0].key))
         record = RowRecord.of(sample, rows.table.names is not None).with_rows("calibration", hashes)
@@ -152,7 +151,7 @@ def _fit_calibrated(
             parameters,
             sample,
             calibration,
-            validation,
+            n_rows=rows.n_rows,
             draw=replace(draw, calibration=selections[at - 1]),
             rows=record,
             watch=watch.of_fold(at, len(folds)),
@@ -167,45 +166,33 @@ def _fit_calibrated(
     return replace(model, evidence=replace(model.evidence, calibration=counts))
 
 
-def validates_on_calibration(parameters: FitParameters, size: tuple[int, int]) -> bool:
-    """Return True if the calibration rows of a large table choose the weight of the pruner too.
-
-    Only of a bound pruner, whose candidates share delta.
-    """
-    pruner, _ = checked_parameters(parameters)
-    return isinstance(pruner, BoundPruner) and pruner.takes_validation_rows(*size)
-
-
 def fit_sample(
     parameters: FitParameters,
     sample: Sample,
     calibration: Sample | None = None,
-    validation: Sample | None = None,
     *,
+    n_rows: int | None = None,
     draw: Draw | None = None,
     rows: RowRecord | None = None,
     watch: Watch = UNWATCHED,
 ) -> Model:
-    """Grow a tree on a sample and prune it; calibration rows are counted.
+    """Grow a tree on a sample and prune it; count the calibration rows, which choose nothing.
 
-    Validation rows are given, or drawn if the pruner takes any.
+    Validation rows are drawn from the sample if the pruner takes any of a table of ``n_rows``.
     """
     draw = Draw.start(parameters.random_state) if draw is None else draw
     table = sample.without_identifiers()
-    calibration, validation = (
-        None if drawn is None else drawn.without_identifiers()
-        for drawn in (calibration, validation)
-    )
+    n_rows = table.n_rows if n_rows is None else n_rows
     warn_of_common_factor(sample.weight, stacklevel=6)
-    if parameters.search == "wide" and is_large(sample.n_rows, len(sample.columns)):
+    if parameters.search == "wide" and is_large(n_rows, len(sample.columns)):
         raise invalid("search", "", _IN_MEMORY, parameters.search)
-    model, sample, draw = _fit_tree(parameters, table, validation, draw, watch)
+    model, sample, draw = _fit_tree(parameters, table, n_rows, draw, watch)
     if model.evidence.estimate is None:
-        model = _cross_validated(parameters, model, table)
+        model = _cross_validated(parameters, model, table, n_rows)
     counts = None
     if calibration is not None:
-        counts = HeldOut.of(calibration, model.tree, *model.counted_trees)
-        counts = with_choices(counts, model, validation is not None)
+        counted = calibration.without_identifiers()
+        counts = HeldOut.of(counted, model.tree, *model.counted_trees)
     return replace(
         model,
         evidence=replace(
@@ -219,50 +206,39 @@ def fit_sample(
 
 
 def _fit_tree(
-    parameters: FitParameters,
-    sample: Sample,
-    validation: Sample | None,
-    draw: Draw,
-    watch: Watch = UNWATCHED,
+    parameters: FitParameters, sample: Sample, n_rows: int, draw: Draw, watch: Watch = UNWATCHED
 ) -> tuple[Model, Sample, Draw]:
-    """The model of a sample, the rows that it was grown on, and how rows were drawn."""
+    """Fit a model on a sample; return also the rows that it was grown on, and the draw."""
     pruner, options = checked_parameters(parameters)
     if parameters.certificate == "prior":
         costs = pruner.costs if isinstance(pruner, BoundPruner) else None
         draw = draw.keyed(sample)
         return _by_prior(parameters, sample, draw, options, costs, watch), sample, draw
-    if validation is None and isinstance(pruner, BasePruner):
-        if pruner.takes_validation_rows(sample.n_rows, len(sample.columns)):
-            draw = draw.keyed(sample) if draw.key is None else draw
-        draw = replace(draw, validation=pruner.validation_of(sample, draw.key))
-        if draw.validation is not None:
-            sample, validation = draw.validation.split(sample)
+    validation, n_columns = None, len(sample.columns)
+    if isinstance(pruner, BasePruner) and pruner.takes_validation_rows(n_rows, n_columns):
+        draw = draw.keyed(sample) if draw.key is None else draw
+        assert draw.key is not None
+        selection = pruner.select_validation(draw.key)
+        draw = replace(draw, validation=selection)
+        sample, validation = selection.split(sample)
     grown = _grown(sample, options, watch)
     model = pruned(parameters, grown, pruner, options, sample, validation, progress=watch.progress)
     return model, sample, draw
 
 
-def _cross_validated(parameters: FitParameters, model: Model, sample: Sample) -> Model:
-    """The model with the estimate of its error, by fitting again without each fold."""
+def _cross_validated(parameters: FitParameters, model: Model, sample: Sample, n_rows: int) -> Model:
+    """Return the model with the estimate of its error, by fitting again without each fold."""
     if parameters.cv is None:
         return without_estimate(model, "cv=None fits without folds")
-    if is_large(sample.n_rows, len(sample.columns)):
+    if is_large(n_rows, len(sample.columns)):
         return without_estimate(model, "a table of more than 10^7 values is not fitted again")
     without_folds = copy(parameters).set_params(cv=None)
     start = Draw.start(parameters.random_state)
     predictions = [
-        prediction_of(_fit_tree(without_folds, outside, None, start)[0], inside)
+        prediction_of(_fit_tree(without_folds, outside, outside.n_rows, start)[0], inside)
         for outside, inside in folds(sample, parameters.cv, parameters.random_state)
     ]
     return with_estimate(model, predictions, len(predictions))
-
-
-def with_choices(held_out: HeldOut, model: Model, validated: bool) -> HeldOut:
-    """The counts of calibration rows, which may have validated the pruner too."""
-    choice = None if model.pruning is None else model.pruning.choice
-    if not validated or choice is None or choice.rule is None:
-        return held_out
-    return replace(held_out, choices=len(choice.weights), labellings=choice.labellings)
 
 
 def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:

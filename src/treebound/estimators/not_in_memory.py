@@ -9,6 +9,7 @@ from functools import partial
 from math import inf
 from typing import Any, Protocol
 
+from treebound._utils.choices import CertificateKind
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.certificate.held_out import HeldOut
@@ -35,8 +36,6 @@ from treebound.estimators.fitting import (
     fit_sample,
     fit_table,
     pruned,
-    validates_on_calibration,
-    with_choices,
 )
 from treebound.estimators.progress import Watch
 from treebound.growing import Limits, Progress, grow_on_engine, make_bins
@@ -45,13 +44,23 @@ from treebound.growing._layout import FINE_BINS
 from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
 from treebound.model import Model
-from treebound.model.parameters import FitParameters, checked_parameters, column_parameters
+from treebound.model.parameters import (
+    FitParameters,
+    certificate_kind,
+    checked_parameters,
+    column_parameters,
+)
 from treebound.pruning import PRUNERS, BoundPruner, Pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.bound import MAX_VALUES, is_large
 
 # The default limit: with noisy labels, a tree would grow a leaf for nearly every row.
 MAX_GROWN_LEAVES = 1 << 16
+_NO_CALIBRATION = (
+    "The certificate is computed from the training rows: calibration rows are marked in a "
+    "temporary table, and none can be written in this database. Hint: certify the classifier with "
+    "other rows."
+)
 # Smaller nodes are always finished in one place.
 _FEW_ROWS = 1 << 11
 _NO_VALIDATION = "the rows are not in memory, and none of them are validation rows"
@@ -128,12 +137,12 @@ def _refuse_what_needs_rows(pruner: Pruner | None) -> None:
         )
 
 
-def _refuse_what_needs_a_table(parameters: FitParameters, why: str) -> None:
+def _refuse_what_needs_a_table(kind: CertificateKind, why: str) -> None:
     """Raise a ValueError for certificates that need the rows of a table in memory."""
-    if parameters.certificate not in ("training", "held-out"):
-        must = f"'training' or 'held-out' for rows that are not in memory: {why}"
+    if kind not in ("training", "held-out"):
+        must = f"'auto', 'training' or 'held-out' for rows that are not in memory: {why}"
         hint = "'held-out' has nearly the bound of 'folds' with so many rows."
-        raise invalid("certificate", "", must, parameters.certificate, hint)
+        raise invalid("certificate", "", must, kind, hint)
 
 
 class _Stream(TableStream):
@@ -158,12 +167,14 @@ class _Stream(TableStream):
         return stream_engine(self._noted(reader), bins, n_rows, n_threads=n_threads)
 
     def _noted(self, reader: PartReader) -> Iterator[PartRows]:
-        """Yield the parts; add the rows of each, and the drawn ones, to the sketches."""
-        role: Role = "calibration" if reader.schema.calibration else "validation"
+        """Yield the parts; add the rows of each to the sketches, validation rows as in memory."""
         for part in self.rows(reader):
             self._note("training", part.training_table or part.training.X, part.training)
-            if part.selected is not None and part.table is not None:
-                self._note(role, part.table, part.selected)
+            if part.validation is not None:
+                table = part.validation_table or part.validation.X
+                self._note("training", table, part.validation)
+            if part.calibration is not None and part.calibration_table is not None:
+                self._note("calibration", part.calibration_table, part.calibration)
             yield part
 
     def _note(self, role: Role, rows: Matrix | Table, sample: Sample) -> None:
@@ -185,42 +196,38 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     learn = partial(table.learn, **column_parameters(parameters))
     schema = learn()
     size = schema.n_rows, len(schema.columns)
-    rows_again = not is_large(*size) and parameters.certificate != "training"
+    kind = certificate_kind(parameters, schema.n_rows)
+    rows_again = not is_large(*size) and kind != "training"
     if rows_again or _looks_again(pruner, *size):
         return _fit_joined(parameters, schema, table, watch)
     large = f"the table has more than {MAX_VALUES:,} values"
-    _refuse_what_needs_a_table(parameters, large)
+    _refuse_what_needs_a_table(kind, large)
     _refuse_what_needs_rows(pruner)
     warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
-    certified = parameters.certificate == "held-out"
-    validates = validates_on_calibration(parameters, size)
-    draw, handle_unknown = Draw.start(parameters.random_state), parameters.handle_unknown
-    selection: Tenth | None = None
-    if certified or validates:
+    validates = isinstance(pruner, BoundPruner) and pruner.takes_validation_rows(*size)
+    draw, unknown = Draw.start(parameters.random_state), parameters.handle_unknown
+    calibration = validation = None
+    if kind == "held-out" or validates:
         draw = draw.keyed(table.summary(schema))
-    if certified:
-        selection = draw.tenth()
-        draw, schema = replace(draw, calibration=selection), learn(calibration=selection)
-        handle_unknown = "other" if handle_unknown == "error" else handle_unknown
-    else:
-        handle_unknown = "error"
-        if validates:
-            assert isinstance(pruner, BoundPruner)
-            assert draw.key is not None
-            selection = pruner.select_validation(draw.key)
-            draw = replace(draw, validation=selection)
+    if kind == "held-out":
+        calibration = draw.tenth()
+        schema = learn(calibration=calibration)
+    if validates:
+        assert isinstance(pruner, BoundPruner)
+        assert draw.key is not None
+        validation = pruner.select_validation(draw.key)
+    draw = replace(draw, calibration=calibration, validation=validation)
     engine = table.engine(
-        PartReader(schema, selection, handle_unknown),
+        PartReader(schema, calibration, validation, "other" if unknown == "error" else unknown),
         make_bins(schema.columns, schema.sample),
         n_threads=effective_jobs(parameters.n_jobs),
         gather_rows=_rows_to_gather(parameters, size[0]),
     )
-    model = fit_engine(parameters, engine, schema, table.target, watch, validate=validates)
+    model = fit_engine(parameters, engine, schema, table.target, watch)
     model = replace(model, provenance=replace(model.provenance, draw=draw))
-    if not certified:
+    if calibration is None:
         return model
-    counts = HeldOut.by_counts(engine.selected_rows, model.tree, model.grown)
-    counts = with_choices(counts, model, validates)
+    counts = HeldOut.by_counts(engine.calibration_counts, model.tree, model.grown)
     return replace(model, evidence=replace(model.evidence, calibration=counts))
 
 
@@ -237,7 +244,7 @@ def _fit_joined(
     parameters: FitParameters, schema: LearnedSchema, table: PartedTable, watch: Watch
 ) -> Model:
     """Fit on rows in parts that are read into memory."""
-    calibrated = parameters.certificate in ("held-out", "folds")
+    calibrated = certificate_kind(parameters, schema.n_rows) in ("held-out", "folds")
     plain = replace(schema, scale=None, factors=None) if calibrated else schema  # weights as given
     sample = join_parts(list(table.rows(PartReader(plain.with_identifiers())))).training
     named = schema.names is not None
@@ -282,8 +289,12 @@ def _fit_relation(
             f"the {rows.n_rows:,} rows stay in the database, as they are more than the "
             f"{relation.max_fetched_rows:,} of Relation's 'max_fetched_rows'"
         )
-        _refuse_what_needs_a_table(parameters, stay)
-        held_out = parameters.certificate == "held-out"
+        kind = certificate_kind(parameters, rows.n_rows)
+        _refuse_what_needs_a_table(kind, stay)
+        if kind == "held-out" and parameters.certificate == "auto" and not rows.can_draw:
+            warnings.warn(_NO_CALIBRATION, UserWarning, stacklevel=4)
+            kind = "training"
+        held_out = kind == "held-out"
         if options.thresholds == "observed":
             must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
             raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)
@@ -315,11 +326,10 @@ def fit_engine(
     target: str | None = None,
     watch: Watch = UNWATCHED,
     limits: Limits | None = None,
-    validate: bool = True,
 ) -> Model:
     """Grow on the rows of an engine, and prune by the counts alone.
 
-    The selected rows may choose the weight of the pruner (``validate``).
+    Validation rows of the engine choose the weight of the pruner.
     """
     pruner, options = checked_parameters(parameters)
     unlimited = options.max_leaves is None
@@ -343,8 +353,7 @@ def fit_engine(
             UserWarning,
             stacklevel=5,
         )
-    validation = engine.selected_sums(grown) if validate else None
-    model = pruned(parameters, grown, pruner, options, validation=validation)
+    model = pruned(parameters, grown, pruner, options, validation=engine.validation_sums(grown))
     reason = "cv=None fits without folds" if parameters.cv is None else _NO_VALIDATION
     model = model if model.evidence.estimate is not None else without_estimate(model, reason)
     counts = engine.class_rows(grown) if grown.weighted else None

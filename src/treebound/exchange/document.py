@@ -164,8 +164,6 @@ class HeldOutDocument(_Object):
     errors: Annotated[int, Meta(ge=0, le=2**53)]
     counts: list[list[Whole]]
     folds: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
-    choices: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
-    labellings: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     grouped: bool = False
 
 

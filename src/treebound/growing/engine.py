@@ -166,7 +166,7 @@ class Engine:
         self.bins = bins
         self.keep(self.map(recode, bins))
         facts = self.reduce(partial(reduce, add), self.map(attrgetter("facts")))
-        self._facts = replace(facts, total=self._facts.total, selected=self._facts.selected)
+        self._facts = replace(facts, total=self._facts.total, validation=self._facts.validation)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
         """Count the rows of some nodes, by bin and class; one histogram for each node."""
@@ -204,17 +204,17 @@ class Engine:
         counts = self.reduce(sum_of, self.map(count_classes, tree))
         return summed_up(tree, counts).astype(np.int64)
 
-    def selected_sums(self, tree: Tree) -> NodeSums | None:
+    def validation_sums(self, tree: Tree) -> NodeSums | None:
         """Class sums of the validation rows at the nodes of a tree; None without any."""
-        totals = self.facts.selected
+        totals = self.facts.validation
         if not totals.weights.total:
             return None
-        sums = self.reduce(sum_of, self.map(sum_selected, tree, totals))
+        sums = self.reduce(sum_of, self.map(sum_selected, tree, "validation", totals))
         return NodeSums.combined(tree, sums, totals)
 
-    def selected_rows(self, tree: Tree) -> NDArray[np.int64]:
+    def calibration_counts(self, tree: Tree) -> NDArray[np.int64]:
         """Number of calibration rows of each class that end at each node."""
-        counts = self.reduce(sum_of, self.map(sum_selected, tree, None))
+        counts = self.reduce(sum_of, self.map(sum_selected, tree, "calibration", None))
         return np.asarray(counts[0], dtype=np.int64)
 
     def digest(self) -> list[int]:
@@ -248,10 +248,12 @@ class LocalEngine(Engine):
         n_classes: int,
         *,
         n_threads: int = 1,
-        selected: Sample | None = None,
+        calibration: Sample | None = None,
+        validation: Sample | None = None,
     ) -> None:
         super().__init__(bins, n_classes)
-        self._parts, self._n_threads, self._selected = parts, n_threads, selected
+        self._parts, self._n_threads = parts, n_threads
+        self._calibration, self._validation = calibration, validation
         # rows are at hand: nodes are finished as soon as there is room for their values
         self.gather_rows = self.gather_values // max(1, bins.n_columns)
 
@@ -286,14 +288,15 @@ class LocalEngine(Engine):
         counts = [class_sums(tree, part.X, part.y, None, ones)[0] for part in self._parts]
         return summed_up(tree, sum_of(counts)).astype(np.int64)
 
-    def selected_sums(self, tree: Tree) -> NodeSums | None:
-        if self._selected is None or not self._selected.n_rows:
+    def validation_sums(self, tree: Tree) -> NodeSums | None:
+        if self._validation is None or not self._validation.n_rows:
             return None
-        return NodeSums.of(tree, self._selected)
+        return NodeSums.of(tree, self._validation)
 
-    def selected_rows(self, tree: Tree) -> NDArray[np.int64]:
-        assert self._selected is not None
-        counts = class_sums(tree, self._selected.X, self._selected.y, None, WeightTotals())
+    def calibration_counts(self, tree: Tree) -> NDArray[np.int64]:
+        rows = self._calibration
+        assert rows is not None
+        counts = class_sums(tree, rows.X, rows.y, None, WeightTotals())
         return np.asarray(counts[0], dtype=np.int64)
 
     def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
@@ -312,17 +315,21 @@ def stream_engine(
     n_threads: int = 1,
 ) -> LocalEngine:
     """An engine for rows that are read in batches: codes in memory, values in a temporary file."""
-    files: list[ColumnFile] = []
+    files: dict[str, ColumnFile] = {}
     with ExitStack() as stack:
         for part in parts:
-            training, selected = part.training, part.selected
-            batches = [training] if selected is None else [training, selected]
-            if not files:
-                files = [ColumnFile(batch, n_rows) for batch in batches]
-                for file in files:
-                    stack.callback(file.close)
-            for file, batch in zip(files, batches, strict=True):
-                file.add(batch)
-        rows, *rest = [file.sample() for file in files]
-    selected = rest[0] if rest else None
-    return LocalEngine([rows], bins, rows.n_classes, n_threads=n_threads, selected=selected)
+            roles = {
+                "training": part.training,
+                "calibration": part.calibration,
+                "validation": part.validation,
+            }
+            for role, batch in roles.items():
+                if batch is None:
+                    continue
+                if role not in files:
+                    files[role] = ColumnFile(batch, n_rows)
+                    stack.callback(files[role].close)
+                files[role].add(batch)
+        samples = {role: file.sample() for role, file in files.items()}
+    rows = samples.pop("training")
+    return LocalEngine([rows], bins, rows.n_classes, n_threads=n_threads, **samples)

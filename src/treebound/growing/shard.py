@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import accumulate
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,9 +97,7 @@ class Facts:
     extents: NDArray[np.float64]  # the least and the greatest value of every column
     missing: NDArray[np.bool_]  # which columns have missing values
     single: list[NDArray[np.uint8]]  # which bins hold one value only
-    selected: WeightTotals = field(
-        default_factory=WeightTotals
-    )  # of validation or calibration rows
+    validation: WeightTotals = field(default_factory=WeightTotals)  # of validation rows
 
     def __add__(self, other: Facts) -> Facts:
         ends = (
@@ -112,13 +110,17 @@ class Facts:
             np.column_stack(ends),
             self.missing | other.missing,
             [a & b for a, b in zip(self.single, other.single, strict=True)],
-            self.selected.plus(other.selected),
+            self.validation.plus(other.validation),
         )
+
+
+SelectedRole = Literal["calibration", "validation"]
 
 
 class SelectedRows(NamedTuple):
     """Rows that a draw selected for validation or calibration."""
 
+    role: SelectedRole
     values: Values
     labels: NDArray[np.uint16]
     weight: NDArray[np.float64] | None
@@ -131,7 +133,7 @@ class Coded(NamedTuple):
     shard: Shard
     weight: NDArray[np.float64] | None
     facts: Facts
-    selected: SelectedRows | None = None
+    selected: tuple[SelectedRows, ...] = ()
     sizes: tuple[int, ...] = ()  # the rows of its parts, if it has several
 
 
@@ -167,13 +169,18 @@ def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Code
     """Code training rows and selected rows; store values in a file, or in memory."""
     values = None if file is None else file.write(part.training, bins.by_code)
     coded = code_sample(part.training, bins, values)
-    chosen = part.selected
-    if chosen is None:
-        return coded
-    left = chosen.X.values if file is None else file.write(chosen)
-    selected = SelectedRows(left, _labels(chosen), chosen.weight, chosen.X.handle_unknown)
-    facts = replace(coded.facts, selected=WeightTotals.of(chosen.weight, chosen.n_rows))
-    return coded._replace(facts=facts, selected=selected)
+    selected, facts = [], coded.facts
+    roles: dict[SelectedRole, Sample | None]
+    roles = {"calibration": part.calibration, "validation": part.validation}
+    for role, rows in roles.items():
+        if rows is None:
+            continue
+        kept = rows.X.values if file is None else file.write(rows)
+        unknown = rows.X.handle_unknown
+        selected.append(SelectedRows(role, kept, _labels(rows), rows.weight, unknown))
+        if role == "validation":
+            facts = replace(facts, validation=WeightTotals.of(rows.weight, rows.n_rows))
+    return coded._replace(facts=facts, selected=tuple(selected))
 
 
 def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Coded:
@@ -218,7 +225,7 @@ def make_bundle(
         here = accumulate(sizes[:-1], initial=0)
         shards.append(replace(shard, units=units, starts=tuple(zip(here, numbers, strict=False))))
     rows = [Rows.all(part.facts.n_rows) for part in coded]
-    selected = [part.selected for part in coded if part.selected is not None]
+    selected = [rows for part in coded for rows in part.selected]
     return Bundle(shards, rows, bins, reduce(add, [part.facts for part in coded]), counts, selected)
 
 
@@ -230,7 +237,9 @@ def recode(bundle: Bundle, bins: Bins) -> Bundle:
         codes, extents, missing, single = code_shard(bins, columns, len(shard.labels))
         facts_of.append(Facts(len(shard.labels), WeightTotal(), extents, missing, single))
         shards.append(replace(shard, codes=codes))
-    facts = replace(reduce(add, facts_of), total=bundle.facts.total, selected=bundle.facts.selected)
+    facts = replace(
+        reduce(add, facts_of), total=bundle.facts.total, validation=bundle.facts.validation
+    )
     return bundle._replace(shards=shards, bins=bins, facts=facts)
 
 
@@ -399,10 +408,14 @@ def count_classes(bundle: Bundle, tree: Tree) -> NDArray[np.float64]:
     return reduce(add, tables)
 
 
-def sum_selected(bundle: Bundle, tree: Tree, totals: WeightTotals | None) -> NDArray[np.float64]:
-    """The :func:`class_sums` of selected rows; without totals each counts once."""
+def sum_selected(
+    bundle: Bundle, tree: Tree, role: SelectedRole, totals: WeightTotals | None
+) -> NDArray[np.float64]:
+    """Return the :func:`class_sums` of the rows of a role; without totals each counts once."""
     tables = [np.zeros((2, tree.n_nodes, tree.n_classes))]
-    for values, labels, weight, handle_unknown in bundle.selected:
+    for rows_role, values, labels, weight, handle_unknown in bundle.selected:
+        if rows_role != role:
+            continue
         columns = tuple(values[j] for j in range(len(tree.columns)))
         X = Matrix(tree.columns, columns, handle_unknown=handle_unknown)
         weights = None if totals is None else weight

@@ -7,7 +7,14 @@ from copy import copy
 from dataclasses import fields
 from typing import Any, ClassVar, get_args
 
-from treebound._utils.choices import CertificateKind, Criterion, Size, TreeSearch, Unknown
+from treebound._utils.choices import (
+    CertificateChoice,
+    CertificateKind,
+    Criterion,
+    Size,
+    TreeSearch,
+    Unknown,
+)
 from treebound._utils.validation import (
     Folds,
     Number,
@@ -31,6 +38,8 @@ from treebound.pruning.estimate import READABLE_LEAVES
 from treebound.pruning.weight import default_weight
 from treebound.tree.smoothing import ALLOWED, Smoothing
 
+# From this number of rows of positive weight (or groups) on, certificate="auto" holds out a tenth.
+AUTO_ROWS = 10_000
 # Parameters of scikit-learn's trees, and what does the same here.
 NO_PARAMETERS = {
     "max_leaf_nodes": "use 'max_leaves'.",
@@ -94,18 +103,21 @@ class FitParameters(Parameters, GrowParameters):
         Multiplies the sample weights; only the ratios matter, and classes that a mapping leaves
         out have weight 1. A key that is no class of y is an error. Pruning counts the effective
         number of examples, ``(sum n c)^2 / sum n c^2`` for n rows of each class weight c.
-    certificate : {"training", "held-out", "folds", "prior"}
-        What the certificate is computed from: the training rows; rows that ``fit`` holds out (a
-        tenth, but at least 150 and at most 30 %); the best of 3 folds (4 from 500 rows on), each of
-        which tests a tree that was fitted without it; or a prior over trees that a fifth of the
-        rows defines, where the tree is searched for with all rows to have a small limit (columns,
-        thresholds, ``max_leaves`` and ``max_depth`` are as set; the other options of growing and
-        pruning do not matter). The last three limits are much smaller; see :ref:`certificate`.
+    certificate : {"auto", "training", "held-out", "folds", "prior"}
+        What the certificate is computed from. ``"training"``: the training rows. ``"held-out"``:
+        calibration rows that ``fit`` holds out (a tenth, but at least 150 and at most 30 %), and
+        that choose nothing. ``"auto"``: calibration rows from 10,000 rows of positive weight (or
+        groups) on, the training rows below. ``"folds"``: the best of 3 folds (4 from 500 rows on),
+        each of which tests a tree that was fitted without it.
+        ``"prior"``: a prior over trees that a fifth of the rows defines; the tree is searched for
+        with all rows to have a small bound (columns, thresholds, ``max_leaves`` and ``max_depth``
+        are as set; the other options of growing and pruning do not matter). The bounds of the
+        last three are much smaller; see :ref:`certificate`.
     delta : float
         The certificate holds with probability ``1 - delta``.
     random_state : int or None
-        Seed of the folds, of the held-out rows, or of the rows of the prior, which are drawn by a
-        hash of it and of a summary of the table. None chooses others at each fit.
+        Seed of the folds, of the calibration rows, or of the rows of the prior, which are drawn by
+        a hash of it and of a summary of the table. None chooses others at each fit.
     """
 
     criterion: Criterion = parameter(OneOf(get_args(Criterion)), default="entropy")
@@ -118,7 +130,7 @@ class FitParameters(Parameters, GrowParameters):
     handle_unknown: Unknown = parameter(OneOf(get_args(Unknown)), default="other")
     smoothing: Smoothing | None = parameter(ALLOWED, default="shrinkage")
     class_weight: ClassWeight = None
-    certificate: CertificateKind = parameter(OneOf(get_args(CertificateKind)), default="training")
+    certificate: CertificateChoice = parameter(OneOf(get_args(CertificateChoice)), default="auto")
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
     _elsewhere: ClassVar[dict[str, str]] = NO_PARAMETERS
@@ -150,6 +162,13 @@ def with_class_order(parameters: FitParameters, order: Sequence[Any] | None) -> 
 def parameter_values(parameters: FitParameters) -> dict[str, Any]:
     """Return the parameters of the classifier by name."""
     return {name: vars(parameters)[name] for name in _NAMES}
+
+
+def certificate_kind(parameters: FitParameters, rows: int) -> CertificateKind:
+    """Return the kind of the certificate for a number of rows of positive weight, or groups."""
+    if parameters.certificate != "auto":
+        return parameters.certificate
+    return "held-out" if rows >= AUTO_ROWS else "training"
 
 
 def column_parameters(parameters: FitParameters) -> dict[str, Any]:

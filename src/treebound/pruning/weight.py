@@ -84,11 +84,6 @@ class WeightChoice:
         return self.losses[self.index] if self.rule else np.nan
 
     @property
-    def labellings(self) -> int:
-        """The number of ways in which a tree may have been labelled: one per strength."""
-        return len(STRENGTHS) if self.strengths else 1
-
-    @property
     def strength(self) -> float | None:
         """The chosen strength of shrinkage; None if it was not chosen."""
         return self.strengths[self.index] if self.strengths else None

@@ -21,7 +21,7 @@ from weakref import WeakSet
 import numpy as np
 from distributed import get_worker
 
-from treebound.data.parts import PartRows
+from treebound.data.parts import START, PartRows, PartStart
 from treebound.data.spill import SpillFile, ValuesLost
 from treebound.engines.dask import waiting
 from treebound.engines.dask.partitions import Partitions, in_words, same
@@ -82,7 +82,7 @@ class DaskEngine(Engine):
     """Bundles of shards as futures of a cluster.
 
     ``read`` makes ``PartRows`` of the rows, labels and weights of a partition, on a worker.
-    ``first`` has the number of the first row of each partition, if rows are drawn by number.
+    ``first`` has the start of each partition, if rows are drawn by number.
     """
 
     def __init__(
@@ -93,14 +93,14 @@ class DaskEngine(Engine):
         n_classes: int,
         *,
         n_rows: int = 0,
-        first: Sequence[int] | None = None,
+        first: Sequence[PartStart] | None = None,
         gather_rows: int = Engine.gather_rows,
     ) -> None:
         check_classes(n_classes)
         super().__init__(bins, n_classes)
         self.gather_rows = gather_rows
         self._client, self._partitions = partitions.client, partitions
-        self._first = first or [0] * len(partitions)
+        self._first = first or [START] * len(partitions)
         self._token, self._number = uuid.uuid4().hex, count()
         self._futures: WeakSet[Any] = WeakSet()
         self._client.register_plugin(FitState())

@@ -5,6 +5,7 @@ A task for each of them would cost the scheduler more than small partitions cost
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -21,7 +22,7 @@ from treebound.data.learned import (
     number_summaries,
     some_numbers,
 )
-from treebound.data.parts import PartRows, learn_part
+from treebound.data.parts import START, PartReader, PartRows, PartStart, learn_part
 from treebound.data.raw import check_names
 from treebound.data.streams import is_on_dask
 from treebound.data.summaries import ColumnSummary
@@ -34,7 +35,7 @@ _NAMES = {"y": "\0treebound label", "sample_weight": "\0treebound weight"}
 
 
 class Subgraph(NamedTuple):
-    """How a partition is computed: ``graph`` makes the pieces of these keys, of what it needs."""
+    """The tasks of a partition: ``graph`` computes the pieces of these keys from its inputs."""
 
     keys: list[Any]
     graph: dict[Any, Any]
@@ -67,7 +68,7 @@ def _on_group(
     needs: Sequence[Sequence[Any]],
 ) -> Any:
     """Use what a function gives for some partitions, which are computed one after the other."""
-    from dask.local import get_sync
+    get_sync = _dask("local").get_sync
 
     def each() -> Iterator[Any]:
         for (number, part, more), inputs in zip(work, needs, strict=True):
@@ -149,10 +150,10 @@ class Partitions:
         futures, homes = dict[int, Any](), dict[int, Any]()
         for k in numbers:
             for need in self._parts[k].needs.values():
-                if hasattr(need, "dask"):
-                    homes[k] = k
-                else:
+                if _is_future(need):
                     futures.setdefault(k, need)
+                else:
+                    homes[k] = k
         wanted = list(futures.values())
         waited(self.client, wanted, lambda i: f"The rows of partition {list(futures)[i]}")
         holders = self.client.who_has(wanted) if wanted else {}
@@ -165,13 +166,13 @@ class Partitions:
         use: Callable[..., Any],
         function: Any,
         *args: Any,
-        first: Sequence[int] | None = None,
+        first: Sequence[PartStart] | None = None,
         key: str | None = None,
     ) -> Any:
         """A task that uses what a function gives for each of some partitions, in their order.
 
-        The function takes rows, labels and weights; with ``first``, also the number of the first
-        row. ``use`` takes an iterator, and the other arguments.
+        The function takes rows, labels and weights; with ``first``, also the start of the
+        partition. ``use`` takes an iterator, and the other arguments.
         """
         parts = [self._parts[k] for k in group]
         if len(parts) == 1:  # what it needs may be made in parallel
@@ -189,7 +190,7 @@ class Partitions:
         self,
         function: Callable[..., Any],
         numbers: Sequence[int] | None = None,
-        first: Sequence[int] | None = None,
+        first: Sequence[PartStart] | None = None,
     ) -> list[Any]:
         """Call a function of rows, labels and weights for each partition; return the results."""
         numbers = range(len(self)) if numbers is None else numbers
@@ -213,12 +214,12 @@ class Partitions:
         by_number = dict(zip(chain(*groups), chain(*results), strict=True))
         return [by_number[k] for k in numbers]
 
-    def here(self, read: Callable[..., PartRows]) -> Iterator[PartRows]:
+    def here(self, reader: PartReader) -> Iterator[PartRows]:
         """The rows, one partition after the other, by the local scheduler."""
-        first = 0
+        first = START
         for number in range(len(self)):
-            part: PartRows = self._here(number, read, {"first": first})
-            first += part.n_rows
+            part: PartRows = self._here(number, reader.read, {"first": first})
+            first = reader.after(part, first)
             yield part
 
     def _here(self, number: int, function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -227,7 +228,10 @@ class Partitions:
 
 
 def _subgraphs(pieces: Sequence[Sequence[Any]]) -> list[Subgraph]:
-    """How each partition is made: by itself, unless it needs tasks that others need too."""
+    """Return how each partition is computed: by itself, or by tasks that it shares with others.
+
+    The tasks of a shuffle, which are bound to workers, are shared.
+    """
     merged = _merged(list(chain(*pieces)))
     parts = [_own_graph(some, merged) for some in pieces]
     users: dict[Any, int] = {}
@@ -240,8 +244,9 @@ def _subgraphs(pieces: Sequence[Sequence[Any]]) -> list[Subgraph]:
 
 
 def _merged(pieces: Sequence[Any]) -> dict[Any, Any]:
-    """The tasks of all pieces; none where they are bound to some workers."""
-    graphs = {id(piece.dask): piece.dask for piece in pieces if hasattr(piece, "dask")}.values()
+    """Return the tasks of all pieces; none if some are bound to workers by annotations."""
+    graphs = [piece.__dask_graph__() for piece in pieces if not _is_future(piece)]
+    graphs = list({id(graph): graph for graph in graphs}.values())
     layers = [layer for graph in graphs for layer in getattr(graph, "layers", {}).values()]
     if any(layer.annotations for layer in layers):
         return {}
@@ -249,24 +254,19 @@ def _merged(pieces: Sequence[Any]) -> dict[Any, Any]:
 
 
 def _own_graph(pieces: Sequence[Any], merged: dict[Any, Any]) -> Subgraph:
-    """All tasks that make some pieces, and futures that they need.
+    """Return all tasks that compute some pieces, and the futures that they need."""
+    keys = [piece.key for piece in pieces]
+    if not merged.keys() >= set(keys):
+        return _of_tasks(pieces)
+    tasks, _ = _dask("optimization").cull(merged, keys)
+    futures = {key: task for key, task in tasks.items() if _is_future(task)}
+    return Subgraph(keys, {key: tasks[key] for key in tasks.keys() - futures.keys()}, futures)
 
-    If a task is of an unknown form, or is bound to a worker as those of a shuffle, the pieces are
-    made by tasks of the scheduler.
-    """
-    graph, futures, left = {}, {}, [piece.key for piece in pieces]
-    while left:
-        key = left.pop()
-        task: Any = merged.get(key)
-        module = getattr(getattr(task, "func", None), "__module__", None) or ""
-        if hasattr(task, "key") and hasattr(task, "client"):
-            futures[key] = task
-        elif hasattr(task, "dependencies") and not module.startswith("distributed."):
-            graph[key] = task
-            left += task.dependencies - graph.keys()
-        else:
-            return _of_tasks(pieces)
-    return Subgraph([piece.key for piece in pieces], graph, futures)
+
+def _is_future(value: Any) -> bool:
+    """Return True for a result that is computed or stored on a cluster."""
+    distributed = sys.modules.get("distributed")  # not loaded: it is none
+    return distributed is not None and isinstance(value, distributed.Future)
 
 
 def _of_tasks(pieces: Sequence[Any]) -> Subgraph:
@@ -354,19 +354,22 @@ def with_labels(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
 
 
 def _has_rows_of(frame: Any, collection: Any) -> bool:
-    """Return True if rows can be found by their index, or are those of the same frame."""
+    """Return True if rows can be found by their index, or are read by the same tasks."""
     if frame.known_divisions and getattr(collection, "known_divisions", False):
         return True
-    root = _root(frame)
-    return root is not None and bool(_root(collection) == root)
+    if is_array(collection) or frame.npartitions != collection.npartitions:
+        return False
+    return _sources(frame) == _sources(collection)
 
 
-def _root(collection: Any) -> Any:
-    """Return the name of the collection of which this one has columns; None if it is unknown."""
-    expression: Any = getattr(collection, "expr", None)
-    while type(expression).__name__ in ("Projection", "Drop"):
-        expression = expression.frame
-    return getattr(expression, "_name", None)
+def _sources(collection: Any) -> list[set[Any]]:
+    """Return the keys of the tasks that read each partition of a collection."""
+    graph, cull = dict(collection.__dask_graph__()), _dask("optimization").cull
+    sources = []
+    for key in collection.__dask_keys__():
+        _, needs = cull(graph, [key])
+        sources.append({name for name, inputs in needs.items() if not inputs})
+    return sources
 
 
 def plain_numbers(X: Any) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from treebound._utils.extras import require
 from treebound.data.draws import Tenth
 from treebound.data.learned import LearnedSchema, merge_facts, with_numbers
-from treebound.data.parts import PartReader, PartRows, count_rows
+from treebound.data.parts import START, PartReader, PartRows, PartStart, count_rows
 from treebound.data.raw import chosen_columns, spread
 from treebound.data.summaries import ColumnSummary, TableSummary, merged
 from treebound.data.weights import check_rows
@@ -113,19 +112,20 @@ class DaskTable:
     def engine(self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int) -> Engine:
         """An engine on the workers, once they have coded their partitions; or here."""
         rows, schema = self._partitions, reader.schema
-        read = replace(reader, schema=replace(schema, sample=())).read
+        reader = replace(reader, schema=replace(schema, sample=()))
         n_rows = schema.n_rows + schema.calibration
+        draws = reader.calibration is not None or reader.validation is not None
         if rows.client is None:
-            return stream_engine(rows.here(read), bins, n_rows, n_threads=n_threads)
+            return stream_engine(rows.here(reader), bins, n_rows, n_threads=n_threads)
         from treebound.engines.dask.engine import DaskEngine
 
         engine = DaskEngine(
             rows,
-            read,
+            reader.read,
             bins,
             len(schema.classes),
             n_rows=n_rows,
-            first=None if reader.selection is None else _first_rows(rows, schema),
+            first=_starts(rows, reader.calibration, schema) if draws else None,
             gather_rows=gather_rows,
         )
         self._stack.callback(engine.close)
@@ -140,18 +140,25 @@ def _learned(
     sample_rows = max(256, _SAMPLE_ROWS // len(rows))
     facts = rows.each(
         partial(learn, sample_rows=sample_rows, calibration=calibration, **kinds),
-        first=None if calibration is None else _first_rows(rows),
+        first=None if calibration is None else _starts(rows, calibration),
     )
     return merge_facts(
         facts, class_weight=class_weight, categorical_features=kinds["categorical_features"]
     )
 
 
-def _first_rows(rows: Partitions, schema: LearnedSchema | None = None) -> list[int]:
-    """Return the number of the first row of every partition; count rows if it is not known."""
+def _starts(
+    rows: Partitions, calibration: Tenth | None, schema: LearnedSchema | None = None
+) -> list[PartStart]:
+    """Return the start of every partition; count rows if it is not known."""
     learned = schema is not None and not schema.calibration and len(schema.part_rows) == len(rows)
     sizes = schema.part_rows if schema and learned else rows.each(count_rows)
-    return [0, *accumulate(sizes)][:-1]
+    starts = [START]
+    for size in sizes[:-1]:
+        row, training = starts[-1]
+        held_out = 0 if calibration is None else calibration.count(row, row + size)
+        starts.append(PartStart(row + size, training + size - held_out))
+    return starts
 
 
 # -- predictions -------------------------------------------------------------------------------
@@ -164,7 +171,10 @@ def lazy_predictions(model: Model, X: Any, output: str, predict: Callable[..., A
         nothing = model.classes[:0] if output == "label" else np.empty(0, dtype=np.int32)
     predicted = partial(_predictions, model, output, predict, nothing)
     if is_frame(X):
-        return X.map_partitions(predicted, meta=predicted(X._meta))
+        import pandas
+
+        index = pandas.Index([], dtype=X.index.dtype, name=X.index.name)
+        return X.map_partitions(predicted, meta=predicted(pandas.DataFrame(index=index)))
     X = X.rechunk({1: X.shape[1]})
     chunks = None if nothing.ndim == 1 else (X.chunks[0], nothing.shape[1:])
     dropped = 1 if chunks is None else None

@@ -52,8 +52,8 @@ class SqlEngine(Engine):
             self._codes = ["units", *rows.words]
         self._reals = [f"v{j}" for j, coding in enumerate(rows.codings) if coding.codes is None]
         self.gather_rows, self._source = max_fetched_rows, source
-        self.selected_sums, self.class_rows = source.selected_sums, source.class_rows  # type: ignore[method-assign]
-        self.selected_rows = source.count_selected  # type: ignore[method-assign]
+        self.validation_sums, self.class_rows = source.validation_sums, source.class_rows  # type: ignore[method-assign]
+        self.calibration_counts = source.count_selected  # type: ignore[method-assign]
         # the number that the rows of each slot have in the table, and how many there are
         self._numbers, self._n_numbers = np.zeros(1, dtype=np.int64), 1
         self._at_root = True

@@ -164,6 +164,11 @@ class RelationRows:
         """Number of rows, without those that are selected."""
         return int(self._labels.rows.sum())
 
+    @property
+    def can_draw(self) -> bool:
+        """Return True if calibration and validation rows can be marked, in a temporary table."""
+        return self._store.keeps
+
     def fetched(self) -> tuple[Any, Any, Any]:
         """Columns, labels and weights of all rows, in memory; in the order of the key."""
         frame = self._frame if self.id is None else self._frame.sort(self.id)
@@ -181,14 +186,14 @@ class RelationRows:
 
         Nothing else is learned from them. Without numbers there are no validation rows.
         """
-        if certify and not self._store.keeps:
+        if certify and not self.can_draw:
             raise WordedError(
                 "Calibration rows are stored in a temporary table, and none can be written here. "
                 "Hint: use ",
                 Setting("certificate", "training"),
                 ", and certify the fitted tree with other rows.",
             )
-        if not self._store.keeps:
+        if not self.can_draw:
             return draw
         key = draw.key_of(self._summary(of_columns))
         draw = replace(draw, key=key)
@@ -275,7 +280,7 @@ class RelationRows:
         numbered = frame.with_row_index(_ROW, order_by=[self.id]).select(*self.types.names(), _ROW)
         return self._store.keep(f"SELECT * FROM {ROWS}", numbered.to_native())
 
-    def selected_sums(self, tree: Tree) -> NodeSums | None:
+    def validation_sums(self, tree: Tree) -> NodeSums | None:
         """The validation rows, at the nodes of a tree."""
         if "validation" not in self._selected:
             return None

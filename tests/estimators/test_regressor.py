@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -184,6 +184,43 @@ def test_sizes_and_limits(fitted, diabetes):
     assert sizes[2].rmse > sizes[fitted.n_leaves_].rmse
     assert fitted.prune_to(2).model_.size_estimate == sizes[2]
     assert fitted.prune_to(2).estimate_ is None
+
+
+def test_folds_may_be_given_or_left_out(diabetes, fitted):
+    X, y = diabetes
+    plain = REGRESSOR(cv=None).fit(X, y)
+    assert plain.estimate_ is None
+    choice = plain.pruning_result_.choice
+    assert (choice.weight, choice.min_samples_leaf, str(choice.shrinkage)) == (0.6, 5, "F 4")
+    with pytest.raises(ValueError, match="no residuals"):
+        plain.predict_interval(X)
+    split = REGRESSOR(cv=KFold(3)).fit(X, y)
+    assert split.estimate_.rows == len(X)
+    assert split.estimate_.rmse != fitted.estimate_.rmse
+
+
+def test_readable_trees_have_at_most_twelve_leaves():
+    X, y = friedman(2000)
+    assert REGRESSOR().fit(X, y).n_leaves_ > 12
+    readable = REGRESSOR(size="readable").fit(X, y)
+    assert readable.n_leaves_ == 12
+    assert readable.estimate_.rmse.value < readable.estimate_.baseline_rmse
+
+
+def test_a_tenth_of_a_large_table_chooses_the_size(monkeypatch):
+    monkeypatch.setattr("treebound.estimators.number_fitting.is_large", lambda *_: True)
+    X, y = friedman(1500)
+    regressor = REGRESSOR().fit(X, y)
+    assert regressor.estimate_.by == "validated"
+    assert regressor.estimate_.rows + regressor.tree_.rows[0] == 1500
+    assert 100 < regressor.estimate_.rows < 200
+    assert regressor.pruning_result_.choice.min_samples_leaf == 5
+    certified = REGRESSOR(certificate="held-out").fit(X, y)
+    rows = certified.certificate_.m + certified.estimate_.rows + certified.tree_.rows[0]
+    assert rows == 1500
+    draw = certified.model_.provenance.draw
+    assert draw.calibration is not None
+    assert draw.validation is not None
 
 
 def test_a_constant_is_one_leaf():

@@ -37,6 +37,7 @@ from treebound.model.regression_parameters import (
     checked_parameters,
     column_parameters,
     leaf_sizes,
+    max_leaves,
     parameter_values,
 )
 from treebound.pruning.bound import is_large
@@ -233,7 +234,7 @@ def _pruned(
         sample,
         grow,
         leaf_sizes(parameters),
-        max_leaves=parameters.max_leaves,
+        max_leaves=max_leaves(parameters),
         validation=validation,
     )
     return draw, fit

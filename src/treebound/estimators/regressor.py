@@ -250,7 +250,7 @@ class BoundTreeRegressor(
         >>> reg = tb.BoundTreeRegressor().fit(X[:300], y[:300])
         >>> certificate = reg.certify(X[300:], y[300:], tolerance=100)
         >>> print(f"{certificate.share:.3f}", certificate.exceeded, certificate.m)
-        0.167 16 142
+        0.166 16 142
         """
         return self._fitted().certify(X, y, tolerance=tolerance, y_range=y_range, delta=delta)
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import (
+    Folds,
     Number,
     OneOf,
     Parameters,
@@ -19,13 +20,16 @@ from treebound._utils.validation import (
     parameters_of,
     with_parameters,
 )
+from treebound.data.draws import Splitter
 from treebound.growing import GrowOptions
 from treebound.growing.options import GrowParameters
 from treebound.model.parameters import NO_PARAMETERS, FitParameters
+from treebound.pruning.estimate import READABLE_LEAVES
+from treebound.pruning.number_choice import DEFAULT_RULE
 from treebound.pruning.number_pruner import LEAF_SIZES, SquaredErrorPruner
 from treebound.tree.leaf_values import Shrinkage
 
-NumberSize = Literal["accurate", "balanced", "small"]
+NumberSize = Literal["accurate", "balanced", "small", "readable"]
 NumberCertificateKind = Literal["held-out", "folds", "auto"]
 # From so many rows on, the certificate "auto" holds rows out.
 AUTO_ROWS = 10_000
@@ -48,10 +52,15 @@ class RegressionParameters(Parameters, GrowParameters):
         values are not constrained.
     pruning : {"bound", "cost-complexity"}, SquaredErrorPruner or None
         How to prune the grown tree; None does not prune.
-    size : {"accurate", "balanced", "small"} or None
+    size : {"accurate", "balanced", "small", "readable"} or None
         Which tree cross-validation chooses: that of the least squared error; the smallest within
         half a standard error of the difference from it (the default); or within one standard error
-        of the least squared error.
+        of the least squared error. ``"readable"`` is the balanced tree of at most 12 leaves.
+    cv : int, splitter or None
+        Folds for the size of the tree, its leaf size and shrinkage, and for the estimate of its
+        errors (``estimate_``). None fits one tree without folds, with a weight of 0.6, leaves of at
+        least 5 rows and shrinkage ``("F", 4.0)`` unless they are set; it has no estimate and no
+        intervals. A pruner object has folds of its own.
     smoothing : "auto", None, float or pair
         How leaf values are shrunk towards those of the nodes above them: chosen by the folds, not
         at all, by so many rows, or in units of the F statistic, such as ``("F", 4.0)``; see
@@ -77,6 +86,7 @@ class RegressionParameters(Parameters, GrowParameters):
     min_samples_leaf: Any = "auto"
     pruning: str | SquaredErrorPruner | None = "bound"
     size: NumberSize | None = parameter(OneOf((*get_args(NumberSize), None)), default=None)
+    cv: int | Splitter | None = parameter(Folds(optional=True), default=5)
     smoothing: Any = "auto"
     certificate: NumberCertificateKind | None = parameter(
         OneOf((*get_args(NumberCertificateKind), None)), default=None
@@ -133,10 +143,8 @@ def checked_parameters(
     _check_range(parameters.y_range, owner)
     pruner = _pruner(parameters, owner)
     # with pruning, 'max_leaves' limits the tree that is chosen, not the one that is grown
-    max_leaves = parameters.max_leaves if pruner is None else None
-    options = GrowOptions.of(
-        parameters, criterion="gini", max_leaves=max_leaves, min_samples_leaf=1
-    )
+    limit = parameters.max_leaves if pruner is None else None
+    options = GrowOptions.of(parameters, criterion="gini", max_leaves=limit, min_samples_leaf=1)
     return pruner, options
 
 
@@ -146,6 +154,13 @@ def _check_clip(clip: Any, owner: str) -> None:
     pair = isinstance(clip, list | tuple) and len(clip) == 2
     if not pair or not all(Number(0.0, 1.0).allows(end) for end in clip) or clip[0] >= clip[1]:
         raise invalid("clip", owner, "a pair of quantiles such as (0.01, 0.99), or None", clip)
+
+
+def max_leaves(parameters: RegressionParameters) -> int | None:
+    """Return the maximum number of leaves of the pruned tree."""
+    if parameters.size != "readable":
+        return parameters.max_leaves
+    return min(parameters.max_leaves or READABLE_LEAVES, READABLE_LEAVES)
 
 
 def certificate_kind(parameters: RegressionParameters, rows: int) -> str | None:
@@ -168,11 +183,12 @@ def _pruner(parameters: RegressionParameters, owner: str) -> SquaredErrorPruner 
     pruning, size = parameters.pruning, parameters.size
     shared: dict[str, Any] = {
         "smoothing": parameters.smoothing,
+        "folds": parameters.cv,
         "random_state": parameters.random_state,
         "n_jobs": parameters.n_jobs,
     }
     if size is not None:
-        shared["rule"] = size
+        shared["rule"] = DEFAULT_RULE if size == "readable" else size
     if pruning == "bound":
         return SquaredErrorPruner(**shared)
     if pruning == "cost-complexity":
@@ -184,6 +200,6 @@ def _pruner(parameters: RegressionParameters, owner: str) -> SquaredErrorPruner 
     if not isinstance(pruning, SquaredErrorPruner):
         must = "'bound', 'cost-complexity', a SquaredErrorPruner or None"
         raise invalid("pruning", owner, must, pruning)
-    if size is not None:
+    if size not in (None, "readable"):
         raise invalid("size", owner, "None with a pruner, which has a rule", size)
     return pruning

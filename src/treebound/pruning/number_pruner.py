@@ -122,8 +122,9 @@ class SquaredErrorPruner(Parameters):
     smoothing : "auto", None, float or pair
         Shrinkage of leaf values: chosen by the folds, none, a strength in rows, or in units of the
         F statistic, such as ``("F", 4.0)``; see :mod:`treebound.tree.leaf_values`.
-    folds : int or splitter
-        Number of folds, or a cross-validation splitter of scikit-learn.
+    folds : int, splitter or None
+        Number of folds, or a cross-validation splitter of scikit-learn; None for no folds: then the
+        weight is 0.6, leaves have at least 5 rows, and shrinkage is ``("F", 4.0)``.
     random_state : int or None
         Seed of the folds.
     n_jobs : int or None
@@ -134,7 +135,7 @@ class SquaredErrorPruner(Parameters):
     weight: float | str = "auto"
     rule: str = parameter(OneOf(tuple(RULES)), default=DEFAULT_RULE)
     smoothing: Any = "auto"
-    folds: int | Splitter = parameter(Folds(), default=5)
+    folds: int | Splitter | None = parameter(Folds(optional=True), default=5)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
     n_jobs: int | None = parameter(Jobs(), default=None)
 
@@ -195,6 +196,8 @@ class SquaredErrorPruner(Parameters):
         why = ""
         if validation is None and sample.total < MIN_ROWS:
             why = f"below {MIN_ROWS} rows it is not chosen by cross-validation"
+        elif validation is None and self.folds is None:
+            why = "there are no folds"
         elif bool((sample.y == sample.y[0]).all()):
             why = "all numbers are equal"
         if why:
@@ -249,7 +252,9 @@ class SquaredErrorPruner(Parameters):
         longest = max(map(len, grids))
         # paths of fewer steps have their last alpha several times
         grids = [np.append(grid, np.repeat(grid[-1], longest - len(grid))) for grid in grids]
-        folds = list(sample.folds(self.folds, self.random_state)) if parts is None else []
+        folds = []
+        if parts is None and self.folds is not None:
+            folds = list(sample.folds(self.folds, self.random_state))
         tasks = [
             (size, part)
             for size in range(len(leaf_sizes))

@@ -13,15 +13,15 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 def classes_of_pages() -> dict[str, str]:
     """The classes that the reference lists, by their short names, if these are of one class."""
-    found: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for page in Path(__file__).parent.glob("api/*.rst"):
         module = ""
         for line in page.read_text(encoding="utf-8").splitlines():
             if line.startswith(".. currentmodule::"):
                 module = line.split()[-1]
             elif match := re.fullmatch(r"   ((?:\w+\.)*([A-Z]\w+))", line):
-                found.setdefault(match[2], []).append(f"{module}.{match[1]}")
-    return {short: names[0] for short, names in found.items() if len(names) == 1}
+                names_of.setdefault(match[2], []).append(f"{module}.{match[1]}")
+    return {short: names[0] for short, names in names_of.items() if len(names) == 1}
 
 
 _about = metadata("treebound")

@@ -31,24 +31,24 @@ def _jointed(text: str) -> str:
     return _JOINT.sub("<wbr>", text)
 
 
-def _code(found: re.Match[str]) -> str:
-    kind = "pre whole" if len(unescape(found[1])) <= _SHORT else "pre"
-    return f'<span class="{kind}">{_jointed(found[1])}</span>'
+def _code(match: re.Match[str]) -> str:
+    kind = "pre whole" if len(unescape(match[1])) <= _SHORT else "pre"
+    return f'<span class="{kind}">{_jointed(match[1])}</span>'
 
 
 def _names(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
     if "body" in context:
         body = _CODE.sub(_code, context["body"])
-        context["body"] = _TITLE.sub(lambda found: _jointed(found[0]), body)
+        context["body"] = _TITLE.sub(lambda match: _jointed(match[0]), body)
     if context.get("toc"):
-        context["toc"] = _CODE.sub(lambda found: _jointed(found[0]), context["toc"])
+        context["toc"] = _CODE.sub(lambda match: _jointed(match[0]), context["toc"])
     for near in (context.get("prev"), context.get("next")):
         if near and "<" not in near["title"]:
             near["title"] = _jointed(near["title"])
 
 
 def _signature(
-    app: Sphinx, what: str, name: str, thing: Any, options: object, given: str, returns: str
+    app: Sphinx, kind: str, name: str, thing: Any, options: object, given: str, returns: str
 ) -> tuple[str, str] | None:
     """Protocols have no arguments; what makes a default is named."""
     if getattr(thing, "_is_protocol", False):

@@ -1,4 +1,4 @@
-"""What a function returns, from its annotation, where its description has no more to say."""
+"""Add the annotated type of the result to descriptions that do not describe it further."""
 
 import re
 from typing import Any
@@ -22,10 +22,10 @@ def _in_words(annotation: str) -> str:
 
 
 def _returned(
-    app: Sphinx, what: str, name: str, thing: Any, options: object, lines: list[str]
+    app: Sphinx, kind: str, name: str, thing: Any, options: object, lines: list[str]
 ) -> None:
     annotation = getattr(thing, "__annotations__", {}).get("return")
-    if what not in ("function", "method") or not isinstance(annotation, str):
+    if kind not in ("function", "method") or not isinstance(annotation, str):
         return
     if annotation in ("None", "Any") or {"Returns", "Yields"} & {*lines}:
         return

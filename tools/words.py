@@ -79,8 +79,8 @@ RULES = (
     Rule(r"\bWhere (the|a|an|there|rows|no|it|they|class|columns?|one)\b", "text", "if, when, for"),
     Rule(r"\b([Ss]omeone|[Ss]omebody|[Nn]obody|[Aa]nybody)\b", "text", "the user, no worker"),
     Rule(
-        r"(?<!people )(?<!People )(?<!users )(?<!anyone )(?<!those )(?<!user )(?<!reader )(?<!lender )"
-        r"(?<!analysts )(?<!engineers )(?<!readers )\b[Ww]ho\b",
+        r"(?<!people )(?<!People )(?<!users )(?<!anyone )(?<!those )(?<!user )(?<!reader )"
+        r"(?<!lender )(?<!analysts )(?<!engineers )(?<!readers )\b[Ww]ho\b",
         "text", "the user, the caller",
     ),
     Rule(r"\bmissed share\b|\bshare missed\b", "text", "recall (lower bound)"),

@@ -67,7 +67,7 @@ def test_the_weight_is_chosen_on_the_other_folds():
         fold = grown[at]
         flipped[at] = fold._replace(measured=fold.candidates.measure(fold.leaves, other))
         again = list(pruner.predictions(flipped))[at]
-        np.testing.assert_array_equal(again.tree.threshold, prediction.tree.threshold)
+        np.testing.assert_array_equal(again.predicted, prediction.predicted)
 
 
 def test_the_estimate_does_not_change_the_tree_and_folds_are_grown_once():
@@ -149,7 +149,7 @@ def test_counts_at_nodes_give_the_same_as_rows():
     options = {"method": "validation rows", "costs": costs, "balanced": True}
     by_counts = estimate_by_counts(counts, tree, [(tree.n_leaves, counts, tree)], **options)
     by_rows = estimate_error(
-        [Prediction(tree, None, other)], sample.classes, chosen=tree.n_leaves,
+        [Prediction(other, tree.label[tree.apply(other.X)])], sample.classes, chosen=tree.n_leaves,
         sizes=(tree.n_leaves,), **options,
     )  # fmt: skip
     assert vars(by_rows) == {

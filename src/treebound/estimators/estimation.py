@@ -48,9 +48,10 @@ def with_places(parameters: FitParameters, rows: LabelledRows) -> FitParameters:
 
 
 def prediction_of(model: Model, rows: Sample) -> Prediction:
-    """The trees of a model that was fitted without some rows, and these rows."""
+    """The predictions of a model for rows that it was fitted without."""
     has_sizes = model.path is not None or model.evidence.frontier is not None
-    return Prediction(model.tree, partial(_tree_of_size, model) if has_sizes else None, rows)
+    of_size = partial(_predicted, model, rows) if has_sizes else None
+    return Prediction(rows, model.tree.label[model.tree.apply(rows.X)], of_size)
 
 
 def with_estimate(model: Model, predictions: Iterable[Prediction], k: int) -> Model:
@@ -133,5 +134,7 @@ def _losses(model: Model) -> tuple[NDArray[np.float64] | None, bool]:
     return matrix, model.tree.factors is not None
 
 
-def _tree_of_size(model: Model, leaves: int) -> Tree:
-    return model.prune_to(leaves).tree
+def _predicted(model: Model, rows: Sample, leaves: int) -> NDArray[np.int32]:
+    """The classes that the tree of at most so many leaves predicts."""
+    tree = model.prune_to(leaves).tree
+    return tree.label[tree.apply(rows.X)]

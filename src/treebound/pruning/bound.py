@@ -343,7 +343,7 @@ class BoundPruner(BasePruner):
     def predictions(
         self, grown: Sequence[BoundFold], max_leaves: int | None = None
     ) -> Iterator[Prediction]:
-        """The tree that is chosen without each fold, and the rows of the fold.
+        """The rows of each fold, predicted by the tree that is chosen without them.
 
         Its weight is chosen on the other folds, so that no row inside the fold is used for it.
         """
@@ -357,8 +357,9 @@ class BoundPruner(BasePruner):
                 )
                 if choice is not None:
                     weight, strength = choice.weight, choice.strength
-            pruned = partial(fold.candidates.pruned, strength=strength)
-            yield Prediction(pruned(fold.best_size(weight, max_leaves)), pruned, fold.inside)
+            predict = fold.candidates.predict(fold.inside, strength)
+            chosen = predict(fold.best_size(weight, max_leaves))
+            yield Prediction(fold.inside, chosen, predict)
 
     def _measured(
         self, candidates: Candidates, objective: Objective, rows: Sample | NodeSums

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +24,8 @@ from treebound.tree.smoothing import SHRINKAGE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Predict = Callable[[int], Codes]
 
 
 class Candidates(Protocol):
@@ -50,8 +52,8 @@ class Candidates(Protocol):
         """Return the least loss with 1, 2, ..., ``cap`` leaves."""
         ...
 
-    def pruned(self, leaves: int, strength: float | None = None) -> Tree:
-        """Return the tree of that many leaves, or the largest one.
+    def predict(self, rows: Sample, strength: float | None = None) -> Predict:
+        """Return a function of the number of leaves: classes that the tree of that size predicts.
 
         A strength of shrinkage above the usual one makes its labels the most probable classes.
         """
@@ -97,11 +99,20 @@ class Prunings:
     def errors(self, cap: int) -> Floats:
         return self.sizes.errors(cap)
 
-    def pruned(self, leaves: int, strength: float | None = None) -> Tree:
-        tree = self.tree
+    def predict(self, rows: Sample, strength: float | None = None) -> Predict:
+        label = self.tree.label
         if strength is not None and strength > SHRINKAGE:
-            tree = replace(tree, label=probable_labels(tree, strength, self.costs))
-        return tree.collapsed(self.sizes.cuts(min(leaves, tree.n_leaves)))
+            label = probable_labels(self.tree, strength, self.costs)
+        return partial(self._predicted, self.tree.apply(rows.X), label)
+
+    def _predicted(self, nodes: Codes, label: Codes, leaves: int) -> Codes:
+        """The classes of rows that reach some nodes, with the tree of that many leaves."""
+        cuts = self.sizes.cuts(min(leaves, self.tree.n_leaves))
+        sizes = self.tree.size[cuts]  # nodes below a cut follow it
+        before = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        above = np.arange(self.tree.n_nodes)
+        above[np.repeat(cuts, sizes) + np.arange(len(before)) - before] = np.repeat(cuts, sizes)
+        return label[above].take(nodes)
 
     def _moments(
         self,
@@ -147,8 +158,12 @@ class GraphTrees:
     def errors(self, cap: int) -> Floats:
         return self.sizes.errors(cap)
 
-    def pruned(self, leaves: int, strength: float | None = None) -> Tree:
-        return self.sizes.pruned(min(leaves, self.sizes.n_leaves))
+    def predict(self, rows: Sample, strength: float | None = None) -> Predict:
+        return partial(self._predicted, rows)
+
+    def _predicted(self, rows: Sample, leaves: int) -> Codes:
+        tree = self.sizes.pruned(min(leaves, self.sizes.n_leaves))
+        return tree.label[tree.apply(rows.X)]
 
     def _moments(self, size: int, rows: Sample) -> Floats:
         """Sums of the losses of the tree of one size."""

@@ -120,14 +120,14 @@ class Estimate:
 
 
 class Prediction(NamedTuple):
-    """A tree that was fitted without some rows, and these rows.
+    """Rows, and the classes that a tree predicts for them that was fitted without them.
 
-    ``of_size(leaves)`` is the tree of at most so many leaves.
+    ``of_size(leaves)`` are those of its tree of at most so many leaves; None if there is no other.
     """
 
-    tree: Tree
-    of_size: Callable[[int], Tree] | None
     rows: Sample
+    predicted: NDArray[np.int32]
+    of_size: Callable[[int], NDArray[np.int32]] | None = None
 
 
 class Tally(NamedTuple):
@@ -190,12 +190,12 @@ def estimate_error(
     costs: Floats | None = None,
     balanced: bool = False,
 ) -> Estimate | None:
-    """Estimate the error of a procedure from its trees on rows that they were fitted without.
+    """Estimate the error of a procedure from predictions of trees that were fitted without rows.
 
     Parameters
     ----------
     predictions : iterable of Prediction
-        The tree of each fold, with the rows of the fold.
+        The rows of each fold and their predicted classes.
     classes : ndarray
         The class labels.
     chosen : int
@@ -218,9 +218,9 @@ def estimate_error(
     """
     total: Tally | None = None
     errors_by_size, pairs = np.zeros(len(sizes)), []
-    for tree, of_size, sample in predictions:
+    for sample, labels, of_size in predictions:
         truth, times = sample.y.astype(np.int64), _times(sample)
-        predicted = tree.label[tree.apply(sample.X)].astype(np.int64)
+        predicted = labels.astype(np.int64)
         tally = Tally.of(truth, predicted, times, len(classes), costs)
         total = tally if total is None else total.plus(tally)
         dependent = copies_of(sample) if sample.groups is None else sample.groups
@@ -229,8 +229,7 @@ def estimate_error(
             if size == chosen or of_size is None:
                 errors_by_size[at] += tally.wrong
             else:
-                other = of_size(size)
-                errors_by_size[at] += (times * (other.label[other.apply(sample.X)] != truth)).sum()
+                errors_by_size[at] += (times * (of_size(size) != truth)).sum()
     if total is None or not total.rows:
         return None
     error, by_group = total.wrong / total.rows, np.concatenate(pairs)

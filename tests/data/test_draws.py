@@ -12,7 +12,7 @@ from support import coded_sample
 
 import treebound as tb
 from treebound.data import Column, Matrix, Sample
-from treebound.data.draws import Stratified, Tenth, folds, row_keys
+from treebound.data.draws import Stratified, Tenth, _taken, folds, row_keys
 
 COLUMNS = (Column("a"), Column("b", "nominal", tuple("uvwxyz")))
 
@@ -258,3 +258,28 @@ def test_keys_are_splitmix_of_the_values_one_after_the_other():
     single = numbers.astype(np.float32)
     keys = row_keys(Matrix(tuple(columns), (numbers, codes, single)), 3)
     assert keys.tolist() == slow_keys((numbers, codes, single), 3)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_blocks_are_assigned_to_folds_in_turn(k):
+    n = np.arange(12)
+    for fold in range(k):
+        in_turn = [sum(block % k == fold for block in range(first)) for first in n]
+        assert _taken(k, fold, n).tolist() == in_turn
+
+
+@pytest.mark.parametrize(("groups", "share"), [(10, 0.3), (7, 0.5), (20, 0.15), (3, 0.1)])
+def test_a_share_of_the_groups_is_selected(groups, share):
+    X, y, rng = table(3, rows=groups * 4)
+    sample = coded_sample(X, y, COLUMNS, range(3))
+    sample = replace(sample, groups=rng.permutation(np.arange(groups).repeat(4)))
+    training, validation = Stratified(0, share).split(sample)
+    assert len(np.unique(validation.groups)) == max(1, round(share * groups))
+    assert training.n_rows + validation.n_rows == sample.n_rows
+
+
+def test_folds_of_few_groups_are_as_many_as_the_groups():
+    X, y, _ = table(4, rows=30)
+    sample = replace(coded_sample(X, y, COLUMNS, range(3)), groups=np.arange(30) % 3)
+    parts = list(folds(sample, 5, 0))
+    assert [(outside.n_rows, inside.n_rows) for outside, inside in parts] == [(20, 10)] * 3

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from treebound.data import Sample
+from treebound.data.draws import Tenth
 from treebound.data.learned import merge_facts
-from treebound.data.parts import PartReader, learn_part
+from treebound.data.parts import PartReader, as_table, count_rows, learn_part
 from treebound.data.weights import exact_sum
 
 
@@ -165,3 +166,27 @@ def test_a_parquet_file_without_rows_is_skipped(tmp_path):
         pq.write_table(rows.slice(0, 0), folder / f"{name}.parquet")
         clf = tb.BoundTreeClassifier().fit(ds.dataset(folder, format="parquet"), "label")
         assert clf.to_text() == memory.to_text()
+
+
+def test_rows_are_counted_from_zero_and_without_those_of_weight_zero():
+    frame, y, weight = table(50)
+    weight[:20] = 0.0
+    weight[20:] = 0.5
+    assert count_rows(frame, y, None) == 50
+    assert count_rows(frame, y, weight) == 30
+    calibration = Tenth(7)
+    assert calibration.mask(50).tolist() != calibration.has(np.arange(1, 51)).tolist()
+    facts = learn_part(frame, y, calibration=calibration)
+    assert facts.calibration == calibration.mask(50).sum()
+    assert set(facts.calibration_classes) == set(y[calibration.mask(50)])
+    read = PartReader(merge_facts([facts]), calibration, "other").read(frame, y, None)
+    assert read.selected.n_rows == facts.calibration
+
+
+def test_read_rows_are_a_table_of_which_the_columns_can_be_learned_again():
+    frame, y, _ = table()
+    schema, (sample,) = learned([frame], [y])
+    again = Sample.learn(as_table(sample, schema), y)
+    assert again.columns == sample.columns
+    for values, expected in zip(again.X.values, sample.X.values, strict=True):
+        np.testing.assert_array_equal(values, expected)

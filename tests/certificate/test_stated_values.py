@@ -15,7 +15,7 @@ from treebound.certificate.abstention import abstain_by_prior, abstain_by_rows
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import bound_percent, certify_counts
 from treebound.certificate.mean_cost import certify_mean_cost, in_orders
-from treebound.certificate.monitor import error_monitor
+from treebound.certificate.monitor import Stream, error_monitor
 from treebound.certificate.prior import (
     Prior,
     _edited,
@@ -120,8 +120,9 @@ def test_levels_outside_of_their_range_are_refused():
             abstain_by_prior(trees, 0.1, delta)
         with pytest.raises(ValueError, match="delta"):
             abstain_by_rows(tree, counts, 10, 0.1, delta)
-    with pytest.raises(ValueError, match="max_risk"):
-        abstain_by_prior(trees, 1.5, 0.05)
+    for max_risk in (0.0, 1.0, 1.5):
+        with pytest.raises(ValueError, match="max_risk"):
+            abstain_by_prior(trees, max_risk, 0.05)
 
 
 def test_a_monitor_names_what_it_watches_and_continues_before_the_first_row_of_a_class():
@@ -181,3 +182,20 @@ def test_any_row_may_name_a_split(row):
     assert certify_tree(named).method == "compression"
     unnamed = dataclasses.replace(clf.tree_, names=np.array([-1, -1, -1]))
     assert certify_tree(unnamed).method == "tail inversion"
+
+
+def test_a_bound_of_one_counts_outcomes_and_never_raises_an_alarm():
+    stream = Stream("errors", 1.0, 0.01)
+    assert stream.update(np.ones(300, dtype=bool)) is None
+    assert stream.update(np.zeros(50, dtype=bool)) is None
+    assert (stream.seen, stream.events) == (350, 300)
+
+
+def test_leaves_whose_bound_is_the_largest_risk_predict():
+    X, y = load_iris(return_X_y=True)
+    tree = tb.BoundTreeClassifier().fit(X, y).tree_
+    counts = tree.counts.astype(np.int64)
+    risk = abstain_by_rows(tree, counts, len(y), 0.5).risk
+    same = abstain_by_rows(tree, counts, len(y), risk)
+    assert same.predicts.any()
+    assert same.risk == risk

@@ -40,7 +40,7 @@ def test_every_finding_is_named_with_its_remedy(odd, capsys):
         "Column 'age' holds numbers written as text, such as '18', and besides '?'.",
         "--missing TEXT",
         "Column 'always' has the same value in every row.\n    Leave it out with --ignore always.",
-        "Column 'code' is 'y' in other words: one value a class.\n",
+        "Column 'code' is 'y' in other words: one value per class.\n",
         "    Leave it out with --ignore code, unless it is known before 'y' is.",
     ):
         assert line in out, line
@@ -64,7 +64,7 @@ def test_fit_prints_the_same_in_short(odd, capsys):
     err = run(capsys, "fit", odd, "--target", "y")[2]
     lines = [line for line in err.splitlines() if line.startswith("Warning")]
     assert lines[0].startswith(
-        "Warning: Column 'code' is 'y' in other words: one value a class. Hint: leave it"
+        "Warning: Column 'code' is 'y' in other words: one value per class. Hint: leave it"
     )
     assert len(lines) == 6
     assert lines[-1] == "Warning: 1 more. Hint: 'treebound check' lists them."

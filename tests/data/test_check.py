@@ -46,3 +46,21 @@ def test_the_repr_is_a_text_to_read():
     plain = tb.check(np.random.default_rng(0).normal(size=(N, 2)), [0, 1] * 30, target="label")
     assert plain.target == "label"
     assert repr(plain).splitlines()[-1] == "Nothing looks suspicious."
+
+
+def test_rows_without_a_label_are_reported():
+    labels = LABELS.where(LABELS.index % 20 != 3)
+    report = tb.check(frame(), labels)
+    assert report.n_rows == N - 3
+    (finding,) = [one for one in report.findings if "no label" in one.problem]
+    assert str(finding).startswith("Column 'loan' has no label in 3 of 60 rows. Hint: drop these")
+    numbers = tb.check(frame(), np.where(np.arange(N) % 2, 1.0, np.nan))
+    assert numbers.classes == {1.0: N // 2}
+
+
+def test_a_table_without_a_target():
+    report = tb.check(frame())
+    assert (report.target, report.classes) == (None, {})
+    assert [row[0] for row in report.rows()] == ["share", "colour", "size"]
+    assert "Column 'when' holds dates or durations." in repr(report)
+    assert "every row" not in repr(report)

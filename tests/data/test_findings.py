@@ -9,7 +9,12 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 import treebound as tb
 from treebound.data import Sample
-from treebound.data.findings import few_whole_values, findings, warn_of_findings
+from treebound.data.findings import (
+    few_repeated_rows,
+    few_whole_values,
+    findings,
+    warn_of_findings,
+)
 from treebound.data.row_hashes import RowSketch, row_hashes
 
 N = 400
@@ -224,3 +229,57 @@ def test_a_range_past_the_largest_double_is_read_without_a_warning() -> None:
         clf = tb.BoundTreeClassifier().fit(X, [0, 1, 0, 1] * 5)
     assert "whole numbers" not in str(report)
     assert clf.tree_.threshold[0] == 0.0
+
+
+@pytest.mark.parametrize("every", [2, 50])
+def test_numbers_with_and_without_a_unit(every):
+    texts = [f"{60 + i / 10} kg" if i % every == 1 else f"{60 + i / 10}" for i in range(N)]
+    problems = problems_of(weight=texts, group=np.arange(N) % 3)
+    expected = "holds numbers with and without a unit, such as '60.1 kg' next to '60.0'"
+    assert expected in problems["weight"]
+    assert "remove the unit, and convert it to numbers" in problems["weight"]
+
+
+def test_free_text():
+    texts = [f"The patient came in with {i % 40} complaints" for i in range(N)]
+    assert (
+        "holds free text, such as 'The patient came in with 0 complaints'"
+        in (problems_of(note=texts)["note"])
+    )
+    assert problems_of(note=[f"new york {i % 40}" for i in range(N)]) == {}
+
+
+@pytest.mark.parametrize(
+    ("texts", "alike"),
+    [(["Y", "yes", "no"], "'Y' next to 'yes'"), (["Red", "red ", "blue"], "'Red' next to 'red '"),
+     (["y", "n", "maybe", "yes"], None), (["Y", "N"], None), (["a", "b"], None)],
+)  # fmt: skip
+def test_categories_that_may_be_the_same(texts, alike):
+    problem = problems_of(answer=[texts[i % len(texts)] for i in range(N)]).get("answer")
+    expected = f"holds {alike}, which may be the same category; write them alike"
+    assert (problem or "").startswith(expected if alike else "")
+    assert (problem is None) == (alike is None)
+
+
+def test_a_few_repeated_rows_are_a_note_of_check():
+    X, y = RNG.normal(size=(430, 2)), RNG.integers(0, 2, 430)
+    X[:12], y[:12] = X[100:112], y[100:112]
+    (finding,) = few_repeated_rows(Sample.learn(X, y))
+    assert finding.note
+    assert str(finding).startswith("The table repeats rows: 12 of 430 are copies of others.")
+    assert [*few_repeated_rows(Sample.learn(X[12:], y[12:]))] == []
+    assert [*few_repeated_rows(Sample.learn(X.round(0), y))] == []  # equal by chance
+
+
+@pytest.mark.parametrize("kind", ["real", "nominal"])
+def test_fit_warns_of_a_column_that_determines_the_class(kind):
+    y = RNG.integers(0, 3, 3000)
+    leak = y * 2.5 + RNG.random(3000) if kind == "real" else np.array(["u", "v", "w"])[y]
+    leak[:3] = leak[3:6]  # a few errors
+    frame = pd.DataFrame({"noise": RNG.normal(size=3000), "leak": leak})
+    with pytest.warns(UserWarning, match="Column 'leak' (alone determines|is) 'y'") as caught:
+        tb.BoundTreeClassifier().fit(frame, y)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tb.BoundTreeClassifier().fit(frame[["noise"]].assign(more=RNG.normal(size=3000)), y)

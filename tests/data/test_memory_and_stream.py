@@ -82,10 +82,10 @@ def test_text_files_with_odd_columns(seed, form, tmp_path, monkeypatch):
 def test_the_types_of_text_columns_are_those_of_all_rows(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     rows = "".join(f"3,0{i % 3},,{i % 2}\n" for i in range(20))
-    path.write_text(f"a,b,c,y\n{rows}3.5,n/a,x,1\n")
+    path.write_text(f"a,b,c,y\n{rows}3.5,none,x,1\n")
     sample = assert_same([path], Schema(target="y"), monkeypatch)
     assert [column.kind for column in sample.columns] == ["real", "nominal", "nominal"]
-    assert sample.columns[1].categories == ("00", "01", "02", "n/a")
+    assert sample.columns[1].categories == ("00", "01", "02", "none")
     assert sample.columns[2] == Column("c", "nominal", ("x",), missing=True)
     assert sample.classes.tolist() == [0, 1]
 
@@ -209,8 +209,8 @@ def test_text_in_utf_16_is_known_by_its_mark(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("t.xlsx", b"PK\x03\x04", "is an Excel workbook"),
-        ("t.csv", b"\xd0\xcf\x11\xe0\xa1", "is an Excel workbook"),
+        ("t.xlsx", b"PK\x03\x04", "is not an Excel workbook, or is damaged"),
+        ("t.csv", b"\xd0\xcf\x11\xe0\xa1", "is not an Excel workbook, or is damaged"),
         ("t.feather", b"FEA1", "is a Feather file of version 1"),
         ("t.csv", b"BZh9", "compressed with bzip2"),
     ],

@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from treebound.data.targets import learn_classes
+import treebound as tb
+from treebound.data.targets import learn_classes, refuse_quantity
 
 
 @pytest.mark.parametrize(
@@ -116,3 +117,34 @@ def test_texts_of_every_library_have_the_classes_of_numpy(seed):
         if len(codes) == len(texts):
             assert classes.tolist() == expected.tolist()
             assert codes.tolist() == inverse.tolist()
+
+
+@pytest.mark.parametrize(("labels", "rows"), [(101, 10_000), (501, 250_000), (31_623, 10**12)])
+def test_many_numbers_are_a_quantity(labels, rows):
+    refuse_quantity(labels - 1, rows)
+    with pytest.raises(
+        ValueError, match=r"different numbers.*BoundTreeRegressor.*y.astype"
+    ) as error:
+        refuse_quantity(labels, rows)
+    options = error.value.worded(lambda setting: f"--{setting.name} {setting.value}")
+    assert options.endswith("make texts of them: --task classify.")
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, object])
+def test_a_quantity_is_refused_as_classes_and_its_texts_are_not(dtype):
+    X, y = np.arange(600.0)[:, None], (np.arange(600) % 150).astype(dtype)
+    with pytest.raises(ValueError, match="y holds 150 different numbers in 600 rows"):
+        tb.BoundTreeClassifier().fit(X, y)
+    assert len(tb.BoundTreeClassifier(max_leaves=2).fit(X, y.astype(str)).classes_) == 150
+    tb.BoundTreeClassifier(max_leaves=2).fit(X, y % 100)
+
+
+@pytest.mark.parametrize("rows", [600, 80_000])
+def test_a_quantity_is_refused_in_streams_and_databases(rows):
+    frame = pl.DataFrame({"x": np.arange(rows) * 1.0, "y": np.arange(rows)})
+    with pytest.raises(ValueError, match="different numbers"):
+        tb.BoundTreeClassifier().fit(frame.lazy(), "y")
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.sql("SELECT * FROM frame")
+    with pytest.raises(ValueError, match=f"{rows:,} different numbers in {rows:,} rows"):
+        tb.BoundTreeClassifier().fit(relation, "y")

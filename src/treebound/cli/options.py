@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import parse_qs
 
 from cyclopts import Group, Parameter
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treebound.data.schema import Layout, Schema
     from treebound.model.model import Model as FittedModel
 
-_TABLE = "A CSV or Parquet file, or '-' for one on standard input."
+_TABLE = "A CSV, Excel or Parquet file, or '-' for one on standard input."
 _MODEL = "A model that 'treebound fit' wrote, or '-' for one on standard input."
 _reading = Group("How the table is read", sort_key=1)
 
@@ -63,14 +63,17 @@ class FileOptions:
         A TOML file with the layout of the file and the texts of missing values; the
         options below win over it.
     sep
-        What separates the fields: one character, 'tab' or 'whitespace'; by default a comma, a tab
-        for .tsv.
+        What separates the fields: one character, 'tab' or 'whitespace'; by default a tab for .tsv,
+        and else what the first line has: a comma, a semicolon, a tab or a bar.
     encoding
         The text encoding, such as latin-1; by default UTF-8.
     decimal
         The decimal mark; by default a point.
     missing
-        A text that stands for a missing value, in addition to the usual ones; may be repeated.
+        A text that stands for a missing value, in addition to an empty field, NA, N/A, n/a, NaN,
+        nan, null and NULL; may be repeated.
+    sheet
+        The sheet of an Excel workbook; by default the only one that is not empty.
     """
 
     schema: Path | None = None
@@ -78,6 +81,7 @@ class FileOptions:
     encoding: str | None = None
     decimal: str | None = None
     missing: Many = ()
+    sheet: str | None = None
 
     def as_schema(self) -> Schema:
         """Return the options as a schema, on top of the schema file."""
@@ -96,7 +100,7 @@ class FileOptions:
             if separator != "whitespace" and len(separator) != 1:
                 raise invalid("sep", "", "one character, 'tab' or 'whitespace'", self.sep)
             layout = replace(layout, separator=separator)
-        for option in ("encoding", "decimal"):
+        for option in ("encoding", "decimal", "sheet"):
             value = getattr(self, option)
             try:
                 layout = layout if value is None else replace(layout, **{option: value})
@@ -123,18 +127,29 @@ class TableOptions(FileOptions):
     ordinal
         Columns of ordered categories: NAME=LEAST,...,GREATEST, or NAME for numbers. For the
         target: the order of its classes.
+    task
+        classify: each number of the target is a class, however many there are.
+    drop_unlabelled
+        Drop the rows without a label.
     """
 
     schema: Path | None = None
     ignore: Many = ()
     nominal: Many = ()
     ordinal: Many = ()
+    task: Literal["classify"] | None = None
+    drop_unlabelled: Switch = False
 
     def as_schema(self) -> Schema:
         """Return the options as a schema, on top of the schema file."""
         from treebound.data import Column
 
         schema = super().as_schema()
+        schema = replace(
+            schema,
+            text_labels=schema.text_labels or self.task == "classify",
+            drop_unlabelled=schema.drop_unlabelled or self.drop_unlabelled,
+        )
         for name in _names(self.ignore, "ignore"):
             schema = _with(schema, name, None)
         for name, categories in _columns(self.nominal, "nominal"):
@@ -260,7 +275,7 @@ def nodes_of(model: FittedModel, relation: Any, chunk_rows: int) -> Iterator[tup
 
 def refuse_file_options(options: FileOptions, *more: Any) -> None:
     """Raise an error for options that describe a file."""
-    named = (options.schema, options.sep, options.encoding, options.decimal)
+    named = (options.schema, options.sep, options.encoding, options.decimal, options.sheet)
     if any(named) or options.missing or any(more):
         raise ValueError(
             "A table of a database has its own types and missing values: only --target, --ignore, "

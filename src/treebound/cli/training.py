@@ -51,8 +51,19 @@ def read_training(paths: Sequence[Path], options: TableOptions, target: str | No
     raw = read_raw([str(path) for path in paths], options.checked_schema(target)).with_rows()
     if raw.schema.target is None:
         raise no_target(raw.schema.names)
+    _check_columns(raw)
+    _refuse_fractions(raw)
+    return _with_order(raw, options)
+
+
+def _check_columns(raw: RawTable) -> None:
     if not raw.schema.columns:
-        raise ValueError(f"{raw.name} has no column to learn from besides {raw.schema.target!r}.")
+        besides = "" if raw.schema.target is None else f" besides {raw.schema.target!r}"
+        raise ValueError(f"{raw.name} has no column to learn from{besides}.")
+
+
+def _refuse_fractions(raw: RawTable) -> None:
+    """Raise a ValueError if the labels are numbers with a fraction."""
     labels = raw.labels()
     each = [] if labels is None else labels.distinct.tolist()
     odd = [label for label in each if isinstance(label, float) and label % 1]
@@ -60,8 +71,12 @@ def read_training(paths: Sequence[Path], options: TableOptions, target: str | No
         raise ValueError(
             f"The target column {raw.schema.target!r} holds numbers with a fraction, not classes "
             f"(for example {odd[0]:g}). Hint: name another column with --target, or make classes "
-            "of it."
+            "of it; with --task classify each number is a class."
         )
+
+
+def _with_order(raw: RawTable, options: TableOptions) -> RawTable:
+    """The table with the columns of numbers that --ordinal names."""
     columns = tuple(
         _ordered_column(raw, column.name) if column.name in options.ordered else column
         for column in raw.schema.columns
@@ -102,25 +117,42 @@ def check(
     """Show what the columns of a table look like, and what is suspicious.
 
     Looks for columns that number the rows, identifiers that repeat, dates, numbers and missing
-    values written as text, codes, columns of one value, repeated rows, columns that alone determine
-    the target, and targets of very many, very small or very unequal classes; each with a remedy.
+    values written as text, free text, units, categories that may be the same, codes, columns of
+    one value, repeated rows, rows without a label, columns that alone determine the target, and
+    targets of very many, very small or very unequal classes; each with a remedy.
 
     Parameters
     ----------
     target
-        The column to predict; not needed if the schema names it.
+        The column to predict. Without it, and without a schema that names it, only the columns are
+        shown.
     """
-    from treebound.data import Sample
-    from treebound.data.check import HEADINGS, aligned, check_sample, file_findings
-
-    table = read_training([data], options, target)
-    ordered = options.ordered or None
-    chosen = options.nominal_columns(target) or "from_dtype"
-    sample = Sample.learn(
-        table.table(), table.labels(), categorical_features=chosen, ordinal_features=ordered
+    from treebound.data.check import (
+        HEADINGS,
+        aligned,
+        check_sample,
+        file_findings,
+        unlabelled_finding,
     )
-    lost = file_findings(table, options.checked_schema(target).ignored)
-    report = check_sample(sample, str(table.schema.target), lost)
+    from treebound.data.files import read_raw
+    from treebound.data.sample import LabelledRows
+
+    schema = options.checked_schema(target)
+    whole = read_raw([str(data)], schema).with_rows()
+    _check_columns(whole)
+    table = _with_order(whole.labelled(), options)
+    if not len(table):
+        raise ValueError(f"The target column {table.schema.target!r} has no label in any row.")
+    _refuse_fractions(table)
+    lost = file_findings(table, schema.ignored)
+    if len(table) < len(whole):
+        lost.append(unlabelled_finding(str(table.schema.target), len(whole), len(table)))
+    labels: Any = [0] * len(table) if table.schema.target is None else table.labels()
+    sample = LabelledRows.of(table.table(), labels, None).learn(
+        categorical_features=options.nominal_columns(target) or "from_dtype",
+        ordinal_features=options.ordered or None,
+    )
+    report = check_sample(sample, table.schema.target, lost)
     if json:
         document = {
             "rows": report.n_rows,
@@ -146,6 +178,7 @@ def remedy(finding: Finding) -> str:
     name = finding.column or ""
     quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
     words = finding.remedy.replace(", or give fit the same group for all copies of a row", "")
+    words = words.replace(": X[y.notna()], y[y.notna()]", " with --drop-unlabelled")
     words = words.replace("class_weight='balanced'", "--class-weight balanced")
     words = words.replace("make it nominal", f"use --nominal {quoted}")
     words = words.replace("name it in 'categorical_features'", f"use --nominal {quoted}")
@@ -190,7 +223,7 @@ class Training:
         """Fit on the rows, wherever they are."""
         if is_database(self.paths[0]):
             return Fitted(self._in_database(parameters))
-        if self.stream or too_large(self.paths):
+        if self.stream or (not self.weights.needs_labels and too_large(self.paths)):
             return Fitted(self._in_batches(parameters))
         return self._in_memory(parameters)
 
@@ -210,6 +243,11 @@ class Training:
             refuse_file_options(options, declared)
             if schema.target not in relation.columns:
                 raise no_target(relation.columns)
+            if schema.drop_unlabelled:
+                relation = relation.filter(f"{_quoted(schema.target)} IS NOT NULL")
+            if schema.text_labels:
+                name = _quoted(schema.target)
+                relation = relation.project(f"* REPLACE (CAST({name} AS VARCHAR) AS {name})")
             out = {schema.target, weights.weight_column, *schema.ignored}
             columns = [name for name in relation.columns if name not in out]
             weight = weights.weight_column
@@ -259,6 +297,7 @@ class Training:
             labels = table.labels()
             parameters = self.weights.applied(parameters, labels)
             rows = LabelledRows.of(X, labels, row_weights)
+            rows.check_classes()
             sample = rows.learn(**column_parameters(parameters))
         self._describe(table, sample)
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet), warnings.catch_warnings():
@@ -285,6 +324,11 @@ class Training:
                 )
         for line in brief_lines(sample, str(table.schema.target)):
             print_message(line)
+
+
+def _quoted(name: str | None) -> str:
+    """A name of a column in SQL."""
+    return '"' + str(name).replace('"', '""') + '"'
 
 
 def too_large(paths: Sequence[Path]) -> bool:

@@ -10,10 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
-from treebound.data.findings import Finding, few_whole_values, findings, target_findings
-from treebound.data.frames import frame_of
+from treebound.data.findings import (
+    Finding,
+    few_repeated_rows,
+    few_whole_values,
+    findings,
+    target_findings,
+)
+from treebound.data.frames import frame_of, read_table
 from treebound.data.sample import Sample
 from treebound.data.schema import lines_of
+from treebound.data.targets import label_array, missing_labels
 
 if TYPE_CHECKING:
     from treebound.data.files import RawTable
@@ -30,31 +37,33 @@ class TableReport:
     ----------
     n_rows : int
         Number of rows.
-    target : str
-        The name of the target.
+    target : str or None
+        The name of the target, if there is one.
     classes : dict
         Number of rows of each class.
     columns : tuple of dict
         Of each column ``name``, ``kind``, the number of distinct ``values`` and of ``missing``
         values, and ``least`` and ``greatest``, or the ``commonest`` categories.
     findings : tuple of Finding
-        What is suspicious; each has ``column``, ``what`` and ``remedy``.
+        What is suspicious; each has ``column``, ``problem`` and ``remedy``.
     """
 
     n_rows: int
-    target: str
+    target: str | None
     classes: Mapping[Any, int]
     columns: tuple[Mapping[str, Any], ...]
     findings: tuple[Finding, ...]
 
     def rows(self) -> list[tuple[str, ...]]:
         """One row for each column and the target: name, kind, values, missing, content."""
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for column in self.columns:
             missing = f"{100 * column['missing'] / self.n_rows:.1f} %" if column["missing"] else ""
             rows.append(
                 (column["name"], column["kind"], f"{column['values']:,}", missing, _content(column))
             )
+        if self.target is None:
+            return rows
         counts = {str(label): count for label, count in self.classes.items()}
         common = dict(sorted(counts.items(), key=lambda pair: -pair[1])[:_SHOWN])
         content = _content({"commonest": common, "values": len(counts)})
@@ -66,19 +75,20 @@ class TableReport:
         return "\n".join(lines if self.findings else [*lines, "Nothing looks suspicious."])
 
 
-def check(X: Any, y: Any, *, target: str | None = None) -> TableReport:
+def check(X: Any, y: Any = None, *, target: str | None = None) -> TableReport:
     """Look at a training table before fitting: kinds of columns, and what is suspicious.
 
     Finds columns that number the rows, identifiers that repeat, dates, numbers and missing values
-    written as text, codes, columns of one value, repeated rows, columns that are the target or
-    determine it, and targets of very many, very small or very unequal classes.
+    written as text, free text, units, categories that may be the same, codes, columns of one
+    value, repeated rows, rows without a label, columns that are the target or determine it, and
+    targets of very many, very small or very unequal classes.
 
     Parameters
     ----------
     X : table
         The columns, as for ``fit``.
-    y : array-like of shape (n_rows,)
-        The labels.
+    y : array-like of shape (n_rows,), optional
+        The labels; rows without one are reported, and only the others are described.
     target : str, optional
         The name of the target; by default that of ``y``.
 
@@ -113,20 +123,42 @@ def check(X: Any, y: Any, *, target: str | None = None) -> TableReport:
         X = frame.drop(dates).to_native() if dates else X
     name = target or getattr(y, "name", None)
     named = name if isinstance(name, str) and name else "y"
-    return check_sample(Sample.learn(X, y), named, date_findings(dates))
+    table, listed = read_table(X), date_findings(dates)
+    if y is None:
+        return check_sample(Sample.learn(table, [0] * table.shape[0]), None, listed)
+    labelled = ~missing_labels(y)
+    if len(labelled) == table.shape[0] and labelled.any() and not labelled.all():
+        listed.append(unlabelled_finding(named, len(labelled), int(labelled.sum())))
+        table, y = table.rows(labelled), label_array(y)[labelled]
+    return check_sample(Sample.learn(table, y), named, listed)
 
 
-def check_sample(sample: Sample, target: str, first: Sequence[Finding] = ()) -> TableReport:
-    """The report of rows that are read; ``first`` has findings of columns that are not."""
+def check_sample(sample: Sample, target: str | None, first: Sequence[Finding] = ()) -> TableReport:
+    """The report of rows that are read; ``first`` has findings of columns that are not.
+
+    Without a target all rows have the same label.
+    """
     pairs = zip(sample.columns, sample.X.values, strict=True)
     counts = np.bincount(sample.y, minlength=sample.n_classes).tolist()
     return TableReport(
         sample.n_rows,
         target,
-        dict(zip(sample.classes.tolist(), counts, strict=True)),
+        {} if target is None else dict(zip(sample.classes.tolist(), counts, strict=True)),
         tuple(_facts(column, values) for column, values in pairs),
-        (*first, *target_findings(sample, target), *findings(sample), *few_whole_values(sample)),
+        (
+            *first,
+            *(() if target is None else target_findings(sample, target)),
+            *findings(sample),
+            *few_whole_values(sample),
+            *few_repeated_rows(sample),
+        ),
     )
+
+
+def unlabelled_finding(target: str, rows: int, labelled: int) -> Finding:
+    """The finding that some rows have no label."""
+    problem = f"has no label in {rows - labelled:,} of {rows:,} rows"
+    return Finding(target, problem, "drop these rows: X[y.notna()], y[y.notna()]")
 
 
 def date_findings(names: Sequence[str]) -> list[Finding]:

@@ -34,6 +34,7 @@ from treebound.data.typed import (
     observed_labels,
     stripped,
     typed_column,
+    unlabelled,
 )
 
 if TYPE_CHECKING:
@@ -134,6 +135,17 @@ class RawTable:
             return labels_of(
                 values, target, self.schema, first_row=self.first_row, kind=self.labels_are
             )
+
+    def labelled(self) -> RawTable:
+        """The rows that have a label."""
+        target = self.schema.target
+        if target is None or target not in self._places:
+            return self
+        missing = unlabelled(self.values(target), self.schema)
+        if not missing.any():
+            return self
+        keep = (~missing).tolist()
+        return replace(self, rows=self.rows.filter(keep), _read={})
 
     def observed_labels(self) -> NDArray[Any]:
         """Labels of the type of the declared classes, perhaps others; None if not known."""
@@ -293,7 +305,8 @@ class Source(Batches):
         return self._reader.fragments
 
     def _chunk(self, name: str, rows: Any, from_text: bool, first: int) -> RawTable:
-        return RawTable(name, rows, from_text, self.declared, first, self.unknown)
+        chunk = RawTable(name, rows, from_text, self.declared, first, self.unknown)
+        return chunk.labelled() if self.declared.drop_unlabelled else chunk
 
     # -- types ---------------------------------------------------------------------------------
 
@@ -317,7 +330,8 @@ class Source(Batches):
             self._see_texts(chunk, name)
         target = self.declared.target
         if target in chunk.names and self.declared.classes is None:
-            both = self._labels.union(stripped(chunk.values(str(target))))
+            texts = stripped(chunk.values(str(target)))
+            both = self._labels.union(texts).difference(self.declared.missing)
             self._changed |= bool(self._labels) and label_kind(both) != label_kind(self._labels)
             self._labels = both
 

@@ -31,9 +31,12 @@ _MANY_CLASSES = 100
 _FEW_OF_A_CLASS = 5
 _LARGEST_CODE = 1e9
 _FEW_CODES = 10
+_FEW_UNITS = 3
+_WORDS_OF_TEXT = 4  # of free text, in most rows
 _MINORITY = 0.1
 _LEAK_ROWS = 20_000  # rows checked for columns that determine the class
 _LEAK_ERRORS = 0.005  # error rate allowed for such a column
+_LEAK_CHANGES = 4  # changes of the class along the rows checked first, more than the classes need
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T].*)?")
 _PLAIN = re.compile(r"\s*[-+]?\d*\.?\d+(e[-+]?\d+)?\s*", re.IGNORECASE)
@@ -42,6 +45,11 @@ _WRITTEN = re.compile(
     r"\s*[-+(]?[$€£¥]?\s?(\d{1,3}([,'. ]\d{3})+([.,]\d+)?|\d+,\d+|\d+(\.\d+)?\s?[%€$£]|"
     r"(?<=[$€£¥])\d+(\.\d+)?)\)?\s*"
 )
+_WITH_UNIT = re.compile(r"\s*[-+]?\d*\.?\d+\s?(?P<unit>[A-Za-zµ°]{1,5}(/[A-Za-z0-9]{1,4})?)\s*")
+_YES_AND_NO = {
+    **dict.fromkeys(("y", "yes", "true", "t"), "yes"),
+    **dict.fromkeys(("n", "no", "false", "f"), "no"),
+}
 _LEADING_ZERO = re.compile(r"\s*0\d+\s*")
 _ABSENT = re.compile(
     r"\s*([?.-]|--|#?n[./]?a\.?|nan|null|nil|missing|not available)\s*", re.IGNORECASE
@@ -89,7 +97,11 @@ def warn_of_findings(
 ) -> None:
     """Warn of what is suspicious about a training sample, the first few by name."""
     warn_of_identifiers(sample.columns, sample.n_rows, stacklevel=stacklevel + 1)
-    listed = (*_of_values(sample), *_repeated_rows(sample, sketch))
+    listed = (
+        *leaks(sample, "y", _likely_leaks(sample)),
+        *_of_values(sample),
+        *_repeated_rows(sample, sketch),
+    )
     serious = [finding for finding in listed if not finding.note]
     for finding in serious[:_SHOWN]:
         warnings.warn(str(finding), UserWarning, stacklevel=stacklevel)
@@ -124,7 +136,7 @@ def identifier_findings(columns: Sequence[Column], n_rows: int) -> list[Finding]
 def _identifier(column: Column, n_rows: int) -> Finding:
     """That a column is not learned from, and what to do if it holds numbers or dates as text."""
     texts, absent = _texts(column)
-    written = _text_finding(column.name, texts, column.n_categories, absent) if texts else None
+    written = _text_finding(column, texts, absent) if texts else None
     if written is not None and not written.note:
         problem = (
             f"{written.problem}; as almost every row has its own value, it is not learned from"
@@ -171,15 +183,39 @@ def target_findings(sample: Sample, target: str) -> list[Finding]:
         label = labels[0]
         remedy = "a tree has nothing to predict; name another target"
         return [Finding(target, f"is {label!r} in every row", remedy)]
-    listed = [*_classes(target, counts, labels)]
-    if len(sample.columns) > 1 and sample.n_classes <= sample.n_rows // 10:
-        step = max(1, sample.n_rows // _LEAK_ROWS)
-        listed += [
-            leak
-            for column, values in zip(sample.columns, sample.X.values, strict=True)
-            if (leak := _leak(column, values, sample, step, target)) is not None
-        ]
-    return listed
+    return [*_classes(target, counts, labels), *leaks(sample, target)]
+
+
+def leaks(sample: Sample, target: str, places: Sequence[int] | None = None) -> Iterator[Finding]:
+    """Find columns that alone determine the class, among those at some places or all."""
+    n_rows, n_columns = sample.n_rows, len(sample.columns)
+    few = n_rows < _FEW_ROWS or sample.n_classes > n_rows // 10
+    if few or sample.n_classes < 2 or n_columns < 2:
+        return
+    step = max(1, n_rows // _LEAK_ROWS)
+    for at in range(n_columns) if places is None else places:
+        leak = _leak(sample.columns[at], sample.X.values[at], sample, step, target)
+        if leak is not None:
+            yield leak
+
+
+def _likely_leaks(sample: Sample) -> list[int]:
+    """The places of columns that seem to determine the class in a few rows."""
+    rows = slice(None, None, max(1, sample.n_rows // (_PROBE * max(1, sample.n_classes // 4))))
+    y, values = sample.y[rows], sample.X.values
+    real = [at for at, column in enumerate(sample.columns) if column.kind == "real"]
+    likely = [
+        at
+        for at, column in enumerate(sample.columns)
+        if column.kind != "real" and not column.identifier
+        and _errors_by_lookup(values[at][rows], y, sample.n_classes) <= _LEAK_CHANGES
+    ]  # fmt: skip
+    if real:
+        order = np.argsort(np.array([values[at][rows] for at in real]), axis=1, kind="stable")
+        changes = np.count_nonzero(np.diff(y[order], axis=1), axis=1)
+        few = np.flatnonzero(changes <= 2 * sample.n_classes + _LEAK_CHANGES).tolist()
+        likely += [real[place] for place in few]
+    return sorted(likely)
 
 
 def _classes(target: str, counts: NDArray[np.intp], labels: list[Any]) -> Iterator[Finding]:
@@ -215,6 +251,13 @@ def _leak(
         return Finding(column.name, f"is {target!r} in other words: one value per class", remedy)
     how = "in every row" if wrong == 0 else f"in all but {wrong:,} of {sample.n_rows:,} rows"
     return Finding(column.name, f"alone determines {target!r} {how}", remedy)
+
+
+def _errors_by_lookup(codes: NDArray[Any], y: NDArray[np.int32], n_classes: int) -> int:
+    """Errors of predicting the most frequent class of each category."""
+    table = np.zeros((int(codes.max(initial=-1)) + 3, n_classes), dtype=np.int64)
+    np.add.at(table, (codes.astype(np.int64) + 2, y), 1)
+    return len(y) - int(table.max(axis=1).sum())
 
 
 def _wrong_by_lookup(
@@ -335,7 +378,7 @@ def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Finding]:
         return
     texts, absent = _texts(column)
     if texts:
-        finding = _text_finding(column.name, texts, len(categories), absent)
+        finding = _text_finding(column, texts, absent)
         if finding is not None:
             yield finding
             return
@@ -343,6 +386,10 @@ def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Finding]:
         yield Finding(column.name, "has another value in almost every row", "leave it out")
     elif texts and all(map(_NUMBERED_NAME.fullmatch, texts)):  # such as C0048
         yield from _identifiers(column.name, codes)
+    if texts and (alike := _alike([text for text in categories if text not in absent])):
+        shown = " next to ".join(map(repr, alike[:3]))
+        problem = f"holds {shown}, which may be the same category"
+        yield Finding(column.name, problem, "write them alike", note=True)
     if absent:
         rows = int(np.isin(codes, [categories.index(text) for text in absent]).sum())
         words = ", ".join(map(repr, absent[:3]))
@@ -358,10 +405,24 @@ def _texts(column: Column) -> tuple[list[str], list[str]]:
     return [*some] if all(isinstance(text, str) for text in some) else [], absent
 
 
-def _text_finding(
-    name: str, texts: list[str], n_categories: int, absent: list[str]
-) -> Finding | None:
-    """Find dates, numbers and codes among the texts of a column."""
+def _alike(categories: Sequence[Any]) -> list[str]:
+    """The first categories that differ only in case or spaces, or as ``Y`` and ``yes`` do."""
+    known = {_plain_text(text) for text in categories}
+    binary = known <= _YES_AND_NO.keys()
+    by_meaning: dict[str, list[str]] = {}
+    for text in categories:
+        plain = _plain_text(text)
+        by_meaning.setdefault(_YES_AND_NO[plain] if binary else plain, []).append(text)
+    return next((texts for texts in by_meaning.values() if len(texts) > 1), [])
+
+
+def _plain_text(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _text_finding(column: Column, texts: list[str], absent: list[str]) -> Finding | None:
+    """Find dates, numbers, codes and free text in some texts of a column."""
+    name, n_categories = column.name, column.n_categories or 0
     texts = [text for text in texts if text not in absent] or texts
 
     def most(pattern: re.Pattern[str]) -> str:
@@ -372,6 +433,10 @@ def _text_finding(
     if example := most(_DATE):
         remedy = "make numbers of it, such as days since a date, or month and weekday"
         return Finding(name, f"holds dates as text, such as {example}", remedy)
+    if n_categories > _SHOWN**2:
+        finding = _free_text(name, texts) or _units(column, texts, absent)
+        if finding is not None:
+            return finding
     problem, remedy = "holds numbers written as text, such as ", "convert it to numbers"
     example, unparsed = most(_WRITTEN), absent
     if not example:
@@ -390,6 +455,37 @@ def _text_finding(
     return Finding(name, problem + example, remedy)
 
 
+def _free_text(name: str, texts: Sequence[str]) -> Finding | None:
+    """Find texts of several words each."""
+    long = [text for text in texts if len(text.split()) >= _WORDS_OF_TEXT]
+    if len(long) <= 0.5 * len(texts):
+        return None
+    shown = long[0] if len(long[0]) <= 40 else f"{long[0][:40]}..."
+    remedy = "leave it out, or make columns of the facts that matter"
+    return Finding(name, f"holds free text, such as {shown!r}", remedy)
+
+
+def _units(column: Column, texts: Sequence[str], absent: Sequence[str]) -> Finding | None:
+    """Find numbers of which some have a unit, such as ``63.3 kg`` next to ``63.3``."""
+    plain = [text for text in texts if _PLAIN.fullmatch(text)]
+    units = [text for text in texts if _WITH_UNIT.fullmatch(text)]
+    if not plain or len(plain) + len(units) < 0.9 * len(texts):
+        return None
+    rest = [str(c) for c in column.categories or () if not _PLAIN.fullmatch(str(c))]
+    matches = {text: _WITH_UNIT.fullmatch(text) for text in rest if text not in absent}
+    with_unit = [text for text, match in matches.items() if match is not None]
+    if not 0 < len({match["unit"] for match in matches.values() if match}) <= _FEW_UNITS:
+        return None
+    problem = (
+        f"holds numbers with and without a unit, such as {with_unit[0]!r} next to {plain[0]!r}"
+    )
+    remedy = "remove the unit, and convert it to numbers"
+    others = [text for text in rest if text not in with_unit][:3]
+    if others:
+        remedy += f", and {', '.join(map(repr, others))} to missing values"
+    return Finding(column.name, problem, remedy)
+
+
 # -- rows ----------------------------------------------------------------------------------------
 
 
@@ -406,6 +502,18 @@ def _repeated_rows(sample: Sample, sketch: RowSketch | None) -> Iterator[Finding
         remedy = "drop the copies, or give fit the same group for all copies of a row"
         problem = f"repeats rows: {share:.0%} of them are copies of others"
         yield Finding(None, f"{problem}, while pruning and certificate count each as new", remedy)
+
+
+def few_repeated_rows(sample: Sample) -> Iterator[Finding]:
+    """Find some rows that repeat others, fewer than :func:`findings` reports."""
+    if sample.n_rows < _FEW_ROWS:
+        return
+    hashes = row_hashes(sample.X, sample.classes, sample.y, names=None, exact=True)
+    copies = sample.n_rows - len(np.unique(hashes))
+    various = any(_distinct(values[:_LOOKED_THROUGH]) > _MANY_VALUES for values in sample.X.values)
+    if 0 < copies <= _REPEATED * sample.n_rows and various:
+        problem = f"repeats rows: {copies:,} of {sample.n_rows:,} are copies of others"
+        yield Finding(None, problem, "drop the copies, unless they are different cases", note=True)
 
 
 def _share_of_copies(sketch: RowSketch) -> float:

@@ -1,7 +1,7 @@
 """Files of a table: what they are, what types they have together, and their rows.
 
-Text files (also gzipped), Parquet, and Arrow (also called Feather); folders of such, with the keys
-in the names of their folders (``year=2024``) as columns.
+Text files (also gzipped), Excel workbooks, Parquet, and Arrow (also called Feather); folders of
+such, with the keys in the names of their folders (``year=2024``) as columns.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import pyarrow as pa
 from treebound.data.raw import no_duplicates
 from treebound.data.schema import Schema
 from treebound.data.text import arrow_buffer, sliced, text_tables
+from treebound.data.workbook import workbook_tables
 
 if TYPE_CHECKING:
     from treebound.data.arrow_dataset import Fragments
@@ -38,7 +39,6 @@ _STARTS = {
     b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ": "xz",
 }  # fmt: skip
 _REFUSED = {
-    "excel": "is an Excel workbook or a zip archive. Hint: save the sheet as CSV",
     "feather": "is a Feather file of version 1. Hint: write it again, as Arrow or Parquet",
     "bzip2": "is compressed with bzip2. Hint: unpack it, or compress it with gzip",
     "zstd": "is compressed with zstd. Hint: unpack it, or compress it with gzip",
@@ -64,7 +64,7 @@ class TableFile:
     @property
     def is_text(self) -> bool:
         """True if all its values are texts."""
-        return self.kind == "text"
+        return self.kind in ("text", "excel")
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
@@ -249,13 +249,20 @@ class FileReader:
         layout = self.schema.layout
         if layout.separator is None and file.path is not None and ".tsv" in file.path.suffixes:
             layout = replace(layout, separator="\t")
-        if file.path is None and self._names:
+        if file.path is None and file.kind == "text" and self._names:
             raise ValueError(
                 "Text on standard input can be read once, and a table in batches is read twice. "
                 "Hint: save it in a file, or read it whole."
             )
-        with file.opened() as stream:
-            for table in text_tables(stream, replace(self.schema, layout=layout), rows, file.name):
+        with ExitStack() as stack:
+            if file.kind == "excel":
+                source = file.path or file.pipe.to_pybytes()
+                tables = workbook_tables(source, self.schema, rows, file.name)
+            else:
+                stream = stack.enter_context(file.opened())
+                described = replace(self.schema, layout=layout)
+                tables = text_tables(stream, described, rows, file.name)
+            for table in tables:
                 self._names = self._names or table.column_names
                 same_columns(file.name, table.column_names, self._names, self.schema.ignored)
                 for name in {*self._names} - {*table.column_names}:

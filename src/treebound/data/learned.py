@@ -19,7 +19,7 @@ from treebound.data.encoding import chosen_columns
 from treebound.data.frames import Table, read_columns
 from treebound.data.raw import family_of, spread
 from treebound.data.summaries import ColumnSummary, TableSummary, merged
-from treebound.data.targets import learn_classes
+from treebound.data.targets import is_number_label, learn_classes, refuse_quantity
 from treebound.data.weights import check_total, class_factors
 
 _SAMPLE_ROWS = 65536  # to choose bins by
@@ -61,6 +61,11 @@ class LearnedSchema:
     def n_rows(self) -> int:
         """The rows of all parts."""
         return sum(self.part_rows)
+
+    def check_classes(self) -> None:
+        """Raise a ValueError if the labels are a quantity and not classes."""
+        if is_number_label(self.classes):
+            refuse_quantity(len(self.classes), self.n_rows + self.calibration)
 
     @property
     def unread(self) -> list[str]:

@@ -15,6 +15,7 @@ from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema, PartFacts
 from treebound.data.raw import RawColumn
 from treebound.data.sample import LabelledRows, Sample
+from treebound.data.targets import is_number_label, refuse_quantity
 
 
 class PartStart(NamedTuple):
@@ -43,9 +44,10 @@ def learn_part(
     """
     if _is_empty_part(y, weight):
         return PartFacts()
-    rows, calibration_rows = _split(
-        LabelledRows.of(X, y, weight, part=True), calibration, first.row
-    )
+    labelled = LabelledRows.of(X, y, weight, part=True)
+    if is_number_label(labelled.classes):
+        refuse_quantity(len(labelled.classes))
+    rows, calibration_rows = _split(labelled, calibration, first.row)
     facts = PartFacts()
     if rows.n_rows:
         facts = rows.facts(learn_matrix(rows.table, **kinds), sample_rows)

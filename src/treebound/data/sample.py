@@ -18,7 +18,14 @@ from treebound.data.learned import LearnedSchema, PartFacts, merge_facts
 from treebound.data.matrix import Matrix, type_of
 from treebound.data.raw import spread
 from treebound.data.summaries import TableSummary
-from treebound.data.targets import Labels, learn_classes, read_classes, used_labels
+from treebound.data.targets import (
+    Labels,
+    is_number_label,
+    learn_classes,
+    read_classes,
+    refuse_quantity,
+    used_labels,
+)
 from treebound.data.weights import (
     class_totals,
     is_whole,
@@ -276,6 +283,11 @@ class LabelledRows(NamedTuple):
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.codes)
+
+    def check_classes(self) -> None:
+        """Raise a ValueError if the labels are a quantity and not classes."""
+        if is_number_label(self.classes):
+            refuse_quantity(len(self.classes), self.n_rows)
 
     @property
     def labels(self) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from treebound._utils.validation import Setting
 from treebound.data.columns import Column, Kind
 
 SEPARATOR = Setting("separator", python="[read] separator in the schema")
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 _KINDS = ("real", "ordinal", "nominal", "ignore")
 # A larger file is no description of columns; parsing it could exhaust the memory.
 MAX_BYTES = 1 << 16
@@ -37,11 +37,12 @@ class SchemaError(ValueError):
 class Layout:
     """The layout of a text file, the ``[read]`` table of a schema file."""
 
-    separator: str | None = None  # one character, or "whitespace"
+    separator: str | None = None  # one character, or "whitespace"; None: by the first line
     decimal: str = "."  # the decimal separator
     encoding: str = "utf-8-sig"  # the text encoding; a byte order mark is skipped
     header: bool = True  # whether the first line has the column names
     skip_rows: int = 0  # lines before the header (or before the data if there is no header)
+    sheet: str | None = None  # of an Excel workbook; None for the only one that is not empty
 
     def __post_init__(self) -> None:
         single = self.separator in (None, "whitespace") or len(str(self.separator)) == 1
@@ -78,12 +79,16 @@ class Schema:
         Columns to ignore.
     missing : tuple of str
         Texts that mark a missing value.
-    others : {"infer", "ignore"}
+    undeclared : {"infer", "ignore"}
         How to handle columns that the schema does not name.
     layout : Layout
         The layout of a text file.
     order : tuple of str
         All named columns in the order of the file, target and ignored ones included.
+    text_labels : bool
+        True to read the labels as texts even if they are numbers.
+    drop_unlabelled : bool
+        True to drop the rows without a label; otherwise they are an error.
 
     Examples
     --------
@@ -111,6 +116,8 @@ class Schema:
     undeclared: str = "infer"
     layout: Layout = field(default_factory=Layout)
     order: tuple[str, ...] = ()
+    text_labels: bool = False
+    drop_unlabelled: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -178,6 +185,8 @@ class Schema:
             lines.append(f"missing = {_toml(self.missing)}")
         if self.undeclared != "infer":
             lines.append(f"undeclared = {_toml(self.undeclared)}")
+        flags = (name for name in ("text_labels", "drop_unlabelled") if getattr(self, name))
+        lines += [f"{name} = true" for name in flags]
         read = {f.name: getattr(self.layout, f.name) for f in fields(Layout)}
         changed = [f for f in fields(Layout) if read[f.name] != f.default]
         if changed:
@@ -261,8 +270,12 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
 def schema_of(document: Mapping[str, Any]) -> Schema:
     """The schema of a TOML document; a SchemaError names what is wrong in it."""
     keys = ("target", "missing", "undeclared", "read", "columns")
-    _only_known(document, keys, "the top level")
+    flags = ("text_labels", "drop_unlabelled")
+    _only_known(document, (*keys, *flags), "the top level")
     target, missing, undeclared, read, table = (document.get(key) for key in keys)
+    text_labels, drop_unlabelled = (document.get(key, False) for key in flags)
+    for key, flag in zip(flags, (text_labels, drop_unlabelled), strict=True):
+        _must(isinstance(flag, bool), repr(key), "true or false", flag)
     _must(isinstance(target, str | None), "'target'", "the name of a column", target)
     missing = list(MISSING) if missing is None else missing
     texts = isinstance(missing, list) and all(isinstance(text, str) for text in missing)
@@ -288,7 +301,18 @@ def schema_of(document: Mapping[str, Any]) -> Schema:
         order += (target,)
     classes = specs[target][1] if target in specs else None
     undeclared = undeclared or "infer"
-    return Schema(columns, target, classes, ignored, tuple(missing), undeclared, layout, order)
+    return Schema(
+        columns,
+        target,
+        classes,
+        ignored,
+        tuple(missing),
+        undeclared,
+        layout,
+        order,
+        text_labels,
+        drop_unlabelled,
+    )
 
 
 def _layout_of(table: Any) -> Layout:

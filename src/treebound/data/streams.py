@@ -28,6 +28,7 @@ from treebound.data.learned import (
 from treebound.data.parts import START, PartReader, PartRows, PartStart, learn_part
 from treebound.data.raw import columns_to_learn
 from treebound.data.summaries import TableSummary, merged
+from treebound.data.targets import is_number_label, refuse_quantity
 
 T = TypeVar("T")
 # Columns (None without rows), labels and weights of some rows.
@@ -189,7 +190,7 @@ class TableStream:
         plain = [name for name in self.columns if name in typed]
         rest = [name for name in self.columns if name not in typed]
         facts: list[PartFacts] = []
-        first = START
+        first, labels_so_far = START, set[Any]()
         for number, frame in self._numbered("learning", [*rest, *self._others()]):
             with error_context(f"Batch {number} of the table"):
                 table, labels, weights = self._batches.split(frame, rest, self.target, self.weight)
@@ -198,6 +199,9 @@ class TableStream:
                     rows, labels, weights, calibration=calibration, first=first, **kinds
                 )
             facts.append(part)
+            if is_number_label(part.classes):  # before the facts of many of them fill the memory
+                labels_so_far.update(part.classes.tolist())
+                refuse_quantity(len(labels_so_far))
             first = PartStart(first.row + part.n_rows + part.calibration)
         schema = merge_facts(facts, class_weight=class_weight, categorical_features=nominal)
         return self._with_plain(schema, plain) if plain else schema

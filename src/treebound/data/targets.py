@@ -5,14 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.validation import Setting, WordedError
 from treebound.data._factorize import factorize_bytes, factorize_objects
 from treebound.data.frames import read_series
 from treebound.data.raw import distinct_values, is_missing, no_dates, some_names
+
+# Numbers are a quantity if there are more of them than 100 and than the root of the rows. A table
+# of more rows than this does not make more classes of them.
+_MANY_NUMBERS, _MANY_ROWS = 100, 10**9
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +126,27 @@ def _labels(y: Any) -> Labels:
     return Labels(*_in_order(labels))
 
 
+def refuse_quantity(n_labels: int, n_rows: int = _MANY_ROWS) -> None:
+    """Raise a ValueError if so many distinct numbers are a quantity and not classes.
+
+    By default so many that they are no classes of any number of rows.
+    """
+    if n_labels > max(_MANY_NUMBERS, isqrt(min(n_rows, _MANY_ROWS))):
+        rows = f" in {n_rows:,} rows" if n_rows < _MANY_ROWS else ""
+        raise WordedError(
+            f"Unknown label type: y holds {n_labels:,} different numbers{rows}, a quantity and "
+            "not classes. Hint: predict it with BoundTreeRegressor; if each number is a class, "
+            "make texts of them: ",
+            Setting("task", "classify", "y.astype(str)"),
+            ".",
+        )
+
+
+def is_number_label(labels: NDArray[Any]) -> bool:
+    """Return True if the labels are numbers."""
+    return labels.dtype.kind in "iuf"
+
+
 def _check_classes(labels: NDArray[Any]) -> None:
     """Raise a ValueError for numbers that are no classes."""
     if labels.dtype.kind == "f":
@@ -127,10 +154,12 @@ def _check_classes(labels: NDArray[Any]) -> None:
 
         assert_all_finite(labels, input_name="y")
         if not bool((labels == np.floor(labels)).all()):
-            raise ValueError(
+            raise WordedError(
                 "Unknown label type: continuous. y must hold classes, but numbers with a "
-                "fractional part were found. Hint: this is a classifier; bin the target or use a "
-                "regressor."
+                "fractional part were found. Hint: predict it with BoundTreeRegressor, or make "
+                "classes of it; if each number is a class, make texts of them: ",
+                Setting("task", "classify", "y.astype(str)"),
+                ".",
             )
     if labels.dtype.kind == "c":
         raise ValueError("Unknown label type: complex. Complex data not supported in y.")
@@ -182,6 +211,16 @@ def label_array(y: Any) -> NDArray[Any]:
     return _of_sequence(y) if isinstance(y, list | tuple) else np.asarray(y)
 
 
+def missing_labels(y: Any) -> NDArray[np.bool_]:
+    """Return a mask of the missing labels."""
+    labels = label_array(y)
+    if labels.dtype.kind == "f":
+        return np.asarray(np.isnan(labels))
+    if labels.dtype.kind != "O":
+        return np.zeros(len(labels), dtype=bool)
+    return np.fromiter(map(is_missing, labels.tolist()), dtype=bool, count=len(labels))
+
+
 def _of_series(series: Any) -> Labels | NDArray[Any]:
     """Texts and categories factorized by the library that holds them; others as an array."""
     raw = None if str(getattr(series.to_native(), "dtype", "")) == "object" else read_series(series)
@@ -219,7 +258,10 @@ def _flat(labels: NDArray[Any]) -> NDArray[Any]:
     return labels
 
 
-_MISSING = "Input y contains NaN. Hint: leave out the rows without a label."
+_MISSING = (
+    "Input y contains NaN. Hint: drop the rows without a label: X[y.notna()], y[y.notna()] if they "
+    "are pandas objects."
+)
 
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:

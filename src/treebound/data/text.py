@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ _BLOCK = 1 << 24
 LONGEST_LINE = 1 << 26
 _FIELD = 131_072  # characters, the limit of Python's csv module
 _BATCH = 50_000
+_FIRST_LINE = 1 << 16  # bytes, which have the separator
+_QUOTED = re.compile('"[^"]*"')
 _ENDS = b"\r\n"
 _QUOTE = 34
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -87,9 +90,15 @@ class _Reader:
         self._held = b""
         self._ended = False
         self._rows = 0
-        separator = layout.separator or ","
-        self._separator = separator
+        self._separator = separator = layout.separator or self._likely_separator()
         self._plain = len(separator) == 1 and separator.isascii() and separator not in '"\r\n'
+
+    def _likely_separator(self) -> str:
+        """The separator by the first line that is not blank: a comma, if it has one."""
+        self._held = self._read(_FIRST_LINE)
+        start = _QUOTED.sub("", self._held.decode("utf-8", "replace")).lstrip("\r\n")
+        line = (start.splitlines() or [""])[0]
+        return next((separator for separator in (",", ";", "\t", "|") if separator in line), ",")
 
     # -- bytes -------------------------------------------------------------------------------
 

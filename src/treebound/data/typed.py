@@ -224,16 +224,17 @@ def labels_of(
     Numbers with a fraction are kept as such, and rejected as classes when learning. ``kind`` is
     the :func:`label_kind` of the whole table.
     """
-    markers = frozenset(schema.missing)
     each, codes = values.distinct()
-    class_codes = _codes_among(schema.classes or (), each, markers)
+    class_codes = _codes_among(schema.classes or (), each, frozenset(schema.missing))
     gone = (class_codes == MISSING)[codes]
     if gone.any():
         more = int(gone.sum()) - 1
-        raise ValueError(
+        raise WordedError(
             f"The target column {name!r} has no value in row {first_row + int(gone.argmax())}"
-            + (f" and {more} more" if more else "")
-            + ". Hint: leave these rows out, or name another target."
+            + (f" and {more:,} more" if more else "")
+            + ". Hint: drop these rows (",
+            Setting("drop_unlabelled", python="'drop_unlabelled' of the schema"),
+            "), or name another target.",
         )
     if schema.classes is not None:
         strange = np.flatnonzero(class_codes == _STRANGE)
@@ -245,11 +246,20 @@ def labels_of(
                 f"({some_names(schema.classes)}). Hint: leave such rows out, or learn from them."
             )
         return Labels(*used_labels(as_objects(schema.classes), class_codes[codes]), name)
-    if isinstance(values, TextColumn):
+    if schema.text_labels and schema.classes is None:
+        each = [_text(value).strip() for value in each]
+    elif isinstance(values, TextColumn):
         texts = stripped(values)
         read = {"whole": int, "number": float, "text": str}[kind or label_kind(texts)]
         each = [read(text) for text in texts]
     return Labels(as_objects(each), codes, name)
+
+
+def unlabelled(values: Values, schema: Schema) -> NDArray[np.bool_]:
+    """Return a mask of the rows whose target is missing."""
+    each, codes = values.distinct()
+    missing = _codes_among(schema.classes or (), each, frozenset(schema.missing)) == MISSING
+    return np.asarray(missing[codes])
 
 
 def observed_labels(values: Values, name: str, schema: Schema, first_row: int = 1) -> NDArray[Any]:

@@ -79,6 +79,7 @@ def fit_table(
     check_watch(parameters, watch)
     checked_parameters(parameters)
     rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
+    rows.check_classes()
     name = y.name if hasattr(y, "name") else None
     placed = with_places(parameters, rows)
     model = fit_rows(placed, rows, rows.learn(**column_parameters(parameters)), watch)

@@ -195,6 +195,7 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     pruner, _ = checked_parameters(parameters)
     learn = partial(table.learn, **column_parameters(parameters))
     schema = learn()
+    schema.check_classes()
     size = schema.n_rows, len(schema.columns)
     kind = certificate_kind(parameters, schema.n_rows)
     rows_again = not is_large(*size) and kind != "training"

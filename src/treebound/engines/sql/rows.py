@@ -21,7 +21,7 @@ from treebound.data.encoding import chosen_columns
 from treebound.data.learned import LearnedSchema
 from treebound.data.raw import columns_to_learn
 from treebound.data.summaries import ColumnSummary, TableSummary
-from treebound.data.targets import learn_classes
+from treebound.data.targets import learn_classes, refuse_quantity
 from treebound.data.weights import WeightTotal
 from treebound.engines.sql.predictions import rows_at_nodes
 from treebound.engines.sql.relation import (
@@ -140,6 +140,10 @@ class RelationRows:
     def _learn_classes(self) -> None:
         """The classes; a table of labels with numbers there; the class and rows of each number."""
         native = self._read({"y": self.target})
+        if self.types[self.target].is_numeric():
+            counted = f"SELECT COUNT(DISTINCT y) AS labels, COUNT(y) AS n FROM {ROWS}"
+            counts = self._store.fetch(counted, native)
+            refuse_quantity(int(counts["labels"][0]), int(counts["n"][0]))
         table, values, rows = distinct(self._store, native, "y", self.target)
         if not len(values):
             raise ValueError("The relation has no rows of a weight above zero.")

@@ -1,0 +1,75 @@
+"""Rows without a label, and targets of many numbers, on the command line."""
+
+import json
+
+import numpy as np
+import pytest
+from commands import refused, run
+
+
+@pytest.fixture
+def visits(tmp_path):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=300), rng.integers(0, 2, 300)
+    labels = ["" if i % 30 == 4 else "n/a" if i % 30 == 5 else str(y[i]) for i in range(300)]
+    path = tmp_path / "visits.csv"
+    rows = (f"{a:.3f},{a * a:.3f},{b}" for a, b in zip(x, labels, strict=True))
+    path.write_text("x;z;ill\n" + "\n".join(rows).replace(",", ";") + "\n")
+    return path
+
+
+def test_check_reports_rows_without_a_label(visits, capsys):
+    code, out, err = run(capsys, "check", visits, "--target", "ill")
+    assert code == 0, err
+    assert "280 rows" in out
+    assert "Column 'ill' has no label in 20 of 300 rows.\n" in out
+    assert "    Drop these rows with --drop-unlabelled.\n" in out
+    code, out, _ = run(capsys, "check", visits, "--target", "ill", "--drop-unlabelled")
+    assert "no label" not in out
+    document = json.loads(run(capsys, "check", visits, "--target", "ill", "--json")[1])
+    assert sorted(document["classes"]) == ["0", "1"]
+
+
+def test_check_shows_a_table_without_a_target(visits, capsys):
+    code, out, err = run(capsys, "check", visits)
+    assert code == 0, err
+    names = [line.split()[:2] for line in out.splitlines()[2:6]]
+    assert names == [["column", "kind"], ["x", "real"], ["z", "real"], ["ill", "real"]]
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream"]])
+def test_rows_without_a_label_are_an_error_or_dropped(visits, stream, capsys):
+    line = refused(capsys, "fit", visits, "--target", "ill", *stream)
+    assert "has no value in row 5 and 19 more. Hint: drop these rows (--drop-unlabelled)" in line
+    argv = ["fit", visits, "--target", "ill", "--drop-unlabelled", "--max-leaves", "1", *stream]
+    code, out, err = run(capsys, *argv)
+    assert code == 0, err
+    assert "/ 280)" in out
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream"]])
+def test_a_target_of_many_numbers(tmp_path, stream, capsys):
+    path = tmp_path / "prices.csv"
+    path.write_text("x,price\n" + "".join(f"{i % 7},{i % 150}\n" for i in range(600)))
+    line = refused(capsys, "fit", path, "--target", "price", *stream)
+    assert "150 different numbers in 600 rows" in line
+    assert "BoundTreeRegressor" in line
+    assert line.endswith("--task classify.")
+    argv = ["fit", path, "--target", "price", "--task", "classify", "--max-leaves", "2", *stream]
+    code, _, err = run(capsys, *argv)
+    assert code == 0, err
+
+
+def test_labels_in_a_database(tmp_path, capsys):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "t.db")) as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT i % 7 AS x, i % 5 AS z, "
+            "CASE WHEN i % 10 > 0 THEN i % 150 END AS y FROM range(600) r(i)"
+        )
+    table = f"duckdb:///{tmp_path}/t.db?table=t"
+    assert "different numbers" in refused(capsys, "fit", table, "--target", "y")
+    options = ["--target", "y", "--task", "classify", "--max-leaves", "2"]
+    assert "without a label" in refused(capsys, "fit", table, *options)
+    code, _, err = run(capsys, "fit", table, *options, "--drop-unlabelled")
+    assert code == 0, err

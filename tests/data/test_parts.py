@@ -179,8 +179,8 @@ def test_rows_are_counted_from_zero_and_without_those_of_weight_zero():
     facts = learn_part(frame, y, calibration=calibration)
     assert facts.calibration == calibration.mask(50).sum()
     assert set(facts.calibration_classes) == set(y[calibration.mask(50)])
-    read = PartReader(merge_facts([facts]), calibration, "other").read(frame, y, None)
-    assert read.selected.n_rows == facts.calibration
+    read = PartReader(merge_facts([facts]), calibration, handle_unknown="other")
+    assert read.read(frame, y, None).calibration.n_rows == facts.calibration
 
 
 def test_read_rows_are_a_table_of_which_the_columns_can_be_learned_again():

@@ -41,7 +41,7 @@ def notebook(*cells: str) -> str:
 
 @pytest.fixture
 def address(tmp_path) -> Iterator[str]:
-    """A notebook with an editor in a JupyterLab of its folders."""
+    """A notebook with an editor in a JupyterLab with empty settings."""
     lab = pytest.importorskip("jupyterlab")
     for name in ("ipykernel", "anywidget"):
         pytest.importorskip(name)

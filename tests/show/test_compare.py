@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import treebound as tb
 from treebound.show.as_rules import to_rules
-from treebound.show.compare import _joined
+from treebound.show.compare import joined
 
 
 def people(rows: int, seed: int) -> tuple[pd.DataFrame, pd.Series]:
@@ -57,7 +57,7 @@ def test_every_row_matches_the_rules_of_its_region(models) -> None:
     for at in np.flatnonzero(a != b).tolist():
         pair = [rules[k][int(ends[k][at])] for k in range(2)]
         assert all(rule.matches(rows[at]) for rule in pair)
-        assert _joined(pair[0].regions, pair[1].regions) in names
+        assert joined(pair[0].regions, pair[1].regions) in names
 
 
 def test_regions_of_one_column_are_intersected() -> None:

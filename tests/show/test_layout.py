@@ -12,7 +12,7 @@ from treebound.show.layout import tidy
 
 
 def slow_tidy(tree, width, gap):
-    """Subtrees as sets of boxes, pushed distance until no two boxes of one level touch."""
+    """Subtrees as sets of boxes, moved away until no two boxes of one level touch."""
 
     def boxes(node):  # (node, depth, centre), the root of the subtree at 0
         if tree.left[node] < 0:

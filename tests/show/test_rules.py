@@ -203,7 +203,5 @@ def test_very_deep_trees_have_rules() -> None:
 
 
 def test_unknown_policy_is_checked() -> None:
-    with pytest.raises(
-        ValueError, match="The 'handle_unknown' parameter of ReadingOptions must be"
-    ):
+    with pytest.raises(ValueError, match="'handle_unknown' parameter of ReadingOptions must be"):
         ReadingOptions("nearest")  # type: ignore[arg-type]

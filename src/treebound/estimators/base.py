@@ -18,9 +18,18 @@ from treebound.data.streams import is_stream
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
 from treebound.model import Model, RegressionModel
-from treebound.show import to_notebook, to_text
+from treebound.show import (
+    Rules,
+    TreeDisplay,
+    to_dot,
+    to_latex,
+    to_notebook,
+    to_rules,
+    to_text,
+)
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from scipy.sparse import csr_matrix
 
 AnyModel = TypeVar("AnyModel", Model, RegressionModel)
@@ -89,6 +98,81 @@ class FittedTree(Generic[AnyModel]):
         treebound.show.to_text : The same as a function, also for a tree.
         """
         return to_text(self, max_depth=max_depth, digits=digits)
+
+    def to_rules(self) -> Rules[Any]:
+        """Return the tree as if-then rules, one for each leaf, with the same predictions.
+
+        See Also
+        --------
+        treebound.show.to_rules : The same as a function, also for a tree.
+        """
+        return to_rules(self)
+
+    def to_dot(self, *, max_depth: int | None = None, digits: int | None = None) -> str:
+        """Return the tree in the DOT language, for ``dot -Tsvg``.
+
+        Parameters
+        ----------
+        max_depth : int, optional
+            Subtrees below this depth are drawn as one node.
+        digits : int, optional
+            Significant digits of thresholds; by default they are exact.
+
+        See Also
+        --------
+        treebound.show.to_dot : The same as a function, also for a tree.
+        """
+        return to_dot(self, max_depth=max_depth, digits=digits)
+
+    def to_latex(
+        self, *, document: bool = False, max_depth: int | None = None, digits: int | None = None
+    ) -> str:
+        """Return the tree as a ``tikzpicture`` for pdflatex.
+
+        Parameters
+        ----------
+        document : bool
+            Write a whole document, cropped to the tree, instead of the picture alone.
+        max_depth : int, optional
+            Subtrees below this depth are drawn as one node.
+        digits : int, optional
+            Significant digits of thresholds; by default they are exact.
+
+        See Also
+        --------
+        treebound.show.to_latex : The same as a function, also for a tree.
+        """
+        return to_latex(self, document=document, max_depth=max_depth, digits=digits)
+
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        max_depth: int | None = None,
+        digits: int | None = None,
+        fontsize: float | None = None,
+    ) -> Axes:
+        """Draw the tree with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw in; by default those of a new figure of suitable size.
+        max_depth : int, optional
+            Deeper nodes are omitted and counted.
+        digits : int, optional
+            Significant digits of thresholds; by default they are exact.
+        fontsize : float, optional
+            In points; by default it depends on the number of leaves.
+
+        See Also
+        --------
+        treebound.show.TreeDisplay : The same as an object with the positions of the nodes.
+        """
+        display = TreeDisplay.from_estimator(
+            self, max_depth=max_depth, digits=digits, ax=ax, fontsize=fontsize
+        )
+        return display.ax_
 
     def _picture(self) -> str:
         """The tree as HTML, empty before fitting."""

@@ -21,13 +21,9 @@ from treebound.model.methods import as_model
 from treebound.pruning import Estimate, PruningPath, PruningResult, SizeEstimate
 from treebound.show import (
     Explanation,
-    Rules,
     TreeDisplay,
     explain,
-    to_dot,
     to_html,
-    to_latex,
-    to_rules,
 )
 from treebound.tree.model import Tree
 
@@ -207,52 +203,8 @@ class ModelMethods(FittedTree[Model]):
         --------
         treebound.show.explain : The same as a function, also for a tree.
         """
-        return explain(self, row)
-
-    def to_rules(self) -> Rules:
-        """Return the tree as if-then rules, one for each leaf, with the same predictions.
-
-        See Also
-        --------
-        treebound.show.to_rules : The same as a function, also for a tree.
-        """
-        return to_rules(self)
-
-    def to_dot(self, *, max_depth: int | None = None, digits: int | None = None) -> str:
-        """Return the tree in the DOT language, for ``dot -Tsvg``.
-
-        Parameters
-        ----------
-        max_depth : int, optional
-            Subtrees below this depth are drawn as one node.
-        digits : int, optional
-            Significant digits of thresholds; by default they are exact.
-
-        See Also
-        --------
-        treebound.show.to_dot : The same as a function, also for a tree.
-        """
-        return to_dot(self, max_depth=max_depth, digits=digits)
-
-    def to_latex(
-        self, *, document: bool = False, max_depth: int | None = None, digits: int | None = None
-    ) -> str:
-        """Return the tree as a ``tikzpicture`` for pdflatex.
-
-        Parameters
-        ----------
-        document : bool
-            Write a whole document, cropped to the tree, instead of the picture alone.
-        max_depth : int, optional
-            Subtrees below this depth are drawn as one node.
-        digits : int, optional
-            Significant digits of thresholds; by default they are exact.
-
-        See Also
-        --------
-        treebound.show.to_latex : The same as a function, also for a tree.
-        """
-        return to_latex(self, document=document, max_depth=max_depth, digits=digits)
+        explained: Explanation = explain(self, row)
+        return explained
 
     def to_html(
         self,

@@ -1,9 +1,9 @@
 """BoundTreeRegressor: grow, prune and predict numbers, as scikit-learn expects it.
 
 Offered for tables in memory: fitting with weights, groups and rules on splits, prediction,
-intervals, estimated errors, certificates from calibration rows, other sizes, and text. Tables that
-are not in memory, exports, reports and the editor are not: their functions raise an error that
-names regression trees.
+intervals, estimated errors, certificates from calibration rows, other sizes, text, rules, figures
+and explanations. Tables that are not in memory, exports, reports and the editor are not: their
+functions raise an error that names regression trees.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from treebound.model.regression import NumberSizeEstimate
 from treebound.model.regression_parameters import RegressionParameters
 from treebound.pruning import PruningPath, PruningResult
 from treebound.pruning.number_choice import NumberChoice
+from treebound.show import NumberExplanation, explain
 from treebound.tree.regression import RegressionTree
 
 if TYPE_CHECKING:
@@ -159,6 +160,23 @@ class BoundTreeRegressor(
         return self._fitted().predict_interval(self._rows(X), coverage, self.n_jobs)
 
     @parameters_of(predict)
+    def explain(self, row: Any, *, reach: tuple[float, float] | None = None) -> NumberExplanation:
+        """Explain the prediction for a row, and the smallest change that brings it into a range.
+
+        Parameters
+        ----------
+        row : mapping, sequence, pandas Series, or table of one row
+            The values by column name, or in the order of the columns.
+        reach : tuple (low, high), optional
+            The range of values to reach.
+
+        See Also
+        --------
+        treebound.show.explain : The same as a function, also for a tree.
+        """
+        explained: NumberExplanation = explain(self, row, reach=reach)
+        return explained
+
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the node of ``tree_`` that each row reaches.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from treebound.model.methods import as_model
+from treebound.model.methods import as_any_model
 from treebound.show.colours import fill_of
 from treebound.show.layout import visible
 from treebound.show.words import branch_condition, node_lines
@@ -38,7 +38,7 @@ def to_dot(source: Any, *, max_depth: int | None = None, digits: int | None = No
         0 -> 2 [label="> 0.5"];
     }
     """
-    model = as_model(source, "to_dot")
+    model = as_any_model(source, "to_dot")
     tree = model.tree
     lines = [
         "digraph tree {",

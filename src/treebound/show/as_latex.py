@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treebound.model.methods import as_model
+from treebound.model.methods import as_any_model
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
 from treebound.show.words import branch_condition, node_lines, typeset
@@ -99,7 +99,7 @@ def to_latex(
     >>> print(to_latex(clf).splitlines()[10])
     \node[box, fill=fill0] (n0) at (50.2,0) {x0\\6 rows};
     """
-    model = as_model(source, "to_latex")
+    model = as_any_model(source, "to_latex")
     tree = model.tree
     splits = splits_of(tree, handle_unknown=model.reading.handle_unknown)
     nodes, left, right = visible(tree, max_depth)
@@ -128,8 +128,11 @@ def to_latex(
             if child >= 0:
                 words = f"node[edge label]{{{escaped(edge_labels[child])}}}"
                 lines.append(rf"\draw[gray] (n{node}.south) -- {words} (n{nodes[child]}.north);")
-    lines += [line for node in nodes for line in _bar(tree, node)]
-    colours = {**named, **{c: f"class{k}" for k, c in enumerate(class_colours(tree.n_classes))}}
+    colours = dict(named)
+    if isinstance(tree, Tree):
+        lines += [line for node in nodes for line in _bar(tree, node)]
+        classes = enumerate(class_colours(tree.n_classes))
+        colours |= {colour: f"class{k}" for k, colour in classes}
     defined = [rf"\definecolor{{{name}}}{{HTML}}{{{c[1:]}}}" for c, name in colours.items()]
     picture = _PICTURE % ("\n".join(defined), "\n".join(lines))
     return _DOCUMENT % picture if document else picture

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,9 +15,10 @@ from treebound._utils.choices import Unknown
 from treebound._utils.extras import require
 from treebound.data import Column
 from treebound.data.raw import is_missing
-from treebound.model.methods import as_model
+from treebound.model import RegressionModel
+from treebound.model.methods import as_any_model
 from treebound.show.words import count, counted, number
-from treebound.tree import Tree
+from treebound.tree.base import BaseTree
 from treebound.tree.split import Split, plain, splits_of
 
 _WORDS = frozenset(
@@ -109,7 +110,33 @@ def part_of(region: Region, split: Split, *, left: bool) -> Region:
 
 
 @dataclass(frozen=True)
-class Rule:
+class Premise:
+    """The end of a path through the tree, and the conditions of the path."""
+
+    node: int
+    regions: tuple[Region, ...]
+
+    def matches(self, row: Mapping[str, Any]) -> bool:
+        """Return True if a row satisfies the conditions.
+
+        Parameters
+        ----------
+        row : mapping
+            The values by column name; None or NaN if missing.
+        """
+        return all(region.matches(row[region.column.name]) for region in self.regions)
+
+    @property
+    def premise(self) -> str:
+        """The conditions as text, ``true`` if there are none."""
+        return " and ".join(map(str, self.regions)) or "true"
+
+    def _record(self, figures: dict[str, Any], rows: int, weight: float) -> dict[str, Any]:
+        return {"node": self.node, "rule": self.premise, **figures, "rows": rows, "weight": weight}
+
+
+@dataclass(frozen=True)
+class Rule(Premise):
     """A path through the tree: its conditions, and the prediction at its end.
 
     Attributes
@@ -131,8 +158,6 @@ class Rule:
         Training weight by class.
     """
 
-    node: int
-    regions: tuple[Region, ...]
     label: Any
     probability: float
     probabilities: tuple[float, ...]
@@ -144,20 +169,11 @@ class Rule:
         """Training weight at the node."""
         return sum(self.counts.values())
 
-    def matches(self, row: Mapping[str, Any]) -> bool:
-        """Return True if a row satisfies the conditions.
-
-        Parameters
-        ----------
-        row : mapping
-            The values by column name; None or NaN if missing.
-        """
-        return all(region.matches(row[region.column.name]) for region in self.regions)
-
-    @property
-    def premise(self) -> str:
-        """The conditions as text, ``true`` if there are none."""
-        return " and ".join(map(str, self.regions)) or "true"
+    def record(self) -> dict[str, Any]:
+        """The rule as a row of a table."""
+        figures = {"label": self.label, "probability": self.probability}
+        counts = {f"count {label}": weight for label, weight in self.counts.items()}
+        return self._record(figures, self.rows, self.weight) | counts
 
     def __str__(self) -> str:
         counts = ", ".join(
@@ -169,10 +185,42 @@ class Rule:
         )
 
 
-class Rules(tuple[Rule, ...]):
+@dataclass(frozen=True)
+class NumberRule(Premise):
+    """A path through a regression tree: its conditions, and the value at its end.
+
+    Attributes
+    ----------
+    node, regions
+        See :class:`Rule`.
+    value : float
+        The predicted number.
+    rows : int
+        Number of training rows at the node.
+    weight : float
+        Training weight at the node.
+    """
+
+    value: float
+    rows: int
+    weight: float
+
+    def record(self) -> dict[str, Any]:
+        """The rule as a row of a table."""
+        return self._record({"value": self.value}, self.rows, self.weight)
+
+    def __str__(self) -> str:
+        return f"if {self.premise} then {number(self.value)}  # {counted(self.rows, 'row')}"
+
+
+AnyRule = TypeVar("AnyRule", Rule, NumberRule)
+
+
+class Rules(tuple[AnyRule, ...]):
     """The rules of a tree, in the order of its leaves; exactly one matches each row.
 
-    As text (``str``), a rule is ``if CONDITIONS then LABEL  # rows, probability, counts``.
+    As text (``str``), a rule is ``if CONDITIONS then LABEL  # rows, probability, counts``, or
+    ``if CONDITIONS then VALUE  # rows`` for a regression tree.
     A condition is one of
 
     ======================================  =====================================================
@@ -202,19 +250,13 @@ class Rules(tuple[Rule, ...]):
         -------
         pandas.DataFrame
             One row for each rule: node, rule, label, probability, rows, weight, and the count of
-            each class.
+            each class; or node, rule, value, rows and weight.
         """
         pandas = require("pandas", extra="study", why="A data frame of rules")
-        names = {"node": "node", "premise": "rule"} | {
-            name: name for name in ("label", "probability", "rows", "weight")
-        }
-        table = {word: [getattr(rule, name) for rule in self] for name, word in names.items()}
-        for label in self[0].counts:
-            table[f"count {label}"] = [rule.counts[label] for rule in self]
-        return pandas.DataFrame(table)
+        return pandas.DataFrame([rule.record() for rule in self])
 
 
-def to_rules(source: Any) -> Rules:
+def to_rules(source: Any) -> Rules[Any]:
     """The tree as if-then rules, one for each leaf, with the same predictions.
 
     With ``handle_unknown="stop"`` there is one more rule for each node where rows may stop; with
@@ -228,8 +270,8 @@ def to_rules(source: Any) -> Rules:
     Returns
     -------
     Rules
-        A sequence of :class:`treebound.show.Rule`; ``str`` gives the text, ``to_frame()`` a data
-        frame.
+        A sequence of :class:`treebound.show.Rule`, or :class:`treebound.show.NumberRule` for a
+        regression tree; ``str`` gives the text, ``to_frame()`` a data frame.
 
     Examples
     --------
@@ -239,7 +281,9 @@ def to_rules(source: Any) -> Rules:
     >>> print(to_rules(clf)[0].premise)
     "petal length (cm)" <= 2
     """
-    model = as_model(source, "to_rules")
+    model = as_any_model(source, "to_rules")
+    if isinstance(model, RegressionModel):
+        return _number_rules(model)
     tree, chances = model.tree, model.node_probabilities.tolist()
     counts, label = tree.counts.tolist(), tree.label.tolist()
     labels = [plain(label) for label in tree.classes.tolist()]
@@ -257,7 +301,21 @@ def to_rules(source: Any) -> Rules:
     )
 
 
-def ends(tree: Tree, handle_unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]]]:
+def _number_rules(model: RegressionModel) -> Rules[NumberRule]:
+    tree = model.tree
+    return Rules(
+        NumberRule(
+            node=node,
+            regions=regions,
+            value=float(tree.value[node]),
+            rows=int(tree.rows[node]),
+            weight=float(tree.weight[node]),
+        )
+        for node, regions in ends(tree, model.reading.handle_unknown)
+    )
+
+
+def ends(tree: BaseTree, handle_unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]]]:
     """Every end of the tree with its regions, without recursion."""
     splits = splits_of(tree, handle_unknown=handle_unknown)
     # with "error", an unknown category is refused in every column that the tree splits on

@@ -6,6 +6,7 @@ import colorsys
 from functools import lru_cache
 
 from treebound.tree import Tree
+from treebound.tree.regression import RegressionTree
 
 # Okabe and Ito's eight colours without black, safe for colour-blind readers.
 _OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
@@ -22,8 +23,10 @@ def class_colours(count: int) -> tuple[str, ...]:
     return tuple(colours)
 
 
-def fill_of(tree: Tree, node: int) -> str:
-    """The colour of a node: that of its class, paler for impure nodes."""
+def fill_of(tree: Tree | RegressionTree, node: int) -> str:
+    """The colour of a node: that of its class, paler for impure nodes; or by its value."""
+    if isinstance(tree, RegressionTree):
+        return value_colour(tree, node)
     weight = float(tree.weight[node])
     share = float(tree.counts[node, tree.label[node]]) / weight if weight > 0 else 0.0
     guess = 1 / max(tree.n_classes, 2)
@@ -31,6 +34,15 @@ def fill_of(tree: Tree, node: int) -> str:
     depth = 0.4 if tree.left[node] < 0 else 0.2
     colour = class_colours(tree.n_classes)[int(tree.label[node])]
     return mixed_with_white(colour, 0.02 + (depth - 0.02) * purity)
+
+
+def value_colour(tree: RegressionTree, node: int) -> str:
+    """The colour of a value: blue for the smallest leaf, white, orange for the largest."""
+    values = tree.value[tree.leaves]
+    low, high = float(values.min()), float(values.max())
+    place = 2 * (float(tree.value[node]) - low) / (high - low) - 1 if high > low else 0.0
+    colour = _OKABE_ITO[1] if place > 0 else _OKABE_ITO[0]
+    return mixed_with_white(colour, 0.05 + 0.45 * min(1.0, abs(place)))
 
 
 def mixed_with_white(colour: str, share: float) -> str:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from treebound._utils.extras import require
 from treebound.data.sample import same_length
 from treebound.data.targets import learn_classes, read_classes
-from treebound.model import Model
-from treebound.model.methods import as_model
+from treebound.model import Model, RegressionModel
+from treebound.model.methods import as_any_model, as_model
 from treebound.show.as_rules import Region, to_rules
+from treebound.show.compare_numbers import compare_numbers
 from treebound.show.figure import TreeDisplay
 from treebound.show.words import counted
 from treebound.tree.split import one_line, plain
@@ -141,27 +142,29 @@ class Comparison:
         return figure  # type: ignore[no-any-return]
 
 
-def compare(a: Any, b: Any, X: Any, y: Any) -> Comparison:
+def compare(a: Any, b: Any, X: Any, y: Any) -> Any:
     """Compare two trees: the rows whose predictions differ, and which tree is right.
 
     Parameters
     ----------
-    a, b : BoundTreeClassifier, Model or Tree
-        The trees; their columns may differ, each reads its first_region.
+    a, b : BoundTreeClassifier, BoundTreeRegressor, model or tree
+        The trees, both of classes or both of numbers; their columns may differ, each reads its own.
     X : table
         Rows with the columns that both trees split on.
     y : array-like of shape (n_rows,)
-        The labels of the rows, classes of one of the trees.
+        The labels of the rows, classes of one of the trees; or the numbers.
 
     Returns
     -------
-    Comparison
-        ``print`` it; ``to_frame()`` gives the regions as a data frame, ``plot()`` draws both trees.
+    Comparison or NumberComparison
+        ``print`` it; ``to_frame()`` gives the regions as a data frame, ``plot()`` draws both trees
+        of classes.
 
     Raises
     ------
     ValueError
-        If the trees have no class in common, or there are no rows.
+        If the trees have no class in common, one predicts classes and the other numbers, or there
+        are no rows.
 
     Examples
     --------
@@ -173,6 +176,14 @@ def compare(a: Any, b: Any, X: Any, y: Any) -> Comparison:
     >>> comparison.differing, comparison.only_a, comparison.only_b
     (46, 45, 1)
     """
+    models = [as_any_model(source, "compare") for source in (a, b)]
+    numbers = [model for model in models if isinstance(model, RegressionModel)]
+    if len(numbers) == 2:
+        return compare_numbers(numbers[0], numbers[1], X, y)
+    if numbers:
+        raise ValueError(
+            "compare needs two trees of classes or two regression trees. Got one of each."
+        )
     return compare_read((as_model(a, "compare"), X), (as_model(b, "compare"), X), y)
 
 
@@ -231,7 +242,7 @@ def _regions(
         label_a, label_b = (plain(labels[codes[inside[0]]]) for codes in predictions)
         if label_a != label_b:
             counts = (int(errors[inside].sum()) for errors in wrong)
-            rule = _joined(rules[0][end_a], rules[1][end_b])
+            rule = joined(rules[0][end_a], rules[1][end_b])
             regions.append(Disagreement(rule, label_a, label_b, len(inside), *counts))
     return tuple(sorted(regions, key=lambda region: -region.rows))
 
@@ -252,7 +263,7 @@ def _was_fitted_on(model: Model, X: Any, y: Any) -> bool:
     return bool(record.compare(model.hashes(X, y), len(y)).used)
 
 
-def _joined(first: Iterable[Region], second: Iterable[Region]) -> str:
+def joined(first: Iterable[Region], second: Iterable[Region]) -> str:
     """The conditions of two rules at once; regions of the same column are intersected."""
     regions = {region.column.name: region for region in first}
     both = []

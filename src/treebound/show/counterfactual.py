@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
 from treebound.data.raw import MISSING, UNKNOWN
 from treebound.show.as_rules import Region, ends
-from treebound.tree import Tree
+from treebound.tree.base import BaseTree
 
 # An encoded value: a number, NaN if missing; or a code, -1 if missing, -2 if unknown.
 Cell = float | int
@@ -31,20 +32,20 @@ class Move:
 
 
 def smallest_change(
-    tree: Tree,
+    tree: BaseTree,
     row: Sequence[Cell],
-    label: int,
+    wanted: NDArray[np.bool_],
     *,
     handle_unknown: Unknown = "other",
     grids: Sequence[Grid] | None = None,
 ) -> tuple[int, dict[int, Move]] | None:
-    """The end and the moves of the smallest change after which another class is predicted."""
+    """The end and the moves of the smallest change after which a row ends at a wanted node."""
     # Smallest: the fewest columns, then the smallest sum of sizes, then the node of most rows.
     # An end is a box of values, so each column moves on its own to the nearest value inside.
     places = {column.name: at for at, column in enumerate(tree.columns)}
     best, nearest = None, None
     for node, regions in ends(tree, handle_unknown):
-        if tree.label[node] == label:
+        if not wanted[node]:
             continue
         boxes = {places[region.column.name]: region for region in regions}
         moves = {

@@ -12,6 +12,7 @@ from treebound.show.colours import class_colours, fill_of
 from treebound.show.distributions import Distribution
 from treebound.show.words import side_names
 from treebound.tree import Tree
+from treebound.tree.regression import RegressionTree
 from treebound.tree.split import one_line
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Page:
 
     def __init__(
         self,
-        tree: Tree,
+        tree: Tree | RegressionTree,
         boxes: list[Box],
         places: dict[int, tuple[float, float]],
         size: float,
@@ -79,10 +80,11 @@ class Page:
         self.boxes = boxes
         self.places = places
         self.size = size
-        self.labels = [one_line(label) for label in tree.classes.tolist()]
+        labels = tree.classes.tolist() if isinstance(tree, Tree) else []
+        self.labels = [one_line(label) for label in labels]
         self.sides = side_names(self.labels)
         self.title = None if target is None else wrapped(one_line(target), 40, most=1)[0]
-        self.legend = len(self.labels) <= _LEGEND_CLASSES
+        self.legend = 0 < len(self.labels) <= _LEGEND_CLASSES
         right = max(places[box.node][0] + box.width / 2 for box in boxes)
         low = min(places[box.node][1] - box.height / 2 for box in boxes)
         self.rows = self._legend_rows(right) if self.legend else []
@@ -195,7 +197,7 @@ class Page:
         from matplotlib.collections import PatchCollection
         from matplotlib.patches import Rectangle
 
-        colours = class_colours(self.tree.n_classes)
+        colours = class_colours(len(self.labels))
         patches = [Rectangle((x, y), width, height) for x, y, width, height, _ in parts]
         faces = [colours[part[-1]] for part in parts]
         ax.add_collection(PatchCollection(patches, facecolors=faces, edgecolors="none", zorder=3))
@@ -204,12 +206,14 @@ class Page:
         """The class proportions at the bottom of each box."""
         parts = []
         line = self.size * LINE
-        for box in self.boxes:
+        tree = self.tree
+        for box in self.boxes if isinstance(tree, Tree) else []:
+            assert isinstance(tree, Tree)
             x, y = self.places[box.node]
             room = box.width - 1.2 * self.size
             at, foot = x - room / 2, y - box.height / 2 + PAD * line
-            weight = float(self.tree.weight[box.node]) or 1.0
-            for k, part in enumerate(self.tree.counts[box.node].tolist()):
+            weight = float(tree.weight[box.node]) or 1.0
+            for k, part in enumerate(tree.counts[box.node].tolist()):
                 if part > 0:
                     parts.append((at, foot, room * part / weight, BAR * line, k))
                     at += room * part / weight

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 
 from treebound._utils.choices import Unknown
+from treebound._utils.validation import invalid
 from treebound.data import Column
 from treebound.data.frames import Table, read_row
 from treebound.data.raw import MISSING, UNKNOWN, RawColumn
-from treebound.model.methods import as_model
+from treebound.model import Model, RegressionModel
+from treebound.model.methods import as_any_model
 from treebound.show.as_rules import Region
-from treebound.show.counterfactual import Cell, Grid, smallest_change
+from treebound.show.counterfactual import Cell, Grid, Move, smallest_change
 from treebound.show.words import branch_condition, count, number
 from treebound.tree import Tree
+from treebound.tree.base import BaseTree
 from treebound.tree.route import path_to
 from treebound.tree.split import Split, one_line, plain, split_of
 
@@ -259,7 +262,7 @@ def value_in_words(value: Any) -> str:
     return number(value) if isinstance(value, float) and math.isfinite(value) else one_line(value)
 
 
-def explain(source: Any, row: Any) -> Explanation:
+def explain(source: Any, row: Any, *, reach: tuple[float, float] | None = None) -> Any:
     """Explain the prediction for a row, and the smallest change that would alter it.
 
     Parameters
@@ -269,11 +272,21 @@ def explain(source: Any, row: Any) -> Explanation:
     row : mapping, sequence, pandas Series, or table of one row
         The values by column name, or in the order of the columns.
 
+    reach : tuple (low, high), optional
+        For a regression tree: a range of values; the explanation has the smallest change of the
+        row that brings the prediction into it.
+
     Returns
     -------
-    Explanation
+    Explanation or NumberExplanation
         The path in words, the next best class, and the smallest change of the row that changes the
-        prediction. ``print`` it, or show it in a notebook.
+        prediction. ``print`` it, or show it in a notebook. For a regression tree the value with
+        its interval, if the model has one.
+
+    Raises
+    ------
+    ValueError
+        If ``reach`` is given for a tree of classes, or is not a range.
 
     Examples
     --------
@@ -289,15 +302,16 @@ def explain(source: Any, row: Any) -> Explanation:
     Next best: 2 (probability 0.118, 5 of 54 training examples here)
     It would be 2 with petal width (cm) > 1.75 instead of 1.7
     """
-    model = as_model(source, "explain")
+    model = as_any_model(source, "explain")
+    if isinstance(model, RegressionModel):
+        from treebound.show.explain_numbers import explain_number
+
+        return explain_number(model, row, reach)
+    if reach is not None:
+        must = "None for a tree of classes, whose smallest change gives another class"
+        raise invalid("reach", "explain", must, reach)
     tree, handle_unknown = model.tree, model.reading.handle_unknown
-    names = [column.name for column in tree.columns]
-    used = {names[at] for at in tree.feature.tolist() if at >= 0}
-    table = read_row(row, names, used if model.has_names else None)
-    matrix = model.read(table)
-    cells = [column[0].item() for column in matrix.values]
-    values = [_value(table.column(at), column) for at, column in enumerate(tree.columns)]
-    node = int(tree.apply(matrix)[0])
+    table, cells, values, node = read_explained(model, row)
     chances = model.node_probabilities[node]
     labels = [plain(label) for label in tree.classes.tolist()]
     label = int(tree.label[node])
@@ -308,18 +322,32 @@ def explain(source: Any, row: Any) -> Explanation:
         prediction=labels[label],
         target=model.reading.target,
         node=node,
-        path=tuple(_steps(tree, node, cells, values, handle_unknown)),
+        path=tuple(steps_to(tree, node, cells, values, handle_unknown)),
         rows=int(tree.rows[node]),
         counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
         probabilities=dict(zip(labels, chances.tolist(), strict=True)),
         class_weights=tree.factors is not None,
         next_best=labels[max(rest, key=lambda k: (chances[k], -k))] if rest else None,
         counterfactual=_otherwise(
-            tree, cells, label, handle_unknown, by_name, _grids(tree, table, row)
+            tree, cells, label, handle_unknown, by_name, grids_of(tree, table, row)
         ),
         stopped=bool(tree.left[node] >= 0),
         overruled=bool(tree.masses[node, label] < (1.0 - 1e-9) * tree.masses[node].max()),
     )
+
+
+def read_explained(
+    model: Model | RegressionModel, row: Any
+) -> tuple[Table, list[Cell], list[Any], int]:
+    """Read a row: the table, its cells, its values in the user's form, and the node reached."""
+    tree = model.tree
+    names = [column.name for column in tree.columns]
+    used = {names[at] for at in tree.feature.tolist() if at >= 0}
+    table = read_row(row, names, used if model.has_names else None)
+    matrix = model.read(table)
+    cells = [column[0].item() for column in matrix.values]
+    values = [_value(table.column(at), column) for at, column in enumerate(tree.columns)]
+    return table, cells, values, int(tree.apply(matrix)[0])
 
 
 def _value(raw: RawColumn, column: Column) -> Any:
@@ -329,8 +357,8 @@ def _value(raw: RawColumn, column: Column) -> Any:
     return float(value) if column.kind == "real" and isinstance(value, int | float) else value
 
 
-def _steps(
-    tree: Tree, node: int, cells: list[Cell], values: list[Any], handle_unknown: Unknown
+def steps_to(
+    tree: BaseTree, node: int, cells: list[Cell], values: list[Any], handle_unknown: Unknown
 ) -> Iterator[Step]:
     """The splits above a node."""
     for here, child in pairwise(path_to(tree, node)):
@@ -342,7 +370,7 @@ def _steps(
         yield Step(here, split, bool(tree.left[here] == child), value, known, rows, of)
 
 
-def _grids(tree: Tree, table: Table, row: Any) -> list[Grid]:
+def grids_of(tree: BaseTree, table: Table, row: Any) -> list[Grid]:
     """The grid of numbers of each column, inferred from the row and the thresholds."""
     single = getattr(row, "dtype", None) == np.float32  # a row of a pandas frame, or an array
     grids: list[Grid] = []
@@ -365,10 +393,29 @@ def _otherwise(
     row: dict[str, Any],
     grids: list[Grid],
 ) -> Counterfactual | None:
-    nearest = smallest_change(tree, cells, label, handle_unknown=handle_unknown, grids=grids)
+    nearest = smallest_change(
+        tree, cells, tree.label != label, handle_unknown=handle_unknown, grids=grids
+    )
     if nearest is None:
         return None
     node, moves = nearest
+    changes = changes_of(tree, moves, handle_unknown, row, grids)
+    return Counterfactual(
+        prediction=plain(tree.classes[int(tree.label[node])]),
+        node=node,
+        changes=changes,
+        row={**row, **{change.column: change.new for change in changes}},
+    )
+
+
+def changes_of(
+    tree: BaseTree,
+    moves: Mapping[int, Move],
+    handle_unknown: Unknown,
+    row: Mapping[str, Any],
+    grids: Sequence[Grid],
+) -> tuple[Change, ...]:
+    """The moves of a row into other regions, as changes of its values."""
     changes = []
     for at, move in moves.items():
         column = tree.columns[at]
@@ -377,12 +424,7 @@ def _otherwise(
             new, region = int(new), _whole(region)
         words = _words(region, handle_unknown)
         changes.append(Change(column.name, words, row[column.name], new, move.size))
-    return Counterfactual(
-        prediction=plain(tree.classes[int(tree.label[node])]),
-        node=node,
-        changes=tuple(changes),
-        row={**row, **{change.column: change.new for change in changes}},
-    )
+    return tuple(changes)
 
 
 def _whole(region: Region) -> Region:

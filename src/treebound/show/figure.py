@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from treebound._utils.extras import require
 from treebound._utils.validation import Whole, check
 from treebound.data import Sample
-from treebound.model import Model
-from treebound.model.methods import as_model
+from treebound.model import Model, RegressionModel
+from treebound.model.methods import as_any_model
 from treebound.show.distributions import Distribution, distributions
 from treebound.show.drawing import BAR, LINE, PAD, PLOT, PLOT_WIDTH, Box, Page, text_width, wrapped
 from treebound.show.layout import tidy, visible
-from treebound.show.words import branch_condition, count, typeset
+from treebound.show.words import branch_condition, count, rounded, typeset
 from treebound.tree import Tree
+from treebound.tree.base import BaseTree
+from treebound.tree.regression import RegressionTree
 from treebound.tree.split import Split, one_line, splits_of
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ class TreeDisplay:
     """A decision tree drawn with matplotlib.
 
     Each node shows its split (a leaf its class), a bar of the class proportions and the number of
-    training rows. Rows that satisfy the split go left. Use :meth:`from_estimator` to draw a
+    training rows. A regression tree shows its values, also by colour. Rows that satisfy the split
+    go left. Use :meth:`from_estimator` to draw a
     fitted classifier.
 
     Parameters
@@ -61,7 +64,7 @@ class TreeDisplay:
     5
     """
 
-    model: Model
+    model: Model | RegressionModel
     sample: Sample | None = None
     _: KW_ONLY
     max_depth: int | None = None
@@ -104,10 +107,15 @@ class TreeDisplay:
         ValueError
             If only one of ``X`` and ``y`` is given.
         """
-        model = as_model(estimator, "TreeDisplay.from_estimator")
+        model = as_any_model(estimator, "TreeDisplay.from_estimator")
+        if isinstance(model, RegressionModel) and (X is not None or y is not None):
+            raise ValueError(
+                "Histograms in the nodes are not offered for regression trees. Hint: leave out "
+                "'X' and 'y'; the colour of a node is its value."
+            )
         if (X is None) != (y is None):
             raise ValueError("Histograms in the nodes need both 'X' and 'y'. Got one of them.")
-        sample = None if X is None else model.read_test(X, y)
+        sample = model.read_test(X, y) if isinstance(model, Model) and X is not None else None
         display = cls(model, sample, max_depth=max_depth, digits=digits)
         return display.plot(ax=ax, fontsize=fontsize)
 
@@ -146,7 +154,7 @@ class TreeDisplay:
         columns = 26 if leaves <= 16 else 18 if leaves <= 32 else 13
         splits = splits_of(tree, handle_unknown=self.model.reading.handle_unknown)
         plots: dict[int, Distribution] = {}
-        if self.sample is not None:
+        if self.sample is not None and isinstance(tree, Tree):
             plots = distributions(tree, splits, self.sample)
         boxes = []
         for node, child in zip(nodes, left, strict=True):
@@ -154,7 +162,7 @@ class TreeDisplay:
             hidden = int(tree.size[node]) - 1 if split is None else 0
             plot = None if split is None else plots.get(node)
             if split is None:
-                words = wrapped(one_line(tree.classes[tree.label[node]]), columns)
+                words = wrapped(_prediction(tree, node), columns)
             else:
                 left_first = node not in self.model.swapped
                 words = _split_lines(split, self.digits, columns, left=left_first)
@@ -164,7 +172,7 @@ class TreeDisplay:
             width = max(
                 text_width(line, size, bold=bold and k == 0) for k, line in enumerate(lines)
             )
-            taken = len(lines) + BAR + 2 * PAD
+            taken = len(lines) + (BAR if isinstance(tree, Tree) else 0) + 2 * PAD
             if plot is not None:
                 width, taken = max(width, PLOT_WIDTH * size), taken + PLOT + 1.2
             height = taken * size * LINE
@@ -173,6 +181,12 @@ class TreeDisplay:
 
 
 # -- content of a node -----------------------------------------------------------------------
+
+
+def _prediction(tree: Tree | RegressionTree, node: int) -> str:
+    if isinstance(tree, RegressionTree):
+        return rounded(float(tree.value[node]), float(tree.deviation[0]))
+    return one_line(tree.classes[tree.label[node]])
 
 
 def _split_lines(split: Split, digits: int | None, columns: int, *, left: bool) -> list[str]:
@@ -184,7 +198,7 @@ def _split_lines(split: Split, digits: int | None, columns: int, *, left: bool) 
     return [*name, *([words] if split.is_real else wrapped(words, columns))]
 
 
-def _levels(tree: Tree, boxes: list[Box], size: float) -> NDArray[np.float64]:
+def _levels(tree: BaseTree, boxes: list[Box], size: float) -> NDArray[np.float64]:
     """Vertical centre of each level; a level is as high as its highest node."""
     depths = [int(tree.node_depth[box.node]) for box in boxes]
     heights = np.zeros(max(depths) + 1)

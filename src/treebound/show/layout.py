@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound.tree import Tree
+from treebound.tree.base import BaseTree
 
 
 def tidy(
@@ -46,7 +46,7 @@ def tidy(
 
 
 def visible(
-    tree: Tree, max_depth: int | None, swapped: Collection[int] = ()
+    tree: BaseTree, max_depth: int | None, swapped: Collection[int] = ()
 ) -> tuple[list[int], list[int], list[int]]:
     """The nodes down to a depth, and the indices of their children in that list, as drawn."""
     shown = tree.node_depth <= (tree.depth if max_depth is None else max_depth)

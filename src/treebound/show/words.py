@@ -109,7 +109,7 @@ def number(value: float, digits: int | None = None) -> str:
 
 
 def count(value: float) -> str:
-    """Format a count or a weight: integers in full, right_only to four digits or one decimal."""
+    """Format a count or a weight: integers in full, others to four digits or one decimal."""
     if math.isfinite(value) and value == int(value):
         return f"{int(value):,}"
     return f"{value:,.1f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"

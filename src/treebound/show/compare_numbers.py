@@ -1,0 +1,173 @@
+"""Regions in which the values of two regression trees differ, with errors and a test."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._utils.extras import require
+from treebound.data.sample import same_length
+from treebound.model import RegressionModel
+from treebound.show.as_rules import to_rules
+from treebound.show.words import counted
+
+Floats = NDArray[np.float64]
+_MAX_PRINTED = 20
+
+
+@dataclass(frozen=True)
+class NumberDisagreement:
+    """A region in which the values of two regression trees differ.
+
+    Attributes
+    ----------
+    rule : str
+        The conditions, in the words of :class:`treebound.show.Rules`.
+    a, b : float
+        The values of the two trees.
+    rows : int
+        Number of rows in the region.
+    mae_a, mae_b : float
+        Mean absolute error of each tree in the region.
+    """
+
+    rule: str
+    a: float
+    b: float
+    rows: int
+    mae_a: float
+    mae_b: float
+
+
+@dataclass(frozen=True)
+class NumberComparison:
+    """Two regression trees on the same rows; made by :func:`treebound.compare`.
+
+    Attributes
+    ----------
+    a, b : RegressionModel
+        The models.
+    rows : int
+        Number of rows.
+    rmse_a, rmse_b : float
+        Root mean squared error of each tree.
+    mae_a, mae_b : float
+        Mean absolute error of each tree.
+    difference : float
+        Mean absolute difference of the two predictions.
+    p_value : float
+        Wilcoxon's signed-rank test of the absolute errors: how probable so uneven errors are if
+        the trees are equally good on new rows; 1 if all errors are equal.
+    regions : tuple of NumberDisagreement
+        The regions whose values differ, those with the largest total difference first.
+    """
+
+    a: RegressionModel
+    b: RegressionModel
+    rows: int
+    rmse_a: float
+    rmse_b: float
+    mae_a: float
+    mae_b: float
+    difference: float
+    p_value: float
+    regions: tuple[NumberDisagreement, ...]
+
+    @property
+    def differing(self) -> int:
+        """Number of rows with different values."""
+        return sum(region.rows for region in self.regions)
+
+    def __str__(self) -> str:
+        lines = [
+            f"The values differ for {self.differing:,} of {counted(self.rows, 'row')}, by "
+            f"{self.difference:.4g} on average.",
+            f"a: {counted(self.a.tree.n_leaves, 'leaf')}, RMSE {self.rmse_a:.4g}, mean absolute "
+            f"error {self.mae_a:.4g}; b: {counted(self.b.tree.n_leaves, 'leaf')}, RMSE "
+            f"{self.rmse_b:.4g}, mean absolute error {self.mae_b:.4g}.",
+            f"Wilcoxon's signed-rank test of the absolute errors: p = {self.p_value:.3g}.",
+        ]
+        for region in self.regions[:_MAX_PRINTED]:
+            lines.append(
+                f"if {region.rule}: a {region.a:.4g}, b {region.b:.4g}  "
+                f"# {counted(region.rows, 'row')}, mean absolute errors {region.mae_a:.4g} and "
+                f"{region.mae_b:.4g}"
+            )
+        more = len(self.regions) - _MAX_PRINTED
+        return "\n".join([*lines, *([f"... {counted(more, 'more region')}"] if more > 0 else [])])
+
+    __repr__ = __str__
+
+    def to_frame(self) -> Any:
+        """The regions as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each region.
+        """
+        pandas = require("pandas", extra="study", why="A data frame of regions")
+        columns = [*NumberDisagreement.__dataclass_fields__]
+        return pandas.DataFrame([asdict(region) for region in self.regions], columns=columns)
+
+
+def compare_numbers(a: RegressionModel, b: RegressionModel, X: Any, y: Any) -> NumberComparison:
+    """Compare two regression trees on the same rows."""
+    truth = np.asarray(y, dtype=np.float64).ravel()
+    if not len(truth):
+        raise ValueError("compare needs at least 1 row. Got 0 instead.")
+    if not np.isfinite(truth).all():
+        raise ValueError(
+            "The 'y' parameter of compare must be finite numbers for regression trees."
+        )
+    ends = []
+    for model in (a, b):
+        reached = model.apply(X)
+        same_length(len(reached), len(truth))
+        ends.append(reached)
+    values = [model.tree.value[reached] for model, reached in zip((a, b), ends, strict=True)]
+    errors = [np.abs(value - truth) for value in values]
+    return NumberComparison(
+        a,
+        b,
+        rows=len(truth),
+        rmse_a=float(np.sqrt((errors[0] ** 2).mean())),
+        rmse_b=float(np.sqrt((errors[1] ** 2).mean())),
+        mae_a=float(errors[0].mean()),
+        mae_b=float(errors[1].mean()),
+        difference=float(np.abs(values[0] - values[1]).mean()),
+        p_value=_wilcoxon(errors[0] - errors[1]),
+        regions=_regions(a, b, ends, values, errors),
+    )
+
+
+def _wilcoxon(differences: Floats) -> float:
+    from scipy.stats import wilcoxon
+
+    return float(wilcoxon(differences).pvalue) if (differences != 0.0).any() else 1.0
+
+
+def _regions(
+    a: RegressionModel,
+    b: RegressionModel,
+    ends: list[NDArray[np.int32]],
+    values: list[Floats],
+    errors: list[Floats],
+) -> tuple[NumberDisagreement, ...]:
+    """The pairs of ends with different values."""
+    from treebound.show.compare import joined
+
+    rules = [{rule.node: rule.regions for rule in to_rules(model)} for model in (a, b)]
+    pairs, inverse = np.unique(np.stack(ends, axis=1), axis=0, return_inverse=True)
+    regions = []
+    for at, (end_a, end_b) in enumerate(pairs.tolist()):
+        inside = np.flatnonzero(inverse.ravel() == at)
+        value_a, value_b = (float(value[inside[0]]) for value in values)
+        if value_a != value_b:
+            means = (float(error[inside].mean()) for error in errors)
+            rule = joined(rules[0][end_a], rules[1][end_b])
+            regions.append(NumberDisagreement(rule, value_a, value_b, len(inside), *means))
+    return tuple(sorted(regions, key=lambda region: -region.rows * abs(region.a - region.b)))

@@ -1,0 +1,132 @@
+"""Rules, figures, explanations and comparisons of regression trees, against ``predict``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import wilcoxon
+
+import treebound as tb
+from treebound.edit import Editor
+from treebound.show import NumberExplanation, TreeDisplay, explain, to_html
+from treebound.show.colours import fill_of
+
+
+@pytest.fixture(scope="module")
+def case() -> tuple[tb.BoundTreeRegressor, pd.DataFrame, pd.Series]:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "rooms": rng.integers(1, 9, 600),
+            "area": np.where(rng.random(600) < 0.1, np.nan, rng.normal(80, 25, 600).round(1)),
+            "town": rng.choice(["A", "B", "C"], 600),
+        }
+    )
+    price = 40 * frame["rooms"] + 30 * (frame["town"] == "B") + frame["area"].fillna(60)
+    y = pd.Series((price + rng.normal(0, 15, 600)).round(2), name="price")
+    return tb.BoundTreeRegressor(max_leaves=12).fit(frame, y), frame, y
+
+
+def rows_of(frame: pd.DataFrame) -> list[dict]:
+    return [
+        {name: None if value != value else value for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
+
+
+def test_exactly_one_rule_matches_each_row_and_has_its_value(case) -> None:
+    reg, frame, _ = case
+    rules = reg.to_rules()
+    assert len(rules) == reg.n_leaves_
+    for row, value in zip(rows_of(frame[:150]), reg.predict(frame[:150]), strict=True):
+        (rule,) = [rule for rule in rules if rule.matches(row)]
+        assert rule.value == value
+    assert sum(rule.rows for rule in rules) == len(frame)
+    assert rules.to_frame().columns.tolist() == ["node", "rule", "value", "rows", "weight"]
+    assert float(str(rules[0]).split(" then ")[1].split("  #")[0]) == rules[0].value
+
+
+def test_figures_have_every_value(case) -> None:
+    reg, _, _ = case
+    lines = [line for line in reg.to_text().split("\n") if ": " in line]
+    shown = [line.rsplit(": ", 1)[1].split(" (")[0] for line in lines]
+    assert len(shown) == reg.n_leaves_
+    for written in (reg.to_dot(), reg.to_latex()):
+        assert all(value in written for value in shown)
+    display = TreeDisplay.from_estimator(reg)
+    assert set(shown) <= {words.get_text() for words in display.ax_.texts}
+    with pytest.raises(ValueError, match="not offered for regression trees"):
+        TreeDisplay.from_estimator(reg, [[1]], [2])
+
+
+def test_the_smallest_and_the_largest_leaf_have_the_ends_of_the_scale(case) -> None:
+    tree = case[0].tree_
+    values = tree.value[tree.leaves]
+    low, high = (int(tree.leaves[at]) for at in (np.argmin(values), np.argmax(values)))
+    assert fill_of(tree, low) == "#80B8D8"
+    assert fill_of(tree, high) == "#F2CF80"
+
+
+@pytest.mark.parametrize("at", range(0, 60, 7))
+def test_a_row_is_explained_and_changed_into_a_range(case, at: int) -> None:
+    reg, frame, _ = case
+    explained = reg.explain(frame.iloc[at])
+    assert isinstance(explained, NumberExplanation)
+    assert explained.prediction == reg.predict(frame.iloc[[at]])[0]
+    assert explained.interval == tuple(reg.predict_interval(frame.iloc[[at]])[0])
+    assert explained.counterfactual is None
+    assert all(step.condition in str(explained) for step in explained.path)
+    values = np.unique(reg.tree_.value[reg.tree_.leaves])
+    low, high = values[-3], values[-1]
+    change = reg.explain(frame.iloc[at], reach=(low, high)).counterfactual
+    changed = frame.iloc[[at]].assign(**{one.column: one.new for one in change.changes})
+    assert reg.predict(changed)[0] == change.prediction
+    assert low <= change.prediction <= high
+    if explained.prediction >= low:
+        assert change.changes == ()
+    elif len(change.changes) > 1:  # then no number of rooms is enough
+        for rooms in range(1, 9):
+            assert reg.predict(frame.iloc[[at]].assign(rooms=rooms))[0] < low
+
+
+def test_a_range_that_no_leaf_has_and_bad_ranges(case) -> None:
+    reg, frame, _ = case
+    explained = reg.explain(frame.iloc[0], reach=(1e6, 2e6))
+    assert explained.counterfactual is None
+    assert "No change of known values gives a value from 1000000 to 2000000." in str(explained)
+    for wrong in ((2.0, 1.0), 3, ("a", "b")):
+        with pytest.raises(ValueError, match="'reach' parameter of explain must be a pair"):
+            reg.explain(frame.iloc[0], reach=wrong)
+    clf = tb.BoundTreeClassifier().fit(frame[["area", "town"]], frame["rooms"] > 4)
+    with pytest.raises(ValueError, match="'reach' parameter of explain must be None"):
+        explain(clf, frame.iloc[0], reach=(1.0, 2.0))
+
+
+def test_two_regression_trees_are_compared(case) -> None:
+    reg, frame, y = case
+    small = reg.prune_to(3)
+    comparison = tb.compare(reg, small, frame, y)
+    a, b = reg.predict(frame), small.predict(frame)
+    assert comparison.rmse_a == pytest.approx(np.sqrt(np.mean((a - y) ** 2)))
+    assert comparison.mae_b == pytest.approx(np.abs(b - y).mean())
+    assert comparison.differing == (a != b).sum()
+    assert comparison.difference == pytest.approx(np.abs(a - b).mean())
+    assert comparison.p_value == wilcoxon(np.abs(a - y) - np.abs(b - y)).pvalue
+    assert f"The values differ for {comparison.differing} of 600 rows" in str(comparison)
+    assert comparison.to_frame()["rows"].sum() == comparison.differing
+    assert tb.compare(reg, reg, frame, y).p_value == 1.0
+    clf = tb.BoundTreeClassifier().fit(frame[["area", "town"]], frame["rooms"] > 4)
+    with pytest.raises(ValueError, match="two trees of classes or two regression trees"):
+        tb.compare(reg, clf, frame, y)
+
+
+def test_the_editor_is_not_offered_for_numbers(case) -> None:
+    reg, frame, y = case
+    with pytest.raises(TypeError, match="edit is not offered for regression trees"):
+        Editor(reg, frame, y)
+
+
+def test_the_report_is_not_offered_for_numbers(case) -> None:
+    with pytest.raises(TypeError, match="to_html is not offered for regression trees"):
+        to_html(case[0])

@@ -100,8 +100,9 @@ def test_other_sizes_share_a_second_delta():
 
 def test_auto_holds_rows_out_from_ten_thousand_on():
     X, y = draw(np.random.default_rng(0), 10_000)
-    assert REGRESSOR(certificate="auto", pruning=None).fit(X, y).certificate_.m == 1000
-    small = REGRESSOR(certificate="auto", pruning=None).fit(X[:9999], y[:9999])
+    assert REGRESSOR(pruning=None).fit(X, y).certificate_.m == 1000
+    assert REGRESSOR(certificate=None, pruning=None).fit(X, y).certificate_ is None
+    small = REGRESSOR(pruning=None).fit(X[:9999], y[:9999])
     assert small.certificate_ is None
     assert "certificate='held-out'" in small.certificate_reason_
 

@@ -186,7 +186,7 @@ def test_sizes_and_limits(fitted, diabetes):
     assert fitted.prune_to(2).estimate_ is None
 
 
-def test_folds_may_be_given_or_left_out(diabetes, fitted):
+def test_folds_may_be_given_or_none(diabetes, fitted):
     X, y = diabetes
     plain = REGRESSOR(cv=None).fit(X, y)
     assert plain.estimate_ is None
@@ -207,7 +207,7 @@ def test_readable_trees_have_at_most_twelve_leaves():
     assert readable.estimate_.rmse.value < readable.estimate_.baseline_rmse
 
 
-def test_a_tenth_of_a_large_table_chooses_the_size(monkeypatch):
+def test_the_size_of_a_large_table_is_validated_on_a_tenth(monkeypatch):
     monkeypatch.setattr("treebound.estimators.number_fitting.is_large", lambda *_: True)
     X, y = friedman(1500)
     regressor = REGRESSOR().fit(X, y)

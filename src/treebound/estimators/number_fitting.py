@@ -67,7 +67,8 @@ def fit_numbers(
     warn_of_common_factor(sample.weight, stacklevel=4)
     if parameters.y_range is not None:
         check_in_range(sample.y, parameters.y_range)
-    kind, named = certificate_kind(parameters, sample.n_rows), table.names is not None
+    n_units = int(rows.units.max(initial=-1)) + 1
+    kind, named = certificate_kind(parameters, n_units), table.names is not None
     if kind is None:
         model = _recorded(fit_sample(parameters, sample), sample, named)
     else:

@@ -23,16 +23,14 @@ from treebound._utils.validation import (
 from treebound.data.draws import Splitter
 from treebound.growing import GrowOptions
 from treebound.growing.options import GrowParameters
-from treebound.model.parameters import NO_PARAMETERS, FitParameters
+from treebound.model.parameters import AUTO_ROWS, NO_PARAMETERS, FitParameters
 from treebound.pruning.estimate import READABLE_LEAVES
 from treebound.pruning.number_choice import DEFAULT_RULE
 from treebound.pruning.number_pruner import LEAF_SIZES, SquaredErrorPruner
 from treebound.tree.leaf_values import Shrinkage
 
 NumberSize = Literal["accurate", "balanced", "small", "readable"]
-NumberCertificateKind = Literal["held-out", "folds", "auto"]
-# From so many rows on, the certificate "auto" holds rows out.
-AUTO_ROWS = 10_000
+NumberCertificateKind = Literal["auto", "held-out", "folds"]
 
 
 @parameters_of(FitParameters)
@@ -65,11 +63,13 @@ class RegressionParameters(Parameters, GrowParameters):
         How leaf values are shrunk towards those of the nodes above them: chosen by the folds, not
         at all, by so many rows, or in units of the F statistic, such as ``("F", 4.0)``; see
         :mod:`treebound.tree.leaf_values`.
-    certificate : {None, "held-out", "folds", "auto"}
-        The rows that certify errors of new predictions: none; rows that ``fit`` holds out (a
-        tenth, but at least 150 and at most 30 %); the best of 3 folds (4 from 500 rows on), each of
-        which tests a tree that was fitted without it; or ``"held-out"`` from 10,000 rows on.
-        Certificates from training rows are wider than useful and not offered.
+    certificate : {"auto", "held-out", "folds"} or None
+        The rows that certify errors of new predictions. ``"held-out"``: calibration rows that
+        ``fit`` holds out (a tenth, but at least 150 and at most 30 %), and that choose nothing.
+        ``"folds"``: the best of 3 folds (4 from 500 rows on), each of which tests a tree that was
+        fitted without it. ``"auto"``: calibration rows from 10,000 rows (or groups) on, else no
+        certificate. None: no certificate. Bounds from training rows are wider than useful and not
+        offered.
     tolerance : float or None
         The certificate bounds the share of new predictions that are off by more than this; None:
         half a standard deviation of the training numbers.
@@ -89,7 +89,7 @@ class RegressionParameters(Parameters, GrowParameters):
     cv: int | Splitter | None = parameter(Folds(optional=True), default=5)
     smoothing: Any = "auto"
     certificate: NumberCertificateKind | None = parameter(
-        OneOf((*get_args(NumberCertificateKind), None)), default=None
+        OneOf((*get_args(NumberCertificateKind), None)), default="auto"
     )
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
     tolerance: float | None = parameter(Number(0.0, open=True, optional=True), default=None)
@@ -164,7 +164,7 @@ def max_leaves(parameters: RegressionParameters) -> int | None:
 
 
 def certificate_kind(parameters: RegressionParameters, rows: int) -> str | None:
-    """Return the kind of certificate of a fit on so many rows."""
+    """Return the kind of certificate of a fit on so many rows, or groups."""
     if parameters.certificate != "auto":
         return parameters.certificate
     return "held-out" if rows >= AUTO_ROWS else None

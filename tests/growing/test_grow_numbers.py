@@ -159,6 +159,28 @@ def test_histograms_threads_and_parts_give_the_tree_of_the_sorted_scan(part):
             )
 
 
+@pytest.mark.parametrize("part", range(3))
+def test_a_minimum_weight_of_leaves_is_that_of_repeated_rows(part):
+    for seed in range(25):
+        rng = np.random.default_rng([part, 90, seed])
+        X, y, _ = random_problem(rng, 300)
+        times = rng.integers(1, 5, len(y))
+        at = np.repeat(np.arange(len(y)), times)
+        repeated = Matrix(X.columns, tuple(values[at] for values in X.values))
+        least = int(rng.integers(2, 12))
+        y = y.round(2) if np.abs(y).max() < 1e4 else rng.integers(0, 9, len(y)).astype(float)
+        expected = grow_numbers(
+            repeated, NumericTarget.of(y[at]), GrowOptions(min_samples_leaf=least)
+        )
+        target = NumericTarget.of(y, times.astype(float))
+        for crossing in (2, 2**62):
+            grown = grow_numbers(X, target, min_weight=least, crossing=crossing)
+            assert grown.weight[grown.is_leaf].min() >= min(least, times.sum())
+            for name in ("feature", "threshold", "category", "missing_left", "left", "right"):
+                np.testing.assert_array_equal(getattr(grown, name), getattr(expected, name))
+            np.testing.assert_array_equal(grown.weight, expected.weight)
+
+
 def test_all_columns_nominal():
     """Chains of categories."""
     rng = np.random.default_rng(0)

@@ -24,7 +24,14 @@ from treebound.bounds import log_growth_leaves
 from treebound.data.columns import landscape_of
 from treebound.landscape import Landscape
 from treebound.pruning.optimal import BestBySize
-from treebound.pruning.path import ListedPath, NestedPath, PruningPath, weakest_link_steps
+from treebound.pruning.path import (
+    ListedPath,
+    NestedPath,
+    PruningPath,
+    count,
+    number,
+    weakest_link_steps,
+)
 from treebound.tree._structure import add_up
 from treebound.tree.base import standing_nodes
 from treebound.tree.regression import RegressionTree
@@ -148,6 +155,10 @@ class SquaredErrorPath(NestedPath[RegressionTree]):
         longer = self._with_size(size)
         better = longer.scores[-1] < at_corner.scores[at_corner.chosen]
         return longer._choosing(len(longer) - 1, limit=leaves) if better else at_corner
+
+    def _describe(self, step: int) -> str:
+        error = f"a training RMSE of {number(np.sqrt(self.errors[step]))}"
+        return f"{count(self.leaves[step], 'leaf')} with {error}: score {number(self.scores[step])}"
 
     def _with_size(self, leaves: int) -> ListedPath[RegressionTree]:
         """Return the path with one more step: the best pruning with that many leaves."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from treebound.data import Column
 from treebound.tree import Tree
+from treebound.tree.regression import RegressionTree
 
 NAMES = (
     "age", "class", "SELECT", "and", "missing", "petal length (cm)", "it's", 'write "hi"', "a,b",
@@ -173,6 +174,24 @@ def decoded(
                 row[column.name] = column.categories[int(value)]
         rows.append(row)
     return rows
+
+
+def regression_tree(tree: Tree, seed: int) -> RegressionTree:
+    """A regression tree with the splits of a tree, and numbers of all magnitudes."""
+    rng = np.random.default_rng(seed)
+    mean = rng.normal(size=tree.n_nodes)
+    for node in range(tree.n_nodes - 1, -1, -1):
+        left, right = tree.left[node], tree.right[node]
+        if left >= 0:
+            share = tree.mass[left] / tree.mass[node] if tree.mass[node] else 0.5
+            mean[node] = share * mean[left] + (1.0 - share) * mean[right]
+    value = rng.normal(size=tree.n_nodes) * 10.0 ** rng.integers(-12, 13, tree.n_nodes)
+    return RegressionTree(
+        feature=tree.feature, threshold=tree.threshold, category=tree.category,
+        missing_left=tree.missing_left, left=tree.left, right=tree.right,
+        rows=tree.rows, columns=tree.columns, weighted=tree.weighted,
+        moments=np.column_stack([tree.mass, mean, np.zeros(tree.n_nodes)]), value=value,
+    )  # fmt: skip
 
 
 @st.composite

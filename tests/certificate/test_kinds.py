@@ -461,5 +461,6 @@ def test_exports_abstain_as_predict_does(cancer):
     connection.close()
     runtime = pytest.importorskip("onnxruntime")
     session = runtime.InferenceSession(some.to_onnx().SerializeToString())
-    labels, _ = session.run(None, {"X": X.to_numpy()})
+    used = {value.name: X[[value.name]].to_numpy() for value in session.get_inputs()}
+    labels, _ = session.run(None, used)
     assert labels.ravel().tolist() == predicted.tolist()

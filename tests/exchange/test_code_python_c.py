@@ -14,13 +14,28 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_trees import Case, cases, random_rows, random_tree, route, used_categories
+from hypothesis import strategies as st
+from random_trees import (
+    Case,
+    cases,
+    random_rows,
+    random_tree,
+    regression_tree,
+    route,
+    used_categories,
+)
 from random_trees import decoded as decoded_rows
 
 from treebound.data import Column
-from treebound.exchange import to_c, to_python
+from treebound.exchange import to_c, to_python, to_sql
 from treebound.exchange.code import columns_used, identifiers
-from treebound.model import Model, PredictionOptions, ReadingOptions
+from treebound.model import (
+    Model,
+    PredictionOptions,
+    Provenance,
+    ReadingOptions,
+    RegressionModel,
+)
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
@@ -49,6 +64,37 @@ def test_python_predicts_as_the_tree(handle_unknown: str, case: Case) -> None:
     )
     wanted = probabilities(case.tree, "m-estimate")[nodes]
     assert [chances(row) for row in case.rows] == wanted.tolist()
+
+
+@pytest.mark.parametrize("handle_unknown", POLICIES)
+@given(case=cases(), seed=st.integers(0, 10**6))
+@settings(max_examples=30)
+def test_python_gives_the_very_numbers_of_a_regression_tree(handle_unknown, case, seed) -> None:
+    tree = regression_tree(case.tree, seed)
+    module: dict = {}
+    text = to_python(RegressionModel(tree, reading=ReadingOptions(handle_unknown)))
+    exec(text, module)
+    assert "CLASSES" not in text
+    wanted = tree.value[route(case.tree, case.X, handle_unknown)]
+    assert [module["predict"](row) for row in case.rows] == wanted.tolist()
+
+
+def test_a_regression_tree_has_no_probabilities() -> None:
+    tree = regression_tree(random_tree(1, 3), 1)
+    for form in (to_python, to_c, to_sql):
+        with pytest.raises(ValueError, match=r"'output'.*'label' for a regression tree"):
+            form(tree, output="proba")
+
+
+def test_edits_are_listed_in_comments() -> None:
+    edits = ("node 0: it is a leaf. By A. Note: */ why", "a\nb")
+    model = Model(random_tree(1, 3), provenance=Provenance(edits=edits))
+    lines = to_python(model).splitlines()
+    assert lines[:3] == ["# Edited by hand:", f"# - {edits[0]}", "# - a\\nb"]
+    text = to_c(model)
+    assert "Edited by hand:" in text[: text.index("*/")]
+    assert "Note: \\x2a/ why" in text[: text.index("*/")]
+    assert "Edited" not in to_python(random_tree(1, 3)) + to_c(random_tree(1, 3))
 
 
 @given(case=cases())
@@ -99,12 +145,11 @@ def test_nesting_grows_with_the_logarithm_of_the_leaves(chain: bool) -> None:
 class Compiled:
     """A compiled tree behind ctypes, given rows in the user's own values."""
 
-    def __init__(self, tree: Tree, folder: str, handle_unknown: str, output: str = "label") -> None:
+    def __init__(self, tree, folder: str, handle_unknown: str, output: str = "label") -> None:
         source = Path(folder, "tree.c")
-        source.write_text(
-            to_c(Model(tree, reading=ReadingOptions(handle_unknown)), output=output),
-            encoding="ascii",
-        )
+        kind = Model if isinstance(tree, Tree) else RegressionModel
+        model = kind(tree, reading=ReadingOptions(handle_unknown))
+        source.write_text(to_c(model, output=output), encoding="ascii")
         library = Path(folder, "tree.so")
         flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0"]
         command = ["cc", *flags, "-shared", "-fPIC", "-o", str(library), str(source), "-lm"]
@@ -112,6 +157,8 @@ class Compiled:
         assert made.returncode == 0, made.stderr
         self.tree = tree
         self.function = ctypes.CDLL(str(library)).predict
+        if kind is RegressionModel:
+            self.function.restype = ctypes.c_double
         self.used = columns_used(tree)
         names = identifiers(tree.columns, frozenset())
         fields = [(f"{names[j]}{j}", self.type_of(tree.columns[j])) for j in self.used]
@@ -149,6 +196,21 @@ def test_c_predicts_as_the_tree(handle_unknown: str, case: Case) -> None:
     with TemporaryDirectory() as folder:
         compiled = Compiled(case.tree, folder, handle_unknown)
         assert [compiled(row) for row in case.rows] == case.tree.label[nodes].tolist()
+
+
+@needs_cc
+@pytest.mark.parametrize("handle_unknown", POLICIES)
+@given(case=cases(), seed=st.integers(0, 10**6))
+@settings(max_examples=6)
+def test_c_gives_the_very_numbers_of_a_regression_tree(handle_unknown, case, seed) -> None:
+    tree = regression_tree(case.tree, seed)
+    wanted = tree.value[route(case.tree, case.X, handle_unknown)]
+    with TemporaryDirectory() as folder:
+        compiled = Compiled(tree, folder, handle_unknown)
+        assert [compiled(row) for row in case.rows] == wanted.tolist()
+        real = [tree.columns[j].name for j in compiled.used if tree.columns[j].kind == "real"]
+        if real:
+            assert math.isnan(compiled({**case.rows[0], real[0]: math.inf}))
 
 
 @needs_cc

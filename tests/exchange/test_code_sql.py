@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -19,12 +20,27 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_trees import Case, cases, decoded, random_rows, random_tree, route, used_categories
+from random_trees import (
+    Case,
+    cases,
+    decoded,
+    random_rows,
+    random_tree,
+    regression_tree,
+    route,
+    used_categories,
+)
 
 from treebound.data import Column
 from treebound.exchange import to_sql
 from treebound.exchange.sql_code import _Writer, dialects
-from treebound.model import Model, PredictionOptions, ReadingOptions
+from treebound.model import (
+    Model,
+    PredictionOptions,
+    Provenance,
+    ReadingOptions,
+    RegressionModel,
+)
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
@@ -161,6 +177,66 @@ def test_sql_predicts_as_the_tree(database: Database, handle_unknown: str) -> No
             assert [label for (label,) in predicted] == labels
 
     check()
+
+
+@pytest.mark.parametrize("handle_unknown", POLICIES)
+def test_sql_gives_the_very_numbers_of_a_regression_tree(database, handle_unknown) -> None:
+    @given(case=cases(leaves=12), seed=st.integers(0, 10**6))
+    @settings(max_examples=10)
+    def check(case: Case, seed: int) -> None:
+        tree = regression_tree(case.tree, seed)
+        model = RegressionModel(tree, reading=ReadingOptions(handle_unknown))
+        database.fill(case.tree, case.rows)
+        wanted = tree.value[route(case.tree, case.X, handle_unknown)].tolist()
+        for dialect in database.dialects:
+            predicted = database.values(to_sql(model, dialect=dialect))
+            assert [float(value) for (value,) in predicted] == wanted
+
+    check()
+
+
+def threshold_tree(*thresholds: float) -> Tree:
+    """A chain of splits on one column."""
+    n = len(thresholds)
+    inner = np.arange(2 * n + 1) % 2 == 0
+    inner[-1] = False
+    counts = np.zeros((2 * n + 1, 2))
+    counts[~inner, np.arange(n + 1) % 2] = 1.0
+    for node in range(2 * n - 2, -1, -2):
+        counts[node] = counts[node + 1] + counts[node + 2]
+    threshold = np.full(2 * n + 1, np.nan)
+    threshold[inner] = sorted(thresholds)
+    nodes = np.arange(2 * n + 1)
+    return Tree(
+        feature=np.where(inner, 0, -1), threshold=threshold, category=np.full(len(nodes), -1),
+        missing_left=np.zeros(len(nodes), dtype=bool), left=np.where(inner, nodes + 1, -1),
+        right=np.where(inner, nodes + 2, -1), counts=counts, rows=counts.sum(axis=1),
+        columns=(Column("x"),), classes=["no", "yes"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "written"),
+    [
+        ((47.0, 206.5), ["47.0", "206.5"]),
+        ((43.4, 47.0, 206.5), ["43.4e0", "47.0e0", "206.5e0"]),
+    ],
+)
+def test_the_thresholds_of_a_tree_are_written_in_one_style(thresholds, written) -> None:
+    text = to_sql(threshold_tree(*thresholds), dialect="duckdb")
+    assert sorted(set(re.findall(r"(?:<=|>) (\S+)", text)), key=lambda t: float(t)) == written
+
+
+def test_edits_are_listed_in_a_comment_that_they_cannot_end() -> None:
+    edits = ("node 0: it is a leaf. By A. Note: */ DROP /* it", "line\nbreak")
+    model = Model(threshold_tree(0.5), provenance=Provenance(edits=edits))
+    for dialect in (None, "mysql"):
+        text = to_sql(model, dialect=dialect)
+        assert text.startswith(
+            "/* Edited by hand:\n   - node 0: it is a leaf. By A. Note: * / DROP"
+        )
+        assert text.count("*/") == text.count("/*") == 1
+        assert "line\\nbreak */\nCASE" in text
 
 
 def test_sql_gives_the_very_probabilities(database: Database) -> None:

@@ -10,11 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from random_trees import Case, cases, random_rows, random_tree, route
+from random_trees import Case, cases, random_rows, random_tree, regression_tree, route
 
 from treebound.data import Column
 from treebound.exchange import to_onnx
-from treebound.model import Model, PredictionOptions, ReadingOptions
+from treebound.model import (
+    Model,
+    PredictionOptions,
+    Provenance,
+    ReadingOptions,
+    RegressionModel,
+)
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
@@ -32,13 +38,12 @@ def run(model: Any, feed: dict[str, np.ndarray]) -> tuple[list[Any], np.ndarray]
     return label.tolist(), scores
 
 
-def feed_of(case: Case) -> dict[str, np.ndarray]:
+def feed_of(model: Any, case: Case) -> dict[str, np.ndarray]:
     """The rows as a caller in another language would hand them over."""
-    columns = case.tree.columns
-    if all(column.kind == "real" for column in columns):
-        return {"X": case.X}
+    columns = {column.name: column for column in case.tree.columns}
     feed = {}
-    for column in columns:
+    for name in (value.name for value in model.graph.input):
+        column = columns[name]
         values = [row[column.name] for row in case.rows]
         if column.kind != "real" and isinstance((column.categories or (0,))[0], str):
             given = [[MISSING if value is None else value] for value in values]
@@ -59,18 +64,54 @@ def fits_doubles(tree: Tree) -> bool:
 def test_it_predicts_as_the_tree_does(case, handle_unknown):
     assume(fits_doubles(case.tree))
     model = to_onnx(Model(case.tree, reading=ReadingOptions(handle_unknown)), missing_text=MISSING)
-    label, scores = run(model, feed_of(case))
+    label, scores = run(model, feed_of(model, case))
     nodes = route(case.tree, case.X, handle_unknown)
     assert label == case.labels(nodes)
     expected = probabilities(case.tree)[nodes]
     np.testing.assert_allclose(scores, expected, rtol=1e-6)
 
 
+@given(
+    cases(leaves=15, rows=30),
+    st.sampled_from(["other", "majority", "stop", "missing"]),
+    st.integers(0, 10**6),
+)
+@settings(max_examples=60)
+def test_it_gives_the_very_numbers_of_a_regression_tree(case, handle_unknown, seed):
+    assume(fits_doubles(case.tree))
+    tree = regression_tree(case.tree, seed)
+    reading = ReadingOptions(handle_unknown)
+    model = to_onnx(RegressionModel(tree, reading=reading), missing_text=MISSING)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    (predicted,) = session.run(["prediction"], feed_of(model, case))
+    assert predicted.dtype == np.float64
+    np.testing.assert_array_equal(predicted, tree.value[route(case.tree, case.X, handle_unknown)])
+
+
+def test_the_inputs_are_the_columns_that_the_tree_uses():
+    tree = next(tree for tree in (random_tree(seed, 3) for seed in range(99)) if is_sparse(tree))
+    used = {tree.columns[at].name for at in tree.feature[tree.feature >= 0].tolist()}
+    model = to_onnx(tree, missing_text=MISSING)
+    assert {value.name for value in model.graph.input} == used
+
+
+def is_sparse(tree: Tree) -> bool:
+    return fits_doubles(tree) and len({*tree.feature[tree.feature >= 0].tolist()}) < len(
+        tree.columns
+    )
+
+
+def test_edits_are_its_description():
+    tree = stump([[2, 0], [0, 1]])
+    model = Model(tree, provenance=Provenance(edits=("one", "two")))
+    assert to_onnx(model, missing_text=MISSING).doc_string == "Edited by hand:\n- one\n- two"
+
+
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 25))
 @settings(max_examples=25)
 def test_real_columns_with_adjacent_floats(seed, n_classes, leaves):
     tree = random_tree(seed, leaves, n_classes=n_classes, n_columns=3)
-    columns = tuple(Column(column.name) for column in tree.columns)
+    columns = tuple(Column(f"x{at}") for at in range(len(tree.columns)))
     threshold = np.where(tree.feature >= 0, np.random.default_rng(seed).normal(size=tree.n_nodes),
                          np.nan)  # fmt: skip
     tree = replace(tree, columns=columns, threshold=threshold, category=np.full(tree.n_nodes, -1))
@@ -181,7 +222,8 @@ def test_names_of_columns_never_meet_names_of_the_graph(name, kind):
     assert inputs[0] == (name or "column0_")
     text = kind == "text"
     values = np.array([["a"], ["b"]], dtype=object) if text else np.array([[1.0], [2.0]])
-    feed = dict(zip(inputs, (values, np.array([["u"], ["u"]], dtype=object)), strict=True))
+    assert len(inputs) == 1  # the other column is not used
+    feed = {inputs[0]: values}
     session = onnxruntime.InferenceSession(model.SerializeToString())
     assert [output.name.rstrip("_") for output in session.get_outputs()] == [
         "label",

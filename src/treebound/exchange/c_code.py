@@ -8,8 +8,8 @@ from typing import Any
 
 from treebound._utils.validation import invalid
 from treebound.exchange import code
-from treebound.model import Model
-from treebound.model.methods import as_model
+from treebound.model import Model, RegressionModel
+from treebound.model.methods import as_any_model
 from treebound.tree.split import Split, plain
 
 _KEYWORDS = """
@@ -45,14 +45,13 @@ _NOTE = """\
  * Missing values: NAN in a double, NULL in a pointer.
  * Columns of text categories are const char *, UTF-8, compared byte by byte.
  * Columns of whole-number or boolean categories are pointers to long long.
- * The function returns -1 for invalid values: an infinite number{refused}.
- */
+ * The function returns {invalid} for invalid values: an infinite number{refused}.
+{edits} */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#define {upper}_CLASSES {classes}
-#define {upper}_UNKNOWN (-1)
+{classes}#define {upper}_UNKNOWN (-1)
 #define {upper}_ABSENT (-2)
 """
 
@@ -134,12 +133,10 @@ def to_c(source: Any, *, name: str = "predict", output: code.Output = "label") -
     if identifier is None or name in _RESERVED or name.startswith(_PREFIXES):
         must = "a C identifier that is no keyword, no name of the C library and not 'x', and that "
         raise invalid("name", "to_c", must + "does not begin with '_' or 'x_'", name)
-    model = code.with_listed_categories(as_model(source, "to_c"))
+    model = code.with_listed_categories(as_any_model(source, "to_c"))
     values = code.predictions(model, output, "to_c")
-    writer, steps = (
-        _Writer(model, name),
-        list(code.branches(model.tree, model.reading.handle_unknown)),
-    )
+    writer = _Writer(model, name)
+    steps = list(code.branches(model.tree, model.reading.handle_unknown))
     lines, opened = writer.preamble(), 0
     if output == "proba":
         lines += writer.probabilities(steps, values)
@@ -163,8 +160,17 @@ class _Writer:
     # Our names begin with the name of the function, those of columns with x_, so that they cannot
     # collide with keywords, macros or each other.
 
-    def __init__(self, model: Model, name: str) -> None:
-        self.tree = tree = model.tree
+    def __init__(self, model: Model | RegressionModel, name: str) -> None:
+        tree = model.tree
+        self.columns = tree.columns
+        self.edits = code.edits_of(model)
+        self.classes = None if isinstance(model, RegressionModel) else model.classes
+        self.returns: list[str] = (
+            [_real(value) for value in model.tree.value.tolist()]
+            if isinstance(model, RegressionModel)
+            else list(map(str, model.tree.label.tolist()))
+        )
+        self.invalid = "NAN" if self.classes is None else "-1"
         self.name, self.upper = name, name.upper()
         self.refuses = model.reading.handle_unknown == "error"
         self.names = [f"x_{text}" for text in code.identifiers(tree.columns, frozenset())]
@@ -176,18 +182,27 @@ class _Writer:
     def preamble(self) -> list[str]:
         """The struct of a row, the categories, and the functions that look them up."""
         refused = ", an unknown category" if self.refuses else ""
-        text = _NOTE.format(upper=self.upper, classes=self.tree.n_classes, refused=refused)
-        labels = ", ".join(_text(str(plain(label))) for label in self.tree.classes)
-        text += f"\nconst char *const {self.name}_classes[{self.upper}_CLASSES] = {{{labels}}};\n"
+        classes = "" if self.classes is None else len(self.classes)
+        text = _NOTE.format(
+            upper=self.upper,
+            classes=classes and f"#define {self.upper}_CLASSES {classes}\n",
+            invalid=self.invalid,
+            refused=refused,
+            edits="".join(f" * {_comment(line)}\n" for line in self.edits),
+        )
+        if self.classes is not None:
+            labels = ", ".join(_text(str(plain(label))) for label in self.classes)
+            size = f"{self.upper}_CLASSES"
+            text += f"\nconst char *const {self.name}_classes[{size}] = {{{labels}}};\n"
         fields = ""
         for j in self.used:
-            column, finder = self.tree.columns[j], self.finders.get(j)
+            column, finder = self.columns[j], self.finders.get(j)
             kind = "double " if finder is None else finder["type"]
             fields += f"    {kind}{self.names[j]}; /* {_comment(column.name)}, {column.kind} */\n"
         fields = fields or "    char x_; /* there is no split */\n"
         text += f"\nstruct {self.name}_row {{\n{fields}}};\n"
         for j, finder in self.finders.items():
-            values = [_constant(plain(value)) for value in self.tree.columns[j].categories or ()]
+            values = [_constant(plain(value)) for value in self.columns[j].categories or ()]
             listed = ", ".join(values) or "0"
             text += f"static {finder['known']}{self.name}_{self.names[j]}[] = {{{listed}}};\n"
         for finder in {each["kind"]: each for each in self.finders.values()}.values():
@@ -206,7 +221,8 @@ class _Writer:
     def head(self) -> list[str]:
         """The beginning of the function: local variables, and checks for invalid values."""
         out = ", double *out" if self.places else ""
-        lines = ["", f"int {self.name}(const struct {self.name}_row *row{out})", "{"]
+        kind = "double" if self.classes is None else "int"
+        lines = ["", f"{kind} {self.name}(const struct {self.name}_row *row{out})", "{"]
         refused = []
         for j in self.used:
             local = self.names[j]
@@ -215,14 +231,14 @@ class _Writer:
                 refused.append(f"isinf({local})")
                 continue
             find = f"{self.name}_find_{self.finders[j]['kind']}"
-            count = len(self.tree.columns[j].categories or ())
+            count = len(self.columns[j].categories or ())
             lines.append(
                 f"    const int {local} = {find}(row->{local}, {self.name}_{local}, {count});"
             )
             if self.refuses:
                 refused.append(f"{local} == {self.upper}_UNKNOWN")
         for condition in refused:
-            lines += [f"    if ({condition})", "        return -1;"]
+            lines += [f"    if ({condition})", f"        return {self.invalid};"]
         return lines if self.used else [*lines, "    (void)row;"]
 
     def condition(self, branch: code.Branch) -> str:
@@ -249,10 +265,10 @@ class _Writer:
 
     def returned(self, step: code.Return) -> str:
         """The return statement of a node."""
-        label = int(self.tree.label[step.node])
+        value = self.returns[step.node]
         if not self.places:
-            return f"return {label};"
-        return f"return {self.name}_give(out, {self.places[step.node]}, {label});"
+            return f"return {value};"
+        return f"return {self.name}_give(out, {self.places[step.node]}, {value});"
 
 
 def _remark(branch: code.Branch) -> str:

@@ -11,19 +11,21 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
 from treebound._utils.choices import Unknown
-from treebound._utils.validation import OneOf, check
+from treebound._utils.validation import OneOf, check, invalid
 from treebound.data import Column
-from treebound.model import Model
-from treebound.tree import Tree
+from treebound.model import Model, RegressionModel
+from treebound.model.base import BaseModel
+from treebound.tree.base import BaseTree
 from treebound.tree.recoding import listed_columns, recoded
-from treebound.tree.split import Split, plain, splits_of
+from treebound.tree.split import Split, one_line, plain, splits_of
 
 Output = Literal["label", "proba"]
+M = TypeVar("M", bound=BaseModel[Any, Any])
 
 
 class Branch(NamedTuple):
@@ -44,7 +46,7 @@ class Return(NamedTuple):
     node: int
 
 
-def branches(tree: Tree, handle_unknown: Unknown) -> Iterator[Branch | Return]:
+def branches(tree: BaseTree, handle_unknown: Unknown) -> Iterator[Branch | Return]:
     """Yield the branches and predictions of a tree in writing order, without recursion."""
     splits = splits_of(tree, handle_unknown=handle_unknown)
     lefts, rights, sizes = tree.left.tolist(), tree.right.tolist(), tree.size.tolist()
@@ -86,20 +88,30 @@ def compared(branch: Branch, value: str, bound: str, signs: Signs) -> str:
     return signs.negated.format(text) if takes_missing else text
 
 
-def with_listed_categories(model: Model) -> Model:
-    """The model with the categories that code must know, to be written."""
+def with_listed_categories(model: M) -> M:
+    """Return the model with the categories that code must know."""
     columns = listed_columns(model.columns, [model.tree], model.reading.handle_unknown)
     return replace(model, tree=recoded(model.tree, columns))
 
 
-def columns_used(tree: Tree) -> list[int]:
+def edits_of(model: Model | RegressionModel) -> list[str]:
+    """Return the lines of a comment that lists the changes by hand."""
+    edits = model.provenance.edits
+    return ["Edited by hand:", *(f"- {one_line(edit)}" for edit in edits)] if edits else []
+
+
+def columns_used(tree: BaseTree) -> list[int]:
     """The columns that the code reads: those split on."""
     return [int(j) for j in np.unique(tree.feature[tree.feature >= 0])]
 
 
-def predictions(model: Model, output: Output, caller: str = "") -> list[Any]:
-    """The prediction of each node: its label, or its class probabilities."""
+def predictions(model: Model | RegressionModel, output: Output, caller: str = "") -> list[Any]:
+    """Return the prediction of each node: its label, class probabilities, or number."""
     check(caller, {"output": output}, {"output": OneOf(get_args(Output))})
+    if isinstance(model, RegressionModel):
+        if output != "label":
+            raise invalid("output", caller, "'label' for a regression tree", output)
+        return list(model.tree.value.tolist())
     if output == "proba":
         return list(model.node_probabilities.tolist())
     return [plain(label) for label in model.classes[model.tree.label]]

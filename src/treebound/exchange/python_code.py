@@ -7,11 +7,13 @@ import keyword
 import math
 from typing import Any
 
+from numpy.typing import NDArray
+
 from treebound._utils.validation import invalid
 from treebound.data import Column
 from treebound.exchange import code
-from treebound.model.methods import as_model
-from treebound.tree import Tree
+from treebound.model import RegressionModel
+from treebound.model.methods import as_any_model
 from treebound.tree.split import Split, plain
 
 # Our names begin with an underscore, those of columns never do; these are the exceptions.
@@ -83,7 +85,7 @@ def to_python(source: Any, *, name: str = "predict", output: code.Output = "labe
         must = "a Python identifier that is no keyword, no built-in name and not 'CLASSES', and "
         must += "does not begin with an underscore"
         raise invalid("name", "to_python", must, name)
-    model = code.with_listed_categories(as_model(source, "to_python"))
+    model = code.with_listed_categories(as_any_model(source, "to_python"))
     tree, values = model.tree, code.predictions(model, output, "to_python")
     names = code.identifiers(tree.columns, _RESERVED | {name})
     used = [(tree.columns[j], names[j]) for j in code.columns_used(tree)]
@@ -96,16 +98,21 @@ def to_python(source: Any, *, name: str = "predict", output: code.Output = "labe
             body.append(f"{indent}if {_condition(step, names[step.split.feature])}:")
     checks = _checks(used) if model.reading.handle_unknown == "error" else []
     result = "The probabilities of CLASSES" if output == "proba" else "The class"
+    labels = None if isinstance(model, RegressionModel) else model.classes
+    result = "The predicted number" if labels is None else result
+    edits = [f"# {line}" for line in code.edits_of(model)]
     doc = f'    """{result} of a row, a mapping from column names to values."""'
     head = [f"def {name}(row):", doc, *_reads(used), *checks]
-    return "\n".join([*_preamble(tree, used), "", *head, *body, ""])
+    return "\n".join([*edits, *_preamble(labels, used), "", *head, *body, ""])
 
 
-def _preamble(tree: Tree, used: UsedColumns) -> list[str]:
-    """The constants and the helpers that the function needs."""
-    labels = [plain(label) for label in tree.classes]
-    code.literal_type(labels, subject="The classes")
-    lines = [f"CLASSES = {_literal(labels)}"]
+def _preamble(classes: NDArray[Any] | None, used: UsedColumns) -> list[str]:
+    """Return the constants and the helpers that the function needs."""
+    lines = []
+    if classes is not None:
+        labels = [plain(label) for label in classes]
+        code.literal_type(labels, subject="The classes")
+        lines.append(f"CLASSES = {_literal(labels)}")
     of_categories = [(column, local) for column, local in used if column.kind != "real"]
     if of_categories:
         lines.append("_UNKNOWN = object()")

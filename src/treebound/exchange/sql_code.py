@@ -14,8 +14,9 @@ from treebound._utils.extras import require
 from treebound._utils.validation import OneOf, check
 from treebound.data import Column
 from treebound.exchange import code
-from treebound.model.methods import as_model
-from treebound.tree import Tree
+from treebound.model import Model, RegressionModel
+from treebound.model.methods import as_any_model
+from treebound.tree.base import BaseTree
 from treebound.tree.split import Split, plain
 
 _NATIVE = frozenset(("sqlite", "duckdb", "postgres"))  # written here, the others by sqlglot
@@ -70,22 +71,27 @@ def to_sql(
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(*load_iris(return_X_y=True, as_frame=True))
     >>> print(to_sql(clf, dialect="sqlite"))
     CASE
-        WHEN "petal length (cm)" <= 2 THEN 0
+        WHEN "petal length (cm)" <= 2.0 THEN 0
         WHEN "petal width (cm)" > 1.75 THEN 2
         ELSE 1
     END
     """
-    model = as_model(source, "to_sql")
+    model = as_any_model(source, "to_sql")
     values = code.predictions(model, output, "to_sql")
-    code.literal_type(model.classes.tolist(), subject="The classes")
-    writer = _Writer(dialect)
-    return _translated(
-        writer.query(model.tree, table, name, model.reading.handle_unknown, values), dialect
-    )
+    if isinstance(model, Model):
+        code.literal_type(model.classes.tolist(), subject="The classes")
+    text = _translated(_Writer(dialect).query(model, table, name, values), dialect)
+    return _remark(code.edits_of(model)) + text
+
+
+def _remark(lines: list[str]) -> str:
+    """Return a comment; text in it cannot begin or end one."""
+    apart = [line.replace("*/", "* /").replace("/*", "/ *") for line in lines]
+    return "/* {} */\n".format("\n   ".join(apart)) if lines else ""
 
 
 def case_of(
-    tree: Tree,
+    tree: BaseTree,
     columns: Mapping[str, Sequence[Any]],
     handle_unknown: Unknown,
     dialect: str | None,
@@ -129,25 +135,25 @@ class _Writer:
         self.has_nan = dialect not in _NO_NAN
         self.true, self.false = ("1", "0") if dialect in _NO_BOOLEANS else ("(1=1)", "(1=0)")
         self.exact_decimals = dialect in _EXACT_DECIMALS
+        self.plain_bounds = False
 
     def query(
         self,
-        tree: Tree,
+        model: Model | RegressionModel,
         table: str | None,
         name: str,
-        handle_unknown: Unknown,
         values: Sequence[Any],
     ) -> str:
-        """The expression, the list of expressions, or the whole query."""
-        conditions = list(self.conditions(tree, handle_unknown))
-        if not isinstance(values[0], list):
+        """Return the expression, the list of expressions, or the whole query."""
+        conditions = list(self.conditions(model.tree, model.reading.handle_unknown))
+        if isinstance(model, RegressionModel) or not isinstance(values[0], list):
             columns = {name: self.case(conditions, values)}
             if table is None:
                 return columns[name]
         else:
             columns = {
                 f"{name} {plain(label)}": self.case(conditions, [shares[k] for shares in values])
-                for k, label in enumerate(tree.classes.tolist())
+                for k, label in enumerate(model.classes.tolist())
             }
         text = ",\n".join(f"{case} AS {_identifier(key)}" for key, case in columns.items())
         if table is None:
@@ -166,12 +172,16 @@ class _Writer:
             lines.insert(1, "    WHEN 1 = 0 THEN NULL")  # a CASE must have a WHEN
         return "\n".join([*lines, "END"])
 
-    def conditions(self, tree: Tree, handle_unknown: Unknown) -> Iterator[tuple[str, int | None]]:
+    def conditions(
+        self, tree: BaseTree, handle_unknown: Unknown
+    ) -> Iterator[tuple[str, int | None]]:
         """The conditions in order, each with its node; the last one is ``""``."""
         if handle_unknown == "error":
             for j in code.columns_used(tree):
                 if tree.columns[j].kind != "real":
                     yield self.is_unknown(tree.columns[j]), None
+        thresholds = tree.threshold[np.isfinite(tree.threshold)].tolist()
+        self.plain_bounds = all(map(_is_short, thresholds))
         taken: list[str] = []
         for step in code.branches(tree, handle_unknown):
             del taken[step.level :]
@@ -255,9 +265,12 @@ class _Writer:
         return self.real(value) if isinstance(value, float) else _quoted(value, "'")
 
     def bound(self, value: float) -> str:
-        """A threshold: a plain decimal where FLOAT holds it, too, as DuckDB compares in FLOAT."""
-        short = abs(value) < 2**24 and float(np.float32(value)) == value and "e" not in repr(value)
-        return repr(value).removesuffix(".0") if short else self.real(value)
+        """Return a threshold; all thresholds of a tree are written in the same way.
+
+        They are plain decimals if FLOAT holds all of them: DuckDB compares a column of that type
+        with a decimal in FLOAT, and with a double in DOUBLE.
+        """
+        return repr(value) if self.plain_bounds else self.real(value)
 
     def real(self, value: float) -> str:
         """An exact double: a short decimal, or a quotient or product of integers."""
@@ -270,6 +283,11 @@ class _Writer:
         if short or self.exact_decimals:
             return written if "e" in written else f"{written}e0"
         return _quotient(value)
+
+
+def _is_short(value: float) -> bool:
+    """Return True for a decimal without an exponent that FLOAT holds."""
+    return abs(value) < 2**24 and float(np.float32(value)) == value and "e" not in repr(value)
 
 
 def _either(*conditions: str) -> str:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
 from treebound.data.columns import Column
-from treebound.tree.model import Tree
+from treebound.tree.base import BaseTree
+
+T = TypeVar("T", bound=BaseTree)
 
 
 def listed_columns(
-    columns: Sequence[Column], trees: Sequence[Tree], unknown: Unknown
+    columns: Sequence[Column], trees: Sequence[BaseTree], unknown: Unknown
 ) -> tuple[Column, ...]:
     """The columns of a file that holds some trees: of categories only those that these need.
 
@@ -27,7 +30,7 @@ def listed_columns(
     )
 
 
-def _codes_in(trees: Sequence[Tree], at: int) -> NDArray[np.int32] | None:
+def _codes_in(trees: Sequence[BaseTree], at: int) -> NDArray[np.int32] | None:
     """The codes that splits on a column name; None if there is no split on it."""
     codes = [tree.category[tree.feature == at] for tree in trees]
     return np.unique(np.concatenate(codes)) if any(map(len, codes)) else None
@@ -48,12 +51,12 @@ def _listed(column: Column, codes: NDArray[np.int32] | None, unknown: Unknown) -
     return replace(column, categories=named, unlisted=column.n_categories - len(named))
 
 
-def recoded(tree: Tree, columns: Sequence[Column]) -> Tree:
+def recoded(tree: T, columns: Sequence[Column]) -> T:
     """The tree in columns that list other categories, among them all that its splits name."""
     return replace(tree, columns=tuple(columns), category=new_codes(tree, columns))
 
 
-def new_codes(tree: Tree, columns: Sequence[Column]) -> NDArray[np.int32]:
+def new_codes(tree: BaseTree, columns: Sequence[Column]) -> NDArray[np.int32]:
     """The category of each split as a code of other columns; missing is the one after the last."""
     codes = tree.category.copy()
     for at, (old, new) in enumerate(zip(tree.columns, columns, strict=True)):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from treebound.estimators.abstaining import AbstainingClassifier
+    from treebound.estimators.alternatives import Alternatives
 
 
 @parameters_of(FitParameters)
@@ -353,6 +354,65 @@ class BoundTreeClassifier(
         (2, 8)
         """
         return self._with_model(self._fitted().prune_to(leaves, step=step))
+
+    def alternatives(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        k: int = 5,
+        within: float = 0.01,
+        without: str | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Alternatives:
+        """Find up to k good trees that differ, to choose from.
+
+        The trees start with one of the best splits, as with ``search="wide"``. Each of them
+        predicts other classes than those before it for at least 5 % of the rows, or avoids a column
+        that the ones with closer predictions use; a near copy of that column is no difference.
+
+        Parameters
+        ----------
+        X, y : table and array-like
+            The rows of ``fit``.
+        k : int
+            Maximum number of trees.
+        within : float
+            How much larger the score of a tree may be than the lowest one, in nats per row.
+        without : str, optional
+            The name of a column. The result has two trees: the fitted one, and the best one that
+            does not use this column, with the difference in error that folds estimate.
+        sample_weight, groups : array-like, optional
+            The weights and groups of ``fit``.
+
+        Returns
+        -------
+        Alternatives
+            A sequence of models; ``print`` it for a table.
+
+        Notes
+        -----
+        Training certificates hold for all trees at once. Certificates from calibration rows are
+        computed at ``delta`` divided by the number of trees, so that they hold for all of these
+        at once. So one may be chosen by looking at them.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> import treebound as tb
+        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        >>> clf = tb.BoundTreeClassifier(max_leaves=4).fit(X, y)
+        >>> trees = clf.alternatives(X, y, k=3, within=0.02)
+        >>> len(trees), [row["leaves"] for row in trees.table()]
+        (3, [4, 4, 4])
+        """
+        from treebound.estimators.alternatives import find_alternatives
+
+        return find_alternatives(
+            self, self._fitted(), X, y, k=k, within=within, without=without,
+            sample_weight=sample_weight, groups=groups,
+        )  # fmt: skip
 
     @parameters_of(Editor)
     def edit(

@@ -46,9 +46,8 @@ class BestOfGraph:
             self.label = graph.ordered_labels(np.asarray(label, dtype=np.int32))
             losses = masses.sum(axis=1) - masses[np.arange(graph.n_nodes), self.label]
         self._losses = np.maximum(losses, 0.0)
-        self._plan = _dp.best_of_graph(
-            graph.first, graph.left, graph.right, self._packed(masses), 1 << 20
-        )
+        self.packed = self._packed(masses)
+        self._plan = _dp.best_of_graph(graph.first, graph.left, graph.right, self.packed, 1 << 20)
 
     @property
     def n_leaves(self) -> int:
@@ -57,7 +56,11 @@ class BestOfGraph:
 
     @cached_property
     def _curve(self) -> Floats:
-        return np.asarray((self._plan.best[1:] >> _TIE_BITS) / self._scale)
+        return self.losses(self._plan.best[1:])
+
+    def losses(self, packed: NDArray[np.int64]) -> Floats:
+        """The losses in packed numbers, without what breaks ties."""
+        return np.asarray((packed >> _TIE_BITS) / self._scale)
 
     def errors(self, cap: int | None = None) -> Floats:
         """Least loss with 1, 2, ..., ``cap`` leaves (by default, every size)."""

@@ -1,0 +1,246 @@
+"""Several good trees to choose from, and the best tree without a column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._utils.validation import Constraint, Number, Whole, check, invalid
+from treebound.certificate.held_out import HeldOut
+from treebound.data import Matrix, Sample
+from treebound.data.draws import folds
+from treebound.edit.rows import EditedRows, read_rows
+from treebound.estimators.fitting import fit_sample
+from treebound.growing.graph import search
+from treebound.model import Model
+from treebound.model.model import row_counts
+from treebound.model.parameters import FitParameters, checked_parameters, leaf_limit
+from treebound.pruning import BoundPruner
+from treebound.pruning.alternatives import Variants, columns_of, differing_trees
+from treebound.pruning.bound import is_large
+from treebound.pruning.costs import Costs
+from treebound.pruning.scores import objective_of
+from treebound.pruning.searched import BestOfGraph
+from treebound.tree.model import Tree
+
+# Folds that estimate the difference that a column makes.
+_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The estimated difference in error that leaving out a column makes, in shares of rows.
+
+    Attributes
+    ----------
+    column : str
+        The column that the second tree does not use.
+    difference : float
+        Error without the column minus error with it, on folds that were not used for fitting.
+    standard_error : float
+        The standard error of the difference over the folds.
+    """
+
+    column: str
+    difference: float
+    standard_error: float
+
+    def __str__(self) -> str:
+        points, error = 100 * self.difference, 100 * self.standard_error
+        return f"without {self.column}: {points:+.1f} ± {error:.1f} points of error"
+
+
+@dataclass(frozen=True, eq=False)
+class Alternatives(Sequence[Model]):
+    """Trees to choose from; made by :meth:`treebound.BoundTreeClassifier.alternatives`.
+
+    A sequence of :class:`~treebound.model.Model`, the one with the lowest score first. The
+    certificates hold for all of them at once, however one of them is chosen.
+
+    Attributes
+    ----------
+    models : tuple of Model
+        The models.
+    disagreement : tuple of float
+        Share of the training rows for which each model and the first one predict other classes.
+    effect : Difference or None
+        The estimated effect of the column that was left out with ``without=``.
+    """
+
+    models: tuple[Model, ...]
+    disagreement: tuple[float, ...]
+    effect: Difference | None = None
+
+    @overload
+    def __getitem__(self, at: int) -> Model: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Model, ...]: ...
+    def __getitem__(self, at: int | slice) -> Model | tuple[Model, ...]:
+        return self.models[at]
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def __iter__(self) -> Iterator[Model]:
+        return iter(self.models)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row per tree.
+
+        Returns
+        -------
+        list of dict
+            For each tree: columns (the names of those that it splits on), leaves, training_error,
+            certified_error (None without a certificate) and disagreement with the first tree, as
+            shares of rows.
+        """
+        rows = []
+        for model, share in zip(self.models, self.disagreement, strict=True):
+            tree = model.tree
+            used = [tree.columns[at].name for at in sorted(columns_of(tree))]
+            certificate = model.certificate
+            rows.append({
+                "columns": used,
+                "leaves": tree.n_leaves,
+                "training_error": float(tree.errors) / float(tree.mass[0]),
+                "certified_error": None if certificate is None else certificate.risk,
+                "disagreement": share,
+            })  # fmt: skip
+        return rows
+
+    def __str__(self) -> str:
+        lines = ["     leaves  training error  certified error  disagreement  columns"]
+        for number, row in enumerate(self.table()):
+            certified = row["certified_error"]
+            bound = "none" if certified is None else f"{np.ceil(1000 * certified) / 10:.1f} %"
+            lines.append(
+                f"[{number}]  {row['leaves']:6d}  {100 * row['training_error']:12.1f} %  "
+                f"{bound:>15}  {100 * row['disagreement']:10.1f} %  {', '.join(row['columns'])}"
+            )
+        return "\n".join([*lines, *([] if self.effect is None else [str(self.effect)])])
+
+    __repr__ = __str__
+
+
+def find_alternatives(
+    parameters: FitParameters,
+    model: Model,
+    X: Any,
+    y: Any,
+    *,
+    k: int = 5,
+    within: float = 0.01,
+    without: str | None = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+) -> Alternatives:
+    """Return good trees that differ; see ``BoundTreeClassifier.alternatives``."""
+    limits: dict[str, Constraint] = {"k": Whole(1), "within": Number(0.0)}
+    check("alternatives", {"k": k, "within": within}, limits)
+    pruner, options = checked_parameters(parameters)
+    if not isinstance(pruner, BoundPruner) or not pruner.searches:
+        must = "the bound pruner with its code length for alternatives"
+        raise invalid("pruning", "", must, parameters.pruning)
+    if model.evidence.proof is not None:
+        must = "'training', 'held-out' or 'folds' for alternatives"
+        raise invalid("certificate", "", must, parameters.certificate)
+    rows = read_rows(model, X, y, None, sample_weight, groups)
+    sample = rows.sample.without_identifiers()
+    if is_large(sample.n_rows, len(sample.columns)):
+        raise ValueError(
+            "alternatives searches tables of at most 10^7 values in memory. "
+            f"Got {sample.n_rows * len(sample.columns):,} instead."
+        )
+    if without is not None:
+        return _without(parameters, model, rows, sample, without)
+    graph = search(sample, options)
+    costs = Costs.of(graph.root, pruner.costs)
+    choice = None if model.pruning is None else model.pruning.choice
+    weight = pruner.objective(graph.root).weight if choice is None else choice.weight
+    objective = objective_of(graph.root, costs, weight=weight, delta=pruner.delta)
+    scored = Variants(BestOfGraph(graph, costs)).scored(objective, leaf_limit(parameters))
+    worst = scored[0].score + within * objective.m
+    good = [candidate.tree for candidate in scored if candidate.score <= worst]
+    return _of_trees(model, differing_trees(good, sample, k), rows, sample)
+
+
+def _of_trees(
+    model: Model, trees: Sequence[Tree], rows: EditedRows, sample: Sample
+) -> Alternatives:
+    """Trees as models, with certificates that hold for all of them at once."""
+    calibration, models, labels = model.evidence.calibration, [], []
+    for tree in trees:
+        counts = row_counts(sample, tree)
+        evidence = model.evidence.of_counts(counts, model.evidence.no_certificate)
+        if calibration is not None and rows.calibration is not None:
+            counted = HeldOut.of(rows.calibration, tree, tree)
+            evidence = replace(
+                evidence,
+                calibration=replace(
+                    counted,
+                    folds=calibration.folds,
+                    grouped=calibration.grouped,
+                    choices=len(trees),
+                ),
+            )
+        models.append(model.with_tree(tree, evidence=evidence, abstention=None))
+        labels.append(tree.label[tree.apply(sample.X)])
+    shares = tuple(float((label != labels[0]).mean()) for label in labels)
+    return Alternatives(tuple(models), shares)
+
+
+# -- without a column ------------------------------------------------------------------------------
+
+
+def _without(
+    parameters: FitParameters, model: Model, rows: EditedRows, sample: Sample, name: str
+) -> Alternatives:
+    """The fitted tree and the best one that does not use a column, with the difference by folds."""
+    names = [column.name for column in sample.columns]
+    if name not in names:
+        raise invalid("without", "alternatives", f"a column: one of {names!r:.200}", name)
+    alone = copy(parameters).set_params(certificate="training", cv=None)
+    blank = _blanked(sample, names.index(name))
+    tree = fit_sample(alone, blank).tree
+    tree = replace(tree, columns=model.tree.columns)
+    changes, sizes = [], []
+    pairs = zip(
+        folds(sample, _FOLDS, parameters.random_state),
+        folds(blank, _FOLDS, parameters.random_state),
+        strict=True,
+    )
+    for (outside, inside), (outside_blank, inside_blank) in pairs:
+        fitted = fit_sample(alone, outside), fit_sample(alone, outside_blank)
+        wrong = [
+            _wrong(one.tree, part) for one, part in zip(fitted, (inside, inside_blank), strict=True)
+        ]
+        sizes.append(float(inside.weights.sum()))
+        changes.append(float(((wrong[1] - wrong[0]) * inside.weights).sum()))
+    total = sum(sizes)
+    share = np.array(changes) / np.array(sizes)
+    error = float(share.std(ddof=1) / np.sqrt(len(share))) if len(share) > 1 else np.nan
+    result = _of_trees(model, [model.tree, tree], rows, sample)
+    return replace(result, effect=Difference(name, sum(changes) / total, error))
+
+
+def _wrong(tree: Tree, rows: Sample) -> NDArray[np.float64]:
+    return np.asarray(tree.label[tree.apply(rows.X)] != rows.y, dtype=np.float64)
+
+
+def _blanked(sample: Sample, column: int) -> Sample:
+    """The sample with a column whose values are all missing, so that no tree splits on it."""
+    matrix = sample.X
+    values = list(matrix.values)
+    real = matrix.columns[column].kind == "real"
+    values[column] = np.full_like(values[column], np.nan if real else -1)
+    columns = list(matrix.columns)
+    columns[column] = columns[column].with_missing(True)
+    return replace(
+        sample,
+        X=Matrix(tuple(columns), tuple(values), handle_unknown=matrix.handle_unknown),
+    )

@@ -280,3 +280,13 @@ def test_fit_and_prune_for_probabilities(tmp_path, capsys):
     model = tb.BoundTreeClassifier.load(third).model_
     cheapest = (model.node_probabilities * [1.0, 2.0]).argmax(axis=1)
     np.testing.assert_array_equal(model.tree.label, cheapest)
+
+
+def test_fit_prints_a_table_of_alternatives(table, capsys):
+    options = ("fit", table, "--target", "label", "--alternatives")
+    code, _, err = run(capsys, *options, "3")
+    assert code == 0, err
+    assert "leaves  training error  certified error  disagreement  columns" in err
+    assert "[0]" in err
+    assert "must be at least 1" in refused(capsys, *options, "0")
+    assert "not in memory" in refused(capsys, *options, "2", "--stream")

@@ -31,6 +31,7 @@ from treebound.cli.options import (
     Switch,
     TableOptions,
     Target,
+    is_database,
 )  # fmt: skip
 from treebound.cli.output import check_distinct, check_output, print_json, print_message
 from treebound.cli.training import Training
@@ -117,6 +118,7 @@ class TreeOptions:
     "treebound fit data.csv --target label --class-weight balanced --size small",
     "treebound fit data.csv --target label --pruning log-loss",
     "treebound fit data.csv --target label --certificate folds --abstain 0.05",
+    "treebound fit data.csv --target label --alternatives 5",
     "treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L",
     "treebound fit data.csv --target ill --monotone age=+",
     'treebound fit "duckdb:///file.db?table=visits" --target state --ignore id',
@@ -129,6 +131,7 @@ def fit(
     target: str | None = None,
     tree: TreeOptions = TreeOptions(),  # frozen
     abstain: Annotated[list[float], Parameter(negative="", show_default=False)] = (),  # type: ignore[assignment]
+    alternatives: int | None = None,
     jobs: int = -1,
     json: Json = False,
     output: Output = None,
@@ -155,6 +158,9 @@ def fit(
         Predict only where at most this share of the predicted cases is misclassified, and give the
         label 'abstain' (or -1) elsewhere. May be repeated: all bounds hold at once, and each model
         has a file of its own, such as model-0.05.json.
+    alternatives
+        Also print a table of at most so many good trees that differ: their columns, leaves and
+        errors. Their certificates hold for all of them at once.
     jobs
         Number of threads; -1 for one per core.
     output
@@ -180,6 +186,10 @@ def fit(
         for path in paths:
             check_output(path, form, reads=reads, force=force)
     check_distinct(output=output, report=report)
+    if alternatives is not None and alternatives < 1:
+        raise invalid("alternatives", "", "at least 1", alternatives)
+    if alternatives is not None and (stream or is_database(data)):
+        raise invalid("alternatives", "", "left out for rows not in memory", alternatives)
     training = Training([data, *more], target, options, weights, quiet, stream)
     class_weight = "balanced" if weights.balanced else None
     parameters = tree.parameters(
@@ -189,7 +199,7 @@ def fit(
         ordinal_features=options.ordered or None,
         n_jobs=jobs,
     )
-    model, columns = training.fit(parameters)
+    model, columns, find_alternatives = training.fit(parameters)
     if not quiet:
         print_message(summary(model))
     models = _abstaining(model, abstain) if abstain else [model]
@@ -199,6 +209,10 @@ def fit(
     for variant, path in zip(models, outputs, strict=True):
         if path is not None or not json:
             write_model(variant, path)
+    if alternatives is not None:
+        if find_alternatives is None:
+            raise invalid("alternatives", "", "left out for rows not in memory", alternatives)
+        print_message(f"\n{find_alternatives(alternatives)}")
     if json:
         print_json(summary_values(model))
     files = data.name + (f" and {len(more)} more" if more else "")

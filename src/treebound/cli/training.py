@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from treebound.data import Column, Sample
     from treebound.data.files import RawTable
     from treebound.data.findings import Finding
+    from treebound.estimators.alternatives import Alternatives
     from treebound.model import Model
     from treebound.model.parameters import FitParameters
 
@@ -206,6 +207,7 @@ class Fitted(NamedTuple):
 
     model: Model
     file_columns: Sequence[str] = ()  # of a table in memory, in the order of its file
+    find_alternatives: Callable[[int], Alternatives] | None = None  # of a table in memory
 
 
 @dataclass(frozen=True)
@@ -304,7 +306,15 @@ class Training:
             warnings.simplefilter("ignore")  # what is suspicious was printed above
             model = fit_rows(parameters, rows, sample)
         model = replace(model, reading=replace(model.reading, target=table.schema.target))
-        return Fitted(model, table.names)
+
+        def find(k: int) -> Alternatives:
+            from treebound.estimators.alternatives import find_alternatives
+
+            return find_alternatives(
+                parameters, model, rows.table, rows.labels, k=k, sample_weight=rows.weight
+            )
+
+        return Fitted(model, table.names, find)
 
     def _describe(self, table: RawTable, sample: Sample) -> None:
         """Print what the table is, and what is suspicious."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.extras import require
+from treebound._utils.validation import invalid
 from treebound.data.sample import same_length
 from treebound.data.targets import learn_classes, read_classes
 from treebound.model import Model, RegressionModel
@@ -17,6 +18,7 @@ from treebound.model.methods import as_any_model, as_model
 from treebound.show.as_rules import Region, to_rules
 from treebound.show.compare_numbers import compare_numbers
 from treebound.show.figure import TreeDisplay
+from treebound.show.subgroups import compare_subgroups
 from treebound.show.words import counted
 from treebound.tree.split import one_line, plain
 
@@ -142,8 +144,13 @@ class Comparison:
         return figure  # type: ignore[no-any-return]
 
 
-def compare(a: Any, b: Any, X: Any, y: Any) -> Any:
+def compare(
+    a: Any, b: Any, X: Any, y: Any = None, *, subgroups: Any = None, delta: float = 0.05
+) -> Any:
     """Compare two trees: the rows whose predictions differ, and which tree is right.
+
+    With ``compare(models, X, y, subgroups="sex")``, compare the error rates and selection rates of
+    several models in subgroups instead.
 
     Parameters
     ----------
@@ -153,10 +160,16 @@ def compare(a: Any, b: Any, X: Any, y: Any) -> Any:
         Rows with the columns that both trees split on.
     y : array-like of shape (n_rows,)
         The labels of the rows, classes of one of the trees; or the numbers.
+    subgroups : str or array-like of shape (n_rows,), optional
+        A column of the table, or the subgroup of each row. The rows should be test rows: no model
+        was fitted on them.
+    delta : float
+        With subgroups: all intervals hold at once with probability ``1 - delta``. They are those of
+        Clopper and Pearson, two-sided, at ``delta`` divided by their number.
 
     Returns
     -------
-    Comparison or NumberComparison
+    Comparison, NumberComparison or SubgroupComparison
         ``print`` it; ``to_frame()`` gives the regions as a data frame, ``plot()`` draws both trees
         of classes.
 
@@ -175,7 +188,15 @@ def compare(a: Any, b: Any, X: Any, y: Any) -> Any:
     >>> comparison = tb.compare(clf, clf.prune_to(2), X, y)
     >>> comparison.differing, comparison.only_a, comparison.only_b
     (46, 45, 1)
+    >>> rates = tb.compare([clf, clf.prune_to(2)], X, y, subgroups=X[:, 0] > 5.8)
+    >>> rate = rates.rates[0]
+    >>> rate.subgroup, rate.count, f"{rate.low:.3f} to {rate.high:.3f}"
+    ('False', 1, '0.000 to 0.104')
     """
+    if subgroups is not None:
+        return compare_subgroups(a, b, X, subgroups, delta)
+    if y is None:
+        raise invalid("y", "compare", "the labels of the rows", None)
     models = [as_any_model(source, "compare") for source in (a, b)]
     numbers = [model for model in models if isinstance(model, RegressionModel)]
     if len(numbers) == 2:

@@ -12,6 +12,7 @@ from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer
 
 import treebound as tb
+from treebound.exchange import dumps, loads
 from treebound.growing.graph import search
 from treebound.pruning import BoundPruner
 from treebound.pruning.alternatives import MIN_DISAGREEMENT, Variants, columns_of
@@ -81,6 +82,7 @@ def test_each_tree_differs_and_has_a_certificate(kind):
             share = DELTA / 2 / len(trees) / model.certificate.folds
             m, errors, risk = (getattr(model.certificate, name) for name in ("m", "errors", "risk"))
             assert binom.cdf(errors, m, risk) == pytest.approx(share, rel=1e-3)
+            assert str(loads(dumps(model)).certificate) == str(model.certificate)
     assert str(trees).count("\n") == len(trees)
 
 

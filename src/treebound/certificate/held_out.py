@@ -80,6 +80,7 @@ class HeldOut:
     counts: Counts  # of each class at each node of the grown tree, or of every tree of a search
     folds: int = 1  # of which this one was the best; its bound has this part of delta
     grouped: bool = False  # there is one row of each group
+    alternatives: int = 1  # trees that were offered at once, of which this is one; they share delta
 
     @property
     def kind(self) -> CertificateKind:
@@ -116,7 +117,7 @@ class HeldOut:
         second one.
         """
         if path is None:
-            return self.counts, self.folds
+            return self.counts, self.folds * self.alternatives
         step = path.chosen if step is None else step
         share = 1 if step == path.chosen else path.n_considered
         return counts_at(path, step, self.counts), self.folds * share
@@ -135,6 +136,9 @@ class HeldOut:
             more = [Assumption(f"it is one of {trees}, which share delta", True)]
         else:
             more = [_ALONE] * (path is not None and path.n_considered > 1)
+            if self.alternatives > 1:
+                trees = f"{self.alternatives} alternatives"
+                more = [Assumption(f"it is one of {trees}, which share delta", True)]
         certificate = replace(
             certify_counts(errors, self.m, delta / shares),
             delta=delta,

@@ -185,7 +185,7 @@ def _of_trees(
                     counted,
                     folds=calibration.folds,
                     grouped=calibration.grouped,
-                    choices=len(trees),
+                    alternatives=len(trees),
                 ),
             )
         models.append(model.with_tree(tree, evidence=evidence, abstention=None))

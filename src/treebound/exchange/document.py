@@ -165,6 +165,7 @@ class HeldOutDocument(_Object):
     counts: list[list[Whole]]
     folds: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     grouped: bool = False
+    alternatives: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
 
 
 class ProofDocument(_Object):

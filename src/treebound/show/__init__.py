@@ -11,6 +11,7 @@ from treebound.show.explain import Change, Counterfactual, Explanation, Step, ex
 from treebound.show.explain_numbers import NumberCounterfactual, NumberExplanation
 from treebound.show.figure import TreeDisplay
 from treebound.show.path_display import CertificateDisplay, PruningPathDisplay, WeightChoiceDisplay
+from treebound.show.subgroups import SubgroupComparison, SubgroupRate
 from treebound.show.theory import FerrersDisplay, GrowthDisplay
 
 __all__ = [
@@ -32,6 +33,8 @@ __all__ = [
     "Rule",
     "Rules",
     "Step",
+    "SubgroupComparison",
+    "SubgroupRate",
     "TreeDisplay",
     "compare",
     "explain",

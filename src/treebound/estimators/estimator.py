@@ -243,13 +243,13 @@ class BoundTreeClassifier(
             The weight of every row, as for ``y``; not of a table that is read in batches.
         """
         if in_database(X):
-            from treebound.engines.sql import accuracy
+            from treebound.engines.sql import accuracy_in_database
 
-            return accuracy(self._fitted(), X, y, sample_weight)
+            return accuracy_in_database(self._fitted(), X, y, sample_weight)
         if is_on_dask(X):
-            from treebound.engines.dask.table import accuracy_of
+            from treebound.engines.dask.table import accuracy_on_dask
 
-            return accuracy_of(self._fitted(), X, y, sample_weight)
+            return accuracy_on_dask(self._fitted(), X, y, sample_weight)
         if not is_stream(X):
             return float(super().score(X, y, sample_weight))
         if sample_weight is not None:

@@ -86,8 +86,16 @@ class LabelledRowReader(BaseModel[Tree, WeightChoice]):
     def errors_on(self, X: Any, y: Any) -> tuple[int, int]:
         """Number of rows that are misclassified, and of rows; ``y`` names the labels of batches."""
         counts = until_settled(lambda: self._counted(X, y, None)).counts
-        right = int(counts[np.arange(len(counts)), self.tree.label].sum())
-        return int(counts.sum()) - right, int(counts.sum())
+        return int(counts.sum()) - int(right_of(self.tree, counts)), int(counts.sum())
+
+    def weights_at_nodes(self, X: Any, y: Any, weight: Any = None) -> NDArray[np.float64]:
+        """Return the weight of the rows of each class that end at each node, of rows in memory."""
+        reached, codes = self.tree.apply(self.read(X)), read_classes(y, self.classes)
+        same_length(len(reached), len(codes))
+        sums = np.zeros((self.tree.n_nodes, len(self.classes)))
+        weights = 1.0 if weight is None else np.asarray(weight, dtype=np.float64)
+        np.add.at(sums, (reached, codes), weights)
+        return sums
 
     def tested(self, X: Any, y: Any) -> Tested:
         """Count labelled rows at the nodes, and compare them with those of ``fit``."""
@@ -108,6 +116,17 @@ class LabelledRowReader(BaseModel[Tree, WeightChoice]):
                 comparison += record.compare(hashes, len(codes))
         check_rows(counts.sum())
         return Tested(counts.reshape(-1, n), comparison)
+
+
+def right_of(tree: Tree, counts: NDArray[Any]) -> Any:
+    """Return the number (or weight) of rows whose class is predicted, from those at the nodes."""
+    return counts[np.arange(len(counts)), tree.label].sum()
+
+
+def accuracy(tree: Tree, counts: NDArray[Any]) -> float:
+    """Return the share of rows (or of their weight) whose class is predicted."""
+    check_rows(counts.sum())
+    return float(right_of(tree, counts) / counts.sum())
 
 
 def new_missing(tree: Tree, columns: tuple[Column, ...]) -> str:

@@ -17,7 +17,6 @@ from treebound.data.learned import LearnedSchema, merge_facts, with_numbers
 from treebound.data.parts import START, PartReader, PartRows, PartStart, count_rows
 from treebound.data.raw import chosen_columns, spread
 from treebound.data.summaries import ColumnSummary, TableSummary, merged
-from treebound.data.weights import check_rows
 from treebound.engines.dask.partitions import (
     Partitions,
     is_array,
@@ -33,6 +32,7 @@ from treebound.engines.dask.waiting import PartitionError
 from treebound.growing._bins import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.model import Model
+from treebound.model.rows import accuracy
 
 # Rows whose values bins are chosen from, in all partitions.
 _SAMPLE_ROWS = 1 << 17
@@ -200,18 +200,14 @@ def _predictions(
     return pandas.Series(predicted, index=rows.index, name=model.reading.target, dtype=kind)
 
 
-def accuracy_of(model: Model, X: Any, y: Any, weight: Any) -> float:
-    """The share of rows, by weight, whose class is predicted."""
+def accuracy_on_dask(model: Model, X: Any, y: Any, weight: Any) -> float:
+    """Return the accuracy, by weight; rows are counted on the workers."""
     rows = partitions(current_client(), *with_labels(X, y, weight))
-    right, total = np.sum(rows.each(partial(_right, model)), axis=0)
-    check_rows(total)
-    return float(right / total)
+    return accuracy(model.tree, sum(rows.each(partial(_counts, model))))
 
 
-def _right(model: Model, X: Any, y: Any, weight: Any) -> tuple[float, float]:
-    """The weight of rows that get their class, and of all."""
+def _counts(model: Model, X: Any, y: Any, weight: Any) -> NDArray[np.float64]:
+    """Return the weight of the rows of each class at each node, of a partition."""
     if not len(y):
-        return 0.0, 0.0
-    weights = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
-    right = model.predict(X) == np.asarray(y)
-    return float(weights[right].sum()), float(weights.sum())
+        return np.zeros((model.tree.n_nodes, len(model.classes)))
+    return model.weights_at_nodes(X, y, weight)

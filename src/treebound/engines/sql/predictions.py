@@ -17,7 +17,7 @@ from treebound.engines.sql.stores import ROWS, Store, store_of
 from treebound.exchange.code import columns_used, predictions
 from treebound.exchange.sql_code import case_of
 from treebound.model import Model
-from treebound.model.rows import Tested
+from treebound.model.rows import Tested, accuracy
 from treebound.tree.model import Tree
 from treebound.tree.split import plain
 
@@ -88,7 +88,7 @@ def rows_at_nodes(
     return counts
 
 
-def accuracy(model: Model, X: Any, y: Any, sample_weight: Any = None) -> float:
+def accuracy_in_database(model: Model, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Return the accuracy, by weight; rows are counted in the database."""
     relation = Relation.of(X)
     relation.types("score", y=y, sample_weight=sample_weight)
@@ -100,8 +100,7 @@ def accuracy(model: Model, X: Any, y: Any, sample_weight: Any = None) -> float:
         model.reading.handle_unknown,
         sample_weight,
     )
-    check_rows(counts.sum())
-    return float(counts[np.arange(len(counts)), model.tree.label].sum() / counts.sum())
+    return accuracy(model.tree, counts)
 
 
 def tested(model: Model, X: Any, y: Any) -> Tested:

@@ -2,13 +2,15 @@
 
 Offered for tables in memory: fitting with weights, groups and rules on splits, prediction,
 intervals, estimated errors, certificates from calibration rows, other sizes, text, rules, figures
-and explanations. Tables that are not in memory, exports, reports and the editor are not: their
-functions raise an error that names regression trees.
+and explanations. Tables of at most 10^7 values that are elsewhere are read into memory. Larger
+tables, reports and the editor are not offered: their functions raise an error that names them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,12 +18,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treebound._utils.validation import parameters_of
+from treebound._utils.validation import invalid, parameters_of
 from treebound.certificate.number_certificate import NumberCertificate
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.estimators.base import TreeEstimator
 from treebound.estimators.number_fitting import fit_numbers
+from treebound.estimators.number_tables import read_number_table
 from treebound.model import RegressionModel
 from treebound.model.number_estimate import NumberEstimate
 from treebound.model.regression import NumberSizeEstimate
@@ -95,27 +98,44 @@ class BoundTreeRegressor(
 
     # -- learning --------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        columns: Sequence[str] | None = None,
+    ) -> Self:
         """Grow a tree and prune it.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            A data frame of any library that narwhals knows, an array, or nested lists.
-        y : array-like of shape (n_rows,)
-            The number of every row.
-        sample_weight : array-like of shape (n_rows,), optional
-            The weight of every row. Whole numbers stand for repeated rows; of others only the
-            ratios matter.
+            A data frame of any library that narwhals knows, an array, or nested lists; or a pyarrow
+            dataset, a lazy polars frame, a Dask DataFrame, or a DuckDB, PySpark or Ibis relation of
+            at most 10^7 values, which is read into memory.
+        y : array-like of shape (n_rows,), or str
+            The number of every row; of a table that is not in memory, the name of its column.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            The weight of every row, or the name of its column, as for ``y``. Whole numbers stand
+            for repeated rows; of others only the ratios matter.
         groups : array-like of shape (n_rows,), optional
             The group of every row, such as a patient with several rows. Folds never split a group.
+        columns : sequence of str, optional
+            The columns to learn from, of a table that is not in memory; by default all others.
         """
-        _check_in_memory(X, "fit")
+        if groups is not None and (is_stream(X) or in_database(X) or is_on_dask(X)):
+            raise invalid("groups", "", "None for rows that are not in memory", type(groups))
+        X, y, sample_weight, target = read_number_table(X, y, sample_weight, columns)
         rows = read_table(X)
         if y is None or not (type(X) is np.ndarray or rows.names):  # else there is nothing to find
             # a copy: what was fitted before stays if fitting fails
             validate_data(copy(self), X, skip_check_array=True)
-        return self._set_model(fit_numbers(self, rows, y, sample_weight, groups))
+        model = fit_numbers(self, rows, y, sample_weight, groups)
+        if target is not None:
+            model = replace(model, reading=replace(model.reading, target=target))
+        return self._set_model(model)
 
     # -- prediction ------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import treebound as tb
+from treebound.pruning import SquaredErrorPruner
 
 REGRESSOR = tb.BoundTreeRegressor
 
@@ -131,6 +132,25 @@ def test_whole_weights_are_repeated_rows():
     two = REGRESSOR().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-12)
     assert one.estimate_.rmse.value == pytest.approx(two.estimate_.rmse.value)
+
+
+def test_standard_errors_of_repeated_rows_and_of_groups():
+    X, y = friedman(400)
+    weight = np.random.default_rng(1).integers(1, 4, 400)
+    options = {"min_samples_leaf": 1, "pruning": SquaredErrorPruner(weight=0.6)}
+    one = REGRESSOR(**options).fit(X, y, sample_weight=weight).estimate_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        two = REGRESSOR(**options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).estimate_
+    assert one.rmse.standard_error == pytest.approx(two.rmse.standard_error, rel=1e-6)
+    assert one.r2.standard_error == pytest.approx(two.r2.standard_error, rel=1e-6)
+    # rows of a group share their noise, so that there are fewer independent ones
+    groups = np.repeat(np.arange(100), 8)
+    X, y = friedman(800)
+    y = y + 3.0 * np.random.default_rng(2).normal(size=100)[groups]
+    plain = REGRESSOR().fit(X, y).estimate_.rmse.standard_error
+    together = REGRESSOR().fit(X, y, groups=groups).estimate_.rmse.standard_error
+    assert together > 1.3 * plain
 
 
 def test_only_ratios_of_other_weights_matter():

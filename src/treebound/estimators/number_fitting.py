@@ -17,7 +17,7 @@ from treebound.data.frames import read_table
 from treebound.data.number_findings import warn_of_number_findings
 from treebound.data.number_sample import NumberSample, number_hashes
 from treebound.data.numbers import read_numbers
-from treebound.data.row_hashes import RowSketch, row_hashes
+from treebound.data.row_hashes import RowSketch
 from treebound.data.sample import LabelledRows, Sample
 from treebound.data.weights import warn_of_common_factor
 from treebound.growing import grow_numbers
@@ -149,11 +149,11 @@ def _calibrated(
 
 def _warn(rows: Sample, sample: NumberSample, *, stacklevel: int) -> None:
     """Warn of what is suspicious about the columns, and of rows that occur several times."""
-    sketch = RowSketch.of(row_hashes(rows.X, rows.classes, rows.y, names=None))
-    # rows are copies only if their numbers are equal too
+    sketch = RowSketch.of(number_hashes(sample.X, sample.y, None))
     distinct, codes = np.unique(sample.y, return_inverse=True)
-    numbered = replace(rows, y=codes.astype(np.int32), classes=distinct)
-    warn_of_findings(numbered, sketch, stacklevel=stacklevel)
+    if 10 * len(distinct) <= sample.n_rows:  # a column may determine so few numbers
+        rows = replace(rows, y=codes.astype(np.int32), classes=distinct)
+    warn_of_findings(rows, sketch, stacklevel=stacklevel)
 
 
 def fit_sample(parameters: RegressionParameters, sample: NumberSample) -> RegressionModel:

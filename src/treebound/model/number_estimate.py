@@ -56,17 +56,17 @@ class NumberEstimate:
     def of(cls, rows: Validated, by: str) -> NumberEstimate:
         """Summarise the errors of validation rows."""
         errors, baseline = np.abs(rows.y - rows.prediction), np.abs(rows.y - rows.baseline)
-        squares, base = _mean(errors**2, rows.weight), _mean(baseline**2, rows.weight)
+        squares, base = _mean(errors**2, rows), _mean(baseline**2, rows)
         rmse = np.sqrt(squares.value)
         ratio = squares.value / base.value if base.value > 0.0 else np.nan
         # the delta method, for a ratio of two means over the same rows
-        share = _mean(errors**2 - ratio * baseline**2, rows.weight).standard_error
+        share = _mean(errors**2 - ratio * baseline**2, rows).standard_error
         return cls(
             Estimate(rmse, squares.standard_error / (2.0 * rmse) if rmse > 0.0 else 0.0),
-            _mean(errors, rows.weight),
+            _mean(errors, rows),
             Estimate(1.0 - ratio, share / base.value if base.value > 0.0 else np.nan),
             float(np.sqrt(base.value)),
-            _mean(baseline, rows.weight).value,
+            _mean(baseline, rows).value,
             len(rows.y),
             by,
         )
@@ -79,13 +79,16 @@ class NumberEstimate:
         )
 
 
-def _mean(values: Floats, weight: Floats) -> Estimate:
-    """Return a weighted mean and its standard error."""
-    total = float(weight.sum())
-    mean = float(values @ weight) / total
-    effective = total**2 / float(weight @ weight)
-    variance = float(weight @ (values - mean) ** 2) / total
-    return Estimate(mean, float(np.sqrt(variance / max(effective - 1.0, 1.0))))
+def _mean(values: Floats, rows: Validated) -> Estimate:
+    """Return a weighted mean and its standard error; rows of a group are not independent."""
+    total = float(rows.weight.sum())
+    mean = float(values @ rows.weight) / total
+    if rows.groups is None:
+        squares = float(rows.square_weight @ (values - mean) ** 2)
+    else:
+        group = np.unique(rows.groups, return_inverse=True)[1]
+        squares = float((np.bincount(group, rows.weight * (values - mean)) ** 2).sum())
+    return Estimate(mean, float(np.sqrt(squares)) / total)
 
 
 def scaled_residuals(rows: Validated) -> Floats:
@@ -93,12 +96,13 @@ def scaled_residuals(rows: Validated) -> Floats:
 
     Of very many rows about every k-th is kept.
     """
-    spread = np.maximum(rows.spread, np.finfo(float).tiny)
-    scaled = np.sort(np.abs(rows.y - rows.prediction) / spread)
-    if len(scaled) <= _MAX_RESIDUALS:
-        return scaled
-    at = np.linspace(0, len(scaled) - 1, _MAX_RESIDUALS).round().astype(int)
-    return np.asarray(scaled[at])
+    scaled = np.abs(rows.y - rows.prediction) / np.maximum(rows.spread, np.finfo(float).tiny)
+    order = np.argsort(scaled, kind="stable")
+    share = rows.weight[order].cumsum() / rows.weight.sum()
+    n = min(len(scaled), _MAX_RESIDUALS)
+    # the i-th of n has a share (i + 1) / n of the weight at or below it
+    at = np.searchsorted(share, np.arange(1, n + 1) / n * (1.0 - 1e-12))
+    return np.asarray(scaled[order][at])
 
 
 def quantile(scaled: Floats, coverage: float) -> float:

@@ -84,6 +84,10 @@ class Validated:
         The mean of the training rows.
     spread : ndarray of float64
         The standard deviation of the training rows in the leaf of the prediction.
+    square_weight : ndarray of float64
+        The weight of each row in sums of squares: whole weights stand for repeated rows.
+    groups : ndarray of int64 or None
+        The group of each row.
     """
 
     y: Floats
@@ -91,6 +95,8 @@ class Validated:
     weight: Floats
     baseline: Floats
     spread: Floats
+    square_weight: Floats
+    groups: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,8 +374,14 @@ def _predictions(
             rows.weights,
             np.full(rows.n_rows, tree.mean[0]),
             spreads(tree, float(measured.path.errors[step]))[nodes],
+            rows.square_weights,
         ))  # fmt: skip
-    return Validated(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+    groups = [rows.groups for rows in samples if rows.groups is not None]
+    y, prediction, weight, baseline, spread, square_weight = (
+        np.concatenate(column) for column in zip(*columns, strict=True)
+    )
+    in_groups = np.concatenate(groups) if groups else None
+    return Validated(y, prediction, weight, baseline, spread, square_weight, in_groups)
 
 
 def spreads(tree: RegressionTree, pooled: float | None = None) -> Floats:

@@ -176,7 +176,7 @@ def measure(world: World, draws: int) -> dict[str, float]:
     mean = table.mean(axis=0)
     names = ("coverage", "bias", "width", "leaves", "error")
     spread = float(table[:, 1].std(ddof=1) / np.sqrt(draws)) if draws > 1 else float("nan")
-    return {**dict(zip(names, mean.tolist(), strict=True)), "bias_error": spread}
+    return {**dict(zip(names, mean.tolist(), strict=True)), "bias_error": spread, "draws": draws}
 
 
 def main() -> None:
@@ -198,7 +198,9 @@ def main() -> None:
         )  # fmt: skip
     Console().print(table)
     if options.store:
-        document = {"draws": options.draws, "worlds": results}
+        stored = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+        stored.update(results)
+        document = {name: stored[name] for name in WORLDS if name in stored}
         write_text(RESULTS, json.dumps(document, indent=1) + "\n")
 
 

@@ -117,8 +117,11 @@ class Model(LabelledRowReader):
             return None
         if self.evidence.estimate is not None:
             return "it was made for the tree that was fitted"
-        changed = "the tree was edited" if self.provenance.edits else "the tree was not fitted"
-        return self.evidence.no_estimate or changed
+        if self.evidence.no_estimate:
+            return self.evidence.no_estimate
+        if self.provenance.edits:
+            return "the tree was edited"
+        return "the tree was given" if self.pruning is None else "the tree was pruned again"
 
     def summary(self) -> str:
         """Describe the model in a few lines, without the tree.

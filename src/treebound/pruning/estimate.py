@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 # about the stated coverage in benchmarks/estimate.py.
 _Z = 1.96
 _WIDER, _FEW_ROWS = 1.15, 50.0
-_CHANCE = 1.5
+_CHANCE = 2.0
 # Sizes for which an error is estimated, besides the chosen one.
 READABLE_LEAVES = 12
 _OTHER_SIZES = 5

@@ -110,10 +110,31 @@ def draw_round() -> None:
     plt.close(figure)
 
 
+def draw_search() -> None:
+    """The fewest training errors by number of leaves, of greedy growth and of a wide search."""
+    X, y = load_breast_cancer(return_X_y=True)
+    figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+    for search, name, colour in (
+        ("greedy", "greedy growth", "#0072b2"),
+        ("wide", "wide search", "#d55e00"),
+    ):
+        clf = BoundTreeClassifier(search=search, cv=None).fit(X, y)
+        sizes = range(2, 13)
+        errors = [clf.prune_to(leaves).tree_.errors for leaves in sizes]
+        ax.plot(sizes, errors, marker="o", color=colour, label=name)
+    ax.set_xlabel("leaves")
+    ax.set_ylabel("training errors")
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False)
+    figure.savefig(HERE / "search.png", dpi=110)
+    plt.close(figure)
+
+
 def main() -> None:
     """One data set, its tree and its pruning path; what certificates depend on; a round."""
     draw_certificates()
     draw_round()
+    draw_search()
     data = load_breast_cancer(as_frame=True)
     y = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
     clf = BoundTreeClassifier().fit(data.data, y)

@@ -34,7 +34,7 @@ _FOLDS = 5
 
 @dataclass(frozen=True)
 class Difference:
-    """The estimated difference in error that leaving out a column makes, in shares of rows.
+    """The estimated difference in error without a column, in shares of rows.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Alternatives(Sequence[Model]):
     disagreement : tuple of float
         Share of the training rows for which each model and the first one predict other classes.
     effect : Difference or None
-        The estimated effect of the column that was left out with ``without=``.
+        The estimated effect of the column that ``without=`` names.
     """
 
     models: tuple[Model, ...]

@@ -175,9 +175,9 @@ def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Code
     for role, rows in roles.items():
         if rows is None:
             continue
-        kept = rows.X.values if file is None else file.write(rows)
+        stored = rows.X.values if file is None else file.write(rows)
         unknown = rows.X.handle_unknown
-        selected.append(SelectedRows(role, kept, _labels(rows), rows.weight, unknown))
+        selected.append(SelectedRows(role, stored, _labels(rows), rows.weight, unknown))
         if role == "validation":
             facts = replace(facts, validation=WeightTotals.of(rows.weight, rows.n_rows))
     return coded._replace(facts=facts, selected=tuple(selected))

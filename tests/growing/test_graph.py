@@ -38,7 +38,7 @@ class SlowGraph(SlowTree):
                 yield split
 
     def key(self, node, split):
-        """The part of the search that a candidate excludes: its column, or its category among three or more."""
+        """The column that a candidate excludes, or its category among three or more."""
         values = {self.X[i][split.column] for i in node.rows}
         known = {value for value in values if value == value}
         n_values = len(known) + (len(known) < len(values))

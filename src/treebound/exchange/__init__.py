@@ -7,6 +7,7 @@ from treebound.exchange.model_file import dumps, load, loads, save
 from treebound.exchange.onnx_model import to_onnx
 from treebound.exchange.predictions import write_predictions
 from treebound.exchange.python_code import to_python
+from treebound.exchange.regression_file import load_regression, save_regression
 from treebound.exchange.sklearn_tree import from_sklearn, to_sklearn
 from treebound.exchange.sql_code import to_sql
 
@@ -17,8 +18,10 @@ __all__ = [
     "from_sklearn",
     "json_schema",
     "load",
+    "load_regression",
     "loads",
     "save",
+    "save_regression",
     "to_c",
     "to_onnx",
     "to_python",

@@ -11,7 +11,7 @@ import json
 import re
 import sys
 from collections import Counter
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
 from msgspec.json import schema_components
@@ -22,6 +22,7 @@ from treebound.data.columns import Kind
 from treebound.tree.smoothing import NamedSmoothing
 
 FORMAT, VERSION = "treebound-model", 2
+D = TypeVar("D", bound=Struct)
 
 _MAX = sys.float_info.max
 Finite = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
@@ -42,32 +43,32 @@ ArrayType = Literal[
 ARRAY_TYPES: tuple[str, ...] = get_args(ArrayType)
 
 
-class _Object(Struct, forbid_unknown_fields=True):
+class Object(Struct, forbid_unknown_fields=True):
     """An object in the document."""
 
 
-class Strings(_Object, tag_field="type", tag="string"):
+class Strings(Object, tag_field="type", tag="string"):
     """Categories or classes that are texts; classes have a type of numpy."""
 
     values: list[str]
     dtype: ClassType | UnsetType = UNSET
 
 
-class Integers(_Object, tag_field="type", tag="integer"):
+class Integers(Object, tag_field="type", tag="integer"):
     """Integers of 64 bits."""
 
     values: list[int]
     dtype: ClassType | UnsetType = UNSET
 
 
-class Numbers(_Object, tag_field="type", tag="number"):
+class Numbers(Object, tag_field="type", tag="number"):
     """Finite doubles."""
 
     values: list[Finite]
     dtype: ClassType | UnsetType = UNSET
 
 
-class Booleans(_Object, tag_field="type", tag="boolean"):
+class Booleans(Object, tag_field="type", tag="boolean"):
     """True or false."""
 
     values: list[bool]
@@ -80,7 +81,7 @@ Values = Strings | Integers | Numbers | Booleans
 Size31 = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 
-class ColumnDocument(_Object):
+class ColumnDocument(Object):
     """A column: the categories that its trees need, and how many there are besides.
 
     Only their number if no tree splits on the column.
@@ -95,14 +96,14 @@ class ColumnDocument(_Object):
     identifier: bool = False
 
 
-class MonotoneDocument(_Object):
+class MonotoneDocument(Object):
     """Columns in which probabilities only rise or fall: their signs, and classes low to high."""
 
     signs: tuple[Annotated[int, Meta(ge=-1, le=1)], ...]
     order: tuple[Whole, ...]
 
 
-class NodesDocument(_Object):
+class NodesDocument(Object):
     """The nodes of a tree, in pre-order."""
 
     feature: list[Index]
@@ -120,7 +121,7 @@ class NodesDocument(_Object):
     monotone: MonotoneDocument | None = None
 
 
-class ChoiceDocument(_Object):
+class ChoiceDocument(Object):
     """How the weight of the tree was chosen, and the alternatives."""
 
     weight: Weight
@@ -135,7 +136,7 @@ class ChoiceDocument(_Object):
     strengths: tuple[Positive, ...] = ()
 
 
-class PathDocument(_Object):
+class PathDocument(Object):
     """The pruning path."""
 
     grown: NodesDocument
@@ -149,7 +150,7 @@ class PathDocument(_Object):
     choice: ChoiceDocument | None = None
 
 
-class Prediction(_Object):
+class Prediction(Object):
     """How rows are read and predicted."""
 
     handle_unknown: Unknown = "other"
@@ -157,7 +158,7 @@ class Prediction(_Object):
     free_shrinkage: bool = False
 
 
-class HeldOutDocument(_Object):
+class HeldOutDocument(Object):
     """The rows that fit held out."""
 
     m: Annotated[int, Meta(ge=1, le=2**53)]
@@ -168,7 +169,7 @@ class HeldOutDocument(_Object):
     alternatives: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
 
 
-class ProofDocument(_Object):
+class ProofDocument(Object):
     """The evidence of a certificate by a prior."""
 
     log_prior: Annotated[float, Meta(ge=-_MAX, le=0.0)]
@@ -178,7 +179,7 @@ class ProofDocument(_Object):
     log_stops: list[Finite] | None = None
 
 
-class CertifiedDocument(_Object):
+class CertifiedDocument(Object):
     """A tree of the frontier, and the evidence of its certificate."""
 
     nodes: NodesDocument
@@ -186,7 +187,7 @@ class CertifiedDocument(_Object):
     cost: Annotated[float, Meta(ge=0.0, le=_MAX)] | None = None
 
 
-class FrontierDocument(_Object):
+class FrontierDocument(Object):
     """The trees that a prior certifies."""
 
     trees: Annotated[list[CertifiedDocument], Meta(min_length=1)]
@@ -194,7 +195,7 @@ class FrontierDocument(_Object):
     step: Whole | None = None
 
 
-class AbstentionDocument(_Object):
+class AbstentionDocument(Object):
     """The nodes that predict, the bound on the risk there, and the tree that always predicts."""
 
     label: bool | int | float | str
@@ -211,7 +212,7 @@ class AbstentionDocument(_Object):
     note: str = ""
 
 
-class SketchDocument(_Object):
+class SketchDocument(Object):
     """The smallest hashes of some rows: 64-bit numbers, the low byte first, in base64."""
 
     hashes: bytes
@@ -219,7 +220,7 @@ class SketchDocument(_Object):
     rows: Whole
 
 
-class SelectionDocument(_Object):
+class SelectionDocument(Object):
     """Rows that were drawn: places of a random order, a tenth by number, or a share of classes."""
 
     rule: Literal["slice", "tenth", "stratified"]
@@ -229,7 +230,7 @@ class SelectionDocument(_Object):
     share: Annotated[float, Meta(ge=0.0, lt=1.0)] = 0.0
 
 
-class SizeDocument(_Object):
+class SizeDocument(Object):
     """The estimated error of a tree of at most so many leaves."""
 
     leaves: Annotated[int, Meta(ge=1)]
@@ -237,7 +238,7 @@ class SizeDocument(_Object):
     difference: Annotated[float, Meta(ge=-1.0, le=1.0)]
 
 
-class EstimateDocument(_Object):
+class EstimateDocument(Object):
     """The estimated error on new rows; ``confusion`` has a row for each true class, or is empty."""
 
     error: Share
@@ -256,7 +257,7 @@ class EstimateDocument(_Object):
     sizes: list[SizeDocument] = field(default_factory=list)
 
 
-class DrawDocument(_Object):
+class DrawDocument(Object):
     """The key by which rows were drawn, and how."""
 
     salt: Whole
@@ -265,38 +266,38 @@ class DrawDocument(_Object):
     validation: SelectionDocument | None = None
 
 
-class TupleDocument(_Object, tag_field="type", tag="tuple"):
+class TupleDocument(Object, tag_field="type", tag="tuple"):
     """A tuple in a parameter."""
 
     values: list[Any]
 
 
-class SetDocument(_Object, tag_field="type", tag="set"):
+class SetDocument(Object, tag_field="type", tag="set"):
     """A set in a parameter."""
 
     values: list[Any]
 
 
-class MappingDocument(_Object, tag_field="type", tag="mapping"):
+class MappingDocument(Object, tag_field="type", tag="mapping"):
     """A mapping in a parameter: pairs of key and value."""
 
     items: list[tuple[Any, Any]]
 
 
-class ArrayDocument(_Object, tag_field="type", tag="array"):
+class ArrayDocument(Object, tag_field="type", tag="array"):
     """A numpy array in a parameter; texts are objects."""
 
     dtype: ArrayType
     values: list[Any]
 
 
-class NotFinite(_Object, tag_field="type", tag="number"):
+class NotFinite(Object, tag_field="type", tag="number"):
     """A number in a parameter that is not finite."""
 
     value: Literal["nan", "inf", "-inf"]
 
 
-class PrunerDocument(_Object, tag_field="type", tag="pruner"):
+class PrunerDocument(Object, tag_field="type", tag="pruner"):
     """A pruner of this package, by name, and its parameters."""
 
     name: PrunerName | Literal["paper"]
@@ -307,7 +308,7 @@ Stored = TupleDocument | SetDocument | MappingDocument | ArrayDocument | NotFini
 Parameter = None | bool | int | float | str | list[Any] | Stored
 
 
-class ModelDocument(_Object):
+class ModelDocument(Object):
     """A model file."""
 
     format: Literal["treebound-model"]
@@ -371,19 +372,19 @@ class FormatError(ValueError):
         super().__init__(f"Not a valid treebound model: {path or 'the document'} {problem}.")
 
 
-def parse(text: str | bytes) -> ModelDocument:
-    """The document of a model file; a FormatError names the place of what is wrong."""
+def parse(text: str | bytes, kind: type[D], *, format: str = FORMAT, version: int = VERSION) -> D:
+    """Return the document of a model file; a FormatError names the place of what is wrong."""
     value = _json(text)
     if not isinstance(value, dict):
         raise FormatError("", "must be a JSON object")
-    if value.get("format") != FORMAT:
-        raise FormatError("format", f"must be {FORMAT!r}, found {value.get('format')!r:.60}")
-    if type(value.get("version")) is not int or value["version"] != VERSION:
-        version = f"{value.get('version')!r:.60}"
+    if value.get("format") != format:
+        raise FormatError("format", f"must be {format!r}, found {value.get('format')!r:.60}")
+    if type(value.get("version")) is not int or value["version"] != version:
+        stored = f"{value.get('version')!r:.60}"
         why = "another release wrote the file; fit the model again"
-        raise FormatError("version", f"must be {VERSION}, found {version} ({why})")
+        raise FormatError("version", f"must be {version}, found {stored} ({why})")
     try:
-        return convert(value, ModelDocument)
+        return convert(value, kind)
     except ValidationError as error:
         raise _format_error(str(error)) from None
 

@@ -62,6 +62,7 @@ from treebound.pruning import (
     WeightChoice,
 )
 from treebound.tree import Tree
+from treebound.tree.base import BaseTree
 
 R = TypeVar("R")
 
@@ -70,8 +71,20 @@ def dumps(model: Model, *, pruning_path: bool = True, row_record: bool = True) -
     """A model as JSON text, with the options of :func:`save`; equal models give equal texts."""
     if not pruning_path:
         model = _without_path(model)
+    return encoded(_document(model, row_record))
+
+
+def _scalar(value: Any) -> Any:
+    """Return a numpy number as a number."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise NotImplementedError(f"a model file cannot hold {type(value).__name__}")
+
+
+def encoded(document: msgspec.Struct) -> str:
+    """Return a document as JSON text."""
     try:
-        text = msgspec.json.encode(_document(model, row_record)).decode("utf-8")
+        text = msgspec.json.encode(document, enc_hook=_scalar).decode("utf-8")
     except UnicodeEncodeError as error:
         raise ValueError(
             f"A model file cannot hold {error.object[error.start]!r}, a lone surrogate, which is "
@@ -140,9 +153,14 @@ def load(path: str | os.PathLike[str]) -> Model:
     OSError
         If the file cannot be read.
     """
-    raw = Path(path).read_bytes()
+    return read_file(Path(path), loads)
+
+
+def read_file(path: Path, parse: Callable[[bytes], R]) -> R:
+    """Read a file; errors name it."""
+    raw = path.read_bytes()
     try:
-        return loads(raw)
+        return parse(raw)
     except FormatError as error:
         place = f"{os.fspath(path)}: {error.path}" if error.path else os.fspath(path)
         raise FormatError(place, error.problem) from None
@@ -150,11 +168,11 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 def loads(text: str | bytes) -> Model:
     """Read and check the text of a model file; bytes are UTF-8."""
-    document = doc.parse(text)
+    document = doc.parse(text, doc.ModelDocument)
     columns, classes = columns_of(document.columns), classes_of(document.classes)
     parameters = parameters_of(document.parameters) if document.parameters else None
     tree = tree_of(document.nodes, columns, classes)
-    path = _optional(stored_path, document.pruning, columns, classes)
+    path = optional(stored_path, document.pruning, columns, classes)
     trees = [tree] if path is None else path.counted_trees
     return Model(
         tree,
@@ -167,22 +185,22 @@ def loads(text: str | bytes) -> Model:
         ),
         evidence=Evidence(
             delta=document.delta,
-            calibration=_optional(_held_out, document.held_out, trees),
-            proof=_optional(_proof, document.proof, tree, "proof"),
-            frontier=_optional(_frontier, document.frontier, tree, document.delta),
-            row_counts=_optional(_row_counts, document.row_counts, trees),
+            calibration=optional(_held_out, document.held_out, trees),
+            proof=optional(_proof, document.proof, tree, "proof"),
+            frontier=optional(_frontier, document.frontier, tree, document.delta),
+            row_counts=optional(_row_counts, document.row_counts, trees),
             no_certificate=document.no_certificate,
-            estimate=_optional(_estimate, document.estimate, classes),
+            estimate=optional(_estimate, document.estimate, classes),
             no_estimate=document.no_estimate,
         ),
         provenance=Provenance(
             parameters={} if parameters is None else parameter_values(parameters),
-            row_record=_optional(_row_record, document.rows),
-            draw=_optional(_draw, document.draw),
+            row_record=optional(read_record, document.rows),
+            draw=optional(read_draw, document.draw),
             edits=document.edits,
         ),
-        swapped=_swapped(document.swapped, tree),
-        abstention=_optional(_abstention, document.abstention, columns),
+        swapped=inner_nodes(document.swapped, tree),
+        abstention=optional(_abstention, document.abstention, columns),
     )
 
 
@@ -195,12 +213,13 @@ def _options(parameters: FitParameters, tree: Tree) -> GrowOptions:
     return checked_parameters(parameters)[1]
 
 
-def _optional(convert: Callable[..., R], value: Any, *arguments: Any) -> R | None:
+def optional(convert: Callable[..., R], value: Any, *arguments: Any) -> R | None:
     """A part of a model, or of its document, if it has one."""
     return None if value is None else convert(value, *arguments)
 
 
-def _swapped(nodes: tuple[int, ...], tree: Tree) -> tuple[int, ...]:
+def inner_nodes(nodes: tuple[int, ...], tree: BaseTree) -> tuple[int, ...]:
+    """Return the nodes whose children are swapped; raise unless they are inner nodes."""
     for at, node in enumerate(nodes):
         if not (0 <= node < tree.n_nodes and tree.left[node] >= 0):
             raise FormatError(f"swapped[{at}]", f"{node!r:.40} is not an inner node")
@@ -226,20 +245,20 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         ),
         delta=evidence.delta,
         parameters=parameters_document(provenance.parameters),
-        certificate=_optional(_representable, model.certificate and model.certificate.as_dict()),
+        certificate=optional(_representable, model.certificate and model.certificate.as_dict()),
         no_certificate=evidence.no_certificate,
-        estimate=_optional(_estimate_document, evidence.estimate),
+        estimate=optional(_estimate_document, evidence.estimate),
         no_estimate=evidence.no_estimate,
         edits=provenance.edits,
         swapped=model.swapped,
         pruning=_pruning(model, listing),
-        held_out=_optional(_held_out_document, evidence.calibration, model),
-        proof=_optional(partial(document_of, doc.ProofDocument), evidence.proof),
-        frontier=_optional(_frontier_document, evidence.frontier, model.step, listing),
-        abstention=_optional(_abstention_document, model.abstention, listing),
-        row_counts=_optional(_stored_counts, evidence.row_counts, model),
-        rows=_optional(_record_document, record),
-        draw=_optional(_draw_document, provenance.draw),
+        held_out=optional(_held_out_document, evidence.calibration, model),
+        proof=optional(partial(document_of, doc.ProofDocument), evidence.proof),
+        frontier=optional(_frontier_document, evidence.frontier, model.step, listing),
+        abstention=optional(_abstention_document, model.abstention, listing),
+        row_counts=optional(_stored_counts, evidence.row_counts, model),
+        rows=optional(record_document, record),
+        draw=optional(draw_document, provenance.draw),
     )
 
 
@@ -384,14 +403,15 @@ def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
     prices = (document.log_splits, document.log_stops)
     for each in filter(None, prices):
         same_size(each, tree.n_nodes, where)
-    arrays = (_optional(np.array, each) for each in prices)
+    arrays = (optional(np.array, each) for each in prices)
     return PriorProof.of(tree, document.log_prior, counts_a, counts_b, *arrays)
 
 
 _SELECTIONS: dict[Any, type[Any]] = {"slice": Slice, "tenth": Tenth, "stratified": Stratified}
 
 
-def _draw_document(draw: Draw) -> doc.DrawDocument:
+def draw_document(draw: Draw) -> doc.DrawDocument:
+    """Return the document of a draw."""
     rules = {kind: rule for rule, kind in _SELECTIONS.items()}
 
     def document(selection: Selection) -> doc.SelectionDocument:
@@ -400,12 +420,14 @@ def _draw_document(draw: Draw) -> doc.DrawDocument:
     return doc.DrawDocument(
         draw.salt,
         draw.key,
-        _optional(document, draw.calibration),
-        _optional(document, draw.validation),
+        optional(document, draw.calibration),
+        optional(document, draw.validation),
     )
 
 
-def _draw(document: doc.DrawDocument) -> Draw:
+def read_draw(document: doc.DrawDocument) -> Draw:
+    """Return the draw of a document."""
+
     def selection(stored: doc.SelectionDocument) -> Any:
         kind = _SELECTIONS[stored.rule]
         if kind is Stratified and not stored.share:
@@ -418,8 +440,8 @@ def _draw(document: doc.DrawDocument) -> Draw:
     return Draw(
         document.salt,
         document.key,
-        _optional(selection, calibration),
-        _optional(selection, validation),
+        optional(selection, calibration),
+        optional(selection, validation),
     )
 
 
@@ -485,11 +507,13 @@ def _sketch_document(sketch: RowSketch) -> doc.SketchDocument:
     return doc.SketchDocument(hashes, sketch.counts.tolist(), sketch.rows)
 
 
-def _record_document(record: RowRecord) -> dict[Any, doc.SketchDocument]:
+def record_document(record: RowRecord) -> dict[Any, doc.SketchDocument]:
+    """Return the document of a record of rows."""
     return {role: _sketch_document(sketch) for role, sketch in record.sketches.items()}
 
 
-def _row_record(document: Mapping[Any, doc.SketchDocument]) -> RowRecord:
+def read_record(document: Mapping[Any, doc.SketchDocument]) -> RowRecord:
+    """Return the record of rows of a document."""
     return RowRecord({role: _sketch(each, f"rows.{role}") for role, each in document.items()})
 
 

@@ -7,19 +7,22 @@ that are not finite, and the pruners of this package by name and parameters.
 from __future__ import annotations
 
 import math
-from collections.abc import KeysView, Mapping, Sequence, ValuesView
-from typing import Any
+from collections.abc import Callable, KeysView, Mapping, Sequence, ValuesView
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError
-from treebound.model.parameters import FitParameters, checked_parameters, parameter_values
+from treebound.model.parameters import FitParameters, checked_parameters
+from treebound.model.regression_parameters import RegressionParameters
 from treebound.pruning import STORED_PRUNERS
 from treebound.pruning.base import BasePruner
 
 _PRUNER_NAMES: dict[type, Any] = {kind: name for name, kind in STORED_PRUNERS.items()}
+P = TypeVar("P", FitParameters, RegressionParameters)
 _ARRAY_TYPES = "biuf"  # others are arrays of objects
 
 
@@ -29,15 +32,20 @@ def parameters_document(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parameters_of(document: Mapping[str, Any]) -> FitParameters:
-    """The parameters of a document, checked."""
-    usual = parameter_values(FitParameters())
+    """Return the parameters of a classifier, checked."""
+    return read_parameters(document, FitParameters, checked_parameters)
+
+
+def read_parameters(document: Mapping[str, Any], kind: type[P], check: Callable[[P], Any]) -> P:
+    """Return the parameters of a document, checked."""
+    names = {attribute.name for attribute in fields(kind)}
     for name in document:
-        if name not in usual:
-            raise FormatError(f"parameters.{name:.60}", "is not a parameter of the classifier")
+        if name not in names:
+            raise FormatError(f"parameters.{name:.60}", "is not a parameter of the estimator")
     read = {name: _read(value, f"parameters.{name}") for name, value in document.items()}
     try:
-        fitted = FitParameters(**read)
-        checked_parameters(fitted)
+        fitted = kind(**read)
+        check(fitted)
     except (TypeError, ValueError) as error:
         raise FormatError("parameters", f"are not valid: {error}".rstrip(".")) from None
     return fitted

@@ -23,11 +23,13 @@ from treebound.exchange.document import FormatError, NodesDocument, PathDocument
 from treebound.pruning import PruningPath
 from treebound.pruning.path import ListedPath
 from treebound.tree import Tree
-from treebound.tree.base import NO_SPLIT, SPLIT_FIELDS
+from treebound.tree.base import NO_SPLIT, SPLIT_FIELDS, BaseTree
 from treebound.tree.monotone import Monotone
 from treebound.tree.recoding import listed_columns, new_codes
+from treebound.tree.regression import RegressionTree
 
 D = TypeVar("D", bound=msgspec.Struct)
+T = TypeVar("T", Tree, RegressionTree)
 # Steps with more leaves than this are not stored: the file size grows with their square.
 MAX_LEAVES = 200
 _DTYPES = {"O": "object", "U": "str"}
@@ -39,13 +41,19 @@ _VALUES: dict[type, Any] = {
 class Listing:
     """The columns of a file: of categories only those that the trees in it need."""
 
-    def __init__(self, columns: Sequence[Column], trees: Sequence[Tree], unknown: Unknown) -> None:
+    def __init__(
+        self, columns: Sequence[Column], trees: Sequence[BaseTree], unknown: Unknown
+    ) -> None:
         self.columns = listed_columns(columns, trees, unknown)
 
     @property
     def documents(self) -> list[doc.ColumnDocument]:
         """The columns as the file has them."""
         return [_column_document(column) for column in self.columns]
+
+    def codes(self, tree: BaseTree) -> list[int]:
+        """Return the categories of splits as codes of these columns."""
+        return list(new_codes(tree, self.columns).tolist())
 
     def nodes(self, tree: Tree) -> NodesDocument:
         """The nodes of a tree, with the codes of these columns."""
@@ -159,19 +167,23 @@ def _distinct(values: doc.Values, where: str) -> list[Any]:
 
 def nodes_of(tree: Tree, category: NDArray[np.int32]) -> NodesDocument:
     """The nodes of a tree as lists: null for none, "inf" for an infinite threshold."""
-    threshold: list[Any] = [
-        None if math.isnan(value) else "inf" if math.isinf(value) else value
-        for value in tree.threshold.tolist()
-    ]
     order = tree.monotone
     return document_of(
         NodesDocument,
         tree,
-        threshold=threshold,
+        threshold=thresholds(tree),
         category=category.tolist(),
         counts=_short(tree.counts).tolist(),
         monotone=None if order is None else document_of(doc.MonotoneDocument, order),
     )
+
+
+def thresholds(tree: BaseTree) -> list[Any]:
+    """Return the thresholds of a tree: null for none, "inf" for an infinite one."""
+    return [
+        None if math.isnan(value) else "inf" if math.isinf(value) else value
+        for value in tree.threshold.tolist()
+    ]
 
 
 def document_of(kind: type[D], source: object, **fields: Any) -> D:
@@ -191,21 +203,39 @@ def tree_of(
     nodes: NodesDocument, columns: tuple[Column, ...], classes: NDArray[Any], where: str = "nodes"
 ) -> Tree:
     """The tree of a document; a FormatError names the place of the first problem."""
-    size, most = len(nodes.feature), len(columns) - 1
-    fields: dict[str, Any] = {
-        name: np.array(value) if isinstance(value, list) else value
-        for name, value in msgspec.structs.asdict(nodes).items()
-        if name not in ("threshold", "counts", "monotone")
-    }
-    fields["threshold"] = np.array([math.nan if v is None else float(v) for v in nodes.threshold])
+    fields, size = splits_of(nodes, columns, where), len(nodes.feature)
     same_size(nodes.factors, len(classes), f"{where}.factors")
-    for name in ("missing_left", "right", "rows", "label", "names", *SPLIT_FIELDS):
-        same_size(fields[name], size, f"{where}.{name}")
+    for name in ("label", "names"):
+        same_size(getattr(nodes, name), size, f"{where}.{name}")
     counts = table_of(nodes.counts, f"{where}.counts", (size, len(classes)), np.float64)
+    label = np.array(nodes.label)
+    refuse(label >= len(classes), f"{where}.label", f"must be less than {len(classes)}, a class")
+    order = nodes.monotone
+    try:
+        return Tree(
+            **fields,
+            counts=counts,
+            classes=classes,
+            label=label,
+            names=None if nodes.names is None else np.array(nodes.names),
+            counted=nodes.counted,
+            factors=None if nodes.factors is None else np.array(nodes.factors),
+            monotone=None if order is None else Monotone(order.signs, order.order),
+        )
+    except ValueError as error:
+        raise FormatError(where, f"is not a tree: {error}".rstrip(".")) from None
+
+
+def splits_of(nodes: Any, columns: tuple[Column, ...], where: str) -> dict[str, Any]:
+    """Return the fields that all trees share; a FormatError names the place of a problem."""
+    size, most = len(nodes.feature), len(columns) - 1
+    names = ("category", "missing_left", "right", "rows")
+    fields: dict[str, Any] = {name: np.array(getattr(nodes, name)) for name in names}
+    fields["threshold"] = np.array([math.nan if v is None else float(v) for v in nodes.threshold])
+    for name in ("missing_left", "right", "rows", *SPLIT_FIELDS):
+        same_size(fields[name], size, f"{where}.{name}")
     feature = fields["feature"] = np.array(nodes.feature, dtype=np.int64)
     refuse(feature > most, f"{where}.feature", f"must be at most {most}, the last column")
-    beyond = fields["label"] >= len(classes)
-    refuse(beyond, f"{where}.label", f"must be less than {len(classes)}, a class")
     kinds = np.array([*(column.kind for column in columns), "leaf"])[feature]
     for name, kinds_of_field in SPLIT_FIELDS.items():
         used, blank, empty = np.isin(kinds, kinds_of_field), *_blank(name, fields[name])
@@ -213,18 +243,8 @@ def tree_of(
         refuse(~used & ~blank, f"{where}.{name}", f"must be {empty} here")
     refuse((feature < 0) & (fields["right"] != -1), f"{where}.right", "must be -1 here")
     _check_listed(columns, np.unique(feature[feature >= 0]))
-    order = nodes.monotone
-    try:
-        return Tree(
-            **fields,
-            left=np.where(feature >= 0, np.arange(1, size + 1), -1),
-            counts=counts,
-            columns=columns,
-            classes=classes,
-            monotone=None if order is None else Monotone(order.signs, order.order),
-        )
-    except ValueError as error:
-        raise FormatError(where, f"is not a tree: {error}".rstrip(".")) from None
+    left = np.where(feature >= 0, np.arange(1, size + 1), -1)
+    return {**fields, "left": left, "columns": columns, "weighted": nodes.weighted}
 
 
 def _blank(name: str, values: NDArray[Any]) -> tuple[NDArray[np.bool_], str]:
@@ -243,7 +263,7 @@ def _check_listed(columns: tuple[Column, ...], used: NDArray[np.int64]) -> None:
 # -- the grown tree, and the cuts of each step ----------------------------------------------------
 
 
-def _stored_steps(path: PruningPath, step: int | None) -> NDArray[np.intp]:
+def stored_steps(path: PruningPath[Any], step: int | None) -> NDArray[np.intp]:
     """The steps of a path that a file has."""
     steps = np.flatnonzero(path.leaves <= MAX_LEAVES)
     return np.union1d(steps, [path.chosen, path.chosen if step is None else step])
@@ -251,7 +271,7 @@ def _stored_steps(path: PruningPath, step: int | None) -> NDArray[np.intp]:
 
 def stored_trees(path: PruningPath | None, step: int | None) -> list[Tree]:
     """The trees of a path that a file has as they are: no prunings of its first tree."""
-    steps = [] if path is None else _stored_steps(path, step).tolist()
+    steps = [] if path is None else stored_steps(path, step).tolist()
     return [path.tree(at) for at in steps if path is not None and path.cuts(at) is None]
 
 
@@ -260,13 +280,13 @@ def rows_of_stored(path: PruningPath, step: int | None) -> NDArray[np.intp]:
     rows = np.arange(path.first.n_nodes)
     if not path.searched:
         return rows
-    steps = [path.rows_of_counts(at) for at in _stored_steps(path, step).tolist()]
+    steps = [path.rows_of_counts(at) for at in stored_steps(path, step).tolist()]
     return np.concatenate([rows, *(at for at in steps if at is not None)])
 
 
 def path_document(path: PruningPath, step: int | None, listing: Listing) -> PathDocument:
     """The document of a path, and the step selected by ``prune_to``, if any."""
-    steps = _stored_steps(path, step)
+    steps = stored_steps(path, step)
     errors, scores = path.measured(steps)
     cuts = [path.cuts(at) for at in steps.tolist()]
     return PathDocument(
@@ -288,6 +308,12 @@ def stored_path(
     document: PathDocument, columns: tuple[Column, ...], classes: NDArray[np.generic]
 ) -> ListedPath:
     """The checked path of a document."""
+    first = tree_of(document.grown, columns, classes, "pruning.grown")
+    return listed_path(document, first)
+
+
+def listed_path(document: Any, first: T) -> ListedPath[T]:
+    """Return the checked path of a document whose first tree was read."""
     size = len(document.cuts)
     for name in ("errors", "scores"):
         same_size(getattr(document, name), size, f"pruning.{name}")
@@ -296,7 +322,6 @@ def stored_path(
     for name in ("chosen", "step"):
         if (getattr(document, name) or 0) >= size:
             raise FormatError(f"pruning.{name}", "must be the number of a step")
-    first = tree_of(document.grown, columns, classes, "pruning.grown")
     return ListedPath(
         first,
         [_step(cut, first, f"pruning.cuts[{at}]") for at, cut in enumerate(document.cuts)],
@@ -309,7 +334,7 @@ def stored_path(
     )
 
 
-def _step(cut: list[int] | NodesDocument, first: Tree, where: str) -> NDArray[np.intp] | Tree:
+def _step(cut: list[int] | NodesDocument, first: Any, where: str) -> NDArray[np.intp] | Tree:
     """One step: nodes of the first tree, none of them below another, or a whole tree."""
     if isinstance(cut, NodesDocument):
         return tree_of(cut, first.columns, first.classes, where)
@@ -330,7 +355,7 @@ def table_of(
 ) -> NDArray[Any]:
     """A list of rows of equal length as an array."""
     same_size(rows, shape[0], where)
-    must = f"must be a list of {shape[1]} numbers, one for each class"
+    must = f"must be a list of {shape[1]} numbers"
     refuse([len(row) != shape[1] for row in rows], where, must)
     return np.array(list(chain.from_iterable(rows)), dtype=dtype).reshape(shape)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -127,6 +129,49 @@ def test_the_editor_is_not_offered_for_numbers(case) -> None:
         Editor(reg, frame, y)
 
 
-def test_the_report_is_not_offered_for_numbers(case) -> None:
-    with pytest.raises(TypeError, match="to_html is not offered for regression trees"):
-        to_html(case[0])
+WAYS = """
+return arguments[0].map((row) => {
+  const cells = row.map((cell) => (cell === null ? NaN : cell));
+  const { way, end } = wayOf(rootNow(), cells);
+  return [way.map((step) => step.left), statsOf(end)[5]];
+});"""
+
+
+@pytest.mark.browser
+def test_the_report_of_a_regression_tree(driver, tmp_path: Path, case) -> None:
+    reg, frame, _ = case
+    report = reg.to_html(tmp_path / "report.html", rows=frame)
+    assert report.startswith("<!doctype html>")
+    driver.get((tmp_path / "report.html").as_uri())
+    assert driver.title == "Decision tree for price"
+
+    def text(name: str) -> str:
+        return driver.find_element("id", name).text
+
+    assert text("summary").startswith(str(reg.estimate_))
+    assert text("tiles").split("\n")[:2] == ["Estimated RMSE", str(reg.estimate_.rmse)]
+    assert f"{reg.n_leaves_} leaves · estimated RMSE" in text("status")
+    known = driver.execute_script("return data.columns.map((column) => column.categories)")
+    rows = frame[:60]
+    cells = [
+        [float(row.rooms), None if np.isnan(row.area) else row.area,
+         known[2].index(row.town) if row.town in known[2] else -2]
+        for row in rows.itertuples()
+    ]  # fmt: skip
+    ways = driver.execute_script(WAYS, cells)
+    for at, (way, value) in enumerate(ways):
+        explained = reg.explain(rows.iloc[at])
+        assert way == [step.left for step in explained.path]
+        assert value == explained.prediction
+    assert len(driver.find_elements("css selector", "#rules tbody tr")) == reg.n_leaves_
+    shares = driver.execute_script("return importances(rootNow())")
+    assert shares == pytest.approx(reg.feature_importances_.tolist())
+    driver.execute_script("goTo(data.steps.length - 1)")
+    assert text("tiles").split("\n")[0] in ("Estimated RMSE", "Training RMSE")
+    assert "1\ndepth 0" in text("tiles")
+    assert not driver.find_element("id", "d-confusion").is_displayed()
+    driver.execute_script("goTo(data.start); at('question').querySelector('button').click()")
+    assert driver.find_elements("css selector", ".node.lit")
+    assert driver.get_log("browser") == []
+    with pytest.raises(ValueError, match="'test' parameter of to_html must be None"):
+        to_html(reg, test=(frame, frame["rooms"]))

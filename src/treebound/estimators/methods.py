@@ -211,6 +211,7 @@ class ModelMethods(FittedTree[Model]):
         path: str | os.PathLike[str] | None = None,
         *,
         test: tuple[Any, Any] | None = None,
+        rows: Any = None,
         title: str | None = None,
         facts: Mapping[str, str] | None = None,
         tree_facts: Mapping[str, str] | None = None,
@@ -223,6 +224,8 @@ class ModelMethods(FittedTree[Model]):
             File to write the report to.
         test : tuple (X, y), optional
             Test rows and their classes, for a confusion matrix.
+        rows : table, optional
+            Rows that describe the columns of the tree, such as those of ``fit``.
         title : str, optional
             The heading; by default it names the target.
         facts : mapping of str to str, optional
@@ -239,7 +242,9 @@ class ModelMethods(FittedTree[Model]):
         --------
         treebound.show.to_html : The same as a function, also for a tree.
         """
-        return to_html(self, path, test=test, title=title, facts=facts, tree_facts=tree_facts)
+        return to_html(
+            self, path, test=test, rows=rows, title=title, facts=facts, tree_facts=tree_facts
+        )
 
     def plot(
         self,

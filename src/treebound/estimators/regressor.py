@@ -1,14 +1,15 @@
 """BoundTreeRegressor: grow, prune and predict numbers, as scikit-learn expects it.
 
 Offered for tables in memory: fitting with weights, groups and rules on splits, prediction,
-intervals, estimated errors, certificates from calibration rows, other sizes, text, rules, figures
-and explanations. Tables of at most 10^7 values that are elsewhere are read into memory. Larger
-tables, reports and the editor are not offered: their functions raise an error that names them.
+intervals, estimated errors, certificates from calibration rows, other sizes, text, rules, figures,
+reports and explanations. Tables of at most 10^7 values that are elsewhere are read into memory.
+Larger tables and the editor are not offered: their functions raise an error that names them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -31,7 +32,7 @@ from treebound.model.regression import NumberSizeEstimate
 from treebound.model.regression_parameters import RegressionParameters
 from treebound.pruning import PruningPath, PruningResult
 from treebound.pruning.number_choice import NumberChoice
-from treebound.show import NumberExplanation, explain
+from treebound.show import NumberExplanation, explain, to_html
 from treebound.tree.regression import RegressionTree
 
 if TYPE_CHECKING:
@@ -196,6 +197,33 @@ class BoundTreeRegressor(
         """
         explained: NumberExplanation = explain(self, row, reach=reach)
         return explained
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        rows: Any = None,
+        title: str | None = None,
+        facts: Mapping[str, str] | None = None,
+    ) -> str:
+        """Write a report in one HTML file: the tree, its errors and its size.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            File to write the report to.
+        rows : table, optional
+            Rows that describe the columns of the tree, such as those of ``fit``.
+        title : str, optional
+            The heading; by default it names the target.
+        facts : mapping of str to str, optional
+            More facts, such as the file that the rows came from.
+
+        See Also
+        --------
+        treebound.show.to_html : The same as a function, also for a tree.
+        """
+        return to_html(self, path, rows=rows, title=title, facts=facts)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the node of ``tree_`` that each row reaches.

@@ -10,8 +10,10 @@ from typing import Any
 from treebound._utils.files import write_text
 from treebound._utils.html import assembled
 from treebound._utils.validation import invalid
-from treebound.model.methods import as_model
+from treebound.model import Model, RegressionModel
+from treebound.model.methods import as_any_model
 from treebound.show.report_data import report_data
+from treebound.show.report_numbers import number_report_data
 from treebound.tree.split import one_line
 
 _MAX_STEPS = 40  # of a longer path
@@ -38,12 +40,12 @@ def to_html(
 
     Parameters
     ----------
-    source : BoundTreeClassifier, Model or Tree
+    source : BoundTreeClassifier, BoundTreeRegressor, model or tree
         A fitted model includes its pruning path, certificate and parameters.
     path : str or path-like, optional
         File to write the report to.
     test : tuple (X, y), optional
-        Test rows and their classes, for a confusion matrix.
+        Test rows and their classes, for a confusion matrix; not for regression trees.
     rows : table, optional
         Rows that describe the columns of the tree, such as those of ``fit``: the report shows the
         range and the share of missing values of each.
@@ -77,22 +79,29 @@ def to_html(
     >>> report.splitlines()[0], "<title>Irises</title>" in report
     ('<!doctype html>', True)
     """
-    model = as_model(source, "to_html")
+    model = as_any_model(source, "to_html")
+    if isinstance(model, RegressionModel) and test is not None:
+        raise invalid("test", "to_html", "None for a regression tree", type(test))
     sample = None
     if test is not None:
         if not isinstance(test, tuple | list) or len(test) != 2:
             raise invalid("test", "to_html", "a tuple (X, y) of rows and classes", type(test))
-        sample = model.read_test(*test)
+        sample = model.read_test(*test) if isinstance(model, Model) else None
     if title is None:
         target = "" if model.reading.target is None else f" for {one_line(model.reading.target)}"
         title = f"Decision tree{target}"
+    described = None if rows is None else model.read(rows)
+    if isinstance(model, RegressionModel):
+        content = number_report_data(model, _MAX_STEPS, described)
+    else:
+        content = report_data(model, _MAX_STEPS, sample, described)
     static = files("treebound.show") / "static"
     scripts = ("report_model.js", "report_tree.js", "report_questions.js", "report_sections.js")
     page = assembled(
         static / "report.html",
         title=title,
         data={
-            **report_data(model, _MAX_STEPS, sample, None if rows is None else model.read(rows)),
+            **content,
             "facts": list((facts or {}).items()),
             "tree_facts": list((tree_facts or {}).items()),
             "file": list(file_columns),

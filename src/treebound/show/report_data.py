@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.choices import Unknown
 from treebound._utils.versions import __version__
 from treebound.certificate import Certificate
 from treebound.certificate.abstention import Abstention
 from treebound.data import Column, Matrix, Sample
 from treebound.data.raw import MISSING
-from treebound.model import Model
+from treebound.model import Model, RegressionModel
+from treebound.pruning import PruningPath
 from treebound.pruning.estimate import Estimate
 from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
@@ -30,8 +32,12 @@ from treebound.show.report_words import (
 )
 from treebound.show.words import branch_condition, number, rules_in_words, typeset
 from treebound.tree import Tree
+from treebound.tree.base import BaseTree
 from treebound.tree.recoding import listed_columns, recoded
 from treebound.tree.split import Split, one_line, plain, splits_of
+
+AnyModel = TypeVar("AnyModel", bound=Model | RegressionModel)
+AnyTree = TypeVar("AnyTree", bound=BaseTree)
 
 
 def report_data(
@@ -47,27 +53,27 @@ def report_data(
     if path is not None and model.step is None and path.leaves[path.chosen] == tree.n_leaves:
         fitted = int(path.chosen)
     shown = [model if at == fitted else model.prune_to(step=at) for at in picked] or [model]
-    described = {} if rows is None else _described(rows, [tree, *(one.tree for one in shown)])
-    columns = listed_columns(
-        tree.columns, [tree, *(one.tree for one in shown)], model.reading.handle_unknown
-    )
-    store = _Store(model, columns)
+    trees = [tree, *(one.tree for one in shown)]
+    described = {} if rows is None else described_columns(rows, trees)
+    columns = listed_columns(tree.columns, trees, model.reading.handle_unknown)
+    store = ClassStore(model, columns)
     steps = [
         _step(model, one, at, store, test) for one, at in zip(shown, picked or [0], strict=True)
     ]
     root = store.add(tree, model.swapped)
-    start = _start(root, steps, chosen)
+    start = start_of(root, steps, chosen)
     if steps[start]["root"] == root and certificate is not None:
         steps[start]["certified"] = store.certified(certificate)
         steps[start]["certificate"] = float(certificate.risk)
         steps[start].update(store.head(model), estimated=_estimated_error(model))
     limit = None if path is None else path.limit
     return {
+        "kind": "classes",
         "target": None if model.reading.target is None else one_line(model.reading.target),
         "classes": [one_line(label) for label in tree.classes.tolist()],
         "colours": list(class_colours(tree.n_classes)),
         "columns": [
-            {**_column(column), **described.get(at, {})} for at, column in enumerate(columns)
+            {**column_data(column), **described.get(at, {})} for at, column in enumerate(columns)
         ],
         "weighted": bool((tree.weight != tree.rows).any()),
         "stats": list(store.stats),
@@ -101,16 +107,23 @@ def report_data(
 _MAX_LEAVES, _TIMES_CHOSEN = 64, 4
 
 
-def _picked(model: Model, max_steps: int) -> tuple[list[int], int, int]:
+def picked_steps(
+    path: PruningPath[Any], step: int | None, max_steps: int
+) -> tuple[list[int], int, int]:
     """The steps to show, the place of the chosen one among them, and the last of all."""
+    leaves, chosen = path.leaves, int(path.chosen)
+    small = np.flatnonzero(leaves <= max(_MAX_LEAVES, _TIMES_CHOSEN * int(leaves[chosen])))
+    current = set() if step is None else {step}
+    most = max_steps - len(current)
+    places = spread(leaves[small], int(np.searchsorted(small, chosen)), most)
+    picked = sorted({*small[places].tolist(), *current})
+    return picked, picked.index(chosen), len(leaves) - 1
+
+
+def _picked(model: Model, max_steps: int) -> tuple[list[int], int, int]:
+    """The steps of a path, or the trees of a frontier."""
     if model.path is not None:
-        leaves, chosen = model.path.leaves, int(model.path.chosen)
-        small = np.flatnonzero(leaves <= max(_MAX_LEAVES, _TIMES_CHOSEN * int(leaves[chosen])))
-        current = set() if model.step is None else {model.step}
-        most = max_steps - len(current)
-        places = spread(leaves[small], int(np.searchsorted(small, chosen)), most)
-        picked = sorted({*small[places].tolist(), *current})
-        return picked, picked.index(chosen), len(leaves) - 1
+        return picked_steps(model.path, model.step, max_steps)
     if model.evidence.frontier is None:
         return [], 0, 0
     several = [*range(len(model.evidence.frontier))][::-1]  # as a path: from many leaves to few
@@ -118,7 +131,7 @@ def _picked(model: Model, max_steps: int) -> tuple[list[int], int, int]:
 
 
 def _step(
-    model: Model, pruned: Model, at: int, store: _Store, test: Sample | None
+    model: Model, pruned: Model, at: int, store: ClassStore, test: Sample | None
 ) -> dict[str, Any]:
     """The tree of a step, its errors, score and certificate, and results on test rows."""
     errors, score = pruned.tree.errors, math.nan
@@ -173,14 +186,14 @@ def _choice(model: Model, steps: list[dict[str, Any]]) -> dict[str, Any] | None:
     return {"words": choice_in_words(choice), "small": small}
 
 
-def _start(root: int, steps: list[dict[str, Any]], chosen: int) -> int:
+def start_of(root: int, steps: list[dict[str, Any]], chosen: int) -> int:
     """The step of the tree itself, which may differ from the chosen one."""
     if steps[chosen]["root"] == root:
         return chosen
     return next((k for k, step in enumerate(steps) if step["root"] == root), chosen)
 
 
-def _column(column: Column) -> dict[str, Any]:
+def column_data(column: Column) -> dict[str, Any]:
     """A column; its categories are those that the trees of the report need."""
     categories = [plain(value) for value in column.categories or ()]
     shown, written = [one_line(value) for value in categories], [_written(v) for v in categories]
@@ -200,7 +213,7 @@ def _column(column: Column) -> dict[str, Any]:
     }
 
 
-def _described(rows: Matrix, trees: Iterable[Tree]) -> dict[int, dict[str, Any]]:
+def described_columns(rows: Matrix, trees: Iterable[BaseTree]) -> dict[int, dict[str, Any]]:
     """The range and the share of missing values of each column that a tree uses, by rows."""
     used = {at for tree in trees for at in tree.feature.tolist() if at >= 0}
     described: dict[int, dict[str, Any]] = {}
@@ -241,51 +254,45 @@ def _quality(model: Model, ends: NDArray[np.int64]) -> dict[str, Any]:
     return {"words": quality_words(figures), "calibration": points}
 
 
-class _Store:
+class Store(Generic[AnyModel]):
     """The distinct nodes of many trees and lines of certificates; equal subtrees share a number."""
 
     # Pruning changes a node and its ancestors only, so that a path takes little more space than
     # its first tree. Children have smaller numbers than their parents.
 
-    def __init__(self, model: Model, columns: tuple[Column, ...]) -> None:
+    def __init__(self, model: AnyModel, columns: tuple[Column, ...]) -> None:
         self.stats: dict[Any, int] = {}
         self.nodes: dict[tuple[int, ...], int] = {}
         self.splits: list[list[Any]] = []
         self.columns = columns
         self.lines: dict[str, int] = {}  # of certificates and of the head
-        self._unknown, self._probabilities = model.reading.handle_unknown, model.probabilities_of
+        self.model: AnyModel = model
+        self._unknown: Unknown = model.reading.handle_unknown
         self._known: dict[Any, int] = {}  # the numbers of splits
 
-    def certified(self, limit: Certificate) -> list[int]:
-        """The numbers of the lines of a certificate."""
-        return self._numbers(plain_lines(limit))
-
-    def head(self, model: Model) -> dict[str, Any]:
-        """The first sentence about a model and its first figures, as numbers of lines."""
-        (first,) = self._numbers([headline(model)])
-        return {"headline": first, "tiles": [self._numbers(tile) for tile in tiles(model)]}
-
-    def _numbers(self, texts: Iterable[str]) -> list[int]:
+    def numbers_of(self, texts: Iterable[str]) -> list[int]:
+        """The numbers of lines of text."""
         return [self.lines.setdefault(text, len(self.lines)) for text in texts]
 
-    def add(self, tree: Tree, swapped: Collection[int]) -> int:
+    def stats_of(self, tree: Any) -> list[tuple[Any, ...]]:
+        """The figures of each node."""
+        raise NotImplementedError
+
+    def add(self, tree: AnyTree, swapped: Collection[int]) -> int:
         """Add a tree; return the number of its root."""
         tree = recoded(tree, self.columns)
         numbers = [0] * tree.n_nodes
-        rows, label, counts = tree.rows.tolist(), tree.label.tolist(), tree.counts.tolist()
         left, right = tree.left.tolist(), tree.right.tolist()
-        chances = self._probabilities(tree).tolist()
-        splits = self._splits(tree)
+        stats, splits = self.stats_of(tree), self._splits(tree)
         for node in range(tree.n_nodes - 1, -1, -1):
-            stats = (rows[node], label[node], tuple(counts[node]), tuple(chances[node]))
-            entry: tuple[int, ...] = (self.stats.setdefault(stats, len(self.stats)),)
+            entry: tuple[int, ...] = (self.stats.setdefault(stats[node], len(self.stats)),)
             if left[node] >= 0:
                 entry += (splits[node], numbers[left[node]], numbers[right[node]])
                 entry += (1,) * (node in swapped)
             numbers[node] = self.nodes.setdefault(entry, len(self.nodes))
         return numbers[0]
 
-    def _splits(self, tree: Tree) -> dict[int, int]:
+    def _splits(self, tree: BaseTree) -> dict[int, int]:
         """The numbers of the splits of the inner nodes; each split is described once."""
         numbers = {}
         for split in filter(None, splits_of(tree, handle_unknown=self._unknown)):
@@ -302,6 +309,28 @@ class _Store:
                 self.splits.append([name, *sides, split.feature, *_rule(split)])
             numbers[split.node] = self._known[key]
         return numbers
+
+
+class ClassStore(Store[Model]):
+    """The nodes of trees of classes."""
+
+    def certified(self, limit: Certificate) -> list[int]:
+        """The numbers of the lines of a certificate."""
+        return self.numbers_of(plain_lines(limit))
+
+    def head(self, model: Model) -> dict[str, Any]:
+        """The first sentence about a model and its first figures, as numbers of lines."""
+        (first,) = self.numbers_of([headline(model)])
+        return {"headline": first, "tiles": [self.numbers_of(tile) for tile in tiles(model)]}
+
+    def stats_of(self, tree: Tree) -> list[tuple[Any, ...]]:
+        """Rows, label, counts and probabilities of each node."""
+        chances = self.model.probabilities_of(tree).tolist()
+        rows, label, counts = tree.rows.tolist(), tree.label.tolist(), tree.counts.tolist()
+        return [
+            (rows[node], label[node], tuple(counts[node]), tuple(chances[node]))
+            for node in range(tree.n_nodes)
+        ]
 
 
 def _rule(split: Split) -> list[Any]:

@@ -22,6 +22,10 @@ take(JSON.parse(document.getElementById("data").textContent));
 const isSwapped = (id) => data.nodes[id].length > 4;
 const splitOf = (id) => splits[data.nodes[id][1]];
 
+// A regression tree has stats of one class, followed by: value as text, value, squares about the
+// mean, squared error, colour, its opacity, interval as text.
+const isNumbers = () => data.kind === "numbers";
+const predictionOf = (id) => (isNumbers() ? statsOf(id)[4] : data.classes[statsOf(id)[1]]);
 // One number format: whole numbers in full, with commas; unlisted to four digits or one decimal.
 const number = (value, digits = 4) =>
   Number.isInteger(value) ? value.toLocaleString("en-US")
@@ -49,7 +53,7 @@ const nodesBelow = (root) => {
 
 const figures = (root) => {
   const list = nodesBelow(root), leaves = list.filter((item) => !isInner(item.id));
-  const wrong = sum(leaves.map(({ id }) => { const [, label, counts] = statsOf(id); return sum(counts) - counts[label]; }));
+  const wrong = sum(leaves.map(({ id }) => { const [, label, counts] = statsOf(id); return isNumbers() ? statsOf(id)[7] : sum(counts) - counts[label]; }));
   const total = sum(statsOf(root)[2]);
   return { leaves: leaves.length, depth: Math.max(...list.map((item) => item.depth)), rows: statsOf(root)[0], wrong: Math.abs(wrong) < 1e-9 * total ? 0 : wrong, total };
 };
@@ -79,6 +83,7 @@ const impurity = (counts) => {
 // The share of each column in the decrease of impurity.
 const importances = (root) => {
   const mass = (id) => {
+    if (isNumbers()) return statsOf(id)[6];
     const masses = statsOf(id)[2].map((count, k) => count * (data.factors?.[k] ?? 1));
     return sum(masses) * impurity(masses);
   };

@@ -72,6 +72,11 @@ const replyWords = ({ id, left, given }) => {
 const resultParts = (id) => {
   const [, label, counts] = statsOf(id), total = sum(counts), name = data.classes[label];
   const parts = [];
+  if (isNumbers()) {
+    const interval = statsOf(id)[10] ? `; about 90 % of new rows here have ${statsOf(id)[10]}` : "";
+    return [made("p", { class: "result" }, made("strong", {}, `${data.target === null ? "" : `${data.target} = `}${predictionOf(id)}`)),
+      paragraph(`${many(statsOf(id)[0], "training row")} here${interval}.`)];
+  }
   if (name === data.abstains) parts.push(made("p", { class: "result" }, patch(label), " ", made("strong", {}, "The model abstains: a person decides."), ""));
   else parts.push(made("p", { class: "result" }, patch(label), " ", made("strong", {}, data.target === null ? name : `${data.target} = ${name}`)));
   parts.push(paragraph(`Probability ${chancesOf(id)[label].toFixed(3)}: ${number(counts[label])} of ${number(total)} training examples here (${percent(counts[label] / (total || 1))}).`));

@@ -13,14 +13,15 @@ const dataList = (entries) => entries.map(([name, value, remark]) =>
 const showHead = () => {
   const step = data.steps[state.step], tree = figures(step.root);
   const [, label, counts] = statsOf(step.root), share = (k) => counts[k] / (tree.total || 1);
-  const always = tree.leaves === 1 && !data.abstention ? `The tree has one leaf and always predicts '${data.classes[label]}' (${percent(share(label))} of the ${weightWords}). ` : "";
+  const always = tree.leaves === 1 && !data.abstention && !isNumbers() ? `The tree has one leaf and always predicts '${data.classes[label]}' (${percent(share(label))} of the ${weightWords}). ` : "";
   const headline = data.lines[step.headline];
   at("summary").textContent = headline.startsWith("The tree has one leaf") ? headline : `${always}${headline}`;
   at("tiles").replaceChildren(...dataList(step.tiles.map((tile) => tile.map((line) => data.lines[line]))));
   const frequent = counts.indexOf(Math.max(...counts)), used = importances(step.root).filter((part) => part > 0).length;
-  const facts = [["Target", data.target ?? "not named"], ["Classes", number(data.classes.length)],
-    ["Columns", `${number(data.columns.length)}, ${number(used)} used`], ["Training errors", `${number(tree.wrong)} (${percent(tree.wrong / (tree.total || 1))})`]];
-  if (!data.abstention) facts.push(["Baseline", `${percent(1 - share(frequent))} (always '${data.classes[frequent]}')`]);
+  const facts = [["Target", data.target ?? "not named"], ["Columns", `${number(data.columns.length)}, ${number(used)} used`]];
+  if (isNumbers()) facts.push(["Training RMSE", number(Math.sqrt(tree.wrong / (tree.total || 1)))]);
+  else facts.push(["Classes", number(data.classes.length)], ["Training errors", `${number(tree.wrong)} (${percent(tree.wrong / (tree.total || 1))})`]);
+  if (!data.abstention && !isNumbers()) facts.push(["Baseline", `${percent(1 - share(frequent))} (always '${data.classes[frequent]}')`]);
   if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", `${number(wrong)} of ${number(total)} (${percent(wrong / (total || 1))})`]); }
   facts.push(...data.facts);
   // these were computed for the fitted tree only
@@ -77,6 +78,7 @@ const calibrationPlot = ({ words, calibration }) => {
     paragraph("Across: the probability of the predicted class; up: the share of correct predictions. Larger dots are more rows.", "note"));
 };
 const showConfusion = () => {
+  if (isNumbers()) { at("d-confusion").hidden = true; return; }
   const step = data.steps[state.step];
   const parts = [];
   // cross-validation describes the fitted tree only
@@ -93,10 +95,13 @@ const showRules = (all = false) => {
   const rules = rulesOf(rootNow(), all ? Infinity : MAX_RULES), leaves = data.steps[state.step].leaves;
   const rows = rules.map(({ id, regions }) => {
     const [count, label, counts] = statsOf(id);
-    return [regions.map((region) => regionWords(region, { withMissing: true })).join(" and ") || "always", data.classes[label],
+    const conditions = regions.map((region) => regionWords(region, { withMissing: true })).join(" and ") || "always";
+    if (isNumbers()) return [conditions, predictionOf(id), statsOf(id)[10] ?? "", number(count)];
+    return [conditions, data.classes[label],
       chancesOf(id)[label].toFixed(3), number(count), percent(counts[label] / (sum(counts) || 1))];
   });
-  const table = tableOf(["If", "then", "probability", "rows", "right"], rows, ["words", "label", "count", "count", "count"]);
+  const table = isNumbers() ? tableOf(["If", "then", "about 90 % of new rows", "rows"], rows, ["words", "label", "count", "count"])
+    : tableOf(["If", "then", "probability", "rows", "right"], rows, ["words", "label", "count", "count", "count"]);
   table.classList.add("rules");
   const parts = [scrolling(table)];
   if (rules.length < leaves) {
@@ -108,6 +113,7 @@ const showRules = (all = false) => {
 };
 
 const showCertificate = () => {
+  if (isNumbers()) { at("d-certificate").hidden = true; return; }
   const lines = data.steps[state.step].certified.map((line) => data.lines[line]), parts = [];
   if (data.abstention) parts.push(paragraph(data.abstention));
   else if (!lines.length) parts.push(paragraph(data.reason ? `There is no certificate. ${data.reason}` : "There is no certificate for this tree."));
@@ -141,6 +147,7 @@ const showColumns = () => {
 const usedColumns = () => new Set(nodesBelow(rootNow()).filter(({ id }) => isInner(id)).map(({ id }) => splitOf(id).column));
 
 const showSettings = () => {
+  if (isNumbers()) return;
   const note = paragraph("All settings have their default values.", "note");
   at("settings").replaceChildren(...(data.settings.length ? [made("h3", {}, "Settings that differ from the defaults"), scrolling(tableOf(["Setting", "value"], data.settings, ["", "words"]))] : [note]));
 };
@@ -230,10 +237,11 @@ const drawWhy = () => {
   if (bySize.some((step) => step.certificate !== null)) series.push({ kind: "l-certified", name: "certified", points: points((step) => step.certificate) });
   if (bySize[0].test) series.push({ kind: "l-test", name: "test", points: points((step) => { const { total, wrong } = testShare(step); return total ? wrong / total : null; }) });
   const key = (kind) => { const svg = made("svg", { class: "key", viewBox: "0 0 16 7" }); svg.append(made("path", { class: kind, d: "M0,4H16" })); return svg; };
-  at("risks-words").replaceChildren("Share of errors:", ...series.flatMap((one) => [key(one.kind), one.name]));
-  lineChart(at("risks"), series, (value) => `${number(Number((100 * value).toPrecision(6)))} %`, true);
+  at("risks-words").replaceChildren(isNumbers() ? "RMSE:" : "Share of errors:", ...series.flatMap((one) => [key(one.kind), one.name]));
+  const axis = (value) => (isNumbers() ? number(Number(value.toPrecision(6))) : `${number(Number((100 * value).toPrecision(6)))} %`);
+  lineChart(at("risks"), series, axis, true);
 };
-const trainingShares = new Map(data.steps.map((step) => { const tree = figures(step.root); return [step, tree.wrong / (tree.total || 1)]; }));
+const trainingShares = new Map(data.steps.map((step) => { const tree = figures(step.root); const share = tree.wrong / (tree.total || 1); return [step, isNumbers() ? Math.sqrt(share) : share]; }));
 
 // -- the slider --------------------------------------------------------------------------------------
 
@@ -241,8 +249,9 @@ const showStep = () => {
   const step = data.steps[state.step], share = trainingShares.get(step);
   const parts = [many(step.leaves, "leaf", "leaves")];
   if (step.cost !== null) parts.push(`mean training cost ${number(step.cost)}`);
-  if (step.estimated !== null) parts.push(`estimated error ${percent(step.estimated)}`);
-  parts.push(`training error ${percent(share)}`);
+  const shown = isNumbers() ? number : percent, unit = isNumbers() ? "RMSE" : "error";
+  if (step.estimated !== null) parts.push(`estimated ${unit} ${shown(step.estimated)}`);
+  parts.push(`training ${unit} ${shown(share)}`);
   if (step.certificate !== null) parts.push(`certified error at most ${boundPercent(step.certificate)}`);
   if (state.step === data.chosen) parts.push("chosen");
   if (data.choice !== null && state.step === data.choice.small) parts.push("the smallest within one standard error");
@@ -334,10 +343,12 @@ const leafTable = (id) => {
   return { label, chances, support };
 };
 const nextWords = (id) => {
+  if (isNumbers()) return [];
   const { label, chances, support } = leafTable(id), next = nextBest(chances, label);
   return next === null ? [] : [paragraph(`Next best: ${data.classes[next]} (${support(next)})`)];
 };
 const heading = (id) => {
+  if (isNumbers()) return made("div", {}, ...resultParts(id));
   const { label, support } = leafTable(id);
   const name = data.target === null ? data.classes[label] : `${data.target} = ${data.classes[label]}`;
   return made("p", {}, patch(label), " ", made("strong", {}, name), ` (${support(label)})`);
@@ -367,11 +378,11 @@ const explainRow = (cells) => {
   else if (!isInner(end)) parts.push(paragraph("The tree has no splits: this is the prediction for every row."));
   if (isInner(end)) parts.push(paragraph("It stops there, at a category never seen in training."));
   parts.push(...nextWords(end));
-  const change = smallestChange(root, cells, label);
+  const change = isNumbers() ? null : smallestChange(root, cells, label);
   if (change) {
     const words = change.changed.map((move) => `${regionWords(move.region)} instead of ${cellWords(move.region.column, cells[move.region.column])}`);
     parts.push(made("p", { id: "counterfactual" }, `It would be ${data.classes[change.prediction]} with ${words.join(" and ")}`));
-  } else if (rows.length) parts.push(paragraph("No change of known values changes the prediction."));
+  } else if (rows.length && !isNumbers()) parts.push(paragraph("No change of known values changes the prediction."));
   at("explanation").replaceChildren(...parts);
   const key = way.map(({ left }) => (left ? "L" : "R")).join("");
   light(keysTo(key), key);
@@ -437,7 +448,8 @@ const choose = (item) => (item.inner ? fold(item) : explainLeaf(item));
 
 // -- begin ---------------------------------------------------------------------------------------------
 
-data.classes.forEach((name, k) => at("legend").append(made("li", {}, patch(k), name)));
+if (isNumbers()) at("legend").append(made("li", {}, "Blue: small values; orange: large values"));
+else data.classes.forEach((name, k) => at("legend").append(made("li", {}, patch(k), name)));
 at("growing-rules").hidden = !data.rules.length;
 at("rule-list").replaceChildren(...data.rules.map((rule) => made("li", {}, rule)));
 at("edits").hidden = !data.edits.length;

@@ -83,7 +83,7 @@ const describe = (item) => {
   const [stats, split] = data.nodes[item.id], [rows, label, counts] = data.stats[stats];
   const [name, yes, no] = item.inner ? data.splits[split] : [];
   // a sign and its number stay on one line
-  const words = item.open ? `${name} ${(isSwapped(item.id) ? no : yes).replace(" ", "\u00a0")}` : data.classes[label];
+  const words = item.open ? `${name} ${(isSwapped(item.id) ? no : yes).replace(" ", "\u00a0")}` : predictionOf(item.id);
   item.name = wrapped(words);
   item.small = [`n = ${number(rows)}`];
   if (item.inner && !item.open) item.small.push(`… ${number(sizes[item.id] - 1)} more`);
@@ -163,17 +163,18 @@ const draw = (item) => {
   if (item.inner) group.setAttribute("aria-expanded", String(item.open));
   const total = counts.reduce((sum, count) => sum + count, 0) || 1, guess = 1 / Math.max(counts.length, 2);
   const purity = Math.max(0, (counts[label] / total - guess) / (1 - guess));
-  const tint = 0.02 + ((item.open ? 0.22 : 0.42) - 0.02) * purity;
+  const fill = isNumbers() ? { fill: stats[8] } : { fill: data.colours[label] };
+  const tint = isNumbers() ? stats[9] : 0.02 + ((item.open ? 0.22 : 0.42) - 0.02) * purity;
   group.append(
     made("rect", { ...shape, class: "paper" }),
-    made("rect", { ...shape, class: "box", fill: data.colours[label], "fill-opacity": tint.toFixed(3) }),
+    made("rect", { ...shape, class: "box", ...fill, "fill-opacity": tint.toFixed(3) }),
   );
   item.name.concat(item.small).forEach((line, k) => {
     const name = k < item.name.length ? "name" : "rows";
     const text = made("text", { class: name, x: 0, y: PAD + (k + 0.78) * LINE }, line);
     group.append(text);
   });
-  group.append(...bar(counts, left + PAD, item.height - PAD - BAR, item.width - 2 * PAD, BAR));
+  if (!isNumbers()) group.append(...bar(counts, left + PAD, item.height - PAD - BAR, item.width - 2 * PAD, BAR));
   item.element = group;
   return group;
 };
@@ -272,11 +273,12 @@ const conditions = (item) => {
 const showCard = (item) => {
   const [rows, label, counts] = data.stats[data.nodes[item.id][0]];
   const total = sum(counts) || 1;
-  const heading = `${data.classes[label]}: ${number(counts[label])} of ${number(total)} (${many(rows, "row")})`;
+  const interval = isNumbers() && statsOf(item.id)[10] ? `, about 90 % of new rows ${statsOf(item.id)[10]}` : "";
+  const heading = isNumbers() ? `${predictionOf(item.id)}: ${many(rows, "row")}${interval}` : `${data.classes[label]}: ${number(counts[label])} of ${number(total)} (${many(rows, "row")})`;
   const list = made("ol"), path = conditions(item);
   if (path.length > 10) list.append(made("li", {}, `… ${path.length - 10} before`));
   for (const words of path.slice(-10)) list.append(made("li", {}, words));
-  card.replaceChildren(made("h2", {}, heading), classTable(item.id), ...(path.length ? [list] : []));
+  card.replaceChildren(made("h2", {}, heading), ...(isNumbers() ? [] : [classTable(item.id)]), ...(path.length ? [list] : []));
   showAt(item);
 };
 // The classes of a node, the most frequent first.

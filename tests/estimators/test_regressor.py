@@ -345,14 +345,9 @@ def test_html_shows_the_tree(fitted):
     assert "bmi" in fitted._repr_html_()
 
 
-def test_an_error_names_what_is_not_offered(fitted, diabetes):
+def test_an_error_names_what_is_not_offered(fitted):
     with pytest.raises(TypeError, match="not offered for regression trees"):
         tb.certify(fitted)
-    import polars as pl
-
-    X, _ = diabetes
-    with pytest.raises(TypeError, match="tables in memory"):
-        REGRESSOR().fit(pl.LazyFrame(X), "target")
 
 
 # -- messages ---------------------------------------------------------------------------------

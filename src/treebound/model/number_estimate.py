@@ -74,7 +74,7 @@ class NumberEstimate:
     def __str__(self) -> str:
         name = self.by.capitalize()
         return (
-            f"{name} RMSE {self.rmse} (baseline {self.baseline_rmse:.4g}: the mean of all rows), "
+            f"{name} RMSE {self.rmse} (baseline {self.baseline_rmse:.4g}, always the mean), "
             f"mean absolute error {self.mae} (baseline {self.baseline_mae:.4g}), R2 {self.r2}."
         )
 

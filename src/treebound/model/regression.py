@@ -267,26 +267,25 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
 
     def summary(self) -> str:
         """Describe the tree, its estimated errors and those of other sizes."""
-        tree = self.tree
-        leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
-        lines = [
-            f"Regression tree of {leaves}, depth {tree.depth}, {tree.rows[0]:,} training rows."
-        ]
+        tree, lines = self.tree, []
         if self.estimate is not None:
             lines.append(str(self.estimate))
         elif self.size_estimate is not None:
             lines.append(f"Estimated RMSE {self.size_estimate.rmse:.4g}.")
-        if self.sizes:
-            sizes = ", ".join(f"{size.leaves:,}: {size.rmse:.4g}" for size in self.sizes)
-            lines.append(f"RMSE by number of leaves: {sizes}.")
-        choice = None if self.pruning is None else self.pruning.choice
-        if choice is not None and choice.rule is not None and self.step is None:
-            lines.append(
-                "Chosen by these errors, which are therefore a little too small: leaves of at "
-                f"least {count(choice.min_samples_leaf, 'row')}, shrinkage {choice.shrinkage}."
-            )
         if self.certificate is not None:
             lines.append(str(self.certificate))
+        size = f"{count(tree.n_leaves, 'leaf')} of {self.grown.n_leaves:,} grown"
+        lines.append(f"{size}, depth {tree.depth}, {count(int(tree.rows[0]), 'training row')}.")
+        choice = None if self.pruning is None else self.pruning.choice
+        if self.sizes and self.step is None:
+            sizes = ", ".join(f"{size.leaves:,}: {size.rmse:.4g}" for size in self.sizes)
+            lines.append(f"RMSE by number of leaves: {sizes}.")
+        if choice is not None and choice.rule is not None and self.step is None:
+            lines.append(
+                "These errors chose the size, leaves of at least "
+                f"{count(choice.min_samples_leaf, 'row')} and shrinkage {choice.shrinkage}, so "
+                "they are a little too small."
+            )
         if self.clip is not None:
             low, high = self.clip
             lines.append(f"Training values were clipped to {low:.4g} to {high:.4g}.")

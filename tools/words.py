@@ -102,7 +102,7 @@ class Exception_(NamedTuple):
 
 
 EXCEPTIONS: tuple[Exception_, ...] = (
-    Exception_(r"tools/words\.py$", r"", "the list itself"),
+    Exception_(r"(tools/|tests/test_)words\.py$", r"", "the list itself"),
     Exception_(r"LICENSE$", r"", "the text of the licence"),
     Exception_(r"\.github/workflows/", r"^shell: bash$", "a key of GitHub's workflows"),
     Exception_(r"cli/app\.py$", r"^shell$|The shell it is for", "bash, zsh and fish are shells"),

@@ -50,14 +50,14 @@ def clone(tmp_path_factory):
 
 def run(command: str, folder: Path) -> str:
     """Run a command in the environment of the clone; return its output."""
-    kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
-    settings = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+    foreign = ("PYTHON", "VIRTUAL_ENV", "CYTHON", "MESONPY", "TREEBOUND")
+    settings = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     path = f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         command,
-        shell=True,
+        shell=True,  # as a user types it
         cwd=folder,
-        env={**kept, **settings, "PATH": path, "OMP_NUM_THREADS": "1"},
+        env={**settings, "PATH": path, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=900,

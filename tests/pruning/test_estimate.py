@@ -53,7 +53,7 @@ def test_few_rows_are_estimated_with_the_fixed_weight(max_leaves):
     assert estimate.mean_cost is estimate.balanced_accuracy is None
 
 
-def test_the_weight_is_chosen_on_the_other_folds():
+def test_the_other_folds_choose_the_weight():
     X, y = table(1500, seed=3)
     sample, pruner = Sample.learn(X, y), BoundPruner()
     grown = pruner.grow_folds(grow(sample), sample, grow)
@@ -135,7 +135,7 @@ def test_dependent_rows_have_wider_intervals():
     grouped = tb.BoundTreeClassifier(pruning=BoundPruner(weight=0.6))
     estimate = grouped.fit(X[rows] + noise, y[rows], groups=rows).estimate_
     assert estimate.rows == 1000
-    # five copies of a row tell about as much as one
+    # five copies of a row count about as much as one
     assert estimate.standard_error > 0.8 * free.standard_error
 
 

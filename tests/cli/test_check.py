@@ -91,7 +91,7 @@ def test_targets_that_are_none(tmp_path, capsys):
     rng = np.random.default_rng(0)
     rows = [f"{x:.3f},{i},1,{i % 60}\n" for i, x in enumerate(rng.random(300))]
     path.write_text("x,many,one,few\n" + "".join(rows))
-    out = run(capsys, "check", path, "--target", "many")[1]
+    out = run(capsys, "check", path, "--target", "many", "--task", "classify")[1]
     assert "Column 'many' has 300 classes for 300 rows." in out
     assert "Column 'one' is 1 in every row." in run(capsys, "check", path, "--target", "one")[1]
     line = refused(capsys, "check", path, "--target", "x")

@@ -98,7 +98,9 @@ def test_a_table_without_rows_gives_an_empty_table(model, table, capsys):
 
 def test_an_error_in_a_late_chunk_leaves_no_output(table, tmp_path, capsys):
     path, out = tmp_path / "strict.json", tmp_path / "out.csv"
-    run(capsys, "fit", table, "--target", "label", "--handle-unknown", "error", "-o", path)
+    frame = pd.read_csv(table)
+    clf = tb.BoundTreeClassifier(handle_unknown="error")
+    clf.fit(frame.drop(columns="label"), frame["label"]).save(path)
     text = table.read_text()
     late = tmp_path / "late.csv"
     late.write_text(text + "purple,0.5,3,yes\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,7 +15,6 @@ from treebound._utils.choices import (
     PrunerName,
     Size,
     TreeSearch,
-    Unknown,
 )
 from treebound._utils.validation import invalid
 from treebound.cli.app import command
@@ -33,13 +32,21 @@ from treebound.cli.options import (
     Target,
     is_database,
 )  # fmt: skip
-from treebound.cli.output import check_distinct, check_output, print_json, print_message
+from treebound.cli.output import (
+    check_distinct,
+    check_output,
+    print_json,
+    print_message,
+    print_result,
+)
 from treebound.cli.training import Training
 from treebound.cli.weighting import WeightOptions
 
 if TYPE_CHECKING:
+    from treebound.model import RegressionModel
     from treebound.model.model import Model as FittedModel
     from treebound.model.parameters import FitParameters
+    from treebound.model.regression_parameters import RegressionParameters
 
 PruningAgain = Literal[PrunerName, "log-loss"]
 Pruning = Literal[PruningAgain, "none"]
@@ -68,13 +75,11 @@ class TreeOptions:
     max_depth
         Maximum depth of the grown tree.
     min_samples_leaf
-        Minimum number of rows in a leaf.
+        Minimum number of rows in a leaf; by default 1, and for numbers 1, 5 or 20 by the folds.
     monotone
-        Columns with which the probability of the second class only rises or only falls: NAME=+ or
-        NAME=-; may be repeated. More than two classes need an order: --ordinal
+        Columns with which the probability of the second class, or the number, only rises or only
+        falls: NAME=+ or NAME=-; may be repeated. More than two classes need an order: --ordinal
         TARGET=LOW,...,HIGH.
-    handle_unknown
-        What to do with categories that training did not know.
     certificate
         What the certificate is computed from: the training rows, a tenth of the rows that is held
         out for calibration, the best of several folds, or a prior over trees from a fifth of the
@@ -91,9 +96,8 @@ class TreeOptions:
     search: TreeSearch = "greedy"
     max_leaves: int | None = None
     max_depth: int | None = None
-    min_samples_leaf: int = 1
+    min_samples_leaf: int | None = None
     monotone: Many = ()
-    handle_unknown: Unknown = "other"
     certificate: CertificateChoice = "auto"
     delta: float = 0.05
     seed: int = 0
@@ -105,10 +109,50 @@ class TreeOptions:
         values = {**vars(self), "cv": self.cv or None, **further}
         values["monotonic_cst"] = _signs(values.pop("monotone")) or None
         values["random_state"] = values.pop("seed")
+        values["min_samples_leaf"] = self.min_samples_leaf or 1
         values["pruning"] = None if self.pruning == "none" else self.pruning
         parameters = with_class_order(FitParameters(**values), class_order)
         checked_parameters(parameters)
         return parameters
+
+    def for_numbers(self, **further: Any) -> RegressionParameters:
+        """The parameters of a regression tree; a ValueError names an option it does not have."""
+        from treebound.model.regression_parameters import RegressionParameters, checked_parameters
+
+        usual = TreeOptions()
+        for field in fields(self):
+            if field.name not in _FOR_NUMBERS and vars(self)[field.name] != vars(usual)[field.name]:
+                raise _not_for_numbers(field.name)
+        values = {name: vars(self)[name] for name in ("size", "max_leaves", "max_depth")}
+        parameters = RegressionParameters(
+            **values,
+            min_samples_leaf=self.min_samples_leaf or "auto",
+            monotonic_cst=_signs(self.monotone) or None,
+            random_state=self.seed,
+            pruning=None if self.pruning == "none" else self.pruning,
+            **further,
+        )
+        checked_parameters(parameters)
+        return parameters
+
+
+_FOR_NUMBERS = (
+    "pruning",
+    "size",
+    "max_leaves",
+    "max_depth",
+    "min_samples_leaf",
+    "monotone",
+    "seed",
+)
+
+
+def _not_for_numbers(name: str) -> ValueError:
+    option = f"--{name.replace('_', '-')}"
+    return ValueError(
+        f"The option {option} is not offered for a target of numbers. Hint: leave it out, or "
+        "predict classes with --task classify."
+    )
 
 
 @command(
@@ -121,6 +165,7 @@ class TreeOptions:
     "treebound fit data.csv --target label --alternatives 5",
     "treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L",
     "treebound fit data.csv --target ill --monotone age=+",
+    "treebound fit houses.csv --target price --max-leaves 12",
     'treebound fit "duckdb:///file.db?table=visits" --target state --ignore id',
     'treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"',
 )
@@ -171,6 +216,7 @@ def fit(
         Read batch by batch even if it fits in memory.
     """
     from treebound.cli.models import summary, write_model
+    from treebound.model import RegressionModel
     from treebound.model.summary import summary_values
     from treebound.show import to_html
 
@@ -190,16 +236,31 @@ def fit(
         raise invalid("alternatives", "", "at least 1", alternatives)
     if alternatives is not None and (stream or is_database(data)):
         raise invalid("alternatives", "", "left out for rows not in memory", alternatives)
-    training = Training([data, *more], target, options, weights, quiet, stream)
+    columns_as: dict[str, Any] = {
+        "categorical_features": options.nominal_columns(target) or "from_dtype",
+        "ordinal_features": options.ordered or None,
+        "n_jobs": jobs,
+    }
+    given = {"output": output, "report": report, "abstain": abstain, "costs": weights.costs,
+             "class_weight": weights.class_weight, "alternatives": alternatives}  # fmt: skip
+
+    def for_numbers(target: str) -> RegressionParameters:
+        for name, value in given.items():
+            if value:
+                raise _not_for_numbers(name)
+        return tree.for_numbers(**columns_as)
+
+    training = Training([data, *more], target, options, weights, quiet, stream, for_numbers)
     class_weight = "balanced" if weights.balanced else None
     parameters = tree.parameters(
         options.class_order(target),
         class_weight=class_weight,
-        categorical_features=options.nominal_columns(target) or "from_dtype",
-        ordinal_features=options.ordered or None,
-        n_jobs=jobs,
+        **columns_as,
     )
     model, columns, find_alternatives = training.fit(parameters)
+    if isinstance(model, RegressionModel):
+        _print_regression(model, json, quiet)
+        return
     if not quiet:
         print_message(summary(model))
     models = _abstaining(model, abstain) if abstain else [model]
@@ -223,6 +284,19 @@ def fit(
     for variant, path in zip(models, reports, strict=True):
         if path is not None:
             to_html(variant, path, facts=facts, file_columns=columns)
+
+
+def _print_regression(model: RegressionModel, json: bool, quiet: bool) -> None:
+    """Print a regression tree and its estimated errors."""
+    from treebound.cli.numbers import summary_values
+    from treebound.show import to_text
+
+    if not quiet:
+        print_message(model.summary())
+    if json:
+        print_json(summary_values(model))
+    else:
+        print_result(to_text(model))
 
 
 def _abstaining(model: FittedModel, risks: Sequence[float]) -> list[FittedModel]:

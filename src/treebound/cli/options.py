@@ -128,7 +128,9 @@ class TableOptions(FileOptions):
         Columns of ordered categories: NAME=LEAST,...,GREATEST, or NAME for numbers. For the
         target: the order of its classes.
     task
-        classify: each number of the target is a class, however many there are.
+        classify: each number of the target is a class, however many there are; regress: predict
+        numbers. By default a target is of numbers if one has a fraction, or if there are more than
+        100 and more than the square root of the rows.
     drop_unlabelled
         Drop the rows without a label.
     """
@@ -137,7 +139,7 @@ class TableOptions(FileOptions):
     ignore: Many = ()
     nominal: Many = ()
     ordinal: Many = ()
-    task: Literal["classify"] | None = None
+    task: Literal["classify", "regress"] | None = None
     drop_unlabelled: Switch = False
 
     def as_schema(self) -> Schema:

@@ -32,12 +32,16 @@ from treebound.cli.output import (
 from treebound.cli.weighting import WeightOptions
 
 if TYPE_CHECKING:
-    from treebound.data import Column, Sample
+    from numpy.typing import NDArray
+
+    from treebound.data import Column
     from treebound.data.files import RawTable
     from treebound.data.findings import Finding
+    from treebound.data.frames import Table
     from treebound.estimators.alternatives import Alternatives
-    from treebound.model import Model
+    from treebound.model import Model, RegressionModel
     from treebound.model.parameters import FitParameters
+    from treebound.model.regression_parameters import RegressionParameters
 
 # A table in memory takes a few times the size of its file.
 _TIMES_IN_MEMORY = 6
@@ -53,7 +57,6 @@ def read_training(paths: Sequence[Path], options: TableOptions, target: str | No
     if raw.schema.target is None:
         raise no_target(raw.schema.names)
     _check_columns(raw)
-    _refuse_fractions(raw)
     return _with_order(raw, options)
 
 
@@ -61,19 +64,6 @@ def _check_columns(raw: RawTable) -> None:
     if not raw.schema.columns:
         besides = "" if raw.schema.target is None else f" besides {raw.schema.target!r}"
         raise ValueError(f"{raw.name} has no column to learn from{besides}.")
-
-
-def _refuse_fractions(raw: RawTable) -> None:
-    """Raise a ValueError if the labels are numbers with a fraction."""
-    labels = raw.labels()
-    each = [] if labels is None else labels.distinct.tolist()
-    odd = [label for label in each if isinstance(label, float) and label % 1]
-    if odd:
-        raise ValueError(
-            f"The target column {raw.schema.target!r} holds numbers with a fraction, not classes "
-            f"(for example {odd[0]:g}). Hint: name another column with --target, or make classes "
-            "of it; with --task classify each number is a class."
-        )
 
 
 def _with_order(raw: RawTable, options: TableOptions) -> RawTable:
@@ -128,6 +118,7 @@ def check(
         The column to predict. Without it, and without a schema that names it, only the columns are
         shown.
     """
+    from treebound.cli import numbers
     from treebound.data.check import (
         HEADINGS,
         aligned,
@@ -144,16 +135,21 @@ def check(
     table = _with_order(whole.labelled(), options)
     if not len(table):
         raise ValueError(f"The target column {table.schema.target!r} has no label in any row.")
-    _refuse_fractions(table)
     lost = file_findings(table, schema.ignored)
     if len(table) < len(whole):
         lost.append(unlabelled_finding(str(table.schema.target), len(whole), len(table)))
-    labels: Any = [0] * len(table) if table.schema.target is None else table.labels()
-    sample = LabelledRows.of(table.table(), labels, None).learn(
-        categorical_features=options.nominal_columns(target) or "from_dtype",
-        ordinal_features=options.ordered or None,
-    )
-    report = check_sample(sample, table.schema.target, lost)
+    columns: dict[str, Any] = {
+        "categorical_features": options.nominal_columns(target) or "from_dtype",
+        "ordinal_features": options.ordered or None,
+    }
+    labels, y = table.labels(), None
+    if labels is not None and numbers.is_number_target(table, labels, options.task):
+        y = numbers.numbers_of(labels)
+        report = numbers.check_numbers(table, y, columns, lost)
+    else:
+        classes: Any = [0] * len(table) if labels is None else labels
+        sample = LabelledRows.of(table.table(), classes, None).learn(**columns)
+        report = check_sample(sample, table.schema.target, lost)
     if json:
         document = {
             "rows": report.n_rows,
@@ -166,6 +162,9 @@ def check(
         print_json(document)
         return
     shown = {row[0]: row for row in report.rows()}
+    if y is not None:
+        row = numbers.target_row(str(table.schema.target), y)
+        shown[row[0]] = row
     rows = [shown.get(name, (name, kind, "", "", "")) for name, kind, _ in table.schema.rows()]
     print_result(f"{table.name}: {report.n_rows:,} rows\n")
     print_result("\n".join(aligned([HEADINGS, *rows])))
@@ -190,12 +189,9 @@ def remedy(finding: Finding) -> str:
     return words
 
 
-def brief_lines(sample: Sample, target: str) -> Iterator[str]:
-    """The first few in a line each, and how many more there are."""
-    from treebound.data.findings import findings, target_findings
-
-    both = (*target_findings(sample, target), *findings(sample))
-    serious = [finding for finding in both if not finding.note]
+def brief_lines(suspicious: Sequence[Finding]) -> Iterator[str]:
+    """The first few findings in a line each, and how many more there are."""
+    serious = [finding for finding in suspicious if not finding.note]
     for finding in serious[:_BRIEF]:
         yield f"Warning: {finding.subject} {finding.problem}. Hint: {remedy(finding)}."
     if len(serious) > _BRIEF:
@@ -205,7 +201,7 @@ def brief_lines(sample: Sample, target: str) -> Iterator[str]:
 class Fitted(NamedTuple):
     """A model, and the columns of the table."""
 
-    model: Model
+    model: Model | RegressionModel
     file_columns: Sequence[str] = ()  # of a table in memory, in the order of its file
     find_alternatives: Callable[[int], Alternatives] | None = None  # of a table in memory
 
@@ -220,9 +216,16 @@ class Training:
     weights: WeightOptions
     quiet: bool
     stream: bool = False
+    # makes the parameters of a regression tree, or raises an error for options it does not have
+    for_numbers: Callable[[str], RegressionParameters] | None = None
 
     def fit(self, parameters: FitParameters) -> Fitted:
         """Fit on the rows, wherever they are."""
+        if self.options.task == "regress" and (is_database(self.paths[0]) or self.stream):
+            raise ValueError(
+                "Regression trees are fitted to files that fit in memory, not to a table of a "
+                "database or with --stream. Hint: export a sample of the rows to a file."
+            )
         if is_database(self.paths[0]):
             return Fitted(self._in_database(parameters))
         if self.stream or (not self.weights.needs_labels and too_large(self.paths)):
@@ -289,6 +292,8 @@ class Training:
 
     def _in_memory(self, parameters: FitParameters) -> Fitted:
         """Read the whole table, print what is suspicious, and fit."""
+        from treebound.cli.numbers import is_number_target, numbers_of
+        from treebound.data.findings import findings, target_findings
         from treebound.data.sample import LabelledRows
         from treebound.estimators.fitting import fit_rows
         from treebound.model.parameters import column_parameters
@@ -297,11 +302,19 @@ class Training:
             table = read_training(self.paths, self.options, self.target)
             X, row_weights = self.weights.divided(table.table())
             labels = table.labels()
+            assert labels is not None
+            if is_number_target(table, labels, self.options.task):
+                return self._numbers(table, X, numbers_of(labels), row_weights)
             parameters = self.weights.applied(parameters, labels)
             rows = LabelledRows.of(X, labels, row_weights)
             rows.check_classes()
             sample = rows.learn(**column_parameters(parameters))
-        self._describe(table, sample)
+        target = str(table.schema.target)
+        words = f"target {target!r} with {sample.n_classes:,} classes."
+        self._describe(table, sample.n_rows, len(sample.columns), words)
+        if not self.quiet:
+            for line in brief_lines([*target_findings(sample, target), *findings(sample)]):
+                print_message(line)
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is suspicious was printed above
             model = fit_rows(parameters, rows, sample)
@@ -316,15 +329,33 @@ class Training:
 
         return Fitted(model, table.names, find)
 
-    def _describe(self, table: RawTable, sample: Sample) -> None:
-        """Print what the table is, and what is suspicious."""
+    def _numbers(
+        self, table: RawTable, X: Table, y: NDArray[Any], weights: NDArray[Any] | None
+    ) -> Fitted:
+        """Fit a regression tree to rows in memory."""
+        from treebound.cli import numbers
+        from treebound.model.regression_parameters import column_parameters
+
+        assert self.for_numbers is not None
+        target = str(table.schema.target)
+        parameters = self.for_numbers(target)
+        sample, found = numbers.read_number_sample(X, y, weights, column_parameters(parameters))
+        words = numbers.described(target, sample.y)
+        hint = "" if self.options.task else " Hint: --task classify makes classes of the numbers."
+        self._describe(table, sample.n_rows, len(sample.columns), f"{words}.{hint}")
+        if not self.quiet:
+            for line in brief_lines([*numbers.target_findings(sample, target), *found]):
+                print_message(line)
+        with progress(f"fitting {sample.n_rows:,} rows", self.quiet):
+            model = numbers.fit_number_sample(parameters, sample, target)
+        return Fitted(model, table.names)
+
+    def _describe(self, table: RawTable, rows: int, columns: int, target: str) -> None:
+        """Print what the table is, and which columns are not used."""
         if self.quiet:
             return
-        names = f"{len(sample.columns):,} column{'s' * (len(sample.columns) != 1)}"
-        print_message(
-            f"{self.paths[0]}: {sample.n_rows:,} rows, {names}, target {table.schema.target!r} "
-            f"with {sample.n_classes:,} classes."
-        )
+        names = f"{columns:,} column{'s' * (columns != 1)}"
+        print_message(f"{self.paths[0]}: {rows:,} rows, {names}, {target}")
         named = self.options.checked_schema(self.target).ignored
         for column in table.schema.ignored:
             if column not in named:
@@ -332,8 +363,6 @@ class Training:
                     f"Warning: Column {column!r} is not used: a tree cannot split on its type "
                     "(a date, a list, a map). Hint: make columns of the parts that matter."
                 )
-        for line in brief_lines(sample, str(table.schema.target)):
-            print_message(line)
 
 
 def _quoted(name: str | None) -> str:

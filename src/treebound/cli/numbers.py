@@ -1,0 +1,151 @@
+"""Targets of numbers: regression trees for ``treebound fit`` and ``treebound check``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from math import isfinite, sqrt
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from treebound.data.number_findings import number_findings
+from treebound.data.number_sample import NumberSample
+from treebound.data.sample import LabelledRows
+from treebound.data.targets import Labels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from treebound.data.check import TableReport
+    from treebound.data.files import RawTable
+    from treebound.data.findings import Finding
+    from treebound.data.frames import Table
+    from treebound.model import RegressionModel
+    from treebound.model.regression_parameters import RegressionParameters
+
+Task = Literal["classify", "regress"]
+# A target with more distinct numbers, and more than the square root of the rows, is no class.
+_MAX_CLASSES = 100
+
+
+def is_number_target(table: RawTable, labels: Labels, task: Task | None) -> bool:
+    """Return True if a regression tree is to be fitted: by ``--task``, or by the target's values.
+
+    Those are numbers of which one has a fraction, or more than 100 and more than the square root
+    of the number of rows.
+    """
+    schema = table.schema
+    if task is not None or schema.classes is not None or schema.text_labels:
+        return task == "regress"
+    values = _numbers(labels)
+    if values is None:
+        return False
+    fraction = any(value % 1 for value in values)
+    return fraction or len(values) > max(_MAX_CLASSES, sqrt(len(labels)))
+
+
+def _numbers(labels: Labels) -> list[float] | None:
+    """Return the distinct labels as numbers; None if one is no number, or infinite."""
+    values = labels.distinct.tolist()
+    return [float(value) for value in values] if all(map(_is_number, values)) else None
+
+
+def numbers_of(labels: Labels) -> NDArray[np.float64]:
+    """Return the number of each row."""
+    values = _numbers(labels)
+    if values is None:
+        text = next(value for value in labels.distinct.tolist() if not _is_number(value))
+        raise ValueError(
+            f"The target column {labels.name!r} holds {text!r}, which is no number. "
+            "Hint: --task regress needs numbers; leave it out to predict classes."
+        )
+    numbers: NDArray[np.float64] = np.array(values)[labels.codes]
+    return numbers
+
+
+def _is_number(value: Any) -> bool:
+    with suppress(TypeError, ValueError):
+        return not isinstance(value, bool) and isfinite(float(value))
+    return False
+
+
+def described(name: str, y: NDArray[np.float64]) -> str:
+    """Return the target in words."""
+    return (
+        f"target {name!r} with {len(np.unique(y)):,} numbers from {y.min():.4g} to {y.max():.4g}: "
+        "a regression tree"
+    )
+
+
+def read_number_sample(
+    table: Table,
+    y: NDArray[np.float64],
+    weights: NDArray[Any] | None,
+    columns: Mapping[str, Any],
+) -> tuple[NumberSample, list[Finding]]:
+    """Return the rows with their numbers, and what is suspicious about columns and target."""
+    from treebound.data.findings import findings
+
+    rows = LabelledRows.of(table, np.zeros(len(y), dtype=int), weights)
+    learned = rows.learn(**columns)
+    return NumberSample.of(learned, y[rows.row_numbers]), list(findings(learned))
+
+
+def check_numbers(
+    table: RawTable, y: NDArray[np.float64], columns: Mapping[str, Any], lost: Sequence[Finding]
+) -> TableReport:
+    """Return the report of ``check`` for a target of numbers."""
+    from treebound.data.check import check_sample
+
+    rows = table.table()
+    target = str(table.schema.target)
+    sample, found = read_number_sample(rows, y, None, columns)
+    of_columns = LabelledRows.of(rows, [0] * len(y), None).learn(**columns)
+    suspicious = (*lost, *target_findings(sample, target), *found)
+    return replace(check_sample(of_columns, None), target=target, findings=suspicious)
+
+
+def target_row(target: str, y: NDArray[np.float64]) -> tuple[str, ...]:
+    """Return the target as a row of the table of ``check``."""
+    return target, "target", f"{len(np.unique(y)):,}", "", f"{y.min():.4g} to {y.max():.4g}"
+
+
+def fit_number_sample(
+    parameters: RegressionParameters, sample: NumberSample, target: str
+) -> RegressionModel:
+    """Fit a regression tree to rows in memory."""
+    from treebound.estimators.number_fitting import fit_sample
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is suspicious was printed before
+        model = fit_sample(parameters, sample)
+    return replace(model, reading=replace(model.reading, named=True, target=target))
+
+
+def target_findings(sample: NumberSample, target: str) -> list[Finding]:
+    """Return what is suspicious about the numbers, with remedies of the command line."""
+    named = {
+        "if they are classes, use BoundTreeClassifier": "if they are classes, use --task classify",
+        "check them, or learn without them: clip=(0.01, 0.99)": "check these rows",
+    }
+    return [
+        replace(finding, remedy=named.get(finding.remedy, finding.remedy))
+        for finding in number_findings(sample, target)
+    ]
+
+
+def summary_values(model: RegressionModel) -> dict[str, Any]:
+    """Return the summary of a regression tree as plain values."""
+    tree, estimate = model.tree, model.estimate
+    return {
+        "task": "regress",
+        "target": model.reading.target,
+        "rows": int(tree.rows[0]),
+        "leaves": tree.n_leaves,
+        "depth": tree.depth,
+        "estimate": None if estimate is None else asdict(estimate),
+        "sizes": [asdict(size) for size in model.sizes],
+    }

@@ -15,7 +15,7 @@ export OMP_NUM_THREADS ?= 1
 # The main job first: a tree from a table in the repository; then a small study.
 demo: $(STAMP)
 	mkdir -p demo
-	$(BIN)/treebound fit examples/parcels.csv --schema examples/parcels.toml --output demo/model.json --report demo/tree.html --cv 5 --force
+	$(BIN)/treebound fit examples/parcels.csv --schema examples/parcels.toml --output demo/model.json --report demo/tree.html --cv 5
 	$(BIN)/treebound show demo/model.json
 	OMP_NUM_THREADS=$(JOBS) $(BIN)/treebound study run --sets sklearn:iris sklearn:wine sklearn:breast_cancer --jobs $(JOBS) --store demo/results.sqlite
 	$(BIN)/treebound study report demo/results.sqlite --table accuracy cost

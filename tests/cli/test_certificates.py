@@ -84,7 +84,7 @@ def test_certify_bounds_the_mean_cost(files, capsys):
 def test_trees_grown_with_costs_and_weights_have_every_kind(kind, files, rows, capsys):
     train, _, model = files
     code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", kind, "--costs",
-                       "ill=6", "-o", model, "--force")  # fmt: skip
+                       "ill=6", "-o", model)  # fmt: skip
     assert code == 0
     X, y = rows[["a", "b"]][:1000], rows.y[:1000]
     pruner = BoundPruner(costs={"ill": 6.0})
@@ -97,8 +97,7 @@ def test_trees_grown_with_costs_and_weights_have_every_kind(kind, files, rows, c
     weights = np.where(y == "ill", 3.0, 1.0)
     rows[:1000].assign(w=weights).to_csv(train, index=False)
     code, _, err = run(capsys, "fit", train, "--target", "y", "--certificate", kind,
-                       "--class-weight", "ill=2", "--weight-column", "w", "-o", model,
-                       "--force")  # fmt: skip
+                       "--class-weight", "ill=2", "--weight-column", "w", "-o", model)  # fmt: skip
     clf = tb.BoundTreeClassifier(certificate=kind, class_weight={"ill": 2.0, "well": 1.0})
     assert str(clf.fit(X, y, sample_weight=weights).certificate_) in err
     assert tb.BoundTreeClassifier.load(model).to_text() == clf.to_text()

@@ -51,10 +51,13 @@ def test_rows_without_a_label_are_an_error_or_dropped(visits, stream, capsys):
 def test_a_target_of_many_numbers(tmp_path, stream, capsys):
     path = tmp_path / "prices.csv"
     path.write_text("x,price\n" + "".join(f"{i % 7},{i % 150}\n" for i in range(600)))
-    line = refused(capsys, "fit", path, "--target", "price", *stream)
-    assert "150 different numbers in 600 rows" in line
-    assert "BoundTreeRegressor" in line
-    assert line.endswith("--task classify.")
+    if stream:
+        line = refused(capsys, "fit", path, "--target", "price", *stream)
+        assert "150 different numbers in 600 rows" in line
+        assert "BoundTreeRegressor" in line
+        assert line.endswith("--task classify.")
+    else:
+        assert "a regression tree" in run(capsys, "fit", path, "--target", "price")[2]
     argv = ["fit", path, "--target", "price", "--task", "classify", "--max-leaves", "2", *stream]
     code, _, err = run(capsys, *argv)
     assert code == 0, err

@@ -28,7 +28,7 @@ def table(tmp_path_factory):
 
 def fitted(capsys, table, *options):
     model = table[0].parent / "model.json"
-    code, _, words = run(capsys, "fit", table[0], "--target", "y", "-o", model, "--force", *options)
+    code, _, words = run(capsys, "fit", table[0], "--target", "y", "-o", model, *options)
     assert code == 0, words
     return tb.BoundTreeClassifier.load(model), words
 

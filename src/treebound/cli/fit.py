@@ -27,7 +27,6 @@ from treebound.cli.options import (
     Model,
     Output,
     Quiet,
-    Switch,
     TableOptions,
     Target,
     is_database,
@@ -181,8 +180,7 @@ def fit(
     json: Json = False,
     output: Output = None,
     report: Path | None = None,
-    stream: Switch = False,
-    force: Force = False,
+    stream: Annotated[bool, Parameter(negative="", show=False)] = False,
     quiet: Quiet = False,
     threshold: Annotated[str | None, Parameter(show=False)] = None,
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
@@ -212,8 +210,6 @@ def fit(
         Where to write the model (JSON). Without it the tree is printed.
     report
         Where to write an HTML report that shows the tree.
-    stream
-        Read batch by batch even if it fits in memory.
     """
     from treebound.cli.models import summary, write_model
     from treebound.model import RegressionModel
@@ -230,7 +226,7 @@ def fit(
     outputs, reports = _names(output, abstain), _names(report, abstain)
     for paths, form in ((outputs, "model"), (reports, "html")):
         for path in paths:
-            check_output(path, form, reads=reads, force=force)
+            check_output(path, form, reads=reads, force=None)
     check_distinct(output=output, report=report)
     if alternatives is not None and alternatives < 1:
         raise invalid("alternatives", "", "at least 1", alternatives)

@@ -132,12 +132,17 @@ _NOT_TEXT = ("model", "parquet", "html", "svg", "png", "pdf", "onnx")
 
 
 def check_output(
-    path: Path | None, form: str | None, *, reads: Iterable[Path | None] = (), force: bool = False
+    path: Path | None,
+    form: str | None,
+    *,
+    reads: Iterable[Path | None] = (),
+    force: bool | None = False,
 ) -> None:
     """Raise now, before the long work, if a command must not write a file of some form.
 
-    What it ``reads`` is never written over; a file of another kind only by ``force``. The form is
-    None where the writer looks at an existing file itself.
+    What it ``reads`` is never written over; a file of another kind only by ``force``, which is None
+    for a command without that option. The form is None if the writer looks at an existing file
+    itself.
     """
     if path is None or str(path) == "-":
         return
@@ -153,7 +158,7 @@ def check_output(
     if not force and kind not in allowed:
         raise ValueError(
             f"Cannot write {path}: it is {kind}, and {wanted} would take its place. "
-            "Hint: name another file, or use --force."
+            f"Hint: name another file, or {'delete this one' if force is None else 'use --force'}."
         )
 
 

@@ -25,7 +25,6 @@ Ints = NDArray[np.int64]
 # about the stated coverage in benchmarks/estimate.py.
 _Z = 1.96
 _WIDER, _FEW_ROWS = 1.15, 50.0
-_CHANCE = 2.0
 # Sizes for which an error is estimated, besides the chosen one.
 READABLE_LEAVES = 12
 _OTHER_SIZES = 5
@@ -350,13 +349,13 @@ def _tally(tree: Tree, counts: Ints, costs: Floats | None) -> Tally:
 
 
 def _between_folds(folds: Floats, variance: float) -> float:
-    """The variance of the error of trees, from errors and rows of folds; 0 if chance explains it.
+    """The variance of the mean error that comes from different trees; 0 if chance explains it.
 
-    ``variance`` is that of the mean over all rows.
+    ``variance`` is that of the mean over all rows, for trees of equal errors.
     """
     k = len(folds)
     observed = float(np.var(folds[:, 0] / folds[:, 1], ddof=1))
-    return (1.0 + 1.0 / k) * max(0.0, observed - _CHANCE * k * variance)
+    return max(0.0, observed / k - variance)
 
 
 def _widening(folds: int, effective: float) -> float:

@@ -154,6 +154,21 @@ def test_a_small_table_is_pruned_as_in_memory():
         assert_same(model, BoundTreeClassifier(**options).fit(X, y))
 
 
+@pytest.mark.usefixtures("few_values")
+def test_a_large_table_is_estimated_on_its_validation_rows_as_in_memory():
+    rows = table(3000).drop_columns("weight")
+    X, y = rows.drop_columns("label"), rows["label"]
+    streamed = BoundTreeClassifier().fit(pds.dataset(rows), "label")
+    estimate = streamed.estimate_
+    assert estimate.method == "validation rows"
+    expected = BoundTreeClassifier().fit(X, y).estimate_
+    assert (estimate.confusion, estimate.sizes) == (expected.confusion, expected.sizes)
+    unpruned = BoundTreeClassifier(pruning=None).fit(pds.dataset(rows), "label")
+    assert unpruned.estimate_ is None
+    words = "No estimate: the rows are not in memory, and none of them are validation rows"
+    assert unpruned.summary().startswith(words)
+
+
 def rare_categories(n=3000):
     """A table whose column of keys has categories of single rows, some of them held out."""
     rows = table(n)

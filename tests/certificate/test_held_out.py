@@ -170,7 +170,9 @@ def test_raised_subtrees_off_the_chosen_step_have_no_certificate():
     y = ((X[:, 0] > 0.5) ^ (rng.random(120) < 0.1)).astype(int)
     pruner = PaperPruner(**CODE_LENGTH, weight=0.1)
     for seed in range(100):
-        clf = tb.BoundTreeClassifier(certificate="held-out", pruning=pruner, random_state=seed)
+        clf = tb.BoundTreeClassifier(
+            certificate="held-out", pruning=pruner, random_state=seed, cv=None
+        )
         path = clf.fit(X, y).pruning_path_
         raised = [step for step in range(len(path) - 1) if path.cuts(step) is None]
         if raised:
@@ -336,7 +338,7 @@ def test_bounds_from_groups_hold_for_rows_of_random_groups(draws):
     for seed in range(draws):
         X, y, members = grouped(np.random.default_rng(seed), 120)
         clf = tb.BoundTreeClassifier(
-            certificate="held-out", delta=0.1, max_leaves=2, random_state=seed
+            certificate="held-out", delta=0.1, max_leaves=2, random_state=seed, cv=None
         )
         clf.fit(X, y, groups=members)
         at = np.linspace(-4, 4, 4001)[:, None]

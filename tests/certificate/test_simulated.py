@@ -70,7 +70,7 @@ def guarantees(world, kind, rng, seed, ordered):
     X, y = world.draw(rng, ordered=ordered)
     new_rows = world.draw(rng, ordered=ordered)
     options = FITS[kind] if ordered else {**FITS[kind], "random_state": seed}
-    clf = tb.BoundTreeClassifier(delta=DELTA, **options).fit(X, y)
+    clf = tb.BoundTreeClassifier(delta=DELTA, cv=None, **options).fit(X, y)
     fitted = Fitted(world, clf.model_)
     yield "bound", fitted.wrong(fitted.model)
     yield "by class", fitted.wrong_by_class()
@@ -134,7 +134,7 @@ def test_rows_are_drawn_as_if_at_random_from_a_sorted_table(kind, m, draws):
         warnings.simplefilter("ignore")
         for _ in range(draws):
             X, y = rng.random((m, 1)), np.sort(rng.random(m) < RATE)
-            clf = tb.BoundTreeClassifier(certificate=kind, max_leaves=1).fit(X, y)
+            clf = tb.BoundTreeClassifier(certificate=kind, max_leaves=1, cv=None).fit(X, y)
             [label] = clf.predict(X[:1])
             wrong += (1.0 - RATE if label else RATE) > clf.certificate_.risk
     assert wrong <= binom.ppf(0.999, draws, 0.05)

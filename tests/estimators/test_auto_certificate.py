@@ -48,10 +48,10 @@ def in_memory(rows, **options):
 def assert_same(model, expected):
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(model.tree, name), getattr(expected.tree, name))
-    counts, others = model.evidence.calibration, expected.evidence.calibration
-    assert (counts is None) == (others is None)
+    counts, expected_counts = model.evidence.calibration, expected.evidence.calibration
+    assert (counts is None) == (expected_counts is None)
     if counts is not None:
-        assert (counts.m, counts.errors) == (others.m, others.errors)
+        assert (counts.m, counts.errors) == (expected_counts.m, expected_counts.errors)
     assert model.evidence.kind == expected.evidence.kind
     assert model.provenance.draw.calibration == expected.provenance.draw.calibration
 

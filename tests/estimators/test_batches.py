@@ -186,14 +186,14 @@ def test_csv_datasets_are_tables_as_in_memory(tmp_path):
 def test_a_file_that_is_replaced_between_two_readings_is_named(tmp_path, monkeypatch):
     frame = rows()
     dataset = write(tmp_path, p=frame[:200], q=frame[200:])
-    plain = streams.put_together
+    plain = streams.merge_facts
 
     def replaced(*args, **options):
         write(tmp_path, q=frame[:150])
         os.utime(tmp_path / "q.parquet", ns=(1, 1))
         return plain(*args, **options)
 
-    monkeypatch.setattr(streams, "put_together", replaced)
+    monkeypatch.setattr(streams, "merge_facts", replaced)
     with pytest.raises(ValueError, match=r"q.parquet changed while the table was read"):
         tb.BoundTreeClassifier().fit(dataset, "label")
 

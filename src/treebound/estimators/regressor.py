@@ -119,8 +119,8 @@ class BoundTreeRegressor(
         y : array-like of shape (n_rows,), or str
             The number of every row; of a table that is not in memory, the name of its column.
         sample_weight : array-like of shape (n_rows,), or str, optional
-            The weight of every row, or the name of its column, as for ``y``. Whole numbers stand
-            for repeated rows; of others only the ratios matter.
+            The weight of every row, or the name of its column, as for ``y``. Whole numbers count
+            as repeated rows; of others only the ratios matter.
         groups : array-like of shape (n_rows,), optional
             The group of every row, such as a patient with several rows. Folds never split a group.
         columns : sequence of str, optional

@@ -14,6 +14,7 @@ import pytest
 from random_trees import decoded, random_rows, random_tree
 
 import treebound as tb
+from treebound.certificate.certificate import bound_percent
 from treebound.cli import main
 from treebound.cli.models import schema_of
 from treebound.cli.options import FileOptions
@@ -627,4 +628,27 @@ def test_the_report_begins_with_the_estimate_and_lists_other_sizes(
     assert f"estimated error {100 * other.error:.1f} %" in text(driver, "status")
     assert text(driver, "tiles").split("\n")[1] == f"{100 * other.error:.1f} %"
     assert estimate.method not in text(driver, "confusion")
+    assert driver.get_log("browser") == []
+
+
+def test_other_good_trees_are_listed_and_shown(driver, tmp_path: Path, case) -> None:
+    clf, frame, y = case
+    trees = clf.alternatives(frame[:400], y[:400], k=3, within=0.05)
+    assert len(trees) > 1
+    opened(driver, clf.to_html(alternatives=trees), tmp_path)
+    before = text(driver, "ends")
+    listed = driver.find_elements("css selector", "#alternatives tbody tr")
+    for row, model, share in zip(listed, trees, trees.disagreement, strict=True):
+        assert f"{100 * share:.1f} %" in row.text
+        assert f"≤ {bound_percent(model.certificate.risk)}" in row.text
+    for k, model in enumerate(trees):
+        driver.execute_script(f"document.querySelector('[data-alternative=\"{k}\"]').click()")
+        assert len(driver.find_elements("css selector", ".node")) == model.tree.n_nodes
+        assert f"alternative {k + 1}" in text(driver, "status")
+        assert text(driver, "tiles").split("\n")[-2] == "400"
+    assert text(driver, "ends") == before
+    driver.find_element("id", "chosen").click()
+    assert text(driver, "status").endswith("chosen")
+    opened(driver, clf.to_html(), tmp_path)
+    assert not driver.find_element("id", "d-alternatives").is_displayed()
     assert driver.get_log("browser") == []

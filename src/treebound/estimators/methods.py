@@ -212,6 +212,7 @@ class ModelMethods(FittedTree[Model]):
         *,
         test: tuple[Any, Any] | None = None,
         rows: Any = None,
+        alternatives: Any = None,
         title: str | None = None,
         facts: Mapping[str, str] | None = None,
         tree_facts: Mapping[str, str] | None = None,
@@ -226,6 +227,8 @@ class ModelMethods(FittedTree[Model]):
             Test rows and their classes, for a confusion matrix.
         rows : table, optional
             Rows that describe the columns of the tree, such as those of ``fit``.
+        alternatives : Alternatives, optional
+            Other good trees to list and to show on a click.
         title : str, optional
             The heading; by default it names the target.
         facts : mapping of str to str, optional
@@ -243,7 +246,14 @@ class ModelMethods(FittedTree[Model]):
         treebound.show.to_html : The same as a function, also for a tree.
         """
         return to_html(
-            self, path, test=test, rows=rows, title=title, facts=facts, tree_facts=tree_facts
+            self,
+            path,
+            test=test,
+            rows=rows,
+            alternatives=alternatives,
+            title=title,
+            facts=facts,
+            tree_facts=tree_facts,
         )
 
     def plot(

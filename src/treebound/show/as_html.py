@@ -12,7 +12,7 @@ from treebound._utils.html import assembled
 from treebound._utils.validation import invalid
 from treebound.model import Model, RegressionModel
 from treebound.model.methods import as_any_model
-from treebound.show.report_data import report_data
+from treebound.show.report_data import Alternatives, report_data
 from treebound.show.report_numbers import number_report_data
 from treebound.tree.split import one_line
 
@@ -25,6 +25,7 @@ def to_html(
     *,
     test: tuple[Any, Any] | None = None,
     rows: Any = None,
+    alternatives: Alternatives | None = None,
     title: str | None = None,
     facts: Mapping[str, str] | None = None,
     tree_facts: Mapping[str, str] | None = None,
@@ -49,6 +50,9 @@ def to_html(
     rows : table, optional
         Rows that describe the columns of the tree, such as those of ``fit``: the report shows the
         range and the share of missing values of each.
+    alternatives : Alternatives, optional
+        Other good trees, from :meth:`treebound.BoundTreeClassifier.alternatives`: the report lists
+        them and shows the one that is clicked. Their first tree need not be that of the report.
     title : str, optional
         The heading of the report; by default it names the target.
     facts : mapping of str to str, optional
@@ -92,9 +96,12 @@ def to_html(
         title = f"Decision tree{target}"
     described = None if rows is None else model.read(rows)
     if isinstance(model, RegressionModel):
+        if alternatives is not None:
+            must = "None for a regression tree"
+            raise invalid("alternatives", "to_html", must, type(alternatives))
         content = number_report_data(model, _MAX_STEPS, described)
     else:
-        content = report_data(model, _MAX_STEPS, sample, described)
+        content = report_data(model, _MAX_STEPS, sample, described, alternatives)
     static = files("treebound.show") / "static"
     scripts = ("report_model.js", "report_tree.js", "report_questions.js", "report_sections.js")
     page = assembled(

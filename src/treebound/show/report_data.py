@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from typing import Any, Generic, TypeVar
+from dataclasses import replace
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,11 @@ from treebound._utils.choices import Unknown
 from treebound._utils.versions import __version__
 from treebound.certificate import Certificate
 from treebound.certificate.abstention import Abstention
+from treebound.certificate.certificate import bound_percent
 from treebound.data import Column, Matrix, Sample
 from treebound.data.raw import MISSING
 from treebound.model import Model, RegressionModel
+from treebound.model.summary import percent
 from treebound.pruning import PruningPath
 from treebound.pruning.estimate import Estimate
 from treebound.show.colours import class_colours
@@ -30,7 +33,7 @@ from treebound.show.report_words import (
     tiles,
     without_hint,
 )
-from treebound.show.words import branch_condition, number, rules_in_words, typeset
+from treebound.show.words import branch_condition, count, number, rules_in_words, typeset
 from treebound.tree import Tree
 from treebound.tree.base import BaseTree
 from treebound.tree.recoding import listed_columns, recoded
@@ -40,8 +43,24 @@ AnyModel = TypeVar("AnyModel", bound=Model | RegressionModel)
 AnyTree = TypeVar("AnyTree", bound=BaseTree)
 
 
+class Alternatives(Protocol):
+    """Other good trees, and the share of rows for which they and the first one disagree."""
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The models."""
+
+    @property
+    def disagreement(self) -> tuple[float, ...]:
+        """The shares."""
+
+
 def report_data(
-    model: Model, max_steps: int, test: Sample | None, rows: Matrix | None = None
+    model: Model,
+    max_steps: int,
+    test: Sample | None,
+    rows: Matrix | None = None,
+    alternatives: Alternatives | None = None,
 ) -> dict[str, Any]:
     """The data of the report, as read by ``report_model.js``.
 
@@ -53,7 +72,8 @@ def report_data(
     if path is not None and model.step is None and path.leaves[path.chosen] == tree.n_leaves:
         fitted = int(path.chosen)
     shown = [model if at == fitted else model.prune_to(step=at) for at in picked] or [model]
-    trees = [tree, *(one.tree for one in shown)]
+    more_models = [] if alternatives is None else list(alternatives.models)
+    trees = [tree, *(one.tree for one in (*shown, *more_models))]
     described = {} if rows is None else described_columns(rows, trees)
     columns = listed_columns(tree.columns, trees, model.reading.handle_unknown)
     store = ClassStore(model, columns)
@@ -61,6 +81,7 @@ def report_data(
         _step(model, one, at, store, test) for one, at in zip(shown, picked or [0], strict=True)
     ]
     root = store.add(tree, model.swapped)
+    extra = [_alternative(one, store, test) for one in more_models]
     start = start_of(root, steps, chosen)
     if steps[start]["root"] == root and certificate is not None:
         steps[start]["certified"] = store.certified(certificate)
@@ -79,7 +100,8 @@ def report_data(
         "stats": list(store.stats),
         "splits": store.splits,
         "nodes": list(store.nodes),
-        "steps": steps,
+        "steps": [*steps, *extra],
+        "alternatives": [] if alternatives is None else alternative_rows(alternatives),
         "start": start,
         "chosen": chosen,
         "last": last,
@@ -167,6 +189,30 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
     cells = _cells(np.array(estimate.confusion)) if estimate.confusion else None
     sizes = [[size.leaves, size.error, size.difference] for size in estimate.sizes]
     return {"method": estimate.method, "rows": estimate.rows, "confusion": cells, "sizes": sizes}
+
+
+def _alternative(model: Model, store: ClassStore, test: Sample | None) -> dict[str, Any]:
+    """Another tree, as a step that the slider skips."""
+    step = _step(replace(model, pruning=None), model, 0, store, test)
+    return {**step, "alternative": True}
+
+
+def alternative_rows(alternatives: Alternatives) -> list[list[str]]:
+    """The table of other good trees: columns, leaves, errors, disagreement."""
+    listed = []
+    for model, share in zip(alternatives.models, alternatives.disagreement, strict=True):
+        tree, certificate = model.tree, model.certificate
+        used = dict.fromkeys(tree.feature[tree.feature >= 0].tolist())
+        listed.append(
+            [
+                ", ".join(one_line(tree.columns[at].name) for at in used) or "none",
+                count(tree.n_leaves),
+                percent(tree.errors / (float(tree.weight[0]) or 1.0)),
+                "none" if certificate is None else f"≤ {bound_percent(certificate.risk)}",
+                percent(share),
+            ]
+        )
+    return listed
 
 
 def _abstention(abstention: Abstention) -> str:

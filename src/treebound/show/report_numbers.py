@@ -102,6 +102,7 @@ def number_report_data(
         "splits": store.splits,
         "nodes": list(store.nodes),
         "steps": steps,
+        "alternatives": [],
         "start": start,
         "chosen": chosen,
         "last": last,

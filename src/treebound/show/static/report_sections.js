@@ -1,5 +1,7 @@
 // The report, last part: the sections about the tree that is shown, rows, and the slider.
 const rootNow = () => data.steps[state.step].root;
+// Alternatives are trees behind those of the slider.
+const onSlider = data.steps.filter((step) => !step.alternative);
 const weightWords = data.weighted ? "weight" : "rows";
 
 // -- the head ------------------------------------------------------------------------------------
@@ -182,6 +184,18 @@ const showSizes = () => {
   at("other-sizes").replaceChildren(scrolling(tableOf(["Size", "estimated error", "difference"], rows, ["", "count", "count"])));
 };
 
+// Other good trees; a click shows one.
+const showAlternatives = () => {
+  at("d-alternatives").hidden = !data.alternatives.length;
+  const rows = data.alternatives.map((cells, k) => {
+    const use = made("button", { type: "button", "data-alternative": k }, "Show this tree");
+    use.addEventListener("click", () => { goTo(onSlider.length + k); at("h-tree").scrollIntoView({ block: "start" }); });
+    return [...cells, use];
+  });
+  at("alternatives").replaceChildren(scrolling(tableOf(["Columns", "leaves", "training error", "certified error", "disagrees with the first", ""], rows, ["words", "count", "count", "count", "count", ""])),
+    paragraph("“Disagrees”: the share of the training rows for which the tree and the first one predict different classes. The certified errors hold for all of these trees at once.", "note"));
+};
+
 // A line chart over leaves on a logarithmic axis.
 const niceStep = (range) => {
   const rough = (range || 1) / 4, unit = 10 ** Math.floor(Math.log10(rough));
@@ -217,18 +231,18 @@ const lineChart = (svg, series, text, zero) => {
   svg.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`); // on paper it is smaller
   svg.replaceChildren(...parts);
 };
-const sizesShown = data.steps.map((step) => step.leaves), fewest = Math.min(...sizesShown), mostLeaves = Math.max(...sizesShown);
+const sizesShown = onSlider.map((step) => step.leaves), fewest = Math.min(...sizesShown), mostLeaves = Math.max(...sizesShown);
 // The position of a number of leaves on the slider, from 0 to 1, by its logarithm.
 const leavesPlace = (leaves) => (mostLeaves > fewest ? Math.log(leaves / fewest) / Math.log(mostLeaves / fewest) : 0);
 // The position of a tree; trees of a frontier may have the same number of leaves.
-const placeOf = (k) => (data.frontier ? 1 - k / Math.max(1, data.steps.length - 1) : leavesPlace(data.steps[k].leaves));
+const placeOf = (k) => (data.frontier ? 1 - k / Math.max(1, onSlider.length - 1) : leavesPlace(data.steps[k].leaves));
 const ticks = () => {
   const values = [];
   for (let unit = 1; unit <= mostLeaves; unit *= 10) for (const k of [1, 2, 5]) if (k * unit >= fewest && k * unit <= mostLeaves) values.push(k * unit);
   return values;
 };
 const drawWhy = () => {
-  const bySize = [...data.steps].sort((a, b) => a.leaves - b.leaves);
+  const bySize = [...onSlider].sort((a, b) => a.leaves - b.leaves);
   const points = (get) => bySize.map((step) => [step.leaves, get(step)]).filter((point) => point[1] !== null);
   lineChart(at("scores"), [{ kind: "line", points: points((step) => step.score) }], () => "", false);
   const training = { kind: "l-training", name: "training", points: points((step) => trainingShares.get(step)) };
@@ -253,15 +267,16 @@ const showStep = () => {
   if (step.estimated !== null) parts.push(`estimated ${unit} ${shown(step.estimated)}`);
   parts.push(`training ${unit} ${shown(share)}`);
   if (step.certificate !== null) parts.push(`certified error at most ${boundPercent(step.certificate)}`);
+  if (step.alternative) parts.push(`alternative ${number(state.step - onSlider.length + 1)}`);
   if (state.step === data.chosen) parts.push("chosen");
   if (data.choice !== null && state.step === data.choice.small) parts.push("the smallest within one standard error");
   at("status").textContent = parts.join(" · ");
   at("slider").setAttribute("aria-valuetext", parts.join(", "));
 };
 const drawChart = () => {
-  if (data.steps.length < 2) return;
+  if (onSlider.length < 2) return;
   const chart = at("chart"), box = chart.getBoundingClientRect(), inset = 8;
-  const heights = data.steps.map((step) => (data.frontier ? step.certificate : step.score));
+  const heights = onSlider.map((step) => (data.frontier ? step.certificate : step.score));
   const worst = Math.max(...heights.map((value) => value ?? -Infinity));
   const scores = heights.map((value) => value ?? worst);
   const low = Math.min(...scores), high = Math.max(...scores);
@@ -273,7 +288,7 @@ const drawChart = () => {
     made("path", { class: "line", d: line }),
     ...(small === null ? [] : [made("circle", { class: "small", cx: x(small), cy: y(small), r: 4 })]),
     made("circle", { class: "best", cx: x(data.chosen), cy: y(data.chosen), r: 5 }),
-    made("circle", { class: "here", cx: x(state.step), cy: y(state.step), r: 3 }),
+    ...(state.step < onSlider.length ? [made("circle", { class: "here", cx: x(state.step), cy: y(state.step), r: 3 })] : []),
   );
 };
 const drawCharts = () => { drawChart(); if (!at("sizing").hidden && at("sizing").open) drawWhy(); };
@@ -298,7 +313,7 @@ const goTo = (step) => {
 };
 const nearestStep = (place) => {
   let best = 0;
-  data.steps.forEach((_, k) => { if (Math.abs(placeOf(k) - place) < Math.abs(placeOf(best) - place)) best = k; });
+  onSlider.forEach((_, k) => { if (Math.abs(placeOf(k) - place) < Math.abs(placeOf(best) - place)) best = k; });
   return best;
 };
 at("slider").addEventListener("input", (event) => {
@@ -307,7 +322,7 @@ at("slider").addEventListener("input", (event) => {
 });
 at("slider").addEventListener("change", () => { at("slider").value = String(placeOf(state.step)); });
 at("slider").addEventListener("keydown", (event) => {
-  const last = data.steps.length - 1, far = Math.max(1, Math.round(last / 10));
+  const last = onSlider.length - 1, far = Math.max(1, Math.round(last / 10));
   const to = { ArrowRight: state.step - 1, ArrowUp: state.step - 1, ArrowLeft: state.step + 1, ArrowDown: state.step + 1,
     PageUp: state.step - far, PageDown: state.step + far, Home: last, End: 0 }[event.key];
   if (to === undefined) return;
@@ -456,7 +471,7 @@ at("edits").hidden = !data.edits.length;
 at("h-edits").textContent = `Edited by hand: ${many(data.edits.length, "step", "steps")}`;
 at("edit-steps").replaceChildren(...data.edits.map(editItem));
 at("made").textContent = `Made by ${data.made_by}.`;
-at("path").hidden = at("sizing").hidden = data.steps.length < 2;
+at("path").hidden = at("sizing").hidden = onSlider.length < 2;
 at("by-bound").hidden = !data.frontier;
 if (data.frontier) Object.assign(at("bound"), { min: String(Math.min(...limits)), max: String(limits[certifiedAt(Infinity)]) });
 const [few, lots] = at("ends").children;
@@ -465,6 +480,7 @@ lots.textContent = many(mostLeaves, "leaf", "leaves");
 showSettings();
 showWhy();
 showSizes();
+showAlternatives();
 // Long sections begin closed.
 at("d-rules").open = data.steps[data.start].leaves <= 12;
 at("d-confusion").open = data.classes.length <= 6;

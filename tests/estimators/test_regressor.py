@@ -345,9 +345,36 @@ def test_html_shows_the_tree(fitted):
     assert "bmi" in fitted._repr_html_()
 
 
-def test_an_error_names_what_is_not_offered(fitted):
-    with pytest.raises(TypeError, match="not offered for regression trees"):
-        tb.certify(fitted)
+def test_prune_again_by_weight_rows_or_validation_rows(fitted, diabetes):
+    X, y = diabetes
+    pruned = tb.prune(fitted, weight=2.0)
+    assert pruned.n_leaves_ < fitted.n_leaves_
+    assert pruned.estimate_ is None
+    assert isinstance(tb.prune(fitted.model_, weight=2.0), tb.RegressionModel)
+    tree = tb.prune(fitted.grown_tree_, weight=2.0)
+    np.testing.assert_array_equal(tree.value, pruned.tree_.value)
+    again = tb.prune(fitted, X, y, weight=2.0)
+    np.testing.assert_array_equal(again.predict(X), pruned.predict(X))
+    half = REGRESSOR(pruning=None).fit(X[:300], y[:300])
+    chosen = tb.prune(half, validation=(X[300:], y[300:]))
+    assert chosen.estimate_.rows == len(X) - 300
+    assert 1 < chosen.n_leaves_ < half.n_leaves_
+    with pytest.raises(ValueError, match="validation rows"):
+        chosen.certify(X[300:], y[300:])
+    with pytest.raises(ValueError, match="'pruner'"):
+        tb.prune(fitted, pruner="mdl")
+
+
+def test_certify_as_a_function(diabetes):
+    X, y = diabetes
+    fitted = REGRESSOR(certificate="held-out").fit(X[:300], y[:300])
+    assert tb.certify(fitted) == fitted.certificate_
+    assert tb.certify(fitted, delta=0.2).share < fitted.certificate_.share
+    assert tb.certify(fitted, X[300:], y[300:]) == fitted.certify(X[300:], y[300:])
+    with pytest.raises(ValueError, match="no calibration rows"):
+        tb.certify(REGRESSOR().fit(X, y))
+    with pytest.raises(ValueError, match="'kind'"):
+        tb.certify(fitted, kind="prior")
 
 
 # -- messages ---------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ def test_a_limit_on_leaves_is_kept_and_explained():
 
 def test_without_rows_the_weight_is_fixed():
     tree = grow(problem(4), 5)
-    result = SquaredErrorPruner().prune(tree)
+    result = SquaredErrorPruner().prune(tree).result
     assert (result.choice.weight, str(result.choice.shrinkage)) == (0.6, "F 4")
     assert result.choice.rule is None
 
@@ -151,6 +151,15 @@ def test_validation_rows_replace_folds():
     assert fit.result.choice.min_samples_leaf == 5
     assert fit.result.tree.weight[0] == 360
     assert len(fit.validated.y) == 40
+
+
+def test_a_grown_tree_is_pruned_by_validation_rows():
+    sample = problem(6, n=400)
+    mask = np.arange(400) % 10 == 0
+    expected = SquaredErrorPruner().fit(sample.part(~mask), grow, validation=sample.part(mask))
+    pruned = SquaredErrorPruner().prune(grow(sample.part(~mask), 5), sample.part(mask))
+    np.testing.assert_array_equal(pruned.result.tree.value, expected.result.tree.value)
+    assert pruned.result.choice.loss == expected.result.choice.loss
 
 
 def test_cost_complexity_is_the_best_of_scikit_learns_alphas():

@@ -21,15 +21,14 @@ from treebound.data.row_hashes import RowSketch
 from treebound.data.sample import LabelledRows, Sample
 from treebound.data.weights import warn_of_common_factor
 from treebound.growing import grow_numbers
-from treebound.model.number_estimate import NumberEstimate, scaled_residuals
 from treebound.model.options import ReadingOptions
 from treebound.model.provenance import Provenance
 from treebound.model.regression import (
     NumberCalibration,
-    NumberSizeEstimate,
     RegressionModel,
     check_in_range,
     default_tolerance,
+    estimates_of,
 )
 from treebound.model.regression_parameters import (
     RegressionParameters,
@@ -243,17 +242,4 @@ def _pruned(
 
 def of_fit(fit: NumberFit) -> RegressionModel:
     """Return the model of a pruned tree, with the estimates of its validation rows."""
-    model = RegressionModel(fit.result.tree, pruning=fit.result)
-    choice = fit.result.choice
-    if fit.validated is None or choice is None:
-        return model
-    rmse = float(np.sqrt(choice.loss))
-    return replace(
-        model,
-        estimate=NumberEstimate.of(fit.validated, choice.reason),
-        sizes=tuple(
-            NumberSizeEstimate(leaves, float(np.sqrt(loss)), float(np.sqrt(loss)) - rmse)
-            for leaves, loss in fit.sizes
-        ),
-        residuals=scaled_residuals(fit.validated),
-    )
+    return RegressionModel(fit.result.tree, pruning=fit.result, **estimates_of(fit))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,18 +12,23 @@ from numpy.typing import ArrayLike
 from treebound._utils.choices import CertificateKind
 from treebound._utils.validation import invalid
 from treebound.certificate.certificate import Certificate, certify_counts
+from treebound.certificate.number_certificate import NumberCertificate
 from treebound.certificate.row_record import RowComparison
 from treebound.data import Sample
 from treebound.data.sample import same_length
 from treebound.data.streams import in_database
 from treebound.exchange.sklearn_tree import SklearnTree, structure_of, to_sklearn
 from treebound.landscape import Landscape
-from treebound.model import Model
-from treebound.model.methods import as_model
+from treebound.model import Model, RegressionModel
+from treebound.model.methods import as_model, as_regression_model, is_regression
 from treebound.model.model import with_smoothing
-from treebound.pruning import Pruner, make_pruner
+from treebound.pruning import Pruner, SquaredErrorPruner, make_pruner
 from treebound.pruning.weight import default_weight
 from treebound.tree.model import Tree
+from treebound.tree.regression import RegressionTree
+
+if TYPE_CHECKING:
+    from treebound.estimators.regressor import BoundTreeRegressor
 
 Rows = tuple[Any, Any] | tuple[Any, Any, Any]
 M = TypeVar("M")  # what is given is returned, pruned
@@ -42,8 +48,9 @@ def prune(
 
     Parameters
     ----------
-    model : DecisionTreeClassifier, BoundTreeClassifier, Model or Tree
-        A fitted scikit-learn tree, a fitted classifier of this package, its model or its tree.
+    model : DecisionTreeClassifier, BoundTreeClassifier, BoundTreeRegressor, model or tree
+        A fitted scikit-learn classification tree, a fitted estimator of this package, its model or
+        its tree. A regression tree takes the pruners ``"bound"`` and ``"cost-complexity"``.
     X, y : table and labels, optional
         The rows that the counts and classes of the tree come from: its training rows, or other
         rows on which it is recounted. Required for a scikit-learn tree, and for pruners that use
@@ -62,7 +69,7 @@ def prune(
 
     Returns
     -------
-    DecisionTreeClassifier, BoundTreeClassifier, Model or Tree
+    object
         The pruned model, of the same type as ``model``, which is not changed. Pruners that
         cross-validate fit clones on parts of the rows. To see all decisions of a pruner, call
         ``pruner.prune(tree, sample)``, which returns a
@@ -89,6 +96,8 @@ def prune(
             f"prune takes a model, X and y, all else by name. Got {unnamed[0]!r:.60} as fourth. "
             "Hint: prune(model, X, y, pruner=...)."
         )
+    if is_regression(model):
+        return _prune_numbers(model, X, y, sample_weight, validation, pruner, options)
     chosen = _pruner(pruner, options)
     if _is_sklearn_tree(model):
         return cast(M, _prune_sklearn(model, X, y, sample_weight, validation, chosen))
@@ -101,6 +110,34 @@ def prune(
     if isinstance(source, Tree):
         pruned = pruned.tree
     elif not isinstance(source, Model):
+        pruned = source._with_model(pruned)
+    return cast(M, pruned)
+
+
+def _prune_numbers(
+    model: M,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    validation: Rows | None,
+    pruner: Any,
+    options: dict[str, Any],
+) -> M:
+    """Prune a regression tree, its model or a fitted regressor."""
+    if isinstance(pruner, str):
+        if pruner not in ("bound", "cost-complexity"):
+            must = "'bound', 'cost-complexity' or a SquaredErrorPruner for a regression tree"
+            raise invalid("pruner", "prune", must, pruner)
+        pruner = SquaredErrorPruner(**{"price": pruner, **options})
+    elif not isinstance(pruner, SquaredErrorPruner):
+        raise invalid("pruner", "prune", "a SquaredErrorPruner for a regression tree", pruner)
+    source: Any = model
+    pruned: Any = as_regression_model(source, "prune").prune(
+        pruner, X, y, sample_weight, validation=validation
+    )
+    if isinstance(source, RegressionTree):
+        pruned = pruned.tree
+    elif not isinstance(source, RegressionModel):
         pruned = source._with_model(pruned)
     return cast(M, pruned)
 
@@ -152,6 +189,26 @@ def _grow_like(estimator: Any, sample: Sample) -> Tree:
 # -- certificates --------------------------------------------------------------------------------
 
 
+@overload
+def certify(
+    model: RegressionTree | RegressionModel | BoundTreeRegressor,
+    X: Any = ...,
+    y: Any = ...,
+    *,
+    kind: CertificateKind | None = ...,
+    landscape: Landscape | None = ...,
+    delta: float | None = ...,
+) -> NumberCertificate: ...
+@overload
+def certify(
+    model: Any,
+    X: Any = ...,
+    y: Any = ...,
+    *,
+    kind: CertificateKind | None = ...,
+    landscape: Landscape | None = ...,
+    delta: float | None = ...,
+) -> Certificate: ...
 def certify(
     model: Any,
     X: Any = None,
@@ -160,12 +217,14 @@ def certify(
     kind: CertificateKind | None = None,
     landscape: Landscape | None = None,
     delta: float | None = None,
-) -> Certificate:
+) -> Certificate | NumberCertificate:
     """Bound the risk of a tree on new examples.
 
     Parameters
     ----------
     model : BoundTreeClassifier, Model, Tree, DecisionTreeClassifier, or any classifier
+        A regression tree is certified for large errors, see
+        :meth:`treebound.BoundTreeRegressor.certify`.
         A fitted classifier of this package, its model or its tree, or a fitted scikit-learn tree.
         From held-out rows, anything with a ``predict``.
     X, y : table and labels, optional
@@ -210,6 +269,8 @@ def certify(
         raise ValueError(
             f"certify needs both 'X' and 'y', or none. Got {present!r} without {absent!r}."
         )
+    if is_regression(model):
+        return _certify_numbers(as_regression_model(model, "certify"), X, y, kind, delta)
     if _is_sklearn_tree(model):
         model = SklearnTree(model).certifiable(X)
     elif not isinstance(model, Model | Tree) and "model_" not in vars(model):
@@ -222,6 +283,20 @@ def certify(
             raise invalid("kind", "certify", "None or 'held-out' for rows of a database", kind)
         return certified.certify_tested(tested(certified, X, y), delta=delta)
     return certified.certify(X, y, kind=kind, landscape=landscape, delta=delta)
+
+
+def _certify_numbers(
+    model: RegressionModel, X: Any, y: Any, kind: str | None, delta: float | None
+) -> NumberCertificate:
+    """Return the certificate of a regression tree, from its calibration rows or from these rows."""
+    if kind not in (None, "held-out", "folds"):
+        raise invalid("kind", "certify", "None, 'held-out' or 'folds' for a regression tree", kind)
+    if X is not None:
+        return model.certify(X, y, delta=delta)
+    model = model if delta is None else replace(model, delta=delta)
+    if model.certificate is None:
+        raise ValueError(f"There is no certificate for this tree. {model.certificate_reason}")
+    return model.certificate
 
 
 def _certify_any(model: Any, X: Any, y: Any, kind: str | None, delta: float | None) -> Certificate:

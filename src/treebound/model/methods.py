@@ -55,3 +55,11 @@ def as_any_model(source: Any, caller: str) -> Model | RegressionModel:
         if isinstance(model, RegressionModel):
             return model
     return as_model(source, caller)
+
+
+def is_regression(source: Any) -> bool:
+    """Return True for a regression tree, its model or a fitted regressor of this package."""
+    fitted = vars(source).get("model_") if hasattr(source, "__dict__") else None
+    return isinstance(source, RegressionTree | RegressionModel) or isinstance(
+        fitted, RegressionModel
+    )

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from treebound._utils.validation import Number, check, invalid
 from treebound.certificate.number_certificate import NumberCertificate, certify_numbers
 from treebound.certificate.row_record import RowRecord
+from treebound.data import read_matrix
 from treebound.data.frames import Table, read_table
-from treebound.data.number_sample import number_hashes
+from treebound.data.number_sample import NumberSample, number_hashes
 from treebound.data.numbers import read_numbers
-from treebound.data.sample import same_length
-from treebound.data.weights import check_rows
+from treebound.data.sample import LabelledRows, same_length
+from treebound.data.weights import check_rows, relative_weights
 from treebound.model.base import BaseModel
-from treebound.model.number_estimate import NumberEstimate, quantile
+from treebound.model.number_estimate import NumberEstimate, quantile, scaled_residuals
 from treebound.pruning.number_choice import NumberChoice
-from treebound.pruning.number_pruner import spreads
+from treebound.pruning.number_pruner import NumberFit, SquaredErrorPruner, spreads
 from treebound.pruning.path import count
 from treebound.tree.base import nodes_left, standing_nodes
 from treebound.tree.regression import RegressionTree, importances
@@ -73,6 +74,20 @@ class NumberCalibration:
     y_range: tuple[float, float] | None = None
     folds: int = 1
     grouped: bool = False
+
+
+def estimates_of(fit: NumberFit) -> dict[str, Any]:
+    """Return the fields of a model that validation rows determine."""
+    choice = fit.result.choice
+    if fit.validated is None or choice is None:
+        return {"estimate": None, "sizes": (), "residuals": np.empty(0)}
+    rmse = float(np.sqrt(choice.loss))
+    sizes = [(leaves, float(np.sqrt(loss))) for leaves, loss in fit.sizes]
+    return {
+        "estimate": NumberEstimate.of(fit.validated, choice.reason),
+        "sizes": tuple(NumberSizeEstimate(leaves, of, of - rmse) for leaves, of in sizes),
+        "residuals": scaled_residuals(fit.validated),
+    }
 
 
 def default_tolerance(tree: RegressionTree) -> float:
@@ -264,6 +279,46 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         """The model at another step of its path; its estimate is one of ``sizes``."""
         model = super().prune_to(leaves, step=step)
         return replace(model, estimate=None, residuals=np.empty(0))
+
+    def prune(
+        self,
+        pruner: SquaredErrorPruner,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        validation: tuple[Any, ...] | None = None,
+    ) -> Self:
+        """The model with its grown tree pruned again, see :func:`treebound.prune`."""
+        tree = self.grown
+        tree, provenance = tree.with_values(tree.mean), self.provenance
+        if X is not None:
+            sample = self.read_sample(X, y, sample_weight)
+            tree = tree.recounted(sample.X, sample.target)
+        unseen = None if validation is None else self.read_sample(*validation)
+        fit = pruner.prune(tree, unseen)
+        record = provenance.row_record
+        if record is not None and validation is not None:
+            table, numbers = read_table(validation[0]), read_numbers(validation[1])
+            record = record.with_rows("validation", self.hashes(table, numbers))
+        return replace(
+            self,
+            tree=fit.result.tree,
+            pruning=fit.result,
+            step=None,
+            provenance=replace(provenance, row_record=record),
+            calibration=None,
+            **estimates_of(fit),
+        )
+
+    def read_sample(self, X: Any, y: Any, sample_weight: Any = None) -> NumberSample:
+        """Read rows with numbers: the columns that the grown tree splits on."""
+        table, numbers = read_table(X), read_numbers(y)
+        rows = LabelledRows.of(table, np.zeros(len(numbers), dtype=int), sample_weight)
+        matrix = read_matrix(
+            rows.table, self.columns, **self._options(rows.table, self.grown, False)
+        )
+        return NumberSample(matrix, numbers[rows.row_numbers], relative_weights(rows.weight))
 
     def summary(self) -> str:
         """Describe the tree, its estimated errors and those of other sizes."""

@@ -164,13 +164,24 @@ class SquaredErrorPruner(Parameters):
             return SHRINKAGES
         return (Shrinkage.of(self.smoothing),)
 
-    def prune(self, tree: RegressionTree) -> NumberResult:
-        """Prune a tree without validation rows: with the fixed weight and shrinkage."""
+    def prune(self, tree: RegressionTree, validation: NumberSample | None = None) -> NumberFit:
+        """Prune a grown tree: by validation rows, or with the fixed weight and shrinkage.
+
+        Parameters
+        ----------
+        tree : RegressionTree
+            A grown tree.
+        validation : NumberSample, optional
+            Rows that it was not grown on, in its columns.
+        """
         self._check()
-        start = perf_counter()
-        why = "to choose it takes the rows and a way to grow trees on parts of them"
-        result = self._fixed(tree, int(tree.rows[tree.is_leaf].min()), why)
-        return replace(result, fit_time=perf_counter() - start)
+        start, leaf_size = perf_counter(), int(tree.rows[tree.is_leaf].min())
+        if validation is None or tree.n_leaves == 1:
+            why = "to choose it takes validation rows, or a way to grow trees on parts of the rows"
+            fit = NumberFit(self._fixed(tree, leaf_size, why))
+        else:
+            fit = self._validated(None, [(tree, validation)], _no_growth, (leaf_size,), tree, None)
+        return replace(fit, result=replace(fit.result, fit_time=perf_counter() - start))
 
     def fit(
         self,
@@ -234,7 +245,7 @@ class SquaredErrorPruner(Parameters):
 
     def _validated(
         self,
-        sample: NumberSample,
+        sample: NumberSample | None,
         parts: list[tuple[RegressionTree, NumberSample]] | None,
         grow: GrowNumbers,
         leaf_sizes: tuple[int, ...],
@@ -246,7 +257,10 @@ class SquaredErrorPruner(Parameters):
 
         def path_of_all(size: int) -> SquaredErrorPath:
             if size not in grown:
-                tree = grow(sample, leaf_sizes[size]) if whole is None else whole
+                tree = whole
+                if tree is None:
+                    assert sample is not None
+                    tree = grow(sample, leaf_sizes[size])
                 grown[size] = SquaredErrorPath(tree, SquaredErrorScore.of(tree, DEFAULT_WEIGHT))
             return grown[size]
 
@@ -259,7 +273,7 @@ class SquaredErrorPruner(Parameters):
         # paths of fewer steps have their last alpha several times
         grids = [np.append(grid, np.repeat(grid[-1], longest - len(grid))) for grid in grids]
         folds = []
-        if parts is None and self.folds is not None:
+        if parts is None and self.folds is not None and sample is not None:
             folds = list(sample.folds(self.folds, self.random_state))
         tasks = [
             (size, part)
@@ -275,7 +289,7 @@ class SquaredErrorPruner(Parameters):
             else:
                 tree, inside = parts[part]
             path = SquaredErrorPath(tree, SquaredErrorScore.of(tree, DEFAULT_WEIGHT))
-            share = float(tree.weight[0]) / sample.total
+            share = 1.0 if sample is None else float(tree.weight[0]) / sample.total
             steps = [
                 path.at_alpha(a * share, max_leaves) if by_alpha else path.at(a, max_leaves)
                 for a in grids[size]
@@ -340,6 +354,11 @@ def _losses_by_size(
 
     sizes = sizes_of_interest(chosen, result.path.first.n_leaves)
     return tuple((size, loss(size)) for size in sizes)
+
+
+def _no_growth(sample: NumberSample, min_samples_leaf: int) -> RegressionTree:
+    """Raise: a tree that is given is not grown."""
+    raise NotImplementedError
 
 
 def _alphas(path: SquaredErrorPath) -> Floats:

@@ -21,7 +21,7 @@ from treebound.tree.recoding import recoded
 def _other_rows(why: str) -> WordedError:
     """Return the error for rows that the tree was not trained on."""
     return WordedError(
-        "Editing needs the rows that the tree was trained on, with their weights and groups, in "
+        "These must be the rows that the tree was trained on, with their weights and groups, in "
         f"the same order. {why} Hint: give the table of fit, and its weights (",
         Setting("weight_column", python="'sample_weight'"),
         ").",

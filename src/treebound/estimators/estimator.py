@@ -395,8 +395,8 @@ class BoundTreeClassifier(
         -----
         Training certificates hold for all trees at once. Certificates from calibration rows are
         computed at ``delta`` divided by the number of trees, so that they hold for all of these
-        at once: one may be chosen by looking at them. Another call, such as with another ``within``,
-        lists trees that share another ``delta``.
+        at once: one may be chosen by looking at them. The trees of another call, such as with
+        another ``within``, share another ``delta``.
 
         Examples
         --------

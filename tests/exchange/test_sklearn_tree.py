@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import (
     DecisionTreeClassifier,
@@ -22,7 +23,7 @@ from support import coded_matrix
 
 import treebound as tb
 from treebound import from_sklearn, to_sklearn
-from treebound.exchange.sklearn_tree import float64_threshold
+from treebound.exchange.sklearn_arrays import float64_threshold
 
 
 def noisy(seed, rows=200, columns=5, classes=3, missing=0.0):
@@ -131,8 +132,10 @@ def test_threshold_is_the_greatest_number_that_goes_left(threshold, steps):
 def test_wrong_estimators_and_data_are_refused():
     X, y = noisy(2, rows=30)
     fitted = DecisionTreeClassifier(max_depth=2).fit(X, y)
-    with pytest.raises(TypeError, match=r"must be a DecisionTreeClassifier. Got DecisionTreeRegr"):
-        from_sklearn(DecisionTreeRegressor().fit(X, y), X, y)
+    with pytest.raises(TypeError, match=r"must be a DecisionTreeClassifier or DecisionTreeReg"):
+        from_sklearn(RandomForestClassifier(n_estimators=1).fit(X, y), X, y)
+    with pytest.raises(ValueError, match=r"must be a tree of one output. Got 2"):
+        from_sklearn(DecisionTreeRegressor().fit(X, np.c_[y, y]), X, y)
     with pytest.raises(NotFittedError):
         from_sklearn(DecisionTreeClassifier(), X, y)
     with pytest.raises(ValueError, match=r"must be a tree of one output. Got 2"):

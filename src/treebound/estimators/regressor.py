@@ -2,8 +2,9 @@
 
 Offered for tables in memory: fitting with weights, groups and rules on splits, prediction,
 intervals, estimated errors, certificates from calibration rows, other sizes, text, rules, figures,
-reports and explanations. Tables of at most 10^7 values that are elsewhere are read into memory.
-Larger tables and the editor are not offered: their functions raise an error that names them.
+reports, explanations, model files and code. Tables of at most 10^7 values that are elsewhere are
+read into memory. Larger tables and the editor are not offered: their functions raise an error that
+names them.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from treebound._utils.validation import invalid, parameters_of
 from treebound.certificate.number_certificate import NumberCertificate
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
-from treebound.estimators.base import TreeEstimator
 from treebound.estimators.number_fitting import fit_numbers
 from treebound.estimators.number_tables import read_number_table
+from treebound.estimators.regression_methods import RegressionMethods
 from treebound.model import RegressionModel
 from treebound.model.number_estimate import NumberEstimate
 from treebound.model.regression import NumberSizeEstimate
@@ -42,9 +43,7 @@ Floats = NDArray[np.float64]
 
 
 @parameters_of(RegressionParameters)
-class BoundTreeRegressor(
-    TreeEstimator[RegressionModel], RegressorMixin, BaseEstimator, RegressionParameters
-):
+class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, RegressionParameters):
     """A regression tree that prunes itself with a score from learning theory.
 
     One readable tree, grown best-first by squared error on real, ordinal and nominal columns as

@@ -17,7 +17,7 @@ from treebound.certificate.row_record import RowComparison
 from treebound.data import Sample
 from treebound.data.sample import same_length
 from treebound.data.streams import in_database
-from treebound.exchange.sklearn_tree import SklearnTree, structure_of, to_sklearn
+from treebound.exchange.sklearn_tree import SklearnTree, from_sklearn, structure_of, to_sklearn
 from treebound.landscape import Landscape
 from treebound.model import Model, RegressionModel
 from treebound.model.methods import as_model, as_regression_model, is_regression
@@ -48,9 +48,11 @@ def prune(
 
     Parameters
     ----------
-    model : DecisionTreeClassifier, BoundTreeClassifier, BoundTreeRegressor, model or tree
-        A fitted scikit-learn classification tree, a fitted estimator of this package, its model or
-        its tree. A regression tree takes the pruners ``"bound"`` and ``"cost-complexity"``.
+    model : DecisionTreeClassifier, DecisionTreeRegressor, BoundTreeClassifier, \
+            BoundTreeRegressor, model or tree
+        A fitted scikit-learn tree, a fitted estimator of this package, its model or its tree. A
+        regression tree takes the pruners ``"bound"`` and ``"cost-complexity"``, one of scikit-learn
+        only the first, with a fixed weight, and its nodes keep their predictions.
     X, y : table and labels, optional
         The rows that the counts and classes of the tree come from: its training rows, or other
         rows on which it is recounted. Required for a scikit-learn tree, and for pruners that use
@@ -98,6 +100,8 @@ def prune(
         )
     if is_regression(model):
         return _prune_numbers(model, X, y, sample_weight, validation, pruner, options)
+    if _is_sklearn_tree(model, "DecisionTreeRegressor"):
+        return cast(M, _prune_sklearn_numbers(model, X, y, sample_weight, pruner, options))
     chosen = _pruner(pruner, options)
     if _is_sklearn_tree(model):
         return cast(M, _prune_sklearn(model, X, y, sample_weight, validation, chosen))
@@ -155,11 +159,28 @@ def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:
 # -- scikit-learn's trees ------------------------------------------------------------------------
 
 
-def _is_sklearn_tree(model: Any) -> bool:
+def _is_sklearn_tree(model: Any, kind: str = "DecisionTreeClassifier") -> bool:
     import sys
 
     trees = sys.modules.get("sklearn.tree")  # not loaded: it is none of them
-    return trees is not None and isinstance(model, trees.DecisionTreeClassifier)
+    return trees is not None and isinstance(model, getattr(trees, kind))
+
+
+def _prune_sklearn_numbers(
+    model: Any, X: Any, y: Any, sample_weight: Any, pruner: Any, options: dict[str, Any]
+) -> Any:
+    """Prune a scikit-learn regression tree; its nodes keep their predictions."""
+    if pruner == "bound":
+        pruner = SquaredErrorPruner(**options)
+    if not isinstance(pruner, SquaredErrorPruner) or pruner.price != "bound":
+        must = "'bound' or a SquaredErrorPruner with that price for a DecisionTreeRegressor"
+        raise invalid("pruner", "prune", must, pruner)
+    if X is None or y is None:
+        must = "what the scikit-learn tree was fitted on"
+        raise invalid("X" if X is None else "y", "prune", must, None)
+    tree = from_sklearn(model, X, y, sample_weight)
+    path = pruner.prune(tree).result.path
+    return to_sklearn(tree.collapsed(path.cuts(path.chosen)), like=model)
 
 
 def _prune_sklearn(

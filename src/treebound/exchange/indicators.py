@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from treebound.data import Column
 from treebound.data.raw import MISSING, UNKNOWN
-from treebound.model.methods import as_model
+from treebound.model.methods import as_any_model
 from treebound.tree.base import arranged
 from treebound.tree.model import Tree
+from treebound.tree.regression import RegressionTree
 
 
 class Indicators:
@@ -56,17 +57,17 @@ class Indicators:
     """
 
     def __init__(self, model: Any) -> None:
-        self._model = as_model(model, "Indicators")
-        tree = self._model.tree
+        self._model = as_any_model(model, "Indicators")
+        tree: Tree | RegressionTree = self._model.tree
         self._columns = tree.columns
         by_column = [_names(column) for column in tree.columns]
         self.names: tuple[str, ...] = tuple(name for names in by_column for name in names)
         sizes = [len(names) for names in by_column]
         self.source: NDArray[np.intp] = np.repeat(np.arange(len(sizes)), sizes)
         self._first = np.cumsum([0, *sizes])[:-1]
-        self.tree = self._numeric(tree)
+        self.tree: Any = self._numeric(tree)
 
-    def _numeric(self, tree: Tree) -> Tree:
+    def _numeric(self, tree: Tree | RegressionTree) -> Tree | RegressionTree:
         """The tree on the new columns: rows with ``= c`` have a one, and go right."""
         inner = ~tree.is_leaf
         nominal = inner & np.array([c.kind == "nominal" for c in tree.columns])[tree.feature]
@@ -86,7 +87,7 @@ class Indicators:
             threshold=np.where(nominal, 0.5, tree.threshold),
             category=np.full(tree.n_nodes, -1),
             missing_left=np.where(nominal, ~tree.missing_left, tree.missing_left),
-            columns=columns, names=None, monotone=None,
+            columns=columns, monotone=None, **({"names": None} if isinstance(tree, Tree) else {}),
         )  # fmt: skip
 
     def transform(self, X: Any) -> NDArray[np.float64]:

@@ -86,8 +86,8 @@ def to_sql(
 
 def _remark(lines: list[str]) -> str:
     """Return a comment; text in it cannot begin or end one."""
-    apart = [line.replace("*/", "* /").replace("/*", "/ *") for line in lines]
-    return "/* {} */\n".format("\n   ".join(apart)) if lines else ""
+    escaped = [line.replace("*/", "* /").replace("/*", "/ *") for line in lines]
+    return "/* {} */\n".format("\n   ".join(escaped)) if lines else ""
 
 
 def case_of(

@@ -126,6 +126,26 @@ SORTED = [("held-out", 53, 300), ("folds", 51, 120), ("prior", 95, 150)]
 HEAVY = [pytest.param(kind, m, 3000, marks=pytest.mark.heavy) for kind, m, _ in SORTED]
 
 
+BINARY = [("held-out", 53, 3, 300), ("held-out", 67, 1, 200), ("held-out", 101, 3, 200)]
+
+
+@pytest.mark.parametrize(("kind", "m", "columns", "draws"), BINARY)
+def test_rows_are_drawn_as_if_at_random_from_sorted_columns_of_zeros_and_ones(
+    kind, m, columns, draws
+):
+    """By minimum and maximum alone, 15, 14 and 2 % of these bounds were wrong."""
+    rng, wrong = np.random.default_rng(1), 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(draws):
+            X = rng.integers(0, 2, (m, columns)).astype(float)
+            y = np.sort(rng.random(m) < RATE)
+            clf = tb.BoundTreeClassifier(certificate=kind, max_leaves=1).fit(X, y)
+            [label] = clf.predict(X[:1])
+            wrong += (1.0 - RATE if label else RATE) > clf.certificate_.risk
+    assert wrong <= binom.ppf(0.999, draws, 0.05)
+
+
 @pytest.mark.parametrize(("kind", "m", "draws"), [*SORTED, *HEAVY])
 def test_rows_are_drawn_as_if_at_random_from_a_sorted_table(kind, m, draws):
     """At a fixed seed: drawn by number alone, 95, 71 and 13 % of these bounds were wrong."""

@@ -13,6 +13,7 @@ from treebound.data import Sample
 from treebound.data.draws import Tenth
 from treebound.data.learned import merge_facts
 from treebound.data.parts import PartReader, as_table, count_rows, learn_part
+from treebound.data.summaries import ColumnSummary, column_summaries
 from treebound.data.weights import exact_sum
 
 
@@ -190,3 +191,19 @@ def test_read_rows_are_a_table_of_which_the_columns_can_be_learned_again():
     assert again.columns == sample.columns
     for values, expected in zip(again.X.values, sample.X.values, strict=True):
         np.testing.assert_array_equal(values, expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_summaries_of_parts_add_up(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 3, 60).astype(float)
+    values[rng.random(60) < 0.1] = np.nan
+    whole = ColumnSummary.of_numbers(values)
+    assert whole.at_low == (values == np.nanmin(values)).sum()
+    assert whole.at_high == (values == np.nanmax(values)).sum()
+    cuts = np.sort(rng.integers(0, 61, 4))
+    parts = [ColumnSummary.of_numbers(part) for part in np.split(values, cuts)]
+    assert sum(parts, ColumnSummary()) == whole
+    matrix = Sample.learn(values[:, None], np.arange(60) % 2).X
+    assert matrix.dense is not None
+    assert column_summaries(matrix) == (whole,)

@@ -27,6 +27,8 @@ class ColumnSummary:
     high: float = -inf
     missing: int = 0
     counts: Mapping[Any, int] = field(default_factory=dict)  # rows of each category that occurs
+    at_low: int = 0  # rows with the least value, and with the greatest
+    at_high: int = 0
 
     @classmethod
     def of_numbers(cls, values: NDArray[Any]) -> ColumnSummary:
@@ -34,7 +36,9 @@ class ColumnSummary:
         missing = int(np.isnan(values).sum())
         if missing == len(values):
             return cls(missing=missing)
-        return cls(float(np.fmin.reduce(values)), float(np.fmax.reduce(values)), missing)
+        low, high = np.fmin.reduce(values), np.fmax.reduce(values)
+        at_low, at_high = (int(np.count_nonzero(values == end)) for end in (low, high))
+        return cls(float(low), float(high), missing, at_low=at_low, at_high=at_high)
 
     @classmethod
     def of_codes(
@@ -50,19 +54,25 @@ class ColumnSummary:
         counts = dict(self.counts)
         for category, rows in other.counts.items():
             counts[category] = counts.get(category, 0) + rows
+        low, high = min(self.low, other.low), max(self.high, other.high)
         return ColumnSummary(
-            min(self.low, other.low),
-            max(self.high, other.high),
+            low,
+            high,
             self.missing + other.missing,
             counts,
+            sum(part.at_low for part in (self, other) if part.low == low),
+            sum(part.at_high for part in (self, other) if part.high == high),
         )
 
-    @property
-    def words(self) -> str:
-        """The summary as a text that is the same in every engine."""
+    def words(self, n_rows: int) -> str:
+        """The summary of so many rows as a text that is the same in every engine.
+
+        The rows at the least and the greatest value are part of it if there are no other values.
+        """
         ends = (float(value + 0.0).hex() for value in (self.low, self.high))  # -0.0 is 0.0
         counts = sorted((_text(category), rows) for category, rows in self.counts.items())
-        return repr((*ends, self.missing, counts))
+        binary = self.low < self.high and self.at_low + self.at_high + self.missing == n_rows
+        return repr((*ends, self.missing, counts, *((self.at_low,) if binary else ())))
 
 
 def _text(category: Any) -> str:
@@ -92,9 +102,10 @@ class TableSummary:
     def hashed(self, salt: int) -> int:
         """A hash of a salt and the summary, of 53 bits: a whole number that JSON can hold."""
         state = blake2b(digest_size=8)
-        state.update(repr((salt, sum(self.class_rows), self.class_rows)).encode())
+        n_rows = sum(self.class_rows)
+        state.update(repr((salt, n_rows, self.class_rows)).encode())
         for column in self.columns:
-            state.update(b"\n" + column.words.encode("utf-8", "surrogatepass"))
+            state.update(b"\n" + column.words(n_rows).encode("utf-8", "surrogatepass"))
         return int.from_bytes(state.digest(), "little") >> 11
 
 
@@ -105,9 +116,14 @@ def column_summaries(matrix: Matrix) -> tuple[ColumnSummary, ...]:
         missing = np.zeros(len(low), dtype=np.int64)
         if not matrix.complete:
             missing = np.isnan(matrix.dense).sum(axis=0)
+        at_low, at_high = (np.count_nonzero(matrix.dense == end, axis=0) for end in (low, high))
         return tuple(
-            ColumnSummary(missing=n) if n == matrix.n_rows else ColumnSummary(float(a), float(b), n)
-            for a, b, n in zip(low, high, missing.tolist(), strict=True)
+            ColumnSummary(missing=n)
+            if n == matrix.n_rows
+            else ColumnSummary(float(a), float(b), n, at_low=int(at_a), at_high=int(at_b))
+            for a, b, n, at_a, at_b in zip(
+                low, high, missing.tolist(), at_low, at_high, strict=True
+            )
         )
     return tuple(
         _column_summary(column, values)

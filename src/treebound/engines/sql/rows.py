@@ -234,15 +234,29 @@ class RelationRows:
         native, labels = self._read(kinds.names, **kinds.values), self._labels
         columns: dict[int, ColumnSummary] = {}
         if kinds.numbers:
+            ends = ", ".join(f"MIN(x{j}) AS low{j}, MAX(x{j}) AS high{j}" for j in kinds.numbers)
             wanted = ", ".join(
-                f"MIN(x{j}) AS low{j}, MAX(x{j}) AS high{j}, COUNT(x{j}) AS n{j}"
+                f"MIN(x{j}) AS low{j}, MAX(x{j}) AS high{j}, COUNT(x{j}) AS n{j}, "
+                f"SUM(CASE WHEN x{j} = low{j} THEN 1 ELSE 0 END) AS at_low{j}, "
+                f"SUM(CASE WHEN x{j} = high{j} THEN 1 ELSE 0 END) AS at_high{j}"
                 for j in kinds.numbers
             )
-            fetched = store.fetch(f"SELECT {wanted} FROM {ROWS}", native)
+            text = f"SELECT {wanted} FROM {ROWS} CROSS JOIN (SELECT {ends} FROM {ROWS}) AS e"
+            fetched = store.fetch(text, native)
             for j in kinds.numbers:
                 known = int(fetched[f"n{j}"][0])
-                ends = (float(fetched[f"{end}{j}"][0]) for end in ("low", "high")) if known else ()
-                columns[j] = replace(ColumnSummary(*ends), missing=self.n_rows - known)
+                columns[j] = ColumnSummary(missing=self.n_rows - known)
+                if known:
+                    low, high, at_low, at_high = (
+                        fetched[f"{name}{j}"][0] for name in ("low", "high", "at_low", "at_high")
+                    )
+                    columns[j] = replace(
+                        columns[j],
+                        low=float(low),
+                        high=float(high),
+                        at_low=int(at_low),
+                        at_high=int(at_high),
+                    )
         for at, name in kinds.names.items():
             options = kinds.options(at)
             table, coding = categories_of(

@@ -314,12 +314,12 @@ def test_an_editor_shows_itself_as_a_widget(case) -> None:
 def test_an_editor_without_a_widget_is_a_picture_and_text(case, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
     clf, X, y = case
-    editor = clf.edit(X, y)
+    editor, figures = clf.edit(X, y), pyplot.get_fignums()
     content = editor._repr_mimebundle_()
     assert 'src="data:image/svg+xml;base64,' in content["text/html"]
     assert html.escape(str(editor)) in content["text/html"]
     assert "monospace" in content["text/html"]
     assert content["text/plain"].startswith(repr(editor))
-    assert not pyplot.get_fignums()
+    assert pyplot.get_fignums() == figures
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "<img" not in editor._repr_mimebundle_()["text/html"]

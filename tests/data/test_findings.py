@@ -255,7 +255,7 @@ def test_free_text():
      (["y", "n", "maybe", "yes"], None), (["Y", "N"], None), (["a", "b"], None)],
 )  # fmt: skip
 def test_categories_that_may_be_the_same(texts, alike):
-    problem = problems_of(answer=[texts[i % len(texts)] for i in range(N)]).get("answer")
+    problem = problems_of(reply=[texts[i % len(texts)] for i in range(N)]).get("reply")
     expected = f"holds {alike}, which may be the same category; write them alike"
     assert (problem or "").startswith(expected if alike else "")
     assert (problem is None) == (alike is None)

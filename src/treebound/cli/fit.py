@@ -231,7 +231,7 @@ def fit(
     if alternatives is not None and alternatives < 1:
         raise invalid("alternatives", "", "at least 1", alternatives)
     if alternatives is not None and (stream or is_database(data)):
-        raise invalid("alternatives", "", "left out for rows not in memory", alternatives)
+        raise invalid("alternatives", "", "omitted for rows not in memory", alternatives)
     columns_as: dict[str, Any] = {
         "categorical_features": options.nominal_columns(target) or "from_dtype",
         "ordinal_features": options.ordered or None,
@@ -268,7 +268,7 @@ def fit(
             write_model(variant, path)
     if alternatives is not None:
         if find_alternatives is None:
-            raise invalid("alternatives", "", "left out for rows not in memory", alternatives)
+            raise invalid("alternatives", "", "omitted for rows not in memory", alternatives)
         print_message(f"\n{find_alternatives(alternatives)}")
     if json:
         print_json(summary_values(model))

@@ -102,9 +102,9 @@ def check_numbers(
 
     rows = table.table()
     target = str(table.schema.target)
-    sample, found = read_number_sample(rows, y, None, columns)
+    sample, column_findings = read_number_sample(rows, y, None, columns)
     of_columns = LabelledRows.of(rows, [0] * len(y), None).learn(**columns)
-    suspicious = (*lost, *target_findings(sample, target), *found)
+    suspicious = (*lost, *target_findings(sample, target), *column_findings)
     return replace(check_sample(of_columns, None), target=target, findings=suspicious)
 
 

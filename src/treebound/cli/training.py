@@ -339,12 +339,12 @@ class Training:
         assert self.for_numbers is not None
         target = str(table.schema.target)
         parameters = self.for_numbers(target)
-        sample, found = numbers.read_number_sample(X, y, weights, column_parameters(parameters))
+        sample, of_columns = numbers.read_number_sample(X, y, weights, column_parameters(parameters))
         words = numbers.described(target, sample.y)
         hint = "" if self.options.task else " Hint: --task classify makes classes of the numbers."
         self._describe(table, sample.n_rows, len(sample.columns), f"{words}.{hint}")
         if not self.quiet:
-            for line in brief_lines([*numbers.target_findings(sample, target), *found]):
+            for line in brief_lines([*numbers.target_findings(sample, target), *of_columns]):
                 print_message(line)
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet):
             model = numbers.fit_number_sample(parameters, sample, target)

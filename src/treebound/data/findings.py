@@ -480,9 +480,9 @@ def _units(column: Column, texts: Sequence[str], absent: Sequence[str]) -> Findi
         f"holds numbers with and without a unit, such as {with_unit[0]!r} next to {plain[0]!r}"
     )
     remedy = "remove the unit, and convert it to numbers"
-    others = [text for text in rest if text not in with_unit][:3]
-    if others:
-        remedy += f", and {', '.join(map(repr, others))} to missing values"
+    rest_texts = [text for text in rest if text not in with_unit][:3]
+    if rest_texts:
+        remedy += f", and {', '.join(map(repr, rest_texts))} to missing values"
     return Finding(column.name, problem, remedy)
 
 

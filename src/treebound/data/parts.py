@@ -130,7 +130,7 @@ class PartReader:
         return part._replace(training_table=training.table, validation_table=table)
 
     def after(self, part: PartRows, first: PartStart) -> PartStart:
-        """Where the part after one starts."""
+        """Start of the part after one."""
         held_out = 0 if part.calibration is None else part.calibration.n_rows
         return PartStart(first.row + part.n_rows, first.training + part.n_rows - held_out)
 

@@ -70,7 +70,7 @@ class Monotone:
 
     def labels(self, tree: Tree, label: NDArray[np.int32]) -> NDArray[np.int32]:
         """The most probable class of each node; that of its counts unless a limit moves it."""
-        return self._most_probable(self.frequencies(tree), label)
+        return self._probable_label(self.frequencies(tree), label)
 
     def labels_in_graph(
         self,
@@ -96,10 +96,10 @@ class Monotone:
                     middle = np.clip(0.5 * (sums[low] + sums[high]), _MARGIN, 1.0 - _MARGIN)
                     low, high = (low, high) if signs[split] > 0 else (high, low)
                     upper[low] = lower[high] = np.clip(middle, lower[node], upper[node])
-        return self._most_probable(self._shares(np.clip(sums, lower, upper)), label)
+        return self._probable_label(self._shares(np.clip(sums, lower, upper)), label)
 
     @staticmethod
-    def _most_probable(shares: Floats, label: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _probable_label(shares: Floats, label: NDArray[np.int32]) -> NDArray[np.int32]:
         of_label = shares[np.arange(len(shares)), label]
         best = np.where(of_label >= shares.max(axis=1) - _ROUNDING, label, shares.argmax(axis=1))
         return best.astype(np.int32)

@@ -1,11 +1,13 @@
 """Targets of numbers on the command line: regression trees, and --task."""
 
+import io
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
 from commands import refused, run
+from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
 import treebound as tb
 
@@ -90,7 +92,6 @@ def test_json_has_the_estimates(table, capsys):
         (("--certificate", "folds"), "--certificate is not offered for a target of numbers"),
         (("--search", "wide"), "--search is not offered for a target of numbers"),
         (("--abstain", "0.1"), "--abstain is not offered for a target of numbers"),
-        (("--report", "tree.html"), "--report is not offered for a target of numbers"),
         (("--stream", "--task", "regress"), "fitted to files that fit in memory"),
         (("--pruning", "mdl"), "--pruning must be 'bound', 'cost-complexity'"),
     ],
@@ -123,3 +124,59 @@ def test_check_shows_the_range_of_the_numbers(table, capsys, tmp_path):
     assert "If they are classes, use --task classify." in out
     document = json.loads(run(capsys, "check", path, "--target", "price", "--json")[1])
     assert document["classes"] == {}
+
+
+@pytest.fixture
+def saved(table, capsys, tmp_path):
+    """A model file, its regressor, and the table."""
+    path, frame = table
+    model, report = tmp_path / "model.json", tmp_path / "tree.html"
+    arguments = ("--ignore", "count,rooms,w", "--max-leaves", "5", "--quiet")
+    outputs = ("-o", model, "--report", report)
+    assert run(capsys, "fit", path, "--target", "price", *arguments, *outputs) == (0, "", "")
+    assert "price" in report.read_text()
+    reg = tb.BoundTreeRegressor(max_leaves=5).fit(frame[["area", "town"]], frame.price)
+    return model, reg, path, frame
+
+
+def test_predict_writes_the_numbers_of_the_regressor(saved, capsys, tmp_path):
+    model, reg, path, frame = saved
+    expected = reg.predict(frame[["area", "town"]])
+    _, out, _ = run(capsys, "predict", model, path, "--chunk-rows", "100")
+    np.testing.assert_array_equal(pd.read_csv(io.StringIO(out)).price, expected)
+    target = tmp_path / "out.parquet"
+    run(capsys, "predict", model, path, "-o", target, "--keep")
+    np.testing.assert_array_equal(pd.read_parquet(target)["predicted price"], expected)
+    assert "neither --threshold nor --proba" in refused(capsys, "predict", model, path, "--proba")
+
+
+def test_evaluate_compares_with_the_mean(saved, capsys):
+    model, reg, path, frame = saved
+    figures = json.loads(run(capsys, "evaluate", model, path, "--json")[1])
+    predicted = reg.predict(frame[["area", "town"]])
+    assert figures["rows"] == 600
+    assert figures["rmse"] == pytest.approx(root_mean_squared_error(frame.price, predicted))
+    assert figures["mae"] == pytest.approx(mean_absolute_error(frame.price, predicted))
+    assert figures["r2"] == pytest.approx(reg.score(frame[["area", "town"]], frame.price))
+    assert figures["baseline_rmse"] == pytest.approx(frame.price.std(ddof=0))
+    _, out, _ = run(capsys, "evaluate", model, path)
+    assert out.startswith(f"RMSE {figures['rmse']:.4g} on 600 rows (baseline ")
+
+
+def test_show_explain_and_prune_take_a_regression_tree(saved, capsys):
+    model, reg, path, frame = saved
+    assert run(capsys, "show", model)[1].strip() == reg.to_text().strip()
+    assert "CASE" in run(capsys, "show", model, "--as", "sql")[1]
+    _, out, _ = run(capsys, "explain", model, path, "--row", "1")
+    assert str(reg.explain(frame[["area", "town"]].iloc[0])).splitlines()[0] in out
+    _, out, _ = run(capsys, "prune", model, path, "--leaves", "2")
+    assert out.strip() == reg.prune_to(2).to_text().strip()
+    assert "only pruned to another size" in refused(capsys, "prune", model, path)
+
+
+@pytest.mark.parametrize("command", ["certify", "monitor", "edit", "compare"])
+def test_other_commands_name_those_that_take_a_regression_tree(saved, capsys, command):
+    model, _, path, _ = saved
+    rows = {"certify": (), "compare": (model, path)}.get(command, (path,))
+    line = refused(capsys, command, model, *rows)
+    assert "is a regression tree, for which this command is not offered. Hint: 'predict'" in line

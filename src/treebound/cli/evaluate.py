@@ -16,6 +16,7 @@ from treebound.cli.weighting import Numbers
 if TYPE_CHECKING:
     from treebound.certificate import Certificate
     from treebound.certificate.abstention import Abstention
+    from treebound.model import RegressionModel
     from treebound.model.model import Model as FittedModel
 
 _MAX_CLASSES = 12  # in a confusion matrix
@@ -50,12 +51,16 @@ def evaluate(
     """
     import numpy as np
 
-    from treebound.cli.models import loaded_model, tested_rows
+    from treebound.cli.models import loaded_any, numbered_rows, tested_rows
     from treebound.cli.weighting import PredictionThreshold, certified_cost, cost_figures
+    from treebound.model import RegressionModel
     from treebound.show.quality import calibration_plot, figures_of
 
     check_output(plot, "png", reads=[model, data, *more, options.schema], force=True)
-    fitted = loaded_model(model, data)
+    fitted = loaded_any(model, data)
+    if isinstance(fitted, RegressionModel):
+        _evaluate_numbers(fitted, numbered_rows(fitted, [data, *more], options, target), json)
+        return
     moved = None if threshold is None else PredictionThreshold.of(fitted, threshold)
     loaded = fitted if moved is None else moved.applied(fitted)
     tested = tested_rows(loaded, [data, *more], options, target)
@@ -91,6 +96,33 @@ def evaluate(
         print_result(refusal or str(certificate))
         if certificate is not None and _few_classes(certificate):
             print_result("\n".join(certificate.class_lines()))
+
+
+def _evaluate_numbers(model: RegressionModel, rows: tuple[Any, Any], json: bool) -> None:
+    """Print the errors of a regression tree next to those of the training mean."""
+    import numpy as np
+
+    table, y = rows
+    errors = np.abs(model.predict(table, n_jobs=-1) - y)
+    baseline = np.abs(float(model.tree.mean[0]) - y)
+    spread = float(((y - y.mean()) ** 2).sum())
+    figures = {
+        "rows": len(y),
+        "rmse": float(np.sqrt((errors**2).mean())),
+        "mae": float(errors.mean()),
+        "r2": 1.0 - float((errors**2).sum()) / spread if spread else None,
+        "baseline_rmse": float(np.sqrt((baseline**2).mean())),
+        "baseline_mae": float(baseline.mean()),
+    }
+    if json:
+        print_json(figures)
+        return
+    r2 = "" if figures["r2"] is None else f", R2 {figures['r2']:.4g}"
+    print_result(
+        f"RMSE {figures['rmse']:.4g} on {len(y):,} rows (baseline {figures['baseline_rmse']:.4g}, "
+        f"always the training mean), mean absolute error {figures['mae']:.4g} (baseline "
+        f"{figures['baseline_mae']:.4g}){r2}."
+    )
 
 
 @command(

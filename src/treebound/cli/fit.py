@@ -36,7 +36,6 @@ from treebound.cli.output import (
     check_output,
     print_json,
     print_message,
-    print_result,
 )
 from treebound.cli.training import Training
 from treebound.cli.weighting import WeightOptions
@@ -237,7 +236,7 @@ def fit(
         "ordinal_features": options.ordered or None,
         "n_jobs": jobs,
     }
-    given = {"output": output, "report": report, "abstain": abstain, "costs": weights.costs,
+    given = {"abstain": abstain, "costs": weights.costs,
              "class_weight": weights.class_weight, "alternatives": alternatives}  # fmt: skip
 
     def for_numbers(target: str) -> RegressionParameters:
@@ -254,8 +253,15 @@ def fit(
         **columns_as,
     )
     model, columns, find_alternatives = training.fit(parameters)
+    files = data.name + (f" and {len(more)} more" if more else "")
+    facts = {
+        "Table": f"{files}, {int(model.tree.rows[0]):,} rows",
+        "Fitted on": date.today().isoformat(),
+    }
     if isinstance(model, RegressionModel):
-        _print_regression(model, json, quiet)
+        _print_regression(model, output, json, quiet)
+        if report is not None:
+            to_html(model, report, facts=facts, file_columns=columns)
         return
     if not quiet:
         print_message(summary(model))
@@ -272,27 +278,22 @@ def fit(
         print_message(f"\n{find_alternatives(alternatives)}")
     if json:
         print_json(summary_values(model))
-    files = data.name + (f" and {len(more)} more" if more else "")
-    facts = {
-        "Table": f"{files}, {int(model.tree.rows[0]):,} rows",
-        "Fitted on": date.today().isoformat(),
-    }
     for variant, path in zip(models, reports, strict=True):
         if path is not None:
             to_html(variant, path, facts=facts, file_columns=columns)
 
 
-def _print_regression(model: RegressionModel, json: bool, quiet: bool) -> None:
-    """Print a regression tree and its estimated errors."""
+def _print_regression(model: RegressionModel, output: Path | None, json: bool, quiet: bool) -> None:
+    """Print the estimated errors of a regression tree; print or write the tree."""
+    from treebound.cli.models import write_model
     from treebound.cli.numbers import summary_values
-    from treebound.show import to_text
 
     if not quiet:
         print_message(model.summary())
+    if output is not None or not json:
+        write_model(model, output)
     if json:
         print_json(summary_values(model))
-    else:
-        print_result(to_text(model))
 
 
 def _abstaining(model: FittedModel, risks: Sequence[float]) -> list[FittedModel]:
@@ -372,17 +373,27 @@ def prune(
     output
         Where to write the pruned model; without it the tree is printed.
     """
-    from treebound.cli.models import labelled_rows, loaded_model, summary, write_model
+    from treebound.cli.models import labelled_rows, loaded_any, summary, write_model
     from treebound.estimators.verbs import prune as prune_model
+    from treebound.model import RegressionModel
 
     check_output(output, "model", reads=[model, data, options.schema], force=force)
-    loaded = loaded_model(model, data)
+    loaded = loaded_any(model, data)
     grown = loaded.grown.n_leaves
     if leaves is not None and not 1 <= leaves <= grown:
         raise ValueError(
             f"The option --leaves must be from 1 to {grown:,}, the leaves of the grown tree. "
             f"Got {leaves:,} instead."
         )
+    if isinstance(loaded, RegressionModel):
+        if leaves is None or pruning != "bound":
+            raise ValueError(
+                "A regression tree is only pruned to another size. Hint: give --leaves, without "
+                "--pruning."
+            )
+        print_message(loaded.prune_to(leaves).summary())
+        write_model(loaded.prune_to(leaves), output)
+        return
     rows = labelled_rows(loaded, data, options, target)
     if pruning == "reduced-error":
         pruned: Any = prune_model(loaded, validation=rows, pruner=pruning)

@@ -12,7 +12,7 @@ from treebound.cli.options import is_database, refuse_file_options, relation_of
 from treebound.cli.output import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
-from treebound.model import Model
+from treebound.model import Model, RegressionModel
 from treebound.model.rows import Tested
 from treebound.show.words import rules_in_words
 
@@ -25,19 +25,42 @@ if TYPE_CHECKING:
     from treebound.tree import Tree
 
 
+_REGRESSION = b'"treebound-regression-model"'  # begins the file of a regression tree
+_HEAD = 200
+
+
 def loaded_model(model: Path, data: Path | None = None) -> Model:
-    """The model of a file or of standard input, if the table does not come from there too."""
-    from treebound.exchange import load, loads
+    """The model for classes of a file, or of standard input if the table is not from there."""
+    loaded = loaded_any(model, data)
+    if isinstance(loaded, RegressionModel):
+        raise ValueError(
+            f"{model} is a regression tree, for which this command is not offered. Hint: "
+            "'predict', 'evaluate', 'explain', 'show' and 'prune --leaves' take it."
+        )
+    return loaded
+
+
+def loaded_any(model: Path, data: Path | None = None) -> Model | RegressionModel:
+    """The model of a file, for classes or numbers, or of standard input."""
+    from treebound.exchange.model_file import loads, read_file
+    from treebound.exchange.regression_file import parse_regression
+
+    def parse(raw: bytes) -> Model | RegressionModel:
+        return parse_regression(raw) if _REGRESSION in raw[:_HEAD] else loads(raw)
 
     if str(model) != "-":
-        return load(model)
+        return read_file(model, parse)
     if str(data) == "-":
         raise ValueError("The model and the table cannot both come on standard input.")
-    return loads(sys.stdin.buffer.read())
+    return parse(sys.stdin.buffer.read())
 
 
 def schema_of(
-    model: Model, options: FileOptions, target: str | None = None, *, whole: bool = False
+    model: Model | RegressionModel,
+    options: FileOptions,
+    target: str | None = None,
+    *,
+    whole: bool = False,
 ) -> Schema:
     """The columns that the tree uses, or all, in a file with the layout of the options."""
     layout, used = options.as_schema(), used_columns(model)
@@ -48,7 +71,9 @@ def schema_of(
         for column in model.columns
         if whole or column.name in used
     )
-    classes = None if target is None else tuple(model.classes.tolist())
+    classes = None
+    if target is not None and not isinstance(model, RegressionModel):
+        classes = tuple(model.classes.tolist())
     named = {column.name for column in columns} | {target}
     # Without a header the order of the schema identifies the columns.
     order = layout.order if {*used, target or ""} <= {*layout.order, ""} else ()
@@ -56,11 +81,23 @@ def schema_of(
     return Schema(columns, target, classes, ignored, layout.missing, "ignore", layout.layout, order)
 
 
-def used_columns(model: Model) -> set[str]:
+def used_columns(model: Model | RegressionModel) -> set[str]:
     """The columns that a file must have: those of the splits, or all if rows go by position."""
     if not model.has_names:
         return {column.name for column in model.columns}
     return {model.columns[at].name for at in model.tree.feature.tolist() if at >= 0}
+
+
+def numbered_rows(
+    model: RegressionModel, paths: Sequence[Path], options: FileOptions, target: str | None
+) -> tuple[Table, NDArray[Any]]:
+    """Rows and their numbers, in the columns of a regression tree."""
+    from treebound.cli.numbers import numbers_of
+
+    (rows,) = _labelled(model, paths, options, target).chunks(None)
+    labels = rows.labels()
+    assert labels is not None
+    return rows.with_rows().table(), numbers_of(labels)
 
 
 def labelled_rows(
@@ -98,7 +135,7 @@ def tested_rows(
 
 
 def _labelled(
-    model: Model,
+    model: Model | RegressionModel,
     paths: Sequence[Path],
     options: FileOptions,
     target: str | None,
@@ -119,12 +156,18 @@ def _labelled(
     )
 
 
-def write_model(model: Model, path: Path | None) -> None:
+def write_model(model: Model | RegressionModel, path: Path | None) -> None:
     """Write a model to a file or to standard output; without a path, print its tree."""
     from treebound.exchange import dumps
+    from treebound.exchange.regression_file import regression_text
     from treebound.show import to_text
 
-    write_result(to_text(model) if path is None else dumps(model), path)
+    if path is None:
+        write_result(to_text(model), path)
+    elif isinstance(model, RegressionModel):
+        write_result(regression_text(model), path)
+    else:
+        write_result(dumps(model), path)
 
 
 def summary(model: Model) -> str:

@@ -65,18 +65,24 @@ def predict(
     chunk_rows
         Rows in memory at a time.
     """
-    from treebound.cli.models import loaded_model, schema_of
+    from treebound.cli.models import loaded_any, schema_of
     from treebound.cli.weighting import PredictionThreshold
     from treebound.data.files import Source
     from treebound.exchange.predictions import table_form, table_writer
+    from treebound.model import RegressionModel
 
     form = table_form(output)
     check_output(output, form, reads=[model, data, *more, options.schema], force=force)
     as_int("chunk_rows", "", chunk_rows, 1)
-    loaded = loaded_model(model, data)
-    if threshold is not None:
+    loaded = loaded_any(model, data)
+    if isinstance(loaded, RegressionModel):
+        if threshold is not None or proba or is_database(data):
+            raise ValueError(
+                "A regression tree takes neither --threshold nor --proba nor a table of a database."
+            )
+    elif threshold is not None:
         loaded = PredictionThreshold.of(loaded, threshold).applied(loaded)
-    if is_database(data):
+    if is_database(data) and not isinstance(loaded, RegressionModel):
         refuse_file_options(options, more)
         with table_writer(output, loaded, proba) as writer, relation_of(data) as relation:
             for rows, nodes in nodes_of(loaded, relation, chunk_rows):
@@ -125,14 +131,14 @@ def explain(
     """
     import numpy as np
 
-    from treebound.cli.models import loaded_model, schema_of
+    from treebound.cli.models import loaded_any, schema_of
     from treebound.data.files import Source, no_rows
     from treebound.show import explain as explain_row
 
     for name, value in (("row", row), ("rows", rows)):
         if value is not None:
             as_int(name, "", value, 1)
-    loaded = loaded_model(model, data)
+    loaded = loaded_any(model, data)
     first, last = (0, rows) if row is None else (row - 1, row)
     count = 0
     source = Source(str(data), schema_of(loaded, options), unknown="keep", complete=False)

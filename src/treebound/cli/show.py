@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from treebound.cli.app import command
-from treebound.cli.models import loaded_model
+from treebound.cli.models import loaded_any
 from treebound.cli.options import Force, Model, Output
 from treebound.cli.output import check_output, write_result
 from treebound.exchange import to_c, to_onnx, to_python, to_sql
+from treebound.model import RegressionModel
 from treebound.model.model import Model as FittedModel
 from treebound.show import to_dot, to_html, to_latex, to_rules, to_text
 
@@ -51,20 +52,25 @@ def show(
         A file; by default standard output.
     """
     check_output(output, as_, reads=[model], force=force)
-    write_result(_shown(loaded_model(model), as_, max_depth), output)
+    write_result(_shown(loaded_any(model), as_, max_depth), output)
 
 
-def _shown(model: FittedModel, form: str, max_depth: int | None) -> str | bytes:
+def _shown(model: FittedModel | RegressionModel, form: str, max_depth: int | None) -> str | bytes:
     if max_depth is not None and form not in _LIMITED:
         raise ValueError(f"A tree as {form} is always whole. Hint: leave out --max-depth.")
     limited = {} if max_depth is None else {"max_depth": max_depth}
-    if form in _PICTURES:
-        return _picture(model, form, limited)
-    shown = _FUNCTIONS[form](model, **limited)
+    try:
+        if form in _PICTURES:
+            return _picture(model, form, limited)
+        shown = _FUNCTIONS[form](model, **limited)
+    except TypeError as error:
+        if isinstance(model, FittedModel):
+            raise
+        raise ValueError(f"A regression tree cannot be shown as {form}: {error}") from None
     return bytes(shown.SerializeToString()) if form == "onnx" else str(shown)
 
 
-def _picture(model: FittedModel, form: str, options: dict[str, Any]) -> bytes:
+def _picture(model: FittedModel | RegressionModel, form: str, options: dict[str, Any]) -> bytes:
     from treebound.show import TreeDisplay
 
     display = TreeDisplay.from_estimator(model, **options)

@@ -339,7 +339,9 @@ class Training:
         assert self.for_numbers is not None
         target = str(table.schema.target)
         parameters = self.for_numbers(target)
-        sample, of_columns = numbers.read_number_sample(X, y, weights, column_parameters(parameters))
+        sample, of_columns = numbers.read_number_sample(
+            X, y, weights, column_parameters(parameters)
+        )
         words = numbers.described(target, sample.y)
         hint = "" if self.options.task else " Hint: --task classify makes classes of the numbers."
         self._describe(table, sample.n_rows, len(sample.columns), f"{words}.{hint}")

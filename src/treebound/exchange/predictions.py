@@ -18,7 +18,7 @@ from treebound._utils.files import atomic_write
 from treebound._utils.validation import Setting, WordedError
 from treebound.data.raw import is_missing
 from treebound.data.streams import until_settled
-from treebound.model import Model
+from treebound.model import Model, RegressionModel
 from treebound.model.methods import as_model
 
 if TYPE_CHECKING:
@@ -73,15 +73,18 @@ def _as_arrow(rows: Any) -> pa.Table:
 class _CsvWriter:
     """Writes the predictions of nodes chunk by chunk, after the columns of the table if given."""
 
-    def __init__(self, stream: IO[Any], model: Model, proba: bool) -> None:
+    def __init__(self, stream: IO[Any], model: Model | RegressionModel, proba: bool) -> None:
         self.stream, self.model, self.proba = stream, model, proba
         self.started = False
 
     def predictions(self, table: pa.Table | None) -> dict[str, NDArray[Any]]:
         """Return by name a value for every node; names differ from those of the table."""
-        tree, name = self.model.tree, self.model.reading.target or "prediction"
+        name = self.model.reading.target or "prediction"
         if table is not None and name in table.column_names:
             name = f"predicted {name}"
+        if isinstance(self.model, RegressionModel):
+            return {name: self.model.tree.value}
+        tree = self.model.tree
         columns = {name: tree.classes[tree.label]}
         if self.proba:
             shares = self.model.node_probabilities
@@ -181,7 +184,9 @@ def table_form(path: Path | None) -> str:
 
 
 @contextmanager
-def table_writer(path: Path | None, model: Model, proba: bool) -> Iterator[_CsvWriter]:
+def table_writer(
+    path: Path | None, model: Model | RegressionModel, proba: bool
+) -> Iterator[_CsvWriter]:
     """A writer to a file that appears when the block ends well; None and ``-`` are stdout."""
     if path is None or str(path) == "-":
         yield _CsvWriter(sys.stdout, model, proba)

@@ -120,7 +120,7 @@ def without_chains(shape, features, size):
         return growth_of_two_classes(shape, features, size, kind="without")
 
 
-def plain(table: _tables.Table, m: int) -> float:
+def plain(table: _tables.GrowthTable, m: int) -> float:
     mantissa, power = table.growth[m]
     return math.ldexp(mantissa, int(power))
 

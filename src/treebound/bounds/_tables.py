@@ -78,11 +78,11 @@ _MAX_SIZES = 10**6
 # Ways to share categories, over all subtrees and landscapes, up to which they are followed down.
 _MAX_WAYS = 20_000
 # Numbers kept, 16 bytes each.
-_kept: SizedCache[Table] = SizedCache(1 << 22)
+_kept: SizedCache[GrowthTable] = SizedCache(1 << 22)
 _kept_parts: SizedCache[Numbers] = SizedCache(1 << 22)
 
 
-class Table(NamedTuple):
+class GrowthTable(NamedTuple):
     """``G`` by sample size, and where the chain lemma gives it."""
 
     growth: Numbers
@@ -111,7 +111,7 @@ def growth_by_size(
 
 def growth_of_two_classes(
     shape: TreeShape, features: Features, size: int, *, follow: bool = True, kind: str = "vc"
-) -> Table:
+) -> GrowthTable:
     """``G`` for two classes up to ``size`` at least."""
     # follow: subtrees have the categories that the splits above leave them; features with many
     # categories keep them all where there are too many ways
@@ -175,9 +175,9 @@ class Tables:
         self.kind = kind
         self.refine = refine
         self.for_two_classes = bool(KINDS[kind] & _sums.FEATURES)
-        self._here: dict[tuple[TreeShape, Features], Table] = {}
+        self._here: dict[tuple[TreeShape, Features], GrowthTable] = {}
 
-    def stored(self, shape: TreeShape, features: Features, size: int) -> Table | None:
+    def stored(self, shape: TreeShape, features: Features, size: int) -> GrowthTable | None:
         """The table of a shape if it reaches ``size``."""
         table = _kept.get(self._key(shape, features))
         return table if table is not None and len(table.growth) > size else None
@@ -185,7 +185,7 @@ class Tables:
     def _key(self, shape: TreeShape, features: Features) -> tuple[object, ...]:
         return shape, features, self.n_classes, self.kind, self.refine
 
-    def of(self, shape: TreeShape, features: Features, size: int) -> Table:
+    def of(self, shape: TreeShape, features: Features, size: int) -> GrowthTable:
         """The table of a shape that was required."""
         if shape.is_leaf or features.is_empty:
             return _of_a_leaf(self.n_classes, size)
@@ -238,11 +238,18 @@ class Tables:
         return needed
 
     def extended(
-        self, shape: TreeShape, features: Features, first: int, last: int, old: Table | None = None
-    ) -> Table:
+        self,
+        shape: TreeShape,
+        features: Features,
+        first: int,
+        last: int,
+        old: GrowthTable | None = None,
+    ) -> GrowthTable:
         """A table with the sizes ``first`` to ``last`` filled in, those before from ``old``."""
         if self.for_two_classes and (shape.leaves == 2 or features.is_one_threshold):
-            return Table(_two_classes(shape, features, last), np.zeros(last + 1, dtype=np.bool_))
+            return GrowthTable(
+                _two_classes(shape, features, last), np.zeros(last + 1, dtype=np.bool_)
+            )
         growth, counted = self._caps(shape, features, last)
         by_chains = np.zeros(last + 1, dtype=np.bool_)
         left, right = children(shape)
@@ -267,7 +274,7 @@ class Tables:
         arrays = (below_left, below_right, tests.table, tests.ways)
         equal, sizes = left is right, (first, last)
         _sums.node(*arrays, n, equal, low, high, kind, most, growth, by_chains, *sizes)
-        return Table(growth, by_chains)
+        return GrowthTable(growth, by_chains)
 
     def _caps(self, shape: TreeShape, features: Features, size: int) -> tuple[Numbers, int]:
         """The maximum of every growth function, and the size up to which ``pi^c`` was counted."""
@@ -287,8 +294,8 @@ class Tables:
 
 
 @lru_cache(maxsize=64)
-def _of_a_leaf(n_classes: int, size: int) -> Table:
-    return Table(constant(float(n_classes), size + 1), np.zeros(size + 1, dtype=np.bool_))
+def _of_a_leaf(n_classes: int, size: int) -> GrowthTable:
+    return GrowthTable(constant(float(n_classes), size + 1), np.zeros(size + 1, dtype=np.bool_))
 
 
 @lru_cache(maxsize=8)

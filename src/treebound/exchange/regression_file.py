@@ -45,7 +45,7 @@ from treebound.exchange.stored import (
 )
 from treebound.growing import GrowOptions
 from treebound.model.methods import as_regression_model
-from treebound.model.number_estimate import Estimate, NumberEstimate
+from treebound.model.number_estimate import EstimatedFigure, NumberEstimate
 from treebound.model.options import ReadingOptions
 from treebound.model.provenance import Provenance
 from treebound.model.regression import (
@@ -348,5 +348,5 @@ def _estimate_document(estimate: NumberEstimate) -> numbers.NumberEstimateDocume
 def _estimate(document: numbers.NumberEstimateDocument) -> NumberEstimate:
     given = msgspec.structs.asdict(document)
     for name in ("rmse", "mae", "r2"):
-        given[name] = Estimate(*(math.nan if v is None else v for v in given[name]))
+        given[name] = EstimatedFigure(*(math.nan if v is None else v for v in given[name]))
     return NumberEstimate(**given)

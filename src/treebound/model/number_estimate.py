@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 _MAX_RESIDUALS = 10_000
 
 
-class Estimate(NamedTuple):
+class EstimatedFigure(NamedTuple):
     """An estimated figure and its standard error."""
 
     value: float
@@ -33,7 +33,7 @@ class NumberEstimate:
 
     Attributes
     ----------
-    rmse, mae, r2 : Estimate
+    rmse, mae, r2 : EstimatedFigure
         Root mean squared error, mean absolute error, and one minus the ratio of the squared error
         to that of the training mean.
     baseline_rmse, baseline_mae : float
@@ -44,9 +44,9 @@ class NumberEstimate:
         By folds, or on validation rows.
     """
 
-    rmse: Estimate
-    mae: Estimate
-    r2: Estimate
+    rmse: EstimatedFigure
+    mae: EstimatedFigure
+    r2: EstimatedFigure
     baseline_rmse: float
     baseline_mae: float
     rows: int
@@ -62,9 +62,9 @@ class NumberEstimate:
         # the delta method, for a ratio of two means over the same rows
         share = _mean(errors**2 - ratio * baseline**2, rows).standard_error
         return cls(
-            Estimate(rmse, squares.standard_error / (2.0 * rmse) if rmse > 0.0 else 0.0),
+            EstimatedFigure(rmse, squares.standard_error / (2.0 * rmse) if rmse > 0.0 else 0.0),
             _mean(errors, rows),
-            Estimate(1.0 - ratio, share / base.value if base.value > 0.0 else np.nan),
+            EstimatedFigure(1.0 - ratio, share / base.value if base.value > 0.0 else np.nan),
             float(np.sqrt(base.value)),
             _mean(baseline, rows).value,
             len(rows.y),
@@ -79,7 +79,7 @@ class NumberEstimate:
         )
 
 
-def _mean(values: Floats, rows: Validated) -> Estimate:
+def _mean(values: Floats, rows: Validated) -> EstimatedFigure:
     """Return a weighted mean and its standard error; rows of a group are not independent."""
     total = float(rows.weight.sum())
     mean = float(values @ rows.weight) / total
@@ -88,7 +88,7 @@ def _mean(values: Floats, rows: Validated) -> Estimate:
     else:
         group = np.unique(rows.groups, return_inverse=True)[1]
         squares = float((np.bincount(group, rows.weight * (values - mean)) ** 2).sum())
-    return Estimate(mean, float(np.sqrt(squares)) / total)
+    return EstimatedFigure(mean, float(np.sqrt(squares)) / total)
 
 
 def scaled_residuals(rows: Validated) -> Floats:

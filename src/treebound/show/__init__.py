@@ -7,7 +7,7 @@ from treebound.show.as_rules import NumberRule, Region, Rule, Rules, to_rules
 from treebound.show.as_text import to_notebook, to_text
 from treebound.show.compare import Comparison, Disagreement, compare
 from treebound.show.compare_numbers import NumberComparison, NumberDisagreement
-from treebound.show.explain import Change, Counterfactual, Explanation, Step, explain
+from treebound.show.explain import Change, Counterfactual, Explanation, PathStep, explain
 from treebound.show.explain_numbers import NumberCounterfactual, NumberExplanation
 from treebound.show.figure import TreeDisplay
 from treebound.show.path_display import CertificateDisplay, PruningPathDisplay, WeightChoiceDisplay
@@ -32,7 +32,7 @@ __all__ = [
     "Region",
     "Rule",
     "Rules",
-    "Step",
+    "PathStep",
     "SubgroupComparison",
     "SubgroupRate",
     "TreeDisplay",

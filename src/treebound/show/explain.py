@@ -35,7 +35,7 @@ _CELL = '<td style="text-align:left">'
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """One split on the path of a row.
 
     Attributes
@@ -152,7 +152,7 @@ class Explanation:
         The name of the target.
     node : int
         The node reached, as by ``apply``.
-    path : tuple of Step
+    path : tuple of PathStep
         The splits on the path, from the root.
     rows : int
         Number of training rows at that node.
@@ -175,7 +175,7 @@ class Explanation:
     prediction: Any
     target: str | None
     node: int
-    path: tuple[Step, ...]
+    path: tuple[PathStep, ...]
     rows: int
     counts: dict[Any, float]
     probabilities: dict[Any, float]
@@ -359,7 +359,7 @@ def _value(raw: RawColumn, column: Column) -> Any:
 
 def steps_to(
     tree: BaseTree, node: int, cells: list[Cell], values: list[Any], handle_unknown: Unknown
-) -> Iterator[Step]:
+) -> Iterator[PathStep]:
     """The splits above a node."""
     for here, child in pairwise(path_to(tree, node)):
         split = split_of(tree, here, handle_unknown=handle_unknown)
@@ -367,7 +367,7 @@ def steps_to(
         known = split.is_real or value is None or cell not in (MISSING, UNKNOWN)
         known = known or split.column.unlisted > 0  # perhaps one that is not listed
         rows, of = int(tree.rows[child]), int(tree.rows[here])
-        yield Step(here, split, bool(tree.left[here] == child), value, known, rows, of)
+        yield PathStep(here, split, bool(tree.left[here] == child), value, known, rows, of)
 
 
 def grids_of(tree: BaseTree, table: Table, row: Any) -> list[Grid]:

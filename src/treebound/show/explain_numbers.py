@@ -13,7 +13,7 @@ from treebound.model import RegressionModel
 from treebound.show.counterfactual import smallest_change
 from treebound.show.explain import (
     Change,
-    Step,
+    PathStep,
     changes_of,
     grids_of,
     read_explained,
@@ -67,7 +67,7 @@ class NumberExplanation:
         The name of the target.
     node : int
         The node reached, as by ``apply``.
-    path : tuple of Step
+    path : tuple of PathStep
         The splits on the path, from the root.
     rows : int
         Number of training rows at that node.
@@ -89,7 +89,7 @@ class NumberExplanation:
     prediction: float
     target: str | None
     node: int
-    path: tuple[Step, ...]
+    path: tuple[PathStep, ...]
     rows: int
     mean: float
     deviation: float

@@ -330,12 +330,14 @@ def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
     table = frame(400).drop(columns=["weight", "size"])
     for k in range(4):
         part = table.iloc[100 * k : 100 * k + 100].reset_index(drop=True)
-        part.to_parquet(tmp_path / f"{k}.parquet")
-    lazy = dd.read_parquet(tmp_path)
+        for name, columns in (("rows", part), ("labels", part[["label"]])):
+            (tmp_path / name).mkdir(exist_ok=True)
+            columns.to_parquet(tmp_path / name / f"{k}.parquet")
+    lazy = dd.read_parquet(tmp_path / "rows")
     X, y = lazy.drop(columns="label"), lazy["label"]
     assert not X.known_divisions
     some = X["count"] > 3
-    other = dd.read_parquet(tmp_path, split_row_groups=True)["label"]  # read by other tasks
+    other = dd.read_parquet(tmp_path / "labels")["label"]  # read by other tasks
     for rows, labels, n_pieces in ((X, y, 1), (X[some], y[some], 1), (X, other, 2)):
         parts = partitions(None, *with_labels(rows, labels, None))
         assert len(parts._parts[0].keys) == n_pieces

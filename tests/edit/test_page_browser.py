@@ -109,6 +109,18 @@ def test_a_step_takes_its_note_and_author_along(opened, tmp_path) -> None:
     assert "guideline \\u003c3\\u003e" in to_html(model)
 
 
+def test_a_click_uses_another_good_tree(driver, case, tmp_path) -> None:
+    _, X, y = case
+    clf = tb.BoundTreeClassifier(max_leaves=6).fit(X, y)
+    trees = clf.alternatives(X, y, k=3, within=0.1)
+    editor = clf.edit(X, y, alternatives=trees)
+    with opened_page(driver, editor, tmp_path) as (window, _):
+        window.press('[data-alternative="1"]')
+        window.shows("alternative 2 with")
+        assert (editor.done().predict(X) == trees[1].predict(X)).all()
+        assert window.errors() == []
+
+
 def test_a_threshold_is_moved_and_split_at(opened) -> None:
     editor, window, _ = opened
     window.choose("L")

@@ -333,3 +333,21 @@ def test_the_estimate_is_that_of_the_tree_before_the_first_step() -> None:
     assert editor.model().estimate is None
     editor.undo()
     assert editor.model().estimate == clf.model_.estimate
+
+
+def test_an_alternative_is_used_in_the_place_of_the_tree(tmp_path) -> None:
+    _, X, y = passengers()
+    clf = tb.BoundTreeClassifier(max_leaves=6).fit(X, y)
+    trees = clf.alternatives(X, y, k=3, within=0.1)
+    assert len(trees) > 1
+    editor = clf.edit(X, y, alternatives=trees, autosave=tmp_path / "steps.json")
+    step = editor.adopt(1, note="fewer questions")
+    assert step.after.leaves == trees[1].tree.n_leaves
+    assert editor.history[0].startswith("At the root: alternative 2 with ")
+    assert (editor.done().predict(X) == trees[1].predict(X)).all()
+    again = clf.edit(X, y, alternatives=trees, autosave=tmp_path / "steps.json")
+    assert again.recover() == editor.history
+    with pytest.raises(ValueError, match="'number' parameter of adopt"):
+        editor.adopt(7)
+    with pytest.raises(ValueError, match="was given no alternatives"):
+        clf.edit(X, y).adopt(0)

@@ -12,20 +12,22 @@ from treebound._utils.validation import Whole, check, invalid
 from treebound.edit.candidates import EditedTrees
 from treebound.edit.certifying import Certifier
 from treebound.edit.figures import costs_of, default_labels, figures_of
-from treebound.edit.nodes import LEAF
+from treebound.edit.nodes import LEAF, nodes_of
 from treebound.edit.places import chosen_columns, node_at, path_of, where
 from treebound.edit.rows import read_rows, with_categories
 from treebound.edit.shown import ShownTree
 from treebound.edit.steps import Remark, State, Step, Steps
 from treebound.model import Model
 from treebound.model.methods import as_model
+from treebound.show.report_data import Alternatives
 from treebound.show.words import counted
 from treebound.tree import Tree
 from treebound.tree.parsing import column_named, parse_split
+from treebound.tree.recoding import recoded
 from treebound.tree.split import SplitTest, one_line
 
 # The methods that change the tree.
-STEPS = ("split", "use", "collapse", "grow", "relabel", "swap")
+STEPS = ("split", "use", "collapse", "grow", "relabel", "swap", "adopt")
 
 
 class Editor(ShownTree):
@@ -52,6 +54,9 @@ class Editor(ShownTree):
     autosave : path, optional
         A file that keeps the steps, written after each of them, to
         :meth:`~treebound.edit.Editor.recover` them.
+    alternatives : Alternatives, optional
+        Other good trees, from :meth:`treebound.BoundTreeClassifier.alternatives`, to
+        :meth:`~treebound.edit.Editor.adopt` one of them.
     finish : callable, optional
         Makes the result of :meth:`done` of the edited model; by default it is the model.
 
@@ -86,9 +91,11 @@ class Editor(ShownTree):
         sample_weight: Any = None,
         groups: Any = None,
         autosave: str | PathLike[str] | None = None,
+        alternatives: Alternatives | None = None,
         finish: Callable[[Model], Any] | None = None,
     ) -> None:
         self._source = as_model(source, "edit")
+        self.offered = alternatives
         self._start = with_categories(self._source, X)
         self._rows = read_rows(self._start, X, y, test, sample_weight, groups)
         self._costs, self._finish = costs_of(self._start), finish
@@ -319,6 +326,40 @@ class Editor(ShownTree):
         step = {"do": "swap", "node": path}
         return self._did(tree, at, words, step, Remark.of(note, author), swapped)
 
+    def adopt(self, number: int, *, note: str = "", author: str = "") -> Step:
+        """Use one of the alternatives in the place of the whole tree.
+
+        Parameters
+        ----------
+        number : int
+            Its place among the alternatives that the editor was given, from 0.
+        note, author
+            See :meth:`split`.
+
+        Raises
+        ------
+        ValueError
+            If the editor was given no alternatives.
+        """
+        models = () if self.offered is None else self.offered.models
+        if not models:
+            raise ValueError(
+                "The editor was given no alternatives. Hint: edit(X, y, "
+                "alternatives=clf.alternatives(X, y))."
+            )
+        if not Whole(0).allows(number) or number >= len(models):
+            raise invalid("number", "adopt", f"from 0 to {len(models) - 1}", number)
+        tree = self.tree
+        other = recoded(models[number].tree, tree.columns)
+        nodes = nodes_of(other, 0, default_labels(self._start, self._costs))
+        edited = self._trees.planted(tree, 0, nodes)
+        words = (
+            f"alternative {number + 1} with {counted(edited.n_leaves, 'leaf')} instead of "
+            f"{counted(tree.n_leaves, 'leaf')}"
+        )
+        step = {"do": "adopt", "node": "", "number": number}
+        return self._did(edited, 0, words, step, Remark.of(note, author))
+
     def undo(self) -> Step:
         """Undo the last step."""
         return self._steps.undo()
@@ -355,6 +396,8 @@ class Editor(ShownTree):
             raise KeyError(step["do"])
         if step["do"] == "relabel":
             arguments["label"] = self.tree.classes.tolist()[arguments["label"]]
+        if step["do"] == "adopt":
+            return self.adopt(**arguments)
         taken: Step = getattr(self, step["do"])(step["node"], **arguments)
         return taken
 

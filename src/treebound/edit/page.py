@@ -27,7 +27,7 @@ from treebound.model import Model
 from treebound.model.methods import as_model
 from treebound.show import TreeDisplay, to_html
 from treebound.show.distributions import histogram
-from treebound.show.report_data import report_data
+from treebound.show.report_data import alternative_rows, report_data
 from treebound.show.words import branch_condition, number, typeset
 from treebound.tree.parsing import parse_split
 from treebound.tree.split import one_line
@@ -125,6 +125,7 @@ class EditorPage:
         return {
             **report_data(model, 1, None),
             "version": self._version,
+            "alternatives": [] if editor.offered is None else alternative_rows(editor.offered),
             "notice": editor.notice,
             "saved": self._saved is not None and self._saved[0] == self._version,
             "figures": editor.figures.lines(editor.figures_before),

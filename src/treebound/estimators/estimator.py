@@ -425,6 +425,7 @@ class BoundTreeClassifier(
         sample_weight: Any = None,
         groups: Any = None,
         autosave: str | PathLike[str] | None = None,
+        alternatives: Alternatives | None = None,
     ) -> Editor:
         """Change the tree by hand; this classifier is not changed.
 
@@ -459,6 +460,7 @@ class BoundTreeClassifier(
             sample_weight=sample_weight,
             groups=groups,
             autosave=autosave,
+            alternatives=alternatives,
             finish=self._with_model,
         )
         if editor.notice:

@@ -77,6 +77,14 @@ const showChanged = () => {
   });
   at("changed").replaceChildren(scrolling(tableOf(["Leaf", "prediction", "rows", "right", "wrong"], rows, ["words", "", "count", "count", "count"])));
 };
+// Other good trees, if the editor was given some: a click uses one.
+const showTrees = () => {
+  at("d-alternatives").hidden = !data.alternatives.length;
+  const rows = data.alternatives.map((cells, k) => [...cells, button("Use this tree", async () => {
+    if (await act({ do: "adopt", node: "", number: k, ...remark() })) at("note").value = "";
+  }, { "data-alternative": k })]);
+  at("trees").replaceChildren(scrolling(tableOf(["Columns", "leaves", "training error", "certified error", "disagrees with the first", ""], rows, ["words", "count", "count", "count", "count", ""])));
+};
 const showState = () => {
   const tree = figures(data.steps[0].root);
   at("summary").textContent = `${data.lines[data.steps[0].headline]} ${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}. ${data.history.length ? `Edited by hand: ${many(data.history.length, "step")}${data.saved ? ", saved" : ""}.` : "Not changed yet."}`;
@@ -93,6 +101,7 @@ const accept = (value) => {
   render();
   showFigures();
   showChanged();
+  showTrees();
   showState();
   const key = stillThere(chosen.key);
   if (focused) { const item = shown.find((one) => one.key === key); if (item) focusOn(item); }

@@ -153,6 +153,25 @@ def test_new_rows_certify_a_fitted_tree():
     )
 
 
+# -- monitoring -------------------------------------------------------------------------------
+
+
+def test_the_certified_share_is_monitored():
+    rng = np.random.default_rng(4)
+    regressor = REGRESSOR(certificate="held-out", tolerance=2.0).fit(*draw(rng, 1000))
+    monitor = regressor.certificate_.monitor()
+    X, y = draw(rng, 2000)
+    assert monitor.update_rows(regressor, X, y) is None
+    assert (monitor.streams[0].seen, monitor.unlabelled) == (2000, 0)
+    monitor = type(monitor).from_json(monitor.to_json())
+    y[:10] = np.nan
+    alarm = monitor.update_rows(regressor, X, y + 3.0)
+    assert monitor.unlabelled == 10
+    assert "off by more than 2" in str(alarm)
+    with pytest.raises(ValueError, match="'y_pred'"):
+        monitor.update([1.0, 2.0], [1.0])
+
+
 # -- simulations ------------------------------------------------------------------------------
 
 

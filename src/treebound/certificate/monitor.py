@@ -191,6 +191,8 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
         The classes with a bound of their own.
     abstains : object
         The label of abstention: rows with this prediction are ignored.
+    tolerance : float or None
+        For numbers: a prediction that is off by more than this is an error. None for classes.
     unlabelled : int
         Number of rows that were skipped because their label was not known.
     alarms : list of Alarm
@@ -203,6 +205,7 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
     abstains: Any = None
     unlabelled: int = 0
     alarms: list[Alarm] = []
+    tolerance: float | None = None
 
     @property
     def alarm(self) -> Alarm | None:
@@ -232,6 +235,8 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
             If the true labels are not of the type of the predictions, as text ``'0'`` for 0.
             Booleans and the numbers 0 and 1 are labels of one type.
         """
+        if self.tolerance is not None:
+            return self._update_numbers(y_true, y_pred, self.tolerance)
         true, predicted = label_array(y_true), label_array(y_pred)
         if true.shape != predicted.shape or true.ndim != 1:
             must = f"one label for each of the {len(true)} true labels"
@@ -251,6 +256,17 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
         wrong = np.asarray(true != predicted, dtype=bool)
         masks = [np.ones(len(true), dtype=bool), *(true == label for label in self.classes)]
         return self._update([wrong[mask] for mask in masks])
+
+    def _update_numbers(self, y_true: Any, y_pred: Any, tolerance: float) -> Alarm | None:
+        """Add numbers with their predictions; missing ones are skipped and counted."""
+        true = np.array([np.nan if value is None else value for value in y_true], dtype=np.float64)
+        predicted = np.asarray(y_pred, dtype=np.float64)
+        if true.shape != predicted.shape or not np.isfinite(predicted).all():
+            must = f"a finite number for each of the {len(true)} true numbers"
+            raise invalid("y_pred", "Monitor.update", must, predicted.shape)
+        known = ~np.isnan(true)
+        self.unlabelled += int((~known).sum())
+        return self._update([np.abs(true[known] - predicted[known]) > tolerance])
 
     def update_rows(self, clf: Any, X: Any, y: Any) -> Alarm | None:
         """Add labelled rows in the order they came, with the predictions of a classifier.
@@ -378,6 +394,13 @@ def _kind(label: type) -> str:
     if issubclass(label, Number):
         return "a number"
     return "text" if issubclass(label, str) else f"a {label.__name__}"
+
+
+def tolerance_monitor(bound: float, tolerance: float, *, alpha: float = 0.01) -> Monitor:
+    """Monitor the share of predicted numbers that are off by more than a tolerance."""
+    check("monitor", {"alpha": alpha}, _ALPHA)
+    name = f"the share of predictions off by more than {tolerance:g}"
+    return Monitor(alpha, [Stream(name, float(bound), alpha)], tolerance=float(tolerance))
 
 
 def error_monitor(

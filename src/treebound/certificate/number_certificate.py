@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from treebound.bounds.risk import binomial_upper
 from treebound.certificate.certificate import ROW_OF_GROUP, bound_percent
 from treebound.certificate.mean_cost import MeanCost, certify_mean_cost
+from treebound.certificate.monitor import Monitor, tolerance_monitor
 
 Floats = NDArray[np.float64]
 
@@ -70,6 +71,16 @@ class NumberCertificate:
     def rmse(self) -> float | None:
         """Bound on the root mean squared error; None without a declared range of the target."""
         return None if self.mean_square is None else sqrt(self.mean_square.cost)
+
+    def monitor(self, alpha: float = 0.01) -> Monitor:
+        """Watch after deployment whether the share of large errors stays below the certified one.
+
+        Parameters
+        ----------
+        alpha : float
+            Probability that there is ever a false alarm, if the certificate holds.
+        """
+        return tolerance_monitor(self.share, self.tolerance, alpha=alpha)
 
     def __str__(self) -> str:
         probability = f"With probability {100 * (1 - self.delta):.6g} %"

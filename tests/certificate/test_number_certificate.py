@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy.stats import beta, binom
 
 import treebound as tb
 from treebound.certificate.mean_cost import certify_mean_cost
@@ -209,3 +209,33 @@ def test_conformal_intervals_cover():
             low, high = regressor.predict_interval(new_X, 0.9).T
             hits.append(((low <= new_y) & (new_y <= high)).mean())
     assert np.mean(hits) >= 0.9 - 3 * np.std(hits) / np.sqrt(20)
+
+
+def sorted_table(rng, rows):
+    """Rows of few values, sorted by the target, so that their places determine it."""
+    x = rng.integers(0, 4, rows).astype(float)
+    y = np.where(x < 2, 0.0, 1.0) + rng.choice([-0.4, 0.0, 0.4], rows, p=[0.15, 0.7, 0.15])
+    order = np.argsort(y, kind="stable")
+    return x[order, None], y[order]
+
+
+@pytest.mark.parametrize("kind", ["held-out", "folds"])
+@pytest.mark.parametrize("draws", [60, pytest.param(1000, marks=pytest.mark.heavy)])
+def test_bounds_hold_on_sorted_tables_at_the_default_seed(kind, draws):
+    """Without the sum of the target in the key, a fifth of the held-out bounds was wrong."""
+    rng = np.random.default_rng(0)
+    new_X, new_y = sorted_table(rng, 20_000)
+    wrong, covered = np.zeros(3), 0.0
+    for _ in range(draws):
+        regressor = tb.BoundTreeRegressor(
+            certificate=kind, tolerance=0.3, y_range=(-0.5, 1.5), max_leaves=2
+        )
+        regressor.fit(*sorted_table(rng, 53))
+        errors, certificate = np.abs(regressor.predict(new_X) - new_y), regressor.certificate_
+        true = ((errors > 0.3).mean(), errors.mean(), (errors**2).mean())
+        bounds = certificate.share, certificate.mean_error.cost, certificate.mean_square.cost
+        wrong += np.array(true) > np.array(bounds)
+        low, high = regressor.predict_interval(new_X, 0.8).T
+        covered += ((low <= new_y) & (new_y <= high)).mean() / draws
+    assert (wrong <= binom.ppf(0.999, draws, 0.05)).all()
+    assert covered >= 0.8

@@ -24,9 +24,11 @@ from treebound.certificate.prior import (
     prior_bound,
     search_trees,
 )
+from treebound.certificate.row_record import RowRecord
 from treebound.certificate.training import certify_tree
 from treebound.data import Column, Sample
 from treebound.data.draws import Draw
+from treebound.data.row_hashes import RowSketch
 from treebound.tree.split import split_of
 
 MODULES = (
@@ -199,3 +201,9 @@ def test_leaves_whose_bound_is_the_largest_risk_predict():
     same = abstain_by_rows(tree, counts, len(y), risk)
     assert same.predicts.any()
     assert same.risk == risk
+
+
+def test_the_chance_of_a_match_has_the_stated_margin():
+    distinct = np.arange(1, 101, dtype=np.uint64)
+    once = RowRecord({"training": RowSketch.of(distinct)}).compare(distinct, 100)
+    assert once.by_role[0].chance == pytest.approx(3.0 / 100.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,8 @@ class NumberSample:
     def summary(self) -> TableSummary:
         """The summary of columns and target from which rows are drawn."""
         no_classes = np.zeros(self.n_rows, dtype=np.int32)
-        return TableSummary.of(self._with_column(self.y), no_classes, 1)
+        summary = TableSummary.of(self._with_column(self.y), no_classes, 1)
+        return replace(summary, target_sum=fsum(self.y.tolist()))
 
     def _with_column(self, values: Floats) -> Matrix:
         """Return the matrix with one more column."""

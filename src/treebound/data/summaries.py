@@ -92,6 +92,7 @@ class TableSummary:
 
     class_rows: tuple[int, ...]
     columns: tuple[ColumnSummary, ...]
+    target_sum: float | None = None  # of a target of numbers, rounded once: in any order the same
 
     @classmethod
     def of(cls, matrix: Matrix, codes: NDArray[np.integer[Any]], n_classes: int) -> TableSummary:
@@ -104,6 +105,8 @@ class TableSummary:
         state = blake2b(digest_size=8)
         n_rows = sum(self.class_rows)
         state.update(repr((salt, n_rows, self.class_rows)).encode())
+        if self.target_sum is not None:
+            state.update(float(self.target_sum + 0.0).hex().encode())
         for column in self.columns:
             state.update(b"\n" + column.words(n_rows).encode("utf-8", "surrogatepass"))
         return int.from_bytes(state.digest(), "little") >> 11

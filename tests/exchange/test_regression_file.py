@@ -17,7 +17,13 @@ from hypothesis import strategies as st
 from random_trees import random_tree, regression_tree
 
 import treebound as tb
-from treebound.exchange import FormatError, load, load_regression, save_regression
+from treebound.exchange import (
+    FormatError,
+    load,
+    load_regression,
+    regression_json_schema,
+    save_regression,
+)
 from treebound.exchange.regression_file import parse_regression, regression_text
 from treebound.model import RegressionModel
 
@@ -101,13 +107,22 @@ def test_path_and_rows_are_optional_and_no_unused_category_is_stored():
     np.testing.assert_array_equal(again.tree.value, model.tree.value)
 
 
+def test_files_follow_the_schema(document):
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(regression_json_schema())
+    validator.validate(document)
+    assert not validator.is_valid({**document, "version": 2})
+
+
 def test_the_two_formats_are_distinguished(tmp_path):
     clf = tb.BoundTreeClassifier().fit(*load_classes())
     clf.save(tmp_path / "classes.json")
     save_regression(fitted(), tmp_path / "numbers.json")
     with pytest.raises(FormatError, match="format must be 'treebound-regression-model'"):
         load_regression(tmp_path / "classes.json")
-    with pytest.raises(FormatError, match="format must be 'treebound-model'"):
+    with pytest.raises(
+        FormatError, match=r"format must be 'treebound-model'.*BoundTreeRegressor\.load"
+    ):
         load(tmp_path / "numbers.json")
     with pytest.raises(TypeError, match="BoundTreeRegressor"):
         save_regression(clf, tmp_path / "no.json")

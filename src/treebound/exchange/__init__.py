@@ -7,6 +7,7 @@ from treebound.exchange.model_file import dumps, load, loads, save
 from treebound.exchange.onnx_model import to_onnx
 from treebound.exchange.predictions import write_predictions
 from treebound.exchange.python_code import to_python
+from treebound.exchange.regression_document import regression_json_schema
 from treebound.exchange.regression_file import load_regression, save_regression
 from treebound.exchange.sklearn_tree import from_sklearn, to_sklearn
 from treebound.exchange.sql_code import to_sql
@@ -20,6 +21,7 @@ __all__ = [
     "load",
     "load_regression",
     "loads",
+    "regression_json_schema",
     "save",
     "save_regression",
     "to_c",

@@ -23,6 +23,10 @@ from treebound.tree.smoothing import NamedSmoothing
 
 FORMAT, VERSION = "treebound-model", 2
 D = TypeVar("D", bound=Struct)
+_READERS = {
+    FORMAT: "BoundTreeClassifier.load",
+    "treebound-regression-model": "BoundTreeRegressor.load",
+}
 
 _MAX = sys.float_info.max
 Finite = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
@@ -378,7 +382,10 @@ def parse(text: str | bytes, kind: type[D], *, format: str = FORMAT, version: in
     if not isinstance(value, dict):
         raise FormatError("", "must be a JSON object")
     if value.get("format") != format:
-        raise FormatError("format", f"must be {format!r}, found {value.get('format')!r:.60}")
+        stored = value.get("format")
+        reader = _READERS.get(stored) if isinstance(stored, str) else None
+        hint = f" (read it with {reader})" if reader else ""
+        raise FormatError("format", f"must be {format!r}, found {stored!r:.60}{hint}")
     if type(value.get("version")) is not int or value["version"] != version:
         stored = f"{value.get('version')!r:.60}"
         why = "another release wrote the file; fit the model again"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
+from msgspec.json import schema_components
 
 from treebound._utils.choices import Unknown
 from treebound.certificate.row_record import Role
@@ -141,3 +142,15 @@ class RegressionDocument(Object):
     rows: dict[Role, SketchDocument] | None = None
     calibration: NumberCalibrationDocument | None = None
     delta: Annotated[float, Meta(gt=0.0, lt=1.0)] = 0.05
+
+
+def regression_json_schema() -> dict[str, Any]:
+    """The JSON Schema of the format of regression models, for tools in other languages."""
+    (model,), parts = schema_components((RegressionDocument,), ref_template="#/$defs/{name}")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:treebound:regression-model:{VERSION}",
+        "title": f"treebound regression model, version {VERSION}",
+        **model,
+        "$defs": parts,
+    }

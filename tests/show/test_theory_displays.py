@@ -94,5 +94,5 @@ def test_every_form_stays_in_the_picture():
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ModuleNotFoundError, match=r"needs matplotlib.*treebound\[plot\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"needs matplotlib.*\[plot\]"):
         FerrersDisplay.from_landscape(6, PAPER)

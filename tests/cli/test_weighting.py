@@ -77,7 +77,8 @@ def test_mean_costs_come_first_if_errors_differ_in_cost(table, capsys):
     baseline = min(4 * bad.mean(), (~bad).mean())
     sentence = f"Mean cost {cost:.3g} per training example (baseline {baseline:.3g}, always 'good')"
     assert sentence in words
-    assert words.index("Mean cost") < words.index("misclassified")
+    assert words.index("Estimated mean cost") < words.index("Mean cost")
+    assert words.index("Mean cost") < words.index("Estimated error") < words.index("misclassified")
     model = path.parent / "model.json"
     _, out, _ = run(capsys, "evaluate", model, path)
     assert out.startswith(f"Mean cost {cost:.3g} per row (baseline {baseline:.3g}, always 'good').")

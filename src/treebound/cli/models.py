@@ -182,11 +182,11 @@ def summary(model: Model) -> str:
     grown, tree = model.grown, model.tree
     total, majority = float(tree.weight[0]), tree.classes.tolist()[int(tree.counts[0].argmax())]
     verb = "is" if tree.errors == 1 else "are"
-    lines = [headline(model), *further_estimates(model)]
-    lines += [one_leaf(tree)] if tree.n_leaves == 1 else []
     costs = cost_figures(model, confusion(tree, np.where(tree.is_leaf[:, None], tree.counts, 0)))
-    if costs:
-        lines.append(cost_sentence(costs, "training example"))
+    lines = [headline(model), *further_estimates(model)]
+    if costs:  # they come first, and errors second
+        lines = [*lines[1:], cost_sentence(costs, "training example"), lines[0]]
+    lines += [one_leaf(tree)] if tree.n_leaves == 1 else []
     lines.append(
         f"{counted(grown.n_leaves, 'leaf')} grown, {tree.n_leaves:,} kept; "
         f"{_number(tree.errors)} of {_number(total)} training examples {verb} "

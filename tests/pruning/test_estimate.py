@@ -215,7 +215,7 @@ def test_readable_trees_have_at_most_twelve_leaves():
 
 def test_many_classes_have_no_confusion_matrix():
     X = np.arange(600.0).reshape(-1, 1)
-    y = np.arange(600) // 4
+    y = np.array([f"class {number}" for number in np.arange(600) // 4])
     estimate = tb.BoundTreeClassifier(pruning=None).fit(X, y).estimate_
     assert (estimate.confusion, len(estimate.recall)) == ((), 150)
     assert estimate.error == pytest.approx(1.0 - np.mean(estimate.recall))

@@ -253,7 +253,7 @@ def large_data() -> Table:
 TABLES: dict[str, Callable[[], Table]] = {
     "unseen": lambda: unseen_methods("unseen_test"),
     "unseen-development": lambda: unseen_methods("unseen"),
-    "unseen-groups": lambda: unseen_groups("unseen_test"),
+    "unseen-groups": lambda: unseen_groups("unseen"),
     "study-standard": study_standard,
     "study-paper": study_paper,
     "balanced-classes": balanced_classes,

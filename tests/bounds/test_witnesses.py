@@ -95,7 +95,7 @@ def test_the_same_sample_every_time():
 
 def test_without_a_matching_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "rustworkx", None)
-    with pytest.raises(ModuleNotFoundError, match=r"needs rustworkx.*treebound\[theory\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"needs rustworkx.*'\.\[theory\]'"):
         witnesses._orders.__wrapped__(5)
 
 

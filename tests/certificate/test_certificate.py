@@ -79,7 +79,7 @@ def test_a_limit_of_100_per_cent_is_no_guarantee():
         assert str(nothing).startswith("Too few examples for a guarantee about new ones")
         assert "Any risk up to 100 % is possible." in nothing.explain()
         assert "at most" not in nothing.explain()
-    assert "certificate='folds'" in certify(chain(12, 40, 5)).explain()
+    assert "A certificate from" in certify(chain(12, 40, 5)).explain()
 
 
 def test_a_useful_limit_is_not_called_otherwise():
@@ -113,7 +113,7 @@ def test_a_bound_above_the_baseline_is_mentioned_first():
     assert poor.constant_error <= poor.risk < 1
     assert not poor.useful
     assert str(poor).startswith("This guarantees no more than always predicting the most frequent")
-    assert "certificate='folds'" in poor.explain()
+    assert "A certificate from" in poor.explain()
 
 
 def poor_share(leaves, m, errors):

@@ -198,11 +198,9 @@ def test_the_editor_takes_the_rows_of_fit(certify, pruner, grouped, large, monke
     assert loaded.provenance.draw == clf.model_.provenance.draw
     again = Editor(loaded, X, y, sample_weight=weight, groups=groups)
     np.testing.assert_array_equal(again._rows.sample.y, editor._rows.sample.y)
-    # calibration rows of a large table validate a bound pruner, whose candidates share delta
+    # in a large table, validation rows choose the weight of a bound pruner
     draws_validation = pruner in ("reduced-error", "another share")
-    assert (loaded.provenance.draw.validation is not None) == (
-        draws_validation or (large and certify != "held-out")
-    )
+    assert (loaded.provenance.draw.validation is not None) == (draws_validation or large)
     if certify != "training":
         reverse = slice(None, None, -1)
         with pytest.raises(ValueError, match="the rows that the tree was trained on"):

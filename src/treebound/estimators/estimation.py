@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from treebound.data.sample import LabelledRows
 from treebound.data.weights import is_whole
 from treebound.model import Model
 from treebound.model.parameters import FitParameters
+from treebound.model.regression_parameters import RegressionParameters
 from treebound.pruning import BoundPruner, PaperPruner, Pruner, make_pruner
 from treebound.pruning.costs import cost_matrix
 from treebound.pruning.estimate import (
@@ -29,13 +30,15 @@ from treebound.pruning.estimate import (
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
+_P = TypeVar("_P", FitParameters, RegressionParameters)
+
 
 def shares_folds(parameters: FitParameters, pruner: Pruner | None) -> bool:
     """Return True if the trees of the folds that choose the weight also give the estimate."""
     return parameters.cv is not None and isinstance(pruner, BoundPruner) and pruner.has_weight
 
 
-def with_places(parameters: FitParameters, rows: LabelledRows) -> FitParameters:
+def with_places(parameters: _P, rows: LabelledRows) -> _P:
     """The parameters with listed folds by the places of rows of positive weight."""
     if not isinstance(parameters.cv, list) or rows.numbers is None:
         return parameters
@@ -44,7 +47,8 @@ def with_places(parameters: FitParameters, rows: LabelledRows) -> FitParameters:
         tuple(np.array([place[row] for row in map(int, part) if row in place]) for part in fold)
         for fold in parameters.cv
     ]
-    return copy(parameters).set_params(cv=listed)
+    copied: _P = copy(parameters).set_params(cv=listed)
+    return copied
 
 
 def prediction_of(model: Model, rows: Sample) -> Prediction:

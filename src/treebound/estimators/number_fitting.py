@@ -20,6 +20,7 @@ from treebound.data.numbers import read_numbers
 from treebound.data.row_hashes import RowSketch
 from treebound.data.sample import LabelledRows, Sample
 from treebound.data.weights import warn_of_common_factor
+from treebound.estimators.estimation import with_places
 from treebound.growing import grow_numbers
 from treebound.model.options import ReadingOptions
 from treebound.model.provenance import Provenance
@@ -57,6 +58,7 @@ def fit_numbers(
     table, numbers = read_table(X), read_numbers(y)
     # rows of one class: weights, groups and columns are read as for a classifier
     rows = LabelledRows.of(table, np.zeros(len(numbers), dtype=int), sample_weight, groups)
+    parameters = with_places(parameters, rows)
     learned = rows.learn(**column_parameters(parameters))
     sample = NumberSample.of(learned, numbers[rows.row_numbers])
     name = y.name if hasattr(y, "name") else None

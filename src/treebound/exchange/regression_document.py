@@ -150,7 +150,7 @@ def regression_json_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:treebound:regression-model:{VERSION}",
-        "title": f"treebound regression model, version {VERSION}",
+        "title": f"regression model, version {VERSION}",
         **model,
         "$defs": parts,
     }

@@ -263,3 +263,10 @@ def test_a_pruner_that_is_not_named_and_columns_in_another_order(cancer):
             moved = {"validation": (turned[::2], y[::2])} if options else {}
             expected = tb.prune(model, X, y, **options, **rows).predict(X)
             assert (tb.prune(model, turned, y, **options, **moved).predict(X) == expected).all()
+
+
+def test_pruning_again_keeps_the_costs_of_the_fit():
+    X, y = load_iris(return_X_y=True)
+    costs = {0: 1.0, 1: 9.0, 2: 1.0}
+    clf = tb.BoundTreeClassifier(pruning=tb.pruning.BoundPruner(costs=costs, weight=0.6)).fit(X, y)
+    assert tb.prune(clf, X, y).tree_.label.tolist() == clf.tree_.label.tolist()

@@ -284,3 +284,9 @@ def test_folds_of_few_groups_are_as_many_as_the_groups():
     sample = replace(coded_sample(X, y, COLUMNS, range(3)), groups=np.arange(30) % 3)
     parts = list(folds(sample, 5, 0))
     assert [(outside.n_rows, inside.n_rows) for outside, inside in parts] == [(20, 10)] * 3
+
+
+def test_a_fold_whose_parts_share_rows_is_refused():
+    sample = Sample.learn([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="Fold 1 has rows that are both inside and outside"):
+        list(folds(sample, [([0, 1, 2], [2, 3])], 0))

@@ -148,3 +148,12 @@ def test_an_adversary_who_picks_the_smallest_bound(kind, draws):
         risk = np.where(predicted == 1, 1 - chance, chance).mean()
         wrong += risk > chosen.certificate.risk
     assert binom.sf(wrong - 1, draws, DELTA) > 1e-3
+
+
+def test_a_column_that_no_tree_uses_changes_nothing():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(600, 3)).round(3)
+    X[:, 2] = rng.random(600) < 0.5
+    y = np.where(X[:, 0] > 0, "p", "n")
+    result = tb.BoundTreeClassifier(max_leaves=2).fit(X, y).alternatives(X, y, without="x2")
+    assert (result.effect.difference, result.effect.standard_error) == (0.0, 0.0)

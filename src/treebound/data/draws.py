@@ -295,6 +295,11 @@ def _split_by(splitter: Splitter, sample: Sample) -> Iterator[tuple[Sample, Samp
                 f"Fold {number} of {splitter!r} has {len(inside)} rows inside and {len(outside)} "
                 f"outside. Hint: change 'folds' so that neither part is empty."
             )
+        if len(np.intersect1d(outside, inside)):
+            raise ValueError(
+                f"Fold {number} has rows that are both inside and outside it. Hint: a row is "
+                "either grown on or tested."
+            )
         yield sample.part(outside), sample.part(inside)
     if not number:
         raise ValueError(f"{splitter!r} made no folds. Hint: set 'folds' to a number.")

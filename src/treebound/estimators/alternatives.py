@@ -209,15 +209,14 @@ def _without(
     tree = fit_sample(alone, blank).tree
     tree = replace(tree, columns=model.tree.columns)
     changes, sizes = [], []
-    pairs = zip(
-        folds(sample, _FOLDS, parameters.random_state),
-        folds(blank, _FOLDS, parameters.random_state),
-        strict=True,
-    )
-    for (outside, inside), (outside_blank, inside_blank) in pairs:
-        fitted = fit_sample(alone, outside), fit_sample(alone, outside_blank)
+    at = names.index(name)
+    for outside, inside in folds(sample, _FOLDS, parameters.random_state):
         wrong = [
-            _wrong(one.tree, part) for one, part in zip(fitted, (inside, inside_blank), strict=True)
+            _wrong(fit_sample(alone, grown).tree, tested)
+            for grown, tested in (
+                (outside, inside),
+                (_blanked(outside, at), _blanked(inside, at)),
+            )
         ]
         sizes.append(float(inside.weights.sum()))
         changes.append(float(((wrong[1] - wrong[0]) * inside.weights).sum()))

@@ -123,7 +123,7 @@ class ModelMethods(FittedTree[Model]):
         >>> clf = tb.BoundTreeClassifier().fit(data.data, data.target_names[data.target])
         >>> from textwrap import fill
         >>> print(fill(clf.summary(), 80))
-        Estimated error 7.0 % (about 5.2 to 9.4 %; 5-fold cross-validation; baseline
+        Estimated error 7.0 % (about 4.9 to 10.0 %; 5-fold cross-validation; baseline
         37.3 %, always 'benign'). Certified: at most 24.0 % with 95 % confidence. 10
         leaves of 20 grown, depth 6, 569 training rows.
         """

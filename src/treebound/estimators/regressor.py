@@ -224,6 +224,25 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
         """
         return to_html(self, path, rows=rows, title=title, facts=facts)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R2, the share of the variance that the predictions explain.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table.
+        y : array-like of shape (n_rows,)
+            The numbers of the target.
+        sample_weight : array-like of shape (n_rows,), optional
+            The weight of every row.
+
+        Returns
+        -------
+        float
+            1 for exact predictions, 0 for those of the mean of ``y``.
+        """
+        return float(super().score(X, y, sample_weight))
+
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the node of ``tree_`` that each row reaches.
 

@@ -102,7 +102,7 @@ def prune(
         return _prune_numbers(model, X, y, sample_weight, validation, pruner, options)
     if _is_sklearn_tree(model, "DecisionTreeRegressor"):
         return cast(M, _prune_sklearn_numbers(model, X, y, sample_weight, pruner, options))
-    chosen = _pruner(pruner, options)
+    chosen = _pruner(pruner, {**_fitted_costs(model, pruner), **options})
     if _is_sklearn_tree(model):
         return cast(M, _prune_sklearn(model, X, y, sample_weight, validation, chosen))
     source: Any = model
@@ -144,6 +144,15 @@ def _prune_numbers(
     elif not isinstance(source, RegressionModel):
         pruned = source._with_model(pruned)
     return cast(M, pruned)
+
+
+def _fitted_costs(model: Any, pruner: Any) -> dict[str, Any]:
+    """The costs that a model was fitted with, for the bound pruner."""
+    if pruner != "bound" or isinstance(model, Tree) or _is_sklearn_tree(model):
+        return {}
+    fitted = as_model(model, "prune").provenance.parameters.get("pruning")
+    costs = getattr(fitted, "costs", None)
+    return {} if costs is None else {"costs": costs}
 
 
 def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:

@@ -242,6 +242,9 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         record = self.provenance.row_record or RowRecord()
         comparison = record.compare(self.hashes(table, numbers), len(numbers))
         comparison.refuse_used("certify needs rows that were not used before.")
+        fitted = self.provenance.parameters
+        tolerance = fitted.get("tolerance") if tolerance is None else tolerance
+        y_range = fitted.get("y_range") if y_range is None else y_range
         if tolerance is None:
             tolerance = default_tolerance(self.tree)
         names = {"tolerance": Number(0.0), "delta": Number(0.0, 1.0, open=True)}

@@ -87,18 +87,18 @@ class RegressionParameters(Parameters, GrowParameters):
     pruning: str | SquaredErrorPruner | None = "bound"
     size: NumberSize | None = parameter(OneOf((*get_args(NumberSize), None)), default=None)
     cv: int | Splitter | None = parameter(Folds(optional=True), default=5)
+    categorical_features: Any = "from_dtype"
+    ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
+    handle_unknown: Unknown = parameter(OneOf(get_args(Unknown)), default="other")
     smoothing: Any = "auto"
     certificate: NumberCertificateKind | None = parameter(
         OneOf((*get_args(NumberCertificateKind), None)), default="auto"
     )
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
+    random_state: int | None = parameter(Whole(0, optional=True), default=0)
     tolerance: float | None = parameter(Number(0.0, open=True, optional=True), default=None)
     y_range: tuple[float, float] | None = None
     clip: tuple[float, float] | None = None
-    categorical_features: Any = "from_dtype"
-    ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
-    handle_unknown: Unknown = parameter(OneOf(get_args(Unknown)), default="other")
-    random_state: int | None = parameter(Whole(0, optional=True), default=0)
     _elsewhere: ClassVar[dict[str, str]] = {
         **NO_PARAMETERS,
         "ccp_alpha": "use pruning='cost-complexity', which chooses alpha by cross-validation.",

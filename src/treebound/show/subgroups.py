@@ -15,6 +15,11 @@ from treebound.data.sample import same_length
 from treebound.data.targets import read_classes
 from treebound.model.methods import as_model
 
+_USED = (
+    "Some of these rows were used for fitting: the intervals do not describe new rows. Hint: use "
+    "test rows."
+)
+
 
 @dataclass(frozen=True)
 class SubgroupRate:
@@ -55,16 +60,19 @@ class SubgroupComparison:
         One for each model, subgroup and rate.
     delta : float
         All intervals hold at once with probability ``1 - delta``.
+    note : str
+        Why the intervals do not describe new rows; empty if they do.
     """
 
     rates: tuple[SubgroupRate, ...]
     delta: float
+    note: str = ""
 
     def __str__(self) -> str:
         share = 100 * (1 - self.delta)
         width = max(len(rate.subgroup) for rate in self.rates)
         kind = max(len(rate.rate) for rate in self.rates)
-        lines = [f"With probability {share:g} %, all intervals hold at once."]
+        lines = [self.note or f"With probability {share:g} %, all intervals hold at once."]
         lines += [
             f"model {rate.model}  {rate.subgroup:{width}}  {rate.rate:{kind}}  "
             f"{100 * rate.value:5.1f} % ({100 * rate.low:.1f} to {100 * rate.high:.1f} %) "
@@ -111,7 +119,8 @@ def compare_subgroups(
         )
         for number, group, rate, hits in counts
     ]  # fmt: skip
-    return SubgroupComparison(tuple(rates), delta)
+    used = any(model.tested(X, y).comparison.used for model in fitted)
+    return SubgroupComparison(tuple(rates), delta, _USED if used else "")
 
 
 def _clopper_pearson(count: int, rows: int, delta: float) -> tuple[float, float]:

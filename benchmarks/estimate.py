@@ -1,10 +1,13 @@
 """Coverage and bias of the estimated error, on twelve simulated worlds.
 
-    python benchmarks/estimate.py [--draws 500] [--world NAME ...] [--store]
+    python benchmarks/estimate.py [--draws 500] [--world NAME ...] [--store] [--again]
 
 A world draws a training table. The tree is fitted with the defaults, and its error rate is measured
 on new rows. Printed: how often the interval contains it, the mean of the estimate minus the
 error in points, the mean width of the interval, and the leaves.
+
+With ``--store`` the results are written after every 20 draws, and a later run continues with the
+next draw; ``--again`` starts with the first.
 """
 
 from __future__ import annotations
@@ -154,29 +157,51 @@ WORLDS = {
 }
 
 
-def measure(world: World, draws: int) -> dict[str, float]:
-    """Coverage, bias (with its standard error), width, leaves and error."""
-    results = []
-    for seed in range(draws):
-        rng = np.random.default_rng(seed)
-        frame, y = world.draw(rng, world.rows)
-        new, truth = world.draw(rng, max(NEW_ROWS, 4 * world.rows))
-        arguments: dict[str, Any] = {}
-        if world.prepare is not None:
-            frame, y, arguments = world.prepare(rng, frame, y)
-        clf = tb.BoundTreeClassifier().fit(frame, y, **arguments)
-        estimate = clf.estimate_
-        assert estimate is not None
-        error = float((clf.predict(new) != truth).mean())
-        low, high = estimate.interval
-        results.append(
-            (low <= error <= high, estimate.error - error, high - low, clf.n_leaves_, error)
-        )
-    table = np.array(results, dtype=np.float64)
-    mean = table.mean(axis=0)
-    names = ("coverage", "bias", "width", "leaves", "error")
-    spread = float(table[:, 1].std(ddof=1) / np.sqrt(draws)) if draws > 1 else float("nan")
-    return {**dict(zip(names, mean.tolist(), strict=True)), "bias_error": spread, "draws": draws}
+# what is measured of a draw
+FIGURES = ("coverage", "bias", "width", "leaves", "error")
+BATCH = 20  # draws between two writes
+
+
+def measured(world: World, seed: int) -> tuple[float, ...]:
+    """Fit one draw: 1 if the interval contains the error, bias, width, leaves and error."""
+    rng = np.random.default_rng(seed)
+    frame, y = world.draw(rng, world.rows)
+    new, truth = world.draw(rng, max(NEW_ROWS, 4 * world.rows))
+    arguments: dict[str, Any] = {}
+    if world.prepare is not None:
+        frame, y, arguments = world.prepare(rng, frame, y)
+    clf = tb.BoundTreeClassifier().fit(frame, y, **arguments)
+    estimate = clf.estimate_
+    assert estimate is not None
+    error = float((clf.predict(new) != truth).mean())
+    low, high = estimate.interval
+    contains = float(low <= error <= high)
+    return contains, estimate.error - error, high - low, float(clf.n_leaves_), error
+
+
+def continued(before: dict[str, float], world: World, draws: int) -> dict[str, float]:
+    """The results of ``before``, a summary of the first draws, and of the next up to ``draws``."""
+    done = int(before.get("draws", 0))
+    table = np.array([measured(world, seed) for seed in range(done, draws)])
+    means = (table.sum(axis=0) + [done * before.get(name, 0.0) for name in FIGURES]) / draws
+    result = dict(zip(FIGURES, means.tolist(), strict=True))
+    squares = float((table[:, 1] ** 2).sum())
+    if done:  # the sum of squares that the stored standard error was computed from
+        squares += done * ((done - 1) * before["bias_error"] ** 2 + before["bias"] ** 2)
+    variance = (squares - draws * result["bias"] ** 2) / (draws - 1)
+    return {**result, "bias_error": float(np.sqrt(variance / draws)), "draws": draws}
+
+
+def stored_results() -> dict[str, dict[str, float]]:
+    """The results of earlier runs."""
+    return json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+
+
+def store(name: str, result: dict[str, float]) -> None:
+    """Write the result of a world, next to those of the others."""
+    stored = {**stored_results(), name: result}
+    document = {world: stored[world] for world in WORLDS if world in stored}
+    write_text(RESULTS, json.dumps(document, indent=1) + "\n")
 
 
 def main() -> None:
@@ -184,24 +209,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--world", nargs="*", choices=list(WORLDS), default=list(WORLDS))
-    parser.add_argument("--store", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--store", action="store_true", help=f"write {RESULTS.name}, and continue")
+    parser.add_argument("--again", action="store_true", help="start with the first draw")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning)
-    table = Table("world", "coverage", "bias in points", "width", "error", "leaves", box=None)
-    results = {}
+    table = Table(
+        "world", "tables", "coverage", "bias in points", "width", "error", "leaves", box=None
+    )
     for name in options.world:
-        row = results[name] = measure(WORLDS[name], options.draws)
+        row: dict[str, float] = {}
+        if options.store and not options.again:
+            row = stored_results().get(name, {})
+        while row.get("draws", 0) < options.draws:
+            row = continued(row, WORLDS[name], min(options.draws, int(row.get("draws", 0)) + BATCH))
+            if options.store:
+                store(name, row)
         table.add_row(
-            name, f"{100 * row['coverage']:.1f} %",
+            name, f"{row['draws']:.0f}", f"{100 * row['coverage']:.1f} %",
             f"{100 * row['bias']:+.2f} ± {100 * row['bias_error']:.2f}",
             f"{100 * row['width']:.1f}", f"{100 * row['error']:.1f} %", f"{row['leaves']:.1f}",
         )  # fmt: skip
     Console().print(table)
-    if options.store:
-        stored = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-        stored.update(results)
-        document = {name: stored[name] for name in WORLDS if name in stored}
-        write_text(RESULTS, json.dumps(document, indent=1) + "\n")
 
 
 if __name__ == "__main__":

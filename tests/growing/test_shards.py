@@ -31,6 +31,7 @@ from treebound.growing.shard import (
     count_rows,
     digest_of,
     divide_rows,
+    extents_of,
     gather_rows,
     look_into,
     make_bundle,
@@ -126,6 +127,21 @@ def test_codes_are_monotone_and_bins_are_sent_whole():
             for code in np.flatnonzero(single[j]):
                 inside = set(values[known][codes[known] == code])
                 assert inside <= {bins.values(j)[code]}
+
+
+def test_extents_are_those_of_the_rows_and_not_of_the_bins():
+    """Otherwise calibration rows, which the bins know, would break ties between columns."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 2)).astype(np.float32)
+    X[rng.random((400, 2)) < 0.1] = np.nan
+    sample = Sample.learn(X, rng.integers(0, 2, 400))
+    bins = make_bins(sample.columns, sample.X.values)
+    rows = np.flatnonzero(~(np.abs(X) > 1).any(axis=1))
+    facts = code_sample(sample.part(rows), bins).facts
+    expected = np.column_stack([np.nanmin(X[rows], axis=0), np.nanmax(X[rows], axis=0)])
+    np.testing.assert_array_equal(facts.extents, expected)
+    nothing = [np.array([np.nan]), np.array([-1, -2], dtype=np.int8), np.array([-1, 4, 2])]
+    assert extents_of(nothing).tolist() == [[np.inf, -np.inf], [np.inf, -np.inf], [2.0, 4.0]]
 
 
 def test_counts_are_those_of_the_rows():

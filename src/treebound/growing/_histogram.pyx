@@ -778,7 +778,7 @@ cdef class CodedBins:
 
 def code_shard(Bins bins, columns, Py_ssize_t n_rows, Pool pool=None):
     """The codes of some rows, and facts about these rows."""
-    # The least and the greatest value of every column, of these rows and the sample; whether
+    # The least and the greatest value of every column, of these rows and those of the bins; whether
     # values are missing; which bins hold one value only.
     cdef CodedBins coded = CodedBins(bins, 1, False)
     codes = np.zeros(n_rows * coded.data.row_bytes, dtype=np.uint8)

@@ -185,11 +185,28 @@ def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Code
 
 def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Coded:
     """Code some rows, of the columns and classes of all; ``values`` is where they are kept."""
-    codes, extents, missing, single = code_shard(bins, sample.X.values, sample.n_rows)
+    codes, _, missing, single = code_shard(bins, sample.X.values, sample.n_rows)
     total = WeightTotal.of(sample.masses, sample.n_rows)
-    facts = Facts(sample.n_rows, total, extents, missing, single)
+    facts = Facts(sample.n_rows, total, extents_of(sample.X.values), missing, single)
     stored = sample.X.values if values is None else values
     return Coded(Shard(codes, _labels(sample), None, stored), sample.masses, facts)
+
+
+def extents_of(columns: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+    """The least and the greatest value of every column; infinity and its negative if it has none.
+
+    The extents that ``code_shard`` gives include those of the bins, which may be of other rows,
+    such as calibration rows: ties between columns must not depend on them.
+    """
+    ends = np.empty((len(columns), 2))
+    for at, values in enumerate(columns):
+        if values.dtype.kind == "f":  # NaN is missing
+            low = np.fmin.reduce(values, initial=np.inf)
+            ends[at] = low, np.fmax.reduce(values, initial=-np.inf)
+        else:  # codes of categories; those below zero are missing or unknown
+            known = values[values >= 0]
+            ends[at] = (known.min(), known.max()) if len(known) else (np.inf, -np.inf)
+    return ends
 
 
 def check_classes(n_classes: int) -> None:
@@ -234,8 +251,9 @@ def recode(bundle: Bundle, bins: Bins) -> Bundle:
     shards, facts_of = [], []
     for shard in bundle.shards:
         columns = shard.columns(bundle.bins)
-        codes, extents, missing, single = code_shard(bins, columns, len(shard.labels))
-        facts_of.append(Facts(len(shard.labels), WeightTotal(), extents, missing, single))
+        n_rows = len(shard.labels)
+        codes, _, missing, single = code_shard(bins, columns, n_rows)
+        facts_of.append(Facts(n_rows, WeightTotal(), extents_of(columns), missing, single))
         shards.append(replace(shard, codes=codes))
     facts = replace(
         reduce(add, facts_of), total=bundle.facts.total, validation=bundle.facts.validation

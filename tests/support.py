@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from treebound.model.edits import Edit, NodeState, Remark
+
 ROOT = Path(__file__).resolve().parents[1]
 VECTORS = ROOT / "tests" / "vectors"
 
@@ -99,3 +101,9 @@ def grow_coded(X, y, columns, classes, *, sample_weight=None, **options):
 def column_of(schema, name: str):
     """The column of a schema with this name."""
     return next(column for column in schema.columns if column.name == name)
+
+
+def collapsed_root(prediction: str, note: str = "", author: str = "") -> Edit:
+    """The record of an edit that made the root a leaf."""
+    before, after = NodeState(2, "a", "x <= 1"), NodeState(1, prediction)
+    return Edit("collapse", "", (), before, after, remark=Remark(note, author))

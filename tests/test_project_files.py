@@ -102,3 +102,19 @@ def test_links_lead_to_the_same_repository():
         assert all(
             link.startswith(home) for link in re.findall(r"https://github\.com[^\s>]*", text)
         )
+
+
+def test_files_to_touch_exist():
+    """The table "To add ..." names files below src/treebound, or files of growing/."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.partition("### To add")[2].partition("\n## ")[0]
+    named = {
+        name
+        for name in re.findall(r"`([\w/.]+)`", table)
+        if "/" in name or name.endswith((".py", ".pyx", ".pxd"))
+    }
+    source = ROOT / "src" / "treebound"
+    folders = (source, source / "growing", source / "tree", ROOT)
+    absent = {name for name in named if not any((folder / name).exists() for folder in folders)}
+    assert named
+    assert not absent

@@ -1,4 +1,4 @@
-"""Tables of the page "How good and how fast", read from ``benchmarks/results``.
+"""Tables of measured figures, read from ``benchmarks/results``.
 
 ``.. results:: NAME`` inserts one of the tables below. The numbers on the page are those that the
 scripts in ``benchmarks`` wrote, so none is typed by hand.
@@ -89,6 +89,56 @@ def unseen_commit(stem: str) -> str:
     )
 
 
+def unseen_regression() -> Table:
+    """Compare the methods of ``unseen_regression.py``: differences in RMSE in percent."""
+    header = ("method", "R2", "leaves", "fit, seconds", "RMSE against scikit-learn, ccp_alpha, %",
+              "RMSE against scikit-learn, ccp_alpha and leaf size, %")  # fmt: skip
+    rows = []
+    for name, row in read("unseen_regression_test")["methods"].items():
+        rivals = ("scikit-learn, ccp_alpha", "scikit-learn, ccp_alpha and leaf size")
+        against = (row.get(f"against {rival}") for rival in rivals)
+        errors = [None if one is None else one["RMSE"] for one in against]
+        cells = ["" if one is None else f"{one['mean']:+.1f} ± {one['standard error']:.1f}"
+                 for one in errors]  # fmt: skip
+        leaves = row["leaves"]
+        rows.append(
+            (name, f"{row['R2']:.3f}", f"{leaves:,.1f}" if leaves < 100 else f"{leaves:,.0f}",
+             f"{row['seconds']:.3f}", *cells)
+        )  # fmt: skip
+    return header, rows
+
+
+def equal_leaves() -> Table:
+    """Compare the methods of ``equal_leaves.py`` at each limit on the leaves."""
+    header = ("method, leaves at most", "tables", "accuracy %", "training error %", "leaves",
+              "fit, seconds", "ours minus method, points", "tables better / worse")  # fmt: skip
+    rows = []
+    for name, row in read("equal_leaves_test")["methods"].items():
+        if row["accuracy"] is None:
+            continue
+        compared = row["ours minus method, accuracy"]
+        counts = "" if compared is None else f"{compared['better']:.0f} / {compared['worse']:.0f}"
+        tables = "" if compared is None else f"{compared['tables']:.0f}"
+        rows.append(
+            (name, tables, f"{row['accuracy']:.2f}", f"{row['training error']:.2f}",
+             f"{row['leaves']:.1f}", f"{row['seconds']:.3f}", difference(compared), counts)
+        )  # fmt: skip
+    return header, rows
+
+
+def searches(stem: str) -> Table:
+    """Compare greedy growth and the wide search at each limit on the leaves."""
+    header = ("leaves at most", "accuracy %, greedy", "accuracy %, wide", "wide minus greedy",
+              "balanced accuracy", "leaves")  # fmt: skip
+    rows = [
+        (setting, f"{row['greedy']['accuracy']:.2f}", f"{row['wide']['accuracy']:.2f}",
+         *(difference(row["wide minus greedy"][figure])
+           for figure in ("accuracy", "balanced accuracy", "leaves")))
+        for setting, row in read(stem)["settings"].items()
+    ]  # fmt: skip
+    return header, rows
+
+
 # -- the study -------------------------------------------------------------------------------------
 
 
@@ -175,6 +225,18 @@ def noise() -> Table:
     return ("table", *names), rows
 
 
+def estimate() -> Table:
+    """List how often intervals of the estimated error contain it, and the bias of the estimate."""
+    header = ("world", "tables", "contain the error", "bias in points", "width in points", "error")
+    rows = [
+        (world, f"{row['draws']:.0f}", f"{100 * row['coverage']:.1f} %",
+         f"{100 * row['bias']:+.2f} ± {100 * row['bias_error']:.2f}", f"{100 * row['width']:.1f}",
+         f"{100 * row['error']:.1f} %")
+        for world, row in read("estimate").items()
+    ]  # fmt: skip
+    return header, rows
+
+
 def certificates() -> Table:
     """Compare the kinds of certificates on the 25 data sets."""
     mean = read("certificates")["mean"]
@@ -254,12 +316,17 @@ TABLES: dict[str, Callable[[], Table]] = {
     "unseen": lambda: unseen_methods("unseen_test"),
     "unseen-development": lambda: unseen_methods("unseen"),
     "unseen-groups": lambda: unseen_groups("unseen"),
+    "unseen-regression": unseen_regression,
+    "equal-leaves": equal_leaves,
+    "search-development": lambda: searches("search"),
+    "search": lambda: searches("search_test"),
     "study-standard": study_standard,
     "study-paper": study_paper,
     "balanced-classes": balanced_classes,
     "probabilities": probabilities,
     "noise": noise,
     "certificates": certificates,
+    "estimate": estimate,
     "growing": growing,
     "predicting": predicting,
     "pruning": pruning,
@@ -268,6 +335,9 @@ TABLES: dict[str, Callable[[], Table]] = {
 SENTENCES: dict[str, Callable[[], str]] = {
     "unseen": lambda: unseen_commit("unseen_test"),
     "unseen-development": lambda: unseen_commit("unseen"),
+    "unseen-regression": lambda: unseen_commit("unseen_regression_test"),
+    "search-development": lambda: unseen_commit("search"),
+    "search": lambda: unseen_commit("search_test"),
 }
 
 

@@ -80,7 +80,7 @@ def test_the_certificate_counts_the_errors_of_predictions():
     X, y = draw(rng, 500)
     regressor = REGRESSOR(certificate="held-out", tolerance=1.0).fit(X, y)
     place = {value: at for at, value in enumerate(y.tolist())}
-    rows = [place[value] for value in regressor.model_.calibration.y.tolist()]
+    rows = [place[value] for value in regressor.model_.evidence.calibration.y.tolist()]
     errors = np.abs(y[rows] - regressor.predict(X[rows]))
     assert regressor.certificate_.exceeded == (errors > 1.0).sum()
     for leaves in (1, 2, 3):

@@ -107,7 +107,12 @@ def test_the_search_is_pinned():
     assert sum(tree.leaves == 1 for tree in trees) == 1
 
 
-PINNED = [(1, 0.81217), (3, 0.153582), (3, 0.153582), (3, 0.153582), (3, 0.154643)]
+PINNED = [
+    (1, 0.806254),
+    (3, 0.142478),
+    *[(3, 0.143979)] * 4,
+    (4, 0.170431),
+]
 
 
 def test_levels_outside_of_their_range_are_refused():

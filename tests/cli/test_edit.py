@@ -74,7 +74,7 @@ def test_steps_survive_a_kill_and_are_gone_when_saved(files, capsys) -> None:
     assert code == 0
     assert "not saved" not in err
     edited = load(model.with_name("model.edited.json"))
-    assert list(edited.provenance.edits) == history
+    assert list(map(str, edited.provenance.edits)) == history
     assert edited.certificate is not None
     assert model.with_name("model.edited.html").read_text().startswith("<!doctype html>")
 

@@ -13,11 +13,10 @@ import pytest
 from commands import refused, run
 
 import treebound as tb
+from treebound._utils.progress import Progress, ProgressLines
 from treebound.cli import training
 from treebound.data.files import Source
 from treebound.data.schema import Schema
-from treebound.estimators.progress import ProgressLines
-from treebound.growing import Progress
 
 pytest.importorskip("pyarrow.dataset")
 
@@ -94,14 +93,14 @@ def test_files_must_be_of_one_kind(frame, folder, capsys):
 
 def test_lines_show_speed_leaves_and_the_time_left():
     printed, now = [], [0.0]
-    lines = ProgressLines(printed.append, 1000, lambda: now[0])
+    lines = ProgressLines(printed.append, lambda: now[0])
     for stage, seconds, rows in (("learning", 0.0, 1), ("learning", 2.0, 500), ("coding", 3.0, 1)):
         now[0] = seconds
-        lines.show(Progress.of_reading(stage, rows))
+        lines.show(Progress(stage, rows, 1000))
     assert printed[1] == "learning: 500 rows, 250 rows per second, about 2 s left"
     for seconds, passes in ((4.0, 1), (5.0, 2)):
         now[0] = seconds
-        lines.show(Progress(1, passes, 7, 250, 1000))
+        lines.show(Progress("growing", 750, 1000, 7, 1, passes))
     assert printed[2] == "coding: 1 rows, 1 rows per second"  # since learning ended
     assert printed[-2].startswith("growing: pass 1, 1,000 rows per second")
     assert printed[-1] == (

@@ -242,11 +242,11 @@ def test_done_lists_the_edits_in_model_file_and_page(editor, clf) -> None:
     editor.collapse("R")
     editor.grow("R")
     done = editor.done()
-    assert done.model_.provenance.edits == editor.history
+    assert done.model_.provenance.edits == editor.edits
     assert len(done.model_.provenance.edits) == 2
     assert clf.model_.provenance.edits == ()
     again = loads(dumps(done.model_))
-    assert again.provenance.edits == editor.history
+    assert again.provenance.edits == editor.edits
     assert again.certificate.risk == done.certificate_.risk
     page = to_html(done)
     data = json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', page, re.S)[1])
@@ -259,7 +259,7 @@ def test_an_edited_classifier_can_be_edited_again(editor, rows) -> None:
     editor.collapse("R")
     second = editor.done().edit(*rows)
     second.grow("R")
-    assert second.done().model_.provenance.edits == (*editor.history, *second.history)
+    assert second.done().model_.provenance.edits == (*editor.edits, *second.edits)
 
 
 def test_test_rows_are_shown_and_recorded(clf, rows) -> None:

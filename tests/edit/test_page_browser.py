@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import sys
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def test_every_button_does_its_step(opened, tmp_path) -> None:
     window.shows("report done")
     window.press("#save")
     window.shows("save done")
-    assert load(tmp_path / "edited.json").provenance.edits == editor.history
+    assert load(tmp_path / "edited.json").provenance.edits == editor.edits
     assert window.errors() == []
 
 
@@ -98,14 +99,17 @@ def test_a_step_takes_its_note_and_author_along(opened, tmp_path) -> None:
     window.press("#collapse")
     window.shows("collapsed to")
     until(lambda: editor.history)
-    assert editor.history[0].endswith(". By A. Smith. Note: guideline <3>")
+    assert editor.history[0].endswith(" UTC. Note: guideline <3>")
+    remark = editor.edits[0].remark
+    assert (remark.note, remark.author) == ("guideline <3>", "A. Smith")
+    assert abs(datetime.fromisoformat(remark.time) - datetime.now(UTC)) < timedelta(minutes=5)
     until(lambda: window.driver.execute_script("return at('note').value") == "")
     assert window.driver.execute_script("return at('author').value") == "A. Smith"
     assert "No estimate: the tree was edited" in window.text("summary")
     window.press("#save")
     window.shows("save done")
     model = load(tmp_path / "edited.json")
-    assert model.provenance.edits == editor.history
+    assert model.provenance.edits == editor.edits
     assert "guideline \\u003c3\\u003e" in to_html(model)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 from edit.editor_case import passengers
 
 import treebound as tb
-from treebound.exchange import dumps, loads
+from treebound.exchange import FormatError, dumps, loads
+from treebound.model.edits import NodeState
 from treebound.show import TreeDisplay, to_notebook, to_text
 
 
@@ -314,15 +316,50 @@ def test_every_step_keeps_a_note_and_an_author(tmp_path) -> None:
     leaf = int(editor.tree.leaves[0])
     other = editor.tree.classes[1 - editor.tree.label[leaf]]
     editor.relabel(leaf, other, author="B. Jones")
+    moment = datetime(2026, 3, 31, 17, 5, 1, tzinfo=UTC)
+    editor.collapse("R", author="B. Jones", time=moment)
+    editor.swap("", time="2026-03-31T17:05+02:00")
     ends = [". By A. Smith. Note: the new guideline"] * 4
-    ends += [". Note: rounded", ".", ". By B. Jones."]
+    ends += [". Note: rounded", ".", ". By B. Jones.", ". By B. Jones, 2026-03-31 17:05 UTC."]
+    ends += [". On 2026-03-31 17:05+02:00."]
     for sentence, end in zip(editor.history, ends, strict=True):
         assert sentence.endswith(end)
-    assert editor.done().model_.provenance.edits == editor.history
+    done = editor.done().model_
+    assert done.provenance.edits == editor.edits == loads(dumps(done)).provenance.edits
+    assert editor.edits[-2].remark.time == moment.isoformat()
     again = clf.edit(X, y, autosave=tmp_path / "steps.json")
     assert again.recover() == editor.history
     with pytest.raises(ValueError, match="'note' parameter of the editor must be a text"):
         editor.collapse("", note=3)
+    with pytest.raises(ValueError, match="'time' parameter of the editor must be a datetime, or"):
+        editor.collapse("", time="yesterday")
+    stored = json.loads(dumps(done))
+    stored["edits"][3]["time"] = "yesterday"
+    with pytest.raises(FormatError, match=r"edits\[3\].time must be a time as ISO 8601"):
+        loads(json.dumps(stored))
+
+
+def test_an_edit_records_the_node_before_and_after() -> None:
+    clf, X, y = passengers()
+    editor = clf.edit(X, y)
+    tree = editor.tree
+    right, leaves = int(tree.right[0]), int(tree.size[tree.right[0]] + 1) // 2
+    split = f"{editor.alternatives('R')['split'][0]}"
+    editor.collapse("R")
+    editor.use("R", editor.alternatives("R")["column"][0])
+    editor.grow("R", columns=["age"], max_leaves=3)
+    collapsed, used, grown = editor.edits
+    label = tree.classes[tree.counts[right].argmax()]
+    share = tree.counts[right].max() / tree.counts[right].sum()
+    assert [edit.operation for edit in editor.edits] == ["collapse", "use", "grow"]
+    assert {edit.node for edit in editor.edits} == {"R"}
+    assert {edit.conditions for edit in editor.edits} == {collapsed.conditions}
+    assert collapsed.before.leaves == leaves
+    assert collapsed.before.split is not None
+    assert collapsed.after == used.before == NodeState(1, label, None, share)
+    assert (used.after.leaves, used.after.split) == (2, split)
+    assert grown.before == used.after
+    assert (grown.after.leaves, grown.columns, grown.excluded) == (3, ("age",), ())
 
 
 def test_the_estimate_is_that_of_the_tree_before_the_first_step() -> None:

@@ -176,3 +176,16 @@ def test_an_edited_tree_has_the_training_certificate_unless_no_figure_was_seen()
             editor = clf.edit(X, y)
         editor.collapse("L")
         assert editor.done(calibration_unseen=unseen).certificate_.kind == kind
+
+
+@pytest.mark.parametrize("kind", [tb.BoundTreeClassifier, tb.BoundTreeRegressor])
+def test_listed_folds_are_of_the_whole_table(kind, monkeypatch):
+    monkeypatch.setattr("treebound.model.parameters.AUTO_ROWS", 100)
+    monkeypatch.setattr("treebound.model.regression_parameters.AUTO_ROWS", 100)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
+    folds = [(np.arange(150), np.arange(150, 300)), (np.arange(150, 300), np.arange(150))]
+    model = kind(cv=folds).fit(X, y).model_
+    assert model.tree.rows[0] == 300  # none is held out
+    with pytest.raises(ValueError, match=r"'cv' parameter.*rows that are held out"):
+        kind(cv=folds, certificate="held-out").fit(X, y)

@@ -259,10 +259,11 @@ def test_progress_is_reported_with_every_certificate(certify, streamed, capsys):
     last = "searching" if certify == "prior" else "growing"
     assert phases == (["learning", "coding", last] if streamed else [last])
     grown = [state.fold for state in states if state.phase == "growing"]
-    folds = {"held-out": [0], "folds": [1, 2, 3, 4], "prior": []}[certify]
+    folds = {"held-out": [0, 1, 2, 3, 4, 5], "folds": [1, 2, 3, 4], "prior": []}[certify]
     assert list(dict.fromkeys(grown)) == folds
     printed = capsys.readouterr().out
     assert ("fold 3 of 4: growing: pass 1, " in printed) == (certify == "folds")
+    assert ("fold 3 of 5: growing: pass 1, " in printed) == (certify == "held-out")
     assert ("searching: 2 runs so far" in printed) == (certify == "prior")
 
 

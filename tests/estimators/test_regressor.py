@@ -439,3 +439,21 @@ def test_invalid_parameters_are_named(parameters, words):
 def test_parameters_of_scikit_learn_have_a_hint():
     with pytest.raises(TypeError, match="cost-complexity"):
         REGRESSOR(ccp_alpha=0.1)
+
+
+def test_leaves_of_equal_numbers_have_finite_intervals():
+    y = np.repeat([0.0, 5.0], 200)
+    y[7] = 3.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        reg = REGRESSOR(certificate="held-out").fit(np.arange(400.0)[:, None], y)
+        ends = reg.predict_interval([[1.0], [300.0]], coverage=0.999)
+    assert np.isfinite(ends).all()
+    assert (ends[:, 0] <= ends[:, 1]).all()
+
+
+def test_without_folds_the_reason_and_the_remedy_are_given(diabetes):
+    reg = REGRESSOR(cv=None).fit(*diabetes)
+    assert "No estimate of the errors: there are no folds." in reg.summary()
+    with pytest.raises(ValueError, match="Hint: fit with pruning and cv=5"):
+        reg.predict_interval(diabetes[0])

@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 import treebound as tb
 from treebound.exchange import dumps, loads
+from treebound.model.parameters import WIDE_LEAVES, WIDE_VALUES, WIDE_VALUES_FOR_FEW_LEAVES
 from treebound.pruning import BoundPruner
 
 
@@ -113,7 +114,7 @@ def test_a_callback_sees_the_search_and_may_stop_it():
         X, y, callback=seen.append
     )
     assert len(seen) >= 2  # the greedy tree, and the graph
-    assert seen[-1].open_rows == 0
+    assert seen[-1].done == seen[-1].total
 
 
 def test_the_tree_counts_its_rows_and_is_the_same_again(table):
@@ -140,6 +141,55 @@ def test_files_reports_and_edits_take_the_tree(table):
     editor = clf.edit(X, y)
     editor.collapse("")
     assert editor.done().n_leaves_ == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "values", "used"),
+    [
+        ({}, 2800, "wide"),
+        ({}, 2799, "greedy"),
+        ({"max_leaves": 17}, 2799, "greedy"),
+        ({"max_leaves": 16}, 280, "wide"),
+        ({"max_leaves": 16}, 279, "greedy"),
+        ({"size": "readable"}, 280, "wide"),
+        ({"certificate": "held-out"}, 2800, "wide"),
+        ({"certificate": "folds"}, 2799, "greedy"),
+        ({"pruning": "mdl"}, 2800, "greedy"),
+        ({"pruning": "log-loss"}, 2800, "greedy"),
+        ({"pruning": None}, 2800, "greedy"),
+        ({"certificate": "prior"}, 2800, "greedy"),
+        ({"thresholds": "observed"}, 2800, "greedy"),
+    ],
+)
+def test_auto_follows_the_number_of_values(options, values, used, monkeypatch):
+    monkeypatch.setattr("treebound.model.parameters.WIDE_VALUES", values)
+    monkeypatch.setattr("treebound.model.parameters.WIDE_VALUES_FOR_FEW_LEAVES", 10 * values)
+    X, y = loans()  # 2,800 values
+    auto = tb.BoundTreeClassifier(search="auto", **options).fit(X, y)
+    assert auto.search_ == used
+    named = tb.BoundTreeClassifier(search=used, **options).fit(X, y)
+    assert auto.to_text() == named.to_text()
+    assert str(auto.estimate_) == str(named.estimate_)
+    stored = loads(dumps(auto.model_))
+    assert stored.search == used
+    assert stored.provenance.parameters["search"] == "auto"
+
+
+def test_the_limits_of_auto():
+    assert (WIDE_VALUES, WIDE_LEAVES, WIDE_VALUES_FOR_FEW_LEAVES) == (50_000, 16, 500_000)
+
+
+def test_auto_is_the_same_for_rows_that_are_read_from_a_stream_into_memory():
+    dataset = pytest.importorskip("pyarrow.dataset")
+    import pyarrow as pa
+
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    rows = dataset.dataset(pa.Table.from_pandas(X.assign(label=y)))
+    joined = tb.BoundTreeClassifier(search="auto").fit(rows, "label")
+    assert joined.search_ == "wide"
+    assert joined.to_text() == tb.BoundTreeClassifier(search="wide").fit(X, y).to_text()
+    elsewhere = tb.BoundTreeClassifier(search="auto", pruning=BoundPruner(weight=0.6))
+    assert elsewhere.fit(rows, "label").search_ == "greedy"
 
 
 @pytest.mark.parametrize(

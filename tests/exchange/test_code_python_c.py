@@ -25,6 +25,7 @@ from random_trees import (
     used_categories,
 )
 from random_trees import decoded as decoded_rows
+from support import collapsed_root
 
 from treebound.data import Column
 from treebound.exchange import to_c, to_python, to_sql
@@ -87,10 +88,12 @@ def test_a_regression_tree_has_no_probabilities() -> None:
 
 
 def test_edits_are_listed_in_comments() -> None:
-    edits = ("node 0: it is a leaf. By A. Note: */ why", "a\nb")
+    edits = (collapsed_root("a", "*/ why", "A"), collapsed_root("a\nb"))
     model = Model(random_tree(1, 3), provenance=Provenance(edits=edits))
     lines = to_python(model).splitlines()
-    assert lines[:3] == ["# Edited by hand:", f"# - {edits[0]}", "# - a\\nb"]
+    collapsed = "At the root: 2 leaves collapsed to"
+    first = f"# - {collapsed} a. By A. Note: */ why"
+    assert lines[:3] == ["# Edited by hand:", first, f"# - {collapsed} a\\nb."]
     text = to_c(model)
     assert "Edited by hand:" in text[: text.index("*/")]
     assert "Note: \\x2a/ why" in text[: text.index("*/")]

@@ -30,6 +30,7 @@ from random_trees import (
     route,
     used_categories,
 )
+from support import collapsed_root
 
 from treebound.data import Column
 from treebound.exchange import to_sql
@@ -228,15 +229,15 @@ def test_the_thresholds_of_a_tree_are_written_in_one_style(thresholds, written) 
 
 
 def test_edits_are_listed_in_a_comment_that_they_cannot_end() -> None:
-    edits = ("node 0: it is a leaf. By A. Note: */ DROP /* it", "line\nbreak")
+    edits = (collapsed_root("a", "*/ DROP /* it", "A"), collapsed_root("line\nbreak"))
     model = Model(threshold_tree(0.5), provenance=Provenance(edits=edits))
     for dialect in (None, "mysql"):
         text = to_sql(model, dialect=dialect)
         assert text.startswith(
-            "/* Edited by hand:\n   - node 0: it is a leaf. By A. Note: * / DROP"
+            "/* Edited by hand:\n   - At the root: 2 leaves collapsed to a. By A. Note: * / DROP"
         )
         assert text.count("*/") == text.count("/*") == 1
-        assert "line\\nbreak */\nCASE" in text
+        assert "line\\nbreak. */\nCASE" in text
 
 
 def test_sql_gives_the_very_probabilities(database: Database) -> None:

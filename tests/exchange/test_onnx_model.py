@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_trees import Case, cases, random_rows, random_tree, regression_tree, route
+from support import collapsed_root
 
 from treebound.data import Column
 from treebound.exchange import to_onnx
@@ -103,8 +104,10 @@ def is_sparse(tree: Tree) -> bool:
 
 def test_edits_are_its_description():
     tree = stump([[2, 0], [0, 1]])
-    model = Model(tree, provenance=Provenance(edits=("one", "two")))
-    assert to_onnx(model, missing_text=MISSING).doc_string == "Edited by hand:\n- one\n- two"
+    edits = (collapsed_root("a"), collapsed_root("b"))
+    model = Model(tree, provenance=Provenance(edits=edits))
+    words = f"Edited by hand:\n- {edits[0]}\n- {edits[1]}"
+    assert to_onnx(model, missing_text=MISSING).doc_string == words
 
 
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 25))

@@ -71,12 +71,13 @@ def test_what_is_read_back_is_what_was_saved(options, tmp_path):
     X, _ = table(seed=1)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert again.summary() == model.summary()
-    assert (again.estimate, again.sizes, again.clip) == (model.estimate, model.sizes, model.clip)
+    assert (again.estimate, again.clip) == (model.estimate, model.clip)
+    assert again.evidence.sizes == model.evidence.sizes
     assert again.options == model.options
     assert again.reading == model.reading
     assert again.certificate == model.certificate
     assert again.provenance.draw == model.provenance.draw
-    np.testing.assert_array_equal(again.residuals, model.residuals)
+    np.testing.assert_array_equal(again.evidence.residuals, model.evidence.residuals)
     if model.pruning is not None:
         assert again.pruning.choice == model.pruning.choice
         back = len(again.path) // 2  # large steps are not stored: counted from the last one
@@ -103,7 +104,11 @@ def test_path_and_rows_are_optional_and_no_unused_category_is_stored():
     short = regression_text(model, pruning_path=False, row_record=False)
     assert "secret" not in short
     again = parse_regression(short)
-    assert (again.pruning, again.calibration, again.provenance.row_record) == (None, None, None)
+    assert (again.pruning, again.evidence.calibration, again.provenance.row_record) == (
+        None,
+        None,
+        None,
+    )
     np.testing.assert_array_equal(again.tree.value, model.tree.value)
 
 

@@ -373,7 +373,7 @@ def test_progress_is_reported_when_the_tree_is_grown():
     states = []
     tree = grow_sample(Sample.learn(X, X[:, 0] > X[:, 1]), progress=states.append)
     last = states[-1]
-    assert (last.leaves, last.open_rows, last.rows) == (tree.n_leaves, 0, 200)
+    assert (last.leaves, last.done, last.total) == (tree.n_leaves, 200, 200)
 
 
 @pytest.mark.heavy
@@ -384,5 +384,5 @@ def test_progress_is_reported_while_a_large_tree_grows():
     tree = grow_sample(Sample.learn(X, y), progress=states.append)
     assert [state.leaves for state in states] == sorted(state.leaves for state in states)
     assert len(states) > 1
-    assert all(0 < state.open_rows <= 400_000 for state in states[:-1])
+    assert all(0 <= state.done < state.total == 400_000 for state in states[:-1])
     assert states[-1].leaves == tree.n_leaves

@@ -177,7 +177,7 @@ def test_splitters_of_scikit_learn_work_and_bad_ones_are_refused(pruner):
     by_place = pruner(folds=Folds(halves)).prune(tree, sample, grow=grow)
     np.testing.assert_array_equal(by_mask.path.scores, by_place.path.scores)
     for wrong in (([0, 1], [150]), ([0.5], [1]), ([0], [1], [2]), 7):
-        with pytest.raises(ValueError, match=r"Fold 1 of .* must be two arrays of places of rows"):
+        with pytest.raises(ValueError, match="Fold 1 must be two arrays of places of rows"):
             pruner(folds=Folds(wrong)).prune(tree, sample, grow=grow)
-    with pytest.raises(ValueError, match=r"Fold 2 .* has 0 rows inside and 3 outside"):
+    with pytest.raises(ValueError, match="Fold 2 has 0 rows inside and 3 outside"):
         pruner(folds=Folds(([0, 1], [2]), ([0, 1, 2], []))).prune(tree, sample, grow=grow)

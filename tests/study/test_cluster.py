@@ -21,7 +21,7 @@ class KillsAWorker(Observer):
         self.pids = pids
         self.killed = None
 
-    def result(self, row):
+    def show(self, event):
         if self.killed is None:
             self.killed = self.pids[0]
             os.kill(self.killed, signal.SIGKILL)

@@ -6,6 +6,7 @@ import stand_ins
 from rich.console import Console
 from stand_ins import run_study
 
+from treebound._utils.progress import Progress
 from treebound.study.display import Display
 from treebound.study.splits import seeds_of
 
@@ -37,9 +38,15 @@ def test_a_terminal_shows_the_models_on_the_sets_that_are_worked_on(tmp_path):
     with Display(console) as display:
         display.start(stand_ins.study(models, draws=2, count=9), [])
         row = {"dataset": "toy8", "draw": 0, "error": None}
-        display.result({**row, "model": "full", "test_accuracy": 0.5})
-        display.result({**row, "model": "stump", "test_accuracy": 0.25})
-        display.result({**row, "model": "fails", "test_accuracy": None, "error": "no luck"})
+        for done, further in enumerate(
+            (
+                {"model": "full", "test_accuracy": 0.5},
+                {"model": "stump", "test_accuracy": 0.25},
+                {"model": "fails", "test_accuracy": None, "error": "no luck"},
+            ),
+            1,
+        ):
+            display.show(Progress("measuring", done, 54, result={**row, **further}))
         plain.print(display.render())
         assert display.best("toy8") == ("full", 0.5)
     status, *lines = [line.split() for line in plain.file.getvalue().splitlines()]

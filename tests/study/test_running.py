@@ -113,7 +113,7 @@ def test_stopping_a_study_ends_its_processes(tmp_path):
     psutil = pytest.importorskip("psutil")
 
     class Stops(Observer):
-        def result(self, row):
+        def show(self, event):
             raise KeyboardInterrupt
 
     hangs = stand_ins.Ends("hangs", "hang", seeds_of(2)[1])

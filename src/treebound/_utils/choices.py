@@ -14,8 +14,8 @@ PrunerName = Literal[
 ]
 # Which tree of those that were cross-validated is chosen.
 Size = Literal["accurate", "balanced", "small", "detailed", "readable"]
-# How the top of a tree is found.
-TreeSearch = Literal["greedy", "wide"]
+# How the top of a tree is found; "auto" is resolved by the number of values.
+TreeSearch = Literal["auto", "greedy", "wide"]
 # What a certificate is computed from.
 CertificateKind = Literal["training", "held-out", "folds", "prior"]
 # "auto" is resolved by the number of rows.

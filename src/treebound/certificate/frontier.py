@@ -66,10 +66,13 @@ class Frontier(Sequence[CertifiedTree]):
     >>> clf = tb.BoundTreeClassifier(certificate="prior").fit(X, y)
     >>> print(clf.frontier_)
     leaves  training error  certified error
-         1          37.3 %           43.6 %
-         2           8.4 %           14.4 %
-         4           4.2 %           12.1 %
-         6           3.3 %           14.2 % <
+         1          37.3 %           44.2 %
+         2           8.4 %           14.3 %
+         3           4.7 %           12.3 %
+         4           4.6 %           12.2 %
+         4           4.2 %           12.9 %
+         6           3.3 %           14.2 %
+         8           2.8 %           15.1 % <
     """
 
     trees: tuple[CertifiedTree, ...]

@@ -67,7 +67,8 @@ class TreeOptions:
         Folds for the size of the tree and for the estimate of its error; 0 fits without folds.
     search
         How the top of the tree is found: by the best split alone (greedy), or by trying several
-        columns at the root and at its children (wide; about twelve times as long).
+        columns at the root and at its children (wide; about twenty times as long); auto is wide up
+        to 50,000 values, with --max-leaves of at most 16 up to 500,000, and greedy for more.
     max_leaves
         Maximum number of leaves.
     max_depth

@@ -171,7 +171,7 @@ def write_model(model: Model | RegressionModel, path: Path | None) -> None:
 
 
 def summary(model: Model) -> str:
-    """Estimated error, size and training errors of a fitted tree, and the certificate."""
+    """Estimated and certified error, size and training errors of a fitted tree."""
     import numpy as np
 
     from treebound.cli.weighting import cost_figures, cost_sentence
@@ -198,10 +198,7 @@ def summary(model: Model) -> str:
         lines[-1] += f" {result.choice_in_words}"
     if offer := smaller_trees(model):
         lines.append(f"{offer} Hint: --size readable, or --max-leaves.")
-    lines += [*rules_in_words(model.options, tree), *_odd(tree)]
-    certificate = model.certificate
-    reason = f"No certificate: {model.certificate_reason}"
-    return "\n".join([*lines, reason if certificate is None else str(certificate)])
+    return "\n".join([*lines, *rules_in_words(model.options, tree), *_odd(tree)])
 
 
 def _odd(tree: Tree) -> list[str]:

@@ -147,5 +147,5 @@ def summary_values(model: RegressionModel) -> dict[str, Any]:
         "leaves": tree.n_leaves,
         "depth": tree.depth,
         "estimate": None if estimate is None else asdict(estimate),
-        "sizes": [asdict(size) for size in model.sizes],
+        "sizes": [asdict(size) for size in model.evidence.sizes],
     }

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from treebound._utils.files import check_writable, is_special, write_bytes
+from treebound._utils.progress import ProgressLines, Report
 from treebound.cli.app import console
 
 
@@ -85,10 +86,10 @@ def plain_table(
 
 
 @contextmanager
-def progress(task_name: str, quiet: bool) -> Iterator[Any]:
-    """A moving line on standard error while the block runs; call what it yields to change it."""
+def progress(task_name: str, quiet: bool) -> Iterator[Report]:
+    """A moving line on standard error while the block runs; call what it yields with events."""
     if quiet or not errors.is_terminal:
-        yield lambda text: None
+        yield lambda event: None
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -96,7 +97,11 @@ def progress(task_name: str, quiet: bool) -> Iterator[Any]:
     columns = (SpinnerColumn(), description, TimeElapsedColumn())
     with Progress(*columns, console=errors, transient=True) as shown:
         task = shown.add_task(task_name, total=None)
-        yield lambda text: shown.update(task, description=f"{task_name}: {text}")
+
+        def write(line: str) -> None:
+            shown.update(task, description=f"{task_name}: {line}")
+
+        yield ProgressLines(write).show
 
 
 # -- files ----------------------------------------------------------------------------------

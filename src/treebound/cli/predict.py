@@ -5,6 +5,7 @@ from __future__ import annotations
 from json import dumps
 from typing import TYPE_CHECKING
 
+from treebound._utils.progress import Progress
 from treebound._utils.validation import as_int, invalid
 from treebound.cli.app import command, console
 from treebound.cli.options import (
@@ -93,14 +94,14 @@ def predict(
     source = Source(paths, columns, unknown="keep", complete=False)
     writing = table_writer(output, loaded, proba)
     with writing as writer, progress(f"reading {data}", quiet) as show:
-        done = 0
+        done, n_rows = 0, source.n_rows()
         for chunk in source.chunks(chunk_rows, None if keep else columns.names):
             table = chunk.table()  # checks the columns, even without rows
             nodes = loaded.apply(table, n_jobs=-1) if len(chunk) else None
             extra = (chunk.arrow() if form == "parquet" else chunk.native()) if keep else None
             writer.write(nodes, extra)
             done += len(chunk)
-            show(f"{done:,} rows")
+            show(Progress("predicting", done, n_rows))
 
 
 @command(

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treebound._utils.progress import Report
 from treebound.cli.app import command
 from treebound.cli.options import (
     Data,
@@ -261,7 +262,7 @@ class Training:
     def _in_batches(self, parameters: FitParameters) -> Model:
         from treebound.data.files import Source
         from treebound.estimators.not_in_memory import fit_elsewhere
-        from treebound.estimators.progress import ProgressLines, Watch
+        from treebound.estimators.progress import Watch
 
         if self.weights.needs_labels:
             raise ValueError(
@@ -273,12 +274,10 @@ class Training:
             source = Source([str(path) for path in self.paths], schema)
             if schema.target is None:
                 raise no_target(source.columns)
-            lines = ProgressLines(show, source.n_rows())
-            watch = Watch(lines.show)
-            return fit_elsewhere(parameters, source, schema.target, watch=watch)
+            return fit_elsewhere(parameters, source, schema.target, watch=Watch(show))
 
     @contextmanager
-    def _progress(self) -> Iterator[Any]:
+    def _progress(self) -> Iterator[Report]:
         """A line of progress; warnings of the block as one plain line each, or not at all."""
         with (
             progress(f"fitting {self.paths[0]}", self.quiet) as show,
@@ -296,6 +295,7 @@ class Training:
         from treebound.data.findings import findings, target_findings
         from treebound.data.sample import LabelledRows
         from treebound.estimators.fitting import fit_rows
+        from treebound.estimators.progress import Watch
         from treebound.model.parameters import column_parameters
 
         with progress(f"reading {self.paths[0]}", self.quiet):
@@ -315,9 +315,12 @@ class Training:
         if not self.quiet:
             for line in brief_lines([*target_findings(sample, target), *findings(sample)]):
                 print_message(line)
-        with progress(f"fitting {sample.n_rows:,} rows", self.quiet), warnings.catch_warnings():
+        with (
+            progress(f"fitting {sample.n_rows:,} rows", self.quiet) as show,
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore")  # what is suspicious was printed above
-            model = fit_rows(parameters, rows, sample)
+            model = fit_rows(parameters, rows, sample, Watch(show))
         model = replace(model, reading=replace(model.reading, target=table.schema.target))
 
         def find(k: int) -> Alternatives:

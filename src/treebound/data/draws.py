@@ -287,13 +287,13 @@ def _split_by(splitter: Splitter, sample: Sample) -> Iterator[tuple[Sample, Samp
             outside, inside = (_places(part, sample.n_rows) for part in parts)
         except (IndexError, TypeError, ValueError) as error:
             raise ValueError(
-                f"Fold {number} of {splitter!r} must be two arrays of places of rows, from 0 to "
+                f"Fold {number} must be two arrays of places of rows, from 0 to "
                 f"{sample.n_rows - 1}. Got {parts!r:.100} instead ({error})."
             ) from None
         if not len(outside) or not len(inside):
             raise ValueError(
-                f"Fold {number} of {splitter!r} has {len(inside)} rows inside and {len(outside)} "
-                f"outside. Hint: change 'folds' so that neither part is empty."
+                f"Fold {number} has {len(inside)} rows inside and {len(outside)} outside. Hint: "
+                "neither part of a fold may be empty."
             )
         if len(np.intersect1d(outside, inside)):
             raise ValueError(
@@ -302,7 +302,7 @@ def _split_by(splitter: Splitter, sample: Sample) -> Iterator[tuple[Sample, Samp
             )
         yield sample.part(outside), sample.part(inside)
     if not number:
-        raise ValueError(f"{splitter!r} made no folds. Hint: set 'folds' to a number.")
+        raise ValueError(f"{splitter!r:.100} made no folds. Hint: give a number of folds.")
 
 
 def _places(part: Any, n_rows: int) -> Ints:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.frames import read_series
+from treebound.data.targets import one_dimensional
 
 # The square of a larger number may not be finite.
 _MAX_NUMBER = 1e150
@@ -36,7 +36,7 @@ def read_numbers(y: Any) -> NDArray[np.float64]:
             f"y must hold a number for each row. Got the text {y!r} instead. Hint: give X[{y!r}], "
             "and leave this column out of X."
         )
-    values = _flat(_values(y))
+    values = one_dimensional(_values(y), "regressor")
     kind = values.dtype.kind
     if kind in "OUST":
         values = _from_objects(values)
@@ -91,25 +91,6 @@ def _values(y: Any) -> NDArray[Any]:
             return numbers
         return raw.values
     return np.asarray(y)
-
-
-def _flat(values: NDArray[Any]) -> NDArray[Any]:
-    if values.ndim == 2 and values.shape[1] == 1:
-        from sklearn.exceptions import DataConversionWarning
-
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape "
-            "of y to (n_samples,), for example using ravel().",
-            DataConversionWarning,
-            stacklevel=5,
-        )
-        return values.ravel()
-    if values.ndim != 1:
-        raise ValueError(
-            f"y should be a 1d array, got an array of shape {values.shape} instead. "
-            "Hint: fit one regressor for each output."
-        )
-    return values
 
 
 def _from_objects(values: NDArray[Any]) -> NDArray[np.float64]:

@@ -69,6 +69,10 @@ class Batches(ABC):
         """The columns of a batch, its labels and its weights; here of data frames."""
         return split_frame(batch, columns, target, weight)
 
+    def n_rows(self) -> int | None:
+        """The number of rows, if it is known without reading them; None otherwise."""
+        return None
+
     def plain_numbers(self) -> list[str]:
         """Columns of which nothing must be learned, and that can be left unread."""
         return []

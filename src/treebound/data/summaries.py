@@ -64,15 +64,11 @@ class ColumnSummary:
             sum(part.at_high for part in (self, other) if part.high == high),
         )
 
-    def words(self, n_rows: int) -> str:
-        """The summary of so many rows as a text that is the same in every engine.
-
-        The rows at the least and the greatest value are part of it if there are no other values.
-        """
+    def words(self) -> str:
+        """The summary as a text that is the same in every engine."""
         ends = (float(value + 0.0).hex() for value in (self.low, self.high))  # -0.0 is 0.0
         counts = sorted((_text(category), rows) for category, rows in self.counts.items())
-        binary = self.low < self.high and self.at_low + self.at_high + self.missing == n_rows
-        return repr((*ends, self.missing, counts, *((self.at_low,) if binary else ())))
+        return repr((*ends, self.at_low, self.at_high, self.missing, counts))
 
 
 def _text(category: Any) -> str:
@@ -103,12 +99,11 @@ class TableSummary:
     def hashed(self, salt: int) -> int:
         """A hash of a salt and the summary, of 53 bits: a whole number that JSON can hold."""
         state = blake2b(digest_size=8)
-        n_rows = sum(self.class_rows)
-        state.update(repr((salt, n_rows, self.class_rows)).encode())
+        state.update(repr((salt, sum(self.class_rows), self.class_rows)).encode())
         if self.target_sum is not None:
             state.update(float(self.target_sum + 0.0).hex().encode())
         for column in self.columns:
-            state.update(b"\n" + column.words(n_rows).encode("utf-8", "surrogatepass"))
+            state.update(b"\n" + column.words().encode("utf-8", "surrogatepass"))
         return int.from_bytes(state.digest(), "little") >> 11
 
 

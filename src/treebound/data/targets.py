@@ -110,7 +110,7 @@ def _labels(y: Any) -> Labels:
     values = _values(y)
     if isinstance(values, Labels):
         return values
-    labels = _flat(values)
+    labels = one_dimensional(values, "classifier")
     if labels.dtype.kind in "mM":
         raise ValueError(no_dates("y", str(labels.dtype)))
     if labels.dtype.kind == "U" and len(labels):
@@ -239,7 +239,8 @@ def _of_series(series: Any) -> Labels | NDArray[Any]:
     return Labels(distinct, raw.values)
 
 
-def _flat(labels: NDArray[Any]) -> NDArray[Any]:
+def one_dimensional(labels: NDArray[Any], estimator: str) -> NDArray[Any]:
+    """Return labels or numbers as one dimension; a column vector is ravelled with a warning."""
     if labels.ndim == 2 and labels.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 
@@ -253,7 +254,7 @@ def _flat(labels: NDArray[Any]) -> NDArray[Any]:
     if labels.ndim != 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {labels.shape} instead. "
-            "Hint: fit one classifier for each output."
+            f"Hint: fit one {estimator} for each output."
         )
     return labels
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,18 +14,18 @@ from treebound.edit.candidates import EditedTrees
 from treebound.edit.certifying import Certifier
 from treebound.edit.figures import costs_of, default_labels, figures_of
 from treebound.edit.nodes import LEAF, nodes_of
-from treebound.edit.places import chosen_columns, node_at, path_of, where
+from treebound.edit.places import chosen_columns, conditions, node_at, path_of
 from treebound.edit.rows import read_rows, with_categories
 from treebound.edit.shown import ShownTree
-from treebound.edit.steps import Remark, State, Step, Steps
+from treebound.edit.steps import State, Step, Steps
 from treebound.model import Model
+from treebound.model.edits import Edit, NodeState, Remark
 from treebound.model.methods import as_model
 from treebound.show.report_data import Alternatives
-from treebound.show.words import counted
 from treebound.tree import Tree
 from treebound.tree.parsing import column_named, parse_split
 from treebound.tree.recoding import recoded
-from treebound.tree.split import SplitTest, one_line
+from treebound.tree.split import SplitTest
 
 # The methods that change the tree.
 STEPS = ("split", "use", "collapse", "grow", "relabel", "swap", "adopt")
@@ -77,7 +78,7 @@ class Editor(ShownTree):
     3
     >>> print(editor.history[0])
     If petal length (cm) > 2: petal length (cm) <= 4.75 instead of petal width (cm) <= 1.75.
-    >>> editor.done().model_.provenance.edits == editor.history
+    >>> editor.done().model_.provenance.edits == editor.edits
     True
     """
 
@@ -146,7 +147,14 @@ class Editor(ShownTree):
     # -- steps -----------------------------------------------------------------------------
 
     def split(
-        self, node: int | str, text: str, *, keep: bool = True, note: str = "", author: str = ""
+        self,
+        node: int | str,
+        text: str,
+        *,
+        keep: bool = True,
+        note: str = "",
+        author: str = "",
+        time: datetime | str = "",
     ) -> Step:
         """Split a node by a condition.
 
@@ -161,6 +169,8 @@ class Editor(ShownTree):
             sides are grown again, with at most as many leaves as before.
         note, author : str, optional
             Why the step is taken, and by whom; the model keeps both.
+        time : datetime or str, optional
+            When it is taken, as ISO 8601 writes it; the model keeps it if it is given.
 
         Raises
         ------
@@ -179,10 +189,17 @@ class Editor(ShownTree):
             masses = counts.sum(axis=1) if self.tree.factors is None else counts @ self.tree.factors
             test = test._replace(missing_left=bool(masses[0] >= masses[1]))
         step = {"do": "split", "node": path_of(self.tree, at), "text": text, "keep": keep}
-        return self._split(at, test, step, Remark.of(note, author))
+        return self._split(at, test, step, Remark.of(note, author, time))
 
     def use(
-        self, node: int | str, column: str, *, keep: bool = True, note: str = "", author: str = ""
+        self,
+        node: int | str,
+        column: str,
+        *,
+        keep: bool = True,
+        note: str = "",
+        author: str = "",
+        time: datetime | str = "",
     ) -> Step:
         """Split a node at the best threshold or category of a column.
 
@@ -192,7 +209,7 @@ class Editor(ShownTree):
             The number or path of the node.
         column : str
             The name of the column.
-        keep, note, author
+        keep, note, author, time
             See :meth:`split`.
         """
         at = self._node(node)
@@ -206,32 +223,28 @@ class Editor(ShownTree):
                 "growing allow."
             )
         step = {"do": "use", "node": path_of(self.tree, at), "column": column, "keep": keep}
-        return self._split(at, best, step, Remark.of(note, author))
+        return self._split(at, best, step, Remark.of(note, author, time))
 
     def _split(self, node: int, test: SplitTest, step: dict[str, Any], remark: Remark) -> Step:
-        tree = self.tree
-        edited = self._trees.split(tree, node, test, step["keep"])
-        now = self._condition(edited, node)
-        was = f" instead of {self._condition(tree, node)}" if tree.feature[node] >= 0 else ""
-        return self._did(edited, node, f"{now}{was}", step, remark)
+        edited = self._trees.split(self.tree, node, test, step["keep"])
+        return self._did(edited, node, step, remark)
 
-    def collapse(self, node: int | str, *, note: str = "", author: str = "") -> Step:
+    def collapse(
+        self, node: int | str, *, note: str = "", author: str = "", time: datetime | str = ""
+    ) -> Step:
         """Make a node a leaf.
 
         Parameters
         ----------
         node : int or str
             The number or path of an inner node.
-        note, author
+        note, author, time
             See :meth:`split`.
         """
         at, tree = self._inner_node(node, "collapse"), self.tree
-        leaves = int(tree.size[at] + 1) // 2
         edited = self._trees.planted(tree, at, LEAF)
-        label = one_line(edited.classes[edited.label[at]])
-        words = f"{counted(leaves, 'leaf')} collapsed to {label}"
         step = {"do": "collapse", "node": path_of(tree, at)}
-        return self._did(edited, at, words, step, Remark.of(note, author))
+        return self._did(edited, at, step, Remark.of(note, author, time))
 
     def grow(
         self,
@@ -241,6 +254,7 @@ class Editor(ShownTree):
         max_leaves: int = 2,
         note: str = "",
         author: str = "",
+        time: datetime | str = "",
     ) -> Step:
         """Grow a subtree in the place of a node, with the options of the classifier.
 
@@ -252,7 +266,7 @@ class Editor(ShownTree):
             The columns to split on; by default all.
         max_leaves : int
             Maximum number of leaves of the subtree.
-        note, author
+        note, author, time
             See :meth:`split`.
         """
         check("grow", {"max_leaves": max_leaves}, {"max_leaves": Whole(2)})
@@ -275,10 +289,18 @@ class Editor(ShownTree):
             "do": "grow", "node": path_of(tree, at), "max_leaves": max_leaves,
             "columns": [tree.columns[place].name for place in places],
         }  # fmt: skip
-        words = f"{counted(leaves, 'leaf')} grown{chosen_columns(tree, places)}"
-        return self._did(edited, at, words, step, Remark.of(note, author))
+        remark = Remark.of(note, author, time)
+        return self._did(edited, at, step, remark, **chosen_columns(tree, places))
 
-    def relabel(self, node: int | str, label: Any, *, note: str = "", author: str = "") -> Step:
+    def relabel(
+        self,
+        node: int | str,
+        label: Any,
+        *,
+        note: str = "",
+        author: str = "",
+        time: datetime | str = "",
+    ) -> Step:
         """Choose the class that a leaf predicts, whatever its majority.
 
         Parameters
@@ -287,7 +309,7 @@ class Editor(ShownTree):
             The number or path of a leaf.
         label : object
             One of the classes.
-        note, author
+        note, author, time
             See :meth:`split`.
         """
         at, tree = self._node(node), self.tree
@@ -298,15 +320,13 @@ class Editor(ShownTree):
             raise invalid("label", "relabel", f"one of {labels!r:.200}", label)
         relabelled = tree.label.copy()
         relabelled[at] = labels.index(label)
-        share = tree.counts[at, relabelled[at]] / tree.weight[at]
-        words = (
-            f"predict {one_line(label)} ({100 * share:.3g} % of the training examples here) "
-            f"instead of {one_line(labels[tree.label[at]])}"
-        )
         step = {"do": "relabel", "node": path_of(tree, at), "label": int(relabelled[at])}
-        return self._did(replace(tree, label=relabelled), at, words, step, Remark.of(note, author))
+        remark = Remark.of(note, author, time)
+        return self._did(replace(tree, label=relabelled), at, step, remark)
 
-    def swap(self, node: int | str, *, note: str = "", author: str = "") -> Step:
+    def swap(
+        self, node: int | str, *, note: str = "", author: str = "", time: datetime | str = ""
+    ) -> Step:
         """Print the branches of a node in the other order.
 
         Only what is shown to people changes: rows go where they went, and node numbers and
@@ -316,24 +336,25 @@ class Editor(ShownTree):
         ----------
         node : int or str
             The number or path of an inner node.
-        note, author
+        note, author, time
             See :meth:`split`.
         """
         at, tree = self._inner_node(node, "swap"), self.tree
         path = path_of(tree, at)
         swapped = self._steps.now.swapped ^ {path}
-        words = f"branches of {self._condition(tree, at)} shown in the other order"
         step = {"do": "swap", "node": path}
-        return self._did(tree, at, words, step, Remark.of(note, author), swapped)
+        return self._did(tree, at, step, Remark.of(note, author, time), swapped=swapped)
 
-    def adopt(self, number: int, *, note: str = "", author: str = "") -> Step:
+    def adopt(
+        self, number: int, *, note: str = "", author: str = "", time: datetime | str = ""
+    ) -> Step:
         """Use one of the alternatives in the place of the whole tree.
 
         Parameters
         ----------
         number : int
             Its place among the alternatives that the editor was given, from 0.
-        note, author
+        note, author, time
             See :meth:`split`.
 
         Raises
@@ -353,12 +374,8 @@ class Editor(ShownTree):
         other = recoded(models[number].tree, tree.columns)
         nodes = nodes_of(other, 0, default_labels(self._start, self._costs))
         edited = self._trees.planted(tree, 0, nodes)
-        words = (
-            f"alternative {number + 1} with {counted(edited.n_leaves, 'leaf')} instead of "
-            f"{counted(tree.n_leaves, 'leaf')}"
-        )
         step = {"do": "adopt", "node": "", "number": number}
-        return self._did(edited, 0, words, step, Remark.of(note, author))
+        return self._did(edited, 0, step, Remark.of(note, author, time), alternative=number + 1)
 
     def undo(self) -> Step:
         """Undo the last step."""
@@ -425,7 +442,7 @@ class Editor(ShownTree):
             If the calibration rows cannot certify an edited tree.
         """
         model = self._source
-        if self.history:
+        if self.edits:
             now = self.model()
             last = self._certifier.last(now.tree, calibration_unseen=calibration_unseen)
             model = replace(last, provenance=now.provenance, swapped=now.swapped)
@@ -440,24 +457,42 @@ class Editor(ShownTree):
         self,
         tree: Tree,
         node: int,
-        words: str,
         step: dict[str, Any],
         remark: Remark,
+        *,
         swapped: frozenset[str] | None = None,
+        **details: Any,
     ) -> Step:
-        """Take a step."""
+        """Take a step; ``details`` are further fields of its record."""
         if swapped is None:  # splits below the node may have changed
             before = self._steps.now.swapped
             swapped = frozenset(at for at in before if not at.startswith(step["node"]))
         self._trees.rules.check(tree, f"{step['do']!r} at node {step['node']!r}")
-        sentence = f"{where(self.tree, node, self._start.reading.handle_unknown)}: {words}.{remark}"
-        step = {**step, **remark.arguments}
+        edit = Edit(
+            step["do"],
+            step["node"],
+            conditions(self.tree, node, self._start.reading.handle_unknown),
+            self._state(self.tree, node),
+            self._state(tree, node),
+            remark=remark,
+            **details,
+        )
         provenance = self._start.provenance
-        edits = (*provenance.edits, *self.history, sentence)
         model = replace(
             self._certifier.model(tree),
-            provenance=replace(provenance, edits=edits),
+            provenance=replace(provenance, edits=(*provenance.edits, *self.edits, edit)),
             swapped=tuple(sorted(node_at(tree, path) for path in swapped)),
         )
         figures = figures_of(model, self._rows.test, self._costs)
-        return self._steps.add(State(model, figures, sentence, step, swapped))
+        taken = {**step, **remark.arguments}
+        return self._steps.add(State(model, figures, edit, taken, swapped))
+
+    def _state(self, tree: Tree, node: int) -> NodeState:
+        """A node as the record of an edit has it."""
+        label, weight = int(tree.label[node]), float(tree.weight[node])
+        return NodeState(
+            leaves=int(tree.size[node] + 1) // 2,
+            prediction=tree.classes.tolist()[label],
+            split=self._condition(tree, node) if tree.feature[node] >= 0 else None,
+            share=float(tree.counts[node, label]) / weight if weight else 0.0,
+        )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import Whole, invalid
+from treebound.model.edits import place_in_words
 from treebound.show.words import branch_condition
 from treebound.tree import Tree
 from treebound.tree.split import one_line, split_of
@@ -54,18 +57,20 @@ def question(tree: Tree, node: int, handle_unknown: Unknown, *, left: bool = Tru
     return f"{one_line(split.column.name)} {branch_condition(split, left=left)}"
 
 
+def conditions(tree: Tree, node: int, handle_unknown: Unknown) -> tuple[str, ...]:
+    """The conditions that lead to a node."""
+    return tuple(question(tree, at, handle_unknown, left=left) for at, left in turns(tree, node))
+
+
 def where(tree: Tree, node: int, handle_unknown: Unknown) -> str:
     """The conditions of a node, to begin a sentence with."""
-    sides = [question(tree, at, handle_unknown, left=left) for at, left in turns(tree, node)]
-    return f"If {' and '.join(sides)}" if sides else "At the root"
+    return place_in_words(conditions(tree, node, handle_unknown))
 
 
-def chosen_columns(tree: Tree, places: list[int]) -> str:
-    """The columns that a subtree was grown on, or those it was not, to end a sentence with."""
-    names = [one_line(column.name) for column in tree.columns]
-    excluded = [name for at, name in enumerate(names) if at not in places]
-    if not excluded:
-        return ""
+def chosen_columns(tree: Tree, places: list[int]) -> dict[str, Any]:
+    """The columns that a subtree was grown on, or those it was not, as an edit has them."""
+    names = [column.name for column in tree.columns]
+    excluded = tuple(name for at, name in enumerate(names) if at not in places)
     if len(excluded) < len(places):
-        return f" without {', '.join(excluded)}"
-    return f" on {', '.join(names[at] for at in places)}"
+        return {"excluded": excluded}
+    return {"columns": tuple(names[at] for at in places)}

@@ -14,6 +14,7 @@ from treebound.edit.places import node_at, path_of, question, where
 from treebound.edit.rows import EditedRows
 from treebound.edit.steps import Steps
 from treebound.model import Model
+from treebound.model.edits import Edit
 from treebound.show.display import LINE, Display
 from treebound.show.words import class_and_counts, counted
 from treebound.tree import Tree
@@ -87,9 +88,14 @@ class ShownTree:
         return self.model().tree
 
     @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The steps so far: operation, node, its state before and after, note, author and time."""
+        return self._steps.edits
+
+    @property
     def history(self) -> tuple[str, ...]:
         """The steps so far, as sentences."""
-        return self._steps.sentences
+        return tuple(map(str, self.edits))
 
     @property
     def undone(self) -> int:

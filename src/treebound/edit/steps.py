@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from treebound._utils.files import write_text
-from treebound._utils.validation import invalid
 from treebound.edit.figures import Figures
 from treebound.model import Model
+from treebound.model.edits import Edit
 from treebound.tree import Tree
 from treebound.tree.split import SplitTest
 
@@ -44,39 +44,13 @@ class Step:
     __repr__ = __str__
 
 
-@dataclass(frozen=True)
-class Remark:
-    """The note and the author of a step, each perhaps empty."""
-
-    note: str = ""
-    author: str = ""
-
-    @classmethod
-    def of(cls, note: str, author: str) -> Remark:
-        """Check and clean the note and the author."""
-        for name, text in (("note", note), ("author", author)):
-            if not isinstance(text, str):
-                raise invalid(name, "the editor", "a text", text)
-        return cls(" ".join(note.split()), " ".join(author.split()))
-
-    @property
-    def arguments(self) -> dict[str, str]:
-        """The arguments of the step that are not empty."""
-        return {name: text for name, text in vars(self).items() if text}
-
-    def __str__(self) -> str:
-        """The words that end the sentence of a step."""
-        by = f" By {self.author}." if self.author else ""
-        return f"{by}{f' Note: {self.note}' if self.note else ''}"
-
-
 @dataclass(frozen=True, eq=False)
 class State:
     """A model, and the step that led to it."""
 
     model: Model
     figures: Figures
-    sentence: str = ""
+    edit: Edit | None = None  # what was changed; None before the first step
     step: dict[str, Any] | None = None  # the method and its arguments, to take it again
     swapped: frozenset[str] = frozenset()  # paths of nodes that are printed right side first
 
@@ -109,9 +83,9 @@ class Steps:
         return len(self._states) - 1 - self._at
 
     @property
-    def sentences(self) -> tuple[str, ...]:
-        """The steps that led to the state that is shown."""
-        return tuple(state.sentence for state in self._states[1 : self._at + 1])
+    def edits(self) -> tuple[Edit, ...]:
+        """The edits that led to the state that is shown."""
+        return tuple(state.edit for state in self._states[: self._at + 1] if state.edit is not None)
 
     def add(self, state: State) -> Step:
         """Take a step; undone steps are removed."""
@@ -119,7 +93,7 @@ class Steps:
         self._states[self._at + 1 :] = [state]
         self._at += 1
         self.write()
-        return Step(state.sentence, before, state.figures)
+        return Step(str(state.edit), before, state.figures)
 
     def undo(self) -> Step:
         """Go one step back."""
@@ -128,7 +102,7 @@ class Steps:
         last = self.now
         self._at -= 1
         self.write()
-        return Step(f"Undone: {last.sentence}", last.figures, self.now.figures)
+        return Step(f"Undone: {last.edit}", last.figures, self.now.figures)
 
     def redo(self) -> Step:
         """Go one step forth."""
@@ -137,7 +111,7 @@ class Steps:
         before = self.now.figures
         self._at += 1
         self.write()
-        return Step(f"Redone: {self.now.sentence}", before, self.now.figures)
+        return Step(f"Redone: {self.now.edit}", before, self.now.figures)
 
     @contextmanager
     def unwritten(self) -> Iterator[None]:

@@ -204,7 +204,7 @@ def _without(
     names = [column.name for column in sample.columns]
     if name not in names:
         raise invalid("without", "alternatives", f"a column: one of {names!r:.200}", name)
-    alone = copy(parameters).set_params(certificate="training", cv=None)
+    alone = copy(parameters).set_params(certificate="training", cv=None, search=model.search)
     blank = _blanked(sample, names.index(name))
     tree = fit_sample(alone, blank).tree
     tree = replace(tree, columns=model.tree.columns)

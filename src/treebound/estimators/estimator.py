@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import validate_data
 
+from treebound._utils.progress import Report
 from treebound._utils.validation import invalid, parameters_of
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
@@ -24,7 +25,6 @@ from treebound.estimators.fitting import fit_table
 from treebound.estimators.methods import ModelMethods
 from treebound.estimators.not_in_memory import fit_elsewhere
 from treebound.estimators.progress import Watch
-from treebound.growing import Progress
 from treebound.model import Model
 from treebound.model.parameters import FitParameters, with_class_order
 
@@ -103,7 +103,7 @@ class BoundTreeClassifier(
         *,
         columns: Sequence[str] | None = None,
         verbose: int = 0,
-        callback: Callable[[Progress], None] | None = None,
+        callback: Report | None = None,
         checkpoint: Any = None,
     ) -> Self:
         """Grow a tree and prune it.
@@ -309,10 +309,9 @@ class BoundTreeClassifier(
         >>> import treebound as tb
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
-        >>> print(clf.abstain(max_risk=0.1).abstention_)
-        With probability 95 %, at most 8.6 % of the predicted new cases are misclassified.
-        82.0 % of 150 rows get a prediction, 3 of them a wrong one; the tree abstains on the
-        rest.
+        >>> print(clf.abstain(max_risk=0.15).abstention_)
+        With probability 95 %, at most 14.4 % of the predicted new cases are misclassified. 96.0 %
+        of 150 rows get a prediction, 10 of them a wrong one; the tree abstains on the rest.
         """
         from treebound.estimators.abstaining import AbstainingClassifier
         from treebound.model.guarantees import abstain

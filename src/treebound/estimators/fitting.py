@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from treebound._utils.choices import CertificateKind
 from treebound._utils.jobs import effective_jobs
+from treebound._utils.progress import Report
 from treebound._utils.validation import invalid
 from treebound.certificate import Frontier
 from treebound.certificate.certificate import DEPENDENT_ROWS
@@ -36,8 +37,7 @@ from treebound.estimators.estimation import (
 from treebound.estimators.progress import Watch
 from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
-from treebound.growing.graph import CandidateGraph, search
-from treebound.growing.options import Progress
+from treebound.growing.graph import search
 from treebound.model import Model
 from treebound.model.evidence import Evidence
 from treebound.model.model import row_counts, with_probable_labels, with_smoothing
@@ -49,6 +49,7 @@ from treebound.model.parameters import (
     column_parameters,
     leaf_limit,
     parameter_values,
+    with_search,
 )
 from treebound.model.provenance import Provenance
 from treebound.pruning import BoundPruner, Pruner
@@ -185,11 +186,12 @@ def fit_sample(
     table = sample.without_identifiers()
     n_rows = table.n_rows if n_rows is None else n_rows
     warn_of_common_factor(sample.weight, stacklevel=6)
+    given, parameters = parameters, with_search(parameters, n_rows, len(sample.columns))
     if parameters.search == "wide" and is_large(n_rows, len(sample.columns)):
         raise invalid("search", "", _IN_MEMORY, parameters.search)
     model, sample, draw = _fit_tree(parameters, table, n_rows, draw, watch)
     if model.evidence.estimate is None:
-        model = _cross_validated(parameters, model, table, n_rows)
+        model = _cross_validated(parameters, model, table, n_rows, watch)
     counts = None
     if calibration is not None:
         counted = calibration.without_identifiers()
@@ -202,7 +204,9 @@ def fit_sample(
             row_counts=row_counts(sample, *model.counted_trees),
             no_certificate=_GROUPED if sample.groups is not None else "",
         ),
-        provenance=replace(model.provenance, row_record=rows, draw=draw),
+        provenance=replace(
+            model.provenance, parameters=parameter_values(given), row_record=rows, draw=draw
+        ),
     )
 
 
@@ -227,7 +231,9 @@ def _fit_tree(
     return model, sample, draw
 
 
-def _cross_validated(parameters: FitParameters, model: Model, sample: Sample, n_rows: int) -> Model:
+def _cross_validated(
+    parameters: FitParameters, model: Model, sample: Sample, n_rows: int, watch: Watch
+) -> Model:
     """Return the model with the estimate of its error, by fitting again without each fold."""
     if parameters.cv is None:
         return without_estimate(model, "cv=None fits without folds")
@@ -235,10 +241,12 @@ def _cross_validated(parameters: FitParameters, model: Model, sample: Sample, n_
         return without_estimate(model, "a table of more than 10^7 values is not fitted again")
     without_folds = copy(parameters).set_params(cv=None)
     start = Draw.start(parameters.random_state)
-    predictions = [
-        prediction_of(_fit_tree(without_folds, outside, outside.n_rows, start)[0], inside)
-        for outside, inside in folds(sample, parameters.cv, parameters.random_state)
-    ]
+    parts = list(folds(sample, parameters.cv, parameters.random_state))
+    predictions = []
+    for at, (outside, inside) in enumerate(parts, start=1):
+        watched = Watch(watch.progress).of_fold(at, len(parts))
+        fitted = _fit_tree(without_folds, outside, outside.n_rows, start, watched)[0]
+        predictions.append(prediction_of(fitted, inside))
     return with_estimate(model, predictions, len(predictions))
 
 
@@ -270,9 +278,7 @@ def _by_prior(
     """Search for a tree with a small certified error, from a prior by a fifth of the rows."""
     limits = PriorOptions.of(options.thresholds, options.max_depth)
     prior = Prior(sample, draw, limits, costs=costs)
-    trees = search_trees(
-        prior, parameters.delta, seed=draw.salt, progress=watch.report_search(sample.n_rows)
-    )
+    trees = search_trees(prior, parameters.delta, seed=draw.salt, progress=watch.report_search())
     max_leaves = leaf_limit(parameters)
     if max_leaves is not None:
         trees = [tree for tree in trees if tree.leaves <= max_leaves]
@@ -283,16 +289,6 @@ def _by_prior(
     return replace(model, evidence=evidence)
 
 
-def _search(
-    rows: Sample,
-    options: GrowOptions,
-    table: Sample,
-    progress: Callable[[Progress], None] | None,
-) -> CandidateGraph:
-    """The candidate trees of some rows; the search of the whole table reports its progress."""
-    return search(rows, options, progress=progress if rows is table else None)
-
-
 def pruned(
     parameters: FitParameters,
     grown: Tree,
@@ -301,9 +297,9 @@ def pruned(
     sample: Sample | None = None,
     validation: Sample | NodeSums | None = None,
     *,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Report | None = None,
 ) -> Model:
-    """The model of a grown tree, pruned; ``progress`` reports on a wide search."""
+    """The model of a grown tree, pruned; a wide search and the trees of folds report progress."""
     model = _model(parameters, grown, options)
     if pruner is None:
         return model
@@ -316,7 +312,7 @@ def pruned(
     if parameters.search == "wide":
         if sample is None or validation is not None:
             raise invalid("search", "", _IN_MEMORY, parameters.search)
-        wide = partial(_search, options=options, table=sample, progress=progress)
+        wide = partial(search, options=options, progress=progress)
     max_leaves = leaf_limit(parameters)
     if not isinstance(pruner, BoundPruner):
         result = pruner.prune(grown, sample, validation=validation, grow=again)
@@ -324,7 +320,9 @@ def pruned(
         if shares_folds(parameters, pruner) and again is not None and validation is None:
             assert sample is not None
             k = None if pruner.selects_weight else parameters.cv
-            grown_folds = pruner.grow_folds(grown, sample, again, search=wide, k=k)
+            grown_folds = pruner.grow_folds(
+                grown, sample, again, search=wide, k=k, progress=progress
+            )
         result = pruner.prune(
             grown, sample, validation=validation, grow=again, search=wide, folds=grown_folds
         )

@@ -149,9 +149,11 @@ class _Stream(TableStream):
     """A table that is read batch by batch; the coded rows are recorded."""
 
     def __init__(self, batches: Batches, y: Any, weight: Any, columns: Any, watch: Watch) -> None:
+        n_rows = batches.n_rows()
+
         def report(phase: str, rows: int) -> None:
             if watch.progress is not None:
-                watch.progress(Progress.of_reading(phase, rows))
+                watch.progress(Progress(phase, rows, n_rows))
 
         super().__init__(batches, y, weight, columns=columns, report=report)
         self._sketches: dict[Role, RowSketch] = {}

@@ -22,14 +22,13 @@ from treebound.data.sample import LabelledRows, Sample
 from treebound.data.weights import warn_of_common_factor
 from treebound.estimators.estimation import with_places
 from treebound.growing import grow_numbers
+from treebound.model.number_evidence import NumberCalibration, NumberEvidence
 from treebound.model.options import ReadingOptions
 from treebound.model.provenance import Provenance
 from treebound.model.regression import (
-    NumberCalibration,
     RegressionModel,
     check_in_range,
     default_tolerance,
-    estimates_of,
 )
 from treebound.model.regression_parameters import (
     RegressionParameters,
@@ -58,7 +57,7 @@ def fit_numbers(
     table, numbers = read_table(X), read_numbers(y)
     # rows of one class: weights, groups and columns are read as for a classifier
     rows = LabelledRows.of(table, np.zeros(len(numbers), dtype=int), sample_weight, groups)
-    parameters = with_places(parameters, rows)
+    given, parameters = parameters, with_places(parameters, rows)
     learned = rows.learn(**column_parameters(parameters))
     sample = NumberSample.of(learned, numbers[rows.row_numbers])
     name = y.name if hasattr(y, "name") else None
@@ -74,6 +73,9 @@ def fit_numbers(
         model = _recorded(fit_sample(parameters, sample), sample, named)
     else:
         model = _calibrated(parameters, rows, sample, kind)
+    if parameters is not given:
+        provenance = replace(model.provenance, parameters=parameter_values(given))
+        model = replace(model, provenance=provenance)
     return replace(model, reading=replace(model.reading, named=named, target=target))
 
 
@@ -140,7 +142,8 @@ def _calibrated(
             row_record=record.with_rows("calibration", hashes),
             draw=replace(model.provenance.draw or draw, key=draw.key, calibration=selection),
         )
-        model = replace(model, calibration=calibration, provenance=provenance)
+        evidence = replace(model.evidence, calibration=calibration)
+        model = replace(model, evidence=evidence, provenance=provenance)
         assert model.certificate is not None
         return model, model.certificate.exceeded
 
@@ -184,7 +187,8 @@ def fit_sample(parameters: RegressionParameters, sample: NumberSample) -> Regres
         choice = fit.result.choice
         assert choice is not None
         options = replace(options, min_samples_leaf=choice.min_samples_leaf)
-        model = of_fit(fit)
+        evidence = NumberEvidence.of_fit(fit, parameters.delta)
+        model = RegressionModel(fit.result.tree, pruning=fit.result, evidence=evidence)
     if parameters.y_range is not None:
         model = _within(model, parameters.y_range)
     return replace(
@@ -193,7 +197,6 @@ def fit_sample(parameters: RegressionParameters, sample: NumberSample) -> Regres
         reading=ReadingOptions(parameters.handle_unknown),
         provenance=Provenance(parameter_values(parameters), draw=draw),
         clip=clip,
-        delta=parameters.delta,
     )
 
 
@@ -214,7 +217,8 @@ def _leaf_size(parameters: RegressionParameters) -> int:
 def _unpruned(parameters: RegressionParameters, tree: RegressionTree) -> RegressionModel:
     smoothing = parameters.smoothing
     shrinkage = DEFAULT_SHRINKAGE if smoothing == "auto" else Shrinkage.of(smoothing)
-    return RegressionModel(with_shrunk_values(tree, shrinkage))
+    evidence = NumberEvidence(parameters.delta)
+    return RegressionModel(with_shrunk_values(tree, shrinkage), evidence=evidence)
 
 
 def _pruned(
@@ -240,8 +244,3 @@ def _pruned(
         validation=validation,
     )
     return draw, fit
-
-
-def of_fit(fit: NumberFit) -> RegressionModel:
-    """Return the model of a pruned tree, with the estimates of its validation rows."""
-    return RegressionModel(fit.result.tree, pruning=fit.result, **estimates_of(fit))

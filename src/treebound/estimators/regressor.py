@@ -29,7 +29,7 @@ from treebound.estimators.number_tables import read_number_table
 from treebound.estimators.regression_methods import RegressionMethods
 from treebound.model import RegressionModel
 from treebound.model.number_estimate import NumberEstimate
-from treebound.model.regression import NumberSizeEstimate
+from treebound.model.number_evidence import NumberSizeEstimate
 from treebound.model.regression_parameters import RegressionParameters
 from treebound.pruning import PruningPath, PruningResult
 from treebound.pruning.number_choice import NumberChoice
@@ -285,7 +285,7 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
     @property
     def sizes_(self) -> tuple[NumberSizeEstimate, ...]:
         """Cross-validated RMSE of trees of several sizes, by their number of leaves."""
-        return self._fitted().sizes
+        return self._fitted().evidence.sizes
 
     @property
     def certificate_(self) -> NumberCertificate | None:

@@ -20,10 +20,12 @@ from treebound.data.streams import in_database
 from treebound.exchange.sklearn_tree import SklearnTree, from_sklearn, structure_of, to_sklearn
 from treebound.landscape import Landscape
 from treebound.model import Model, RegressionModel
+from treebound.model.base import BaseModel
 from treebound.model.methods import as_model, as_regression_model, is_regression
 from treebound.model.model import with_smoothing
 from treebound.pruning import Pruner, SquaredErrorPruner, make_pruner
 from treebound.pruning.weight import default_weight
+from treebound.tree.base import BaseTree
 from treebound.tree.model import Tree
 from treebound.tree.regression import RegressionTree
 
@@ -111,11 +113,15 @@ def prune(
     pruned: Any = as_model(source, "prune").prune(
         chosen, X, y, sample_weight, validation=validation
     )
-    if isinstance(source, Tree):
-        pruned = pruned.tree
-    elif not isinstance(source, Model):
-        pruned = source._with_model(pruned)
-    return cast(M, pruned)
+    return _as_given(model, pruned)
+
+
+def _as_given(source: M, pruned: Any) -> M:
+    """Return a pruned model as what was given: a tree, a model, or a fitted estimator."""
+    given: Any = source
+    if isinstance(given, BaseTree):
+        return cast(M, pruned.tree)
+    return cast(M, pruned if isinstance(given, BaseModel) else given._with_model(pruned))
 
 
 def _prune_numbers(
@@ -139,11 +145,7 @@ def _prune_numbers(
     pruned: Any = as_regression_model(source, "prune").prune(
         pruner, X, y, sample_weight, validation=validation
     )
-    if isinstance(source, RegressionTree):
-        pruned = pruned.tree
-    elif not isinstance(source, RegressionModel):
-        pruned = source._with_model(pruned)
-    return cast(M, pruned)
+    return _as_given(model, pruned)
 
 
 def _fitted_costs(model: Any, pruner: Any) -> dict[str, Any]:
@@ -323,7 +325,8 @@ def _certify_numbers(
         raise invalid("kind", "certify", "None, 'held-out' or 'folds' for a regression tree", kind)
     if X is not None:
         return model.certify(X, y, delta=delta)
-    model = model if delta is None else replace(model, delta=delta)
+    if delta is not None:
+        model = replace(model, evidence=replace(model.evidence, delta=delta))
     if model.certificate is None:
         raise ValueError(f"There is no certificate for this tree. {model.certificate_reason}")
     return model.certificate

@@ -19,6 +19,7 @@ from msgspec.json import schema_components
 from treebound._utils.choices import PrunerName, Size, Unknown
 from treebound.certificate.row_record import Role
 from treebound.data.columns import Kind
+from treebound.model.edits import Operation
 from treebound.tree.smoothing import NamedSmoothing
 
 FORMAT, VERSION = "treebound-model", 2
@@ -270,6 +271,31 @@ class DrawDocument(Object):
     validation: SelectionDocument | None = None
 
 
+class NodeStateDocument(Object):
+    """A node before or after an edit."""
+
+    leaves: Annotated[int, Meta(ge=1)]
+    prediction: bool | int | float | str
+    split: str | None = None
+    share: Share | None = None
+
+
+class EditDocument(Object):
+    """A change by hand."""
+
+    operation: Operation
+    node: Annotated[str, Meta(pattern="^[LR]*$")]
+    conditions: tuple[str, ...]
+    before: NodeStateDocument
+    after: NodeStateDocument
+    columns: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    alternative: Annotated[int, Meta(ge=1)] | None = None
+    note: str = ""
+    author: str = ""
+    time: str = ""
+
+
 class TupleDocument(Object, tag_field="type", tag="tuple"):
     """A tuple in a parameter."""
 
@@ -330,7 +356,7 @@ class ModelDocument(Object):
     no_certificate: str = ""
     estimate: EstimateDocument | None = None
     no_estimate: str = ""
-    edits: tuple[str, ...] = ()
+    edits: tuple[EditDocument, ...] = ()
     swapped: tuple[int, ...] = ()
     pruning: PathDocument | None = None
     held_out: HeldOutDocument | None = None

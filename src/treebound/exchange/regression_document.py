@@ -15,6 +15,7 @@ from treebound.certificate.row_record import Role
 from treebound.exchange.document import (
     ColumnDocument,
     DrawDocument,
+    EditDocument,
     Finite,
     Index,
     Object,
@@ -131,7 +132,7 @@ class RegressionDocument(Object):
     named: bool | None = None
     handle_unknown: Unknown = "other"
     parameters: dict[str, Any] = field(default_factory=dict)
-    edits: tuple[str, ...] = ()
+    edits: tuple[EditDocument, ...] = ()
     swapped: tuple[int, ...] = ()
     pruning: RegressionPathDocument | None = None
     estimate: NumberEstimateDocument | None = None

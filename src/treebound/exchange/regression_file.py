@@ -35,7 +35,9 @@ from treebound.exchange.stored import (
     Listing,
     columns_of,
     document_of,
+    edit_documents,
     listed_path,
+    read_edits,
     refuse,
     same_size,
     splits_of,
@@ -46,13 +48,10 @@ from treebound.exchange.stored import (
 from treebound.growing import GrowOptions
 from treebound.model.methods import as_regression_model
 from treebound.model.number_estimate import EstimatedFigure, NumberEstimate
+from treebound.model.number_evidence import NumberCalibration, NumberEvidence, NumberSizeEstimate
 from treebound.model.options import ReadingOptions
 from treebound.model.provenance import Provenance
-from treebound.model.regression import (
-    NumberCalibration,
-    NumberSizeEstimate,
-    RegressionModel,
-)
+from treebound.model.regression import RegressionModel
 from treebound.model.regression_parameters import (
     RegressionParameters,
     checked_parameters,
@@ -98,7 +97,8 @@ def regression_text(
     """Return a regression model as JSON text; equal models give equal texts."""
     if not pruning_path and model.pruning is not None:
         # calibration rows end at nodes of the grown tree
-        model = replace(model, pruning=None, step=None, calibration=None)
+        evidence = replace(model.evidence, calibration=None)
+        model = replace(model, pruning=None, step=None, evidence=evidence)
     record = model.provenance.row_record if row_record else None
     return encoded(_document(model, record))
 
@@ -149,15 +149,17 @@ def parse_regression(text: str | bytes) -> RegressionModel:
             parameters={} if parameters is None else parameter_values(parameters),
             row_record=optional(read_record, document.rows),
             draw=optional(read_draw, document.draw),
-            edits=document.edits,
+            edits=read_edits(document.edits),
         ),
         swapped=inner_nodes(document.swapped, tree),
-        estimate=optional(_estimate, document.estimate),
-        sizes=tuple(NumberSizeEstimate(*size) for size in document.sizes),
-        residuals=residuals,
+        evidence=NumberEvidence(
+            document.delta,
+            optional(_calibration, document.calibration, grown),
+            optional(_estimate, document.estimate),
+            tuple(NumberSizeEstimate(*size) for size in document.sizes),
+            residuals,
+        ),
         clip=document.clip,
-        calibration=optional(_calibration, document.calibration, grown),
-        delta=document.delta,
     )
 
 
@@ -170,7 +172,7 @@ def _options(parameters: RegressionParameters, pruning: Any) -> GrowOptions:
 
 
 def _document(model: RegressionModel, record: RowRecord | None) -> numbers.RegressionDocument:
-    trees = [model.tree, model.grown]
+    trees, evidence = [model.tree, model.grown], model.evidence
     listing = Listing(model.columns, trees, model.reading.handle_unknown)
     return numbers.RegressionDocument(
         format="treebound-regression-model",
@@ -182,19 +184,19 @@ def _document(model: RegressionModel, record: RowRecord | None) -> numbers.Regre
         named=model.has_names,
         handle_unknown=model.reading.handle_unknown,
         parameters=parameters_document(model.provenance.parameters),
-        edits=model.provenance.edits,
+        edits=edit_documents(model.provenance.edits),
         swapped=model.swapped,
         pruning=_path_document(model, listing),
-        estimate=optional(_estimate_document, model.estimate),
-        sizes=[(size.leaves, size.rmse, size.difference) for size in model.sizes],
-        residuals=model.residuals.tolist(),
+        estimate=optional(_estimate_document, evidence.estimate),
+        sizes=[(size.leaves, size.rmse, size.difference) for size in evidence.sizes],
+        residuals=evidence.residuals.tolist(),
         clip=model.clip,
         draw=optional(draw_document, model.provenance.draw),
         rows=optional(record_document, record),
         calibration=optional(
-            partial(document_of, numbers.NumberCalibrationDocument), model.calibration
+            partial(document_of, numbers.NumberCalibrationDocument), evidence.calibration
         ),
-        delta=model.delta,
+        delta=evidence.delta,
     )
 
 

@@ -20,6 +20,7 @@ from treebound._utils.choices import Unknown
 from treebound.data.columns import Column
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError, NodesDocument, PathDocument
+from treebound.model.edits import Edit, NodeState, Remark, check_time
 from treebound.pruning import PruningPath
 from treebound.pruning.path import ListedPath
 from treebound.tree import Tree
@@ -370,3 +371,35 @@ def refuse(wrong: Sequence[Any] | NDArray[Any], where: str, must: str) -> None:
     """Raise an error for the first wrong entry, if any."""
     if np.any(wrong):
         raise FormatError(f"{where}[{int(np.argmax(wrong))}]", must)
+
+
+# -- edits ----------------------------------------------------------------------------------------
+
+
+def edit_documents(edits: Sequence[Edit]) -> tuple[doc.EditDocument, ...]:
+    """Return the changes by hand as the file has them."""
+    return tuple(
+        document_of(
+            doc.EditDocument,
+            edit,
+            before=document_of(doc.NodeStateDocument, edit.before),
+            after=document_of(doc.NodeStateDocument, edit.after),
+            **vars(edit.remark),
+        )
+        for edit in edits
+    )
+
+
+def read_edits(edits: Sequence[doc.EditDocument]) -> tuple[Edit, ...]:
+    """Return the changes by hand of a document."""
+    read = []
+    for at, edit in enumerate(edits):
+        fields: dict[str, Any] = msgspec.structs.asdict(edit)
+        problem = check_time(edit.time)
+        if problem:
+            raise FormatError(f"edits[{at}].time", f"{problem}, found {edit.time!r:.40}")
+        remark = Remark(**{name: fields.pop(name) for name in ("note", "author", "time")})
+        for side in ("before", "after"):
+            fields[side] = NodeState(**msgspec.structs.asdict(fields[side]))
+        read.append(Edit(**fields, remark=remark))
+    return tuple(read)

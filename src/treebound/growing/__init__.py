@@ -4,8 +4,9 @@
 ``grow_on_engine`` on the rows of an engine, which may be in files or on other machines.
 """
 
+from treebound._utils.progress import Progress
 from treebound.growing.grow import grow, grow_numbers, grow_on_engine, make_bins
-from treebound.growing.options import GrowOptions, Limits, Progress
+from treebound.growing.options import GrowOptions, Limits
 
 __all__ = [
     "GrowOptions",

@@ -4,12 +4,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.progress import Report
 from treebound.data import Column
 from treebound.growing._bins import Bins
 from treebound.growing.checkpoint import Checkpoint
 from treebound.growing.engine import Engine
 from treebound.growing.kernel_types import KernelOptions, TreeArrays
-from treebound.growing.options import Limits, Progress
+from treebound.growing.options import Limits
 from treebound.growing.shard import Facts
 
 class KeyRanges(NamedTuple):
@@ -27,6 +28,6 @@ def grow_on_shards(
     options: KernelOptions,
     limits: Limits,
     finer: Callable[[], Bins] | None,
-    progress: Callable[[Progress], None] | None,
+    progress: Report | None,
     checkpoint: Checkpoint | None,
 ) -> TreeArrays: ...

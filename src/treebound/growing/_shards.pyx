@@ -8,7 +8,7 @@ has levels, and in each of them the rows are counted, looked into and divided fo
 
 import numpy as np
 from collections import namedtuple
-from treebound.growing.options import Progress
+from treebound._utils.progress import Progress
 from treebound.growing.messages import IntervalRequest, ShardSplit, Subtree
 from treebound.growing._bins import keys_of
 
@@ -230,8 +230,9 @@ cdef class ShardDriver(Driver):
         for i in range(self.tree.n_nodes):
             inner += self.tree.nodes[i].left >= 0
         rows = sum([self.tree.rows_in(leaf.node) for leaf in leaves])
+        total = self.engine.facts.n_rows
         self.progress(
-            Progress(self.rounds, self.passes, inner + 1, rows, self.engine.facts.n_rows)
+            Progress("growing", total - rows, total, inner + 1, self.rounds, self.passes)
         )
         return 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.jobs import effective_jobs
+from treebound._utils.progress import Report, growth_report
 from treebound.data import Column, Sample
 from treebound.data.columns import KINDS
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
 from treebound.growing._wide import search_arrays
-from treebound.growing.options import GrowOptions, Progress
+from treebound.growing.options import GrowOptions
 from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
 from treebound.tree.monotone import Monotone
@@ -134,7 +135,7 @@ def search(
     options: GrowOptions,
     *,
     widths: Sequence[int] = WIDTHS,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Report | None = None,
 ) -> CandidateGraph:
     """Grow every tree that starts with one of the best splits.
 
@@ -172,10 +173,7 @@ def search(
     total = WeightTotal.of(masses, sample.n_rows)
     monotone = monotone_of(options, columns, sample.classes)
 
-    def report(leaves: int, open_rows: int) -> None:
-        if progress is not None:
-            progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
-
+    report = growth_report(progress, sample.n_rows)
     arrays: dict[str, Any] = {
         **search_arrays(
             sample.X.values,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.jobs import effective_jobs
+from treebound._utils.progress import Report, growth_report
 from treebound._utils.validation import invalid
 from treebound.data import Column, Matrix, Sample
 from treebound.data.columns import KINDS
@@ -27,7 +28,7 @@ from treebound.growing._memory import SharedCodes, grow_arrays
 from treebound.growing._memory import grow_numbers as grow_number_arrays
 from treebound.growing._shards import grow_on_shards
 from treebound.growing.kernel_types import SQUARED
-from treebound.growing.options import GrowOptions, Limits, Progress
+from treebound.growing.options import GrowOptions, Limits
 from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
 from treebound.tree.naming import naming_rows
@@ -47,7 +48,7 @@ def grow(
     *,
     crossing: int | None = None,
     limits: Sequence[float] | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Report | None = None,
 ) -> Tree:
     """Grow a tree on a sample.
 
@@ -121,10 +122,7 @@ def grow(
         units = None if units is None else matrix.in_place(units)
         matrix = matrix.whole
 
-    def report(leaves: int, open_rows: int) -> None:
-        if progress is not None:
-            progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
-
+    report = growth_report(progress, sample.n_rows)
     grown = grow_arrays(
         matrix.values,
         np.ascontiguousarray(labels, dtype=np.int32),
@@ -160,7 +158,7 @@ def grow_numbers(
     min_weight: float = 0.0,
     crossing: int | None = None,
     limits: Sequence[float] | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Report | None = None,
 ) -> RegressionTree:
     """Grow a tree on a target of numbers, by squared error.
 
@@ -220,10 +218,7 @@ def grow_numbers(
     if target.weighted:
         kernel["min_weight"] = round(min_weight / target.weight_unit)
 
-    def report(leaves: int, open_rows: int) -> None:
-        if progress is not None:
-            progress(Progress(1, 1, leaves, open_rows, len(target.channels)))
-
+    report = growth_report(progress, len(target.channels))
     grown = grow_number_arrays(
         X.values,
         numbers,
@@ -262,7 +257,7 @@ def grow_on_engine(
     factors: NDArray[np.float64] | None = None,
     whole: bool = True,
     limits: Limits | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Report | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     finer: Callable[[], Bins] | None = None,
 ) -> Tree:

@@ -103,6 +103,17 @@ class BaseModel(Generic[PathTree, PathChoice]):
             named = {column.name for column in used} <= {*table.names}
         return {"named": named, "needed": needed, "handle_unknown": self.reading.handle_unknown}
 
+    def _has_all_columns(self, table: Table) -> bool:
+        """Return True if a table has the columns of the training table, so that rows compare."""
+        if self.has_names and table.names is not None:
+            return {column.name for column in self.columns} <= {*table.names}
+        return table.shape[1] == len(self.columns)
+
+    @property
+    def _hashed_names(self) -> list[str] | None:
+        """The columns whose values the hash of a row is of; None for all, in their order."""
+        return [column.name for column in self.columns] if self.has_names else None
+
     def batches(self, X: Batches, *, whole: bool) -> Iterator[tuple[Any, Any]]:
         """Batches with the rows to read in them; ``whole``: batches have all columns."""
         names = self._names_in(X, None, whole=False)

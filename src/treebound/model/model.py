@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial
 from math import log
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,11 @@ class Model(LabelledRowReader):
     def counted_trees(self) -> list[Tree]:
         """The trees at whose nodes rows are counted: see ``PruningPath.counted_trees``."""
         return [self.tree] if self.path is None else self.path.counted_trees
+
+    @property
+    def search(self) -> Literal["greedy", "wide"]:
+        """How the top of the tree was found; a file keeps it as the trees of the path."""
+        return "wide" if self.path is not None and self.path.searched else "greedy"
 
     @property
     def importances(self) -> NDArray[np.float64]:

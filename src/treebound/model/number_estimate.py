@@ -29,7 +29,10 @@ class EstimatedFigure(NamedTuple):
 class NumberEstimate:
     """Errors on rows that trees were not grown on.
 
-    They are estimates, and a little too small: the same rows chose the size of the tree.
+    They are estimates, and a little too small: the same rows chose the size of the tree. Rows count
+    by their weights, in the errors as in the choice; those of a classifier count once, unless their
+    weights are whole. If a few rows have most of the squared error, the standard error of the RMSE
+    is too small: so few rows do not show how large errors can be.
 
     Attributes
     ----------
@@ -96,7 +99,7 @@ def scaled_residuals(rows: Validated) -> Floats:
 
     Of very many rows about every k-th is kept.
     """
-    scaled = np.abs(rows.y - rows.prediction) / np.maximum(rows.spread, np.finfo(float).tiny)
+    scaled = np.abs(rows.y - rows.prediction) / rows.spread
     order = np.argsort(scaled, kind="stable")
     share = rows.weight[order].cumsum() / rows.weight.sum()
     n = min(len(scaled), _MAX_RESIDUALS)

@@ -40,6 +40,12 @@ from treebound.tree.smoothing import ALLOWED, Smoothing
 
 # From this number of rows of positive weight (or groups) on, certificate="auto" holds out a tenth.
 AUTO_ROWS = 10_000
+# Up to this number of values (rows x columns) search="auto" is wide: the whole fit with its folds
+# then takes about half a second on one core, see benchmarks/search_time.py. A tree that shall be
+# small gains most, and may take ten times as long.
+WIDE_VALUES = 50_000
+WIDE_LEAVES = 16
+WIDE_VALUES_FOR_FEW_LEAVES = 10 * WIDE_VALUES
 # Parameters of scikit-learn's trees, and what does the same here.
 NO_PARAMETERS = {
     "max_leaf_nodes": "use 'max_leaves'.",
@@ -77,12 +83,15 @@ class FitParameters(Parameters, GrowParameters):
         1,000 rows they serve the estimate alone. None fits one tree without folds, which has no
         estimate, and the bound pruner then has a fixed weight of 0.6. A pruner object chooses the
         size by folds of its own.
-    search : {"greedy", "wide"}
+    search : {"auto", "greedy", "wide"}
         How the top of the tree is found: by the best split alone, or by trying the eight best
         splits at the root and the four best at its children, with greedy growth below, and pruning
-        all of these trees together; see :ref:`wide-search`. ``"wide"`` takes about twelve times as
-        long. It needs the bound pruner and at most 10^7 values in memory, and has no certificate
-        of the kind ``"prior"``.
+        all of these trees together; see :ref:`wide-search`. ``"wide"`` takes about twenty times as
+        long for each tree. It needs the bound pruner and at most 10^7 values in memory, and has no
+        certificate of the kind ``"prior"``. ``"auto"`` is ``"wide"`` up to 50,000 values (rows
+        times columns), and up to 500,000 with ``max_leaves`` of at most 16 or ``size="readable"``;
+        it is ``"greedy"`` for more values, for rows that are not in memory, and with options for
+        which ``"wide"`` raises an error.
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
         Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
         categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,
@@ -165,10 +174,13 @@ def parameter_values(parameters: FitParameters) -> dict[str, Any]:
 
 
 def certificate_kind(parameters: FitParameters, rows: int) -> CertificateKind:
-    """Return the kind of the certificate for a number of rows of positive weight, or groups."""
+    """Return the kind of the certificate for a number of rows of positive weight, or groups.
+
+    Listed folds refer to the rows of the whole table, so ``"auto"`` holds none of them out.
+    """
     if parameters.certificate != "auto":
         return parameters.certificate
-    return "held-out" if rows >= AUTO_ROWS else "training"
+    return "held-out" if rows >= AUTO_ROWS and not isinstance(parameters.cv, list) else "training"
 
 
 def column_parameters(parameters: FitParameters) -> dict[str, Any]:
@@ -207,8 +219,8 @@ def checked_parameters(parameters: FitParameters) -> tuple[Pruner | None, GrowOp
         must = "a number of folds or a splitter with rows that are held out"
         raise invalid("cv", owner, must, parameters.cv)
     _check_rules(parameters, pruner)
-    if parameters.search == "wide":
-        _check_search(parameters, pruner, owner)
+    if parameters.search == "wide" and (why := _why_greedy(parameters, pruner)):
+        raise invalid("search", owner, f"'greedy' {why}", parameters.search)
     # with pruning, 'max_leaves' limits the tree that is chosen, not the one that is grown
     max_leaves = leaf_limit(parameters) if pruner is None else None
     order = parameters.class_order if isinstance(parameters, OrderedParameters) else None
@@ -232,17 +244,29 @@ def _check_rules(parameters: FitParameters, pruner: Pruner | None) -> None:
         )
 
 
-def _check_search(parameters: FitParameters, pruner: Pruner | None, owner: str) -> None:
-    """Raise a ValueError if the options do not go with a wide search."""
-    why = ""
+def _why_greedy(parameters: FitParameters, pruner: Pruner | None) -> str:
+    """Return with which options there is no wide search; an empty text if there is one."""
     if not isinstance(pruner, BoundPruner) or not pruner.searches:
-        why = "unless the pruner is the bound pruner with its code length"
-    elif parameters.certificate == "prior":
-        why = "with a certificate of the kind 'prior', which searches trees in its own way"
-    elif parameters.thresholds == "observed":
-        why = "with observed thresholds"
-    if why:
-        raise invalid("search", owner, f"'greedy' {why}", parameters.search)
+        return "unless the pruner is the bound pruner with its code length"
+    if parameters.certificate == "prior":
+        return "with a certificate of the kind 'prior', which searches trees in its own way"
+    return "with observed thresholds" if parameters.thresholds == "observed" else ""
+
+
+def with_search(parameters: FitParameters, rows: int, columns: int) -> FitParameters:
+    """Return the parameters with the search that ``"auto"`` means for a table in memory.
+
+    It depends on the size of the table and the options alone, never on measured times, so that the
+    same fit gives the same tree on any machine.
+    """
+    if parameters.search != "auto":
+        return parameters
+    leaves = leaf_limit(parameters)
+    few = leaves is not None and leaves <= WIDE_LEAVES
+    most = WIDE_VALUES_FOR_FEW_LEAVES if few else WIDE_VALUES
+    pruner, _ = checked_parameters(parameters)
+    wide = rows * columns <= most and not _why_greedy(parameters, pruner)
+    return copy(parameters).set_params(search="wide" if wide else "greedy")
 
 
 def _pruner(parameters: FitParameters, owner: str) -> Pruner | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from treebound.certificate.row_record import RowRecord
 from treebound.data.draws import Draw
+from treebound.model.edits import Edit
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,11 +23,11 @@ class Provenance:
         Sketches of the rows that were used for fitting, to notice if they are used again.
     draw : Draw or None
         The key by which ``fit`` drew rows for calibration, validation or the prior, and which.
-    edits : tuple of str
-        Changes by hand after fitting, as sentences.
+    edits : tuple of Edit
+        Changes by hand after fitting; as text each is a sentence.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     row_record: RowRecord | None = None
     draw: Draw | None = None
-    edits: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()

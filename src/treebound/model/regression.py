@@ -19,75 +19,15 @@ from treebound.data.numbers import read_numbers
 from treebound.data.sample import LabelledRows, same_length
 from treebound.data.weights import check_rows, relative_weights
 from treebound.model.base import BaseModel
-from treebound.model.number_estimate import NumberEstimate, quantile, scaled_residuals
+from treebound.model.number_estimate import NumberEstimate, quantile
+from treebound.model.number_evidence import NumberCalibration, NumberEvidence, NumberSizeEstimate
 from treebound.pruning.number_choice import NumberChoice
-from treebound.pruning.number_pruner import NumberFit, SquaredErrorPruner, spreads
+from treebound.pruning.number_pruner import SquaredErrorPruner, spreads
 from treebound.pruning.path import count
 from treebound.tree.base import nodes_left, standing_nodes
 from treebound.tree.regression import RegressionTree, importances
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class NumberSizeEstimate:
-    """The estimated error of a tree of another size.
-
-    Attributes
-    ----------
-    leaves : int
-        Number of leaves at most.
-    rmse : float
-        Validated root mean squared error of trees of that size.
-    difference : float
-        The RMSE minus that of the chosen tree.
-    """
-
-    leaves: int
-    rmse: float
-    difference: float
-
-
-@dataclass(frozen=True, eq=False)
-class NumberCalibration:
-    """Calibration rows that ``fit`` held out, one of each group if there are groups.
-
-    Attributes
-    ----------
-    y : ndarray of float64
-        The number of each row.
-    nodes : ndarray of int32
-        The node of the grown tree at which it ends.
-    tolerance : float
-        The largest error that does not count.
-    y_range : tuple of float, or None
-        The least and the greatest possible number, if it was declared.
-    folds : int
-        The best of so many folds.
-    grouped : bool
-        There is one row of each group.
-    """
-
-    y: Floats
-    nodes: NDArray[np.int32]
-    tolerance: float
-    y_range: tuple[float, float] | None = None
-    folds: int = 1
-    grouped: bool = False
-
-
-def estimates_of(fit: NumberFit) -> dict[str, Any]:
-    """Return the fields of a model that validation rows determine."""
-    choice = fit.result.choice
-    if fit.validated is None or choice is None:
-        return {"estimate": None, "sizes": (), "residuals": np.empty(0)}
-    rmse = float(np.sqrt(choice.loss))
-    sizes = [(leaves, float(np.sqrt(loss))) for leaves, loss in fit.sizes]
-    return {
-        "estimate": NumberEstimate.of(fit.validated, choice.reason),
-        "sizes": tuple(NumberSizeEstimate(leaves, of, of - rmse) for leaves, of in sizes),
-        "residuals": scaled_residuals(fit.validated),
-    }
 
 
 def default_tolerance(tree: RegressionTree) -> float:
@@ -114,29 +54,20 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
 
     Attributes
     ----------
-    estimate : NumberEstimate or None
-        Estimated errors of the fitted tree; None if there were no validation rows, and at another
-        step of the path.
-    sizes : tuple of NumberSizeEstimate
-        Estimated errors of trees of several sizes.
-    residuals : ndarray of float64
-        Sorted absolute residuals of validation rows, each divided by the spread of its leaf; empty
-        if there were none.
+    evidence : NumberEvidence
+        The calibration rows of the certificate and its ``delta``, and the estimates of errors.
     clip : tuple of float, or None
         The range into which the numbers of the training rows were moved.
-    calibration : NumberCalibration or None
-        The calibration rows of the certificate.
-    delta : float
-        The certificate holds with probability ``1 - delta``.
     """
 
     _: KW_ONLY
-    estimate: NumberEstimate | None = None
-    sizes: tuple[NumberSizeEstimate, ...] = ()
-    residuals: Floats = field(default_factory=lambda: np.empty(0))
+    evidence: NumberEvidence = field(default_factory=NumberEvidence)
     clip: tuple[float, float] | None = None
-    calibration: NumberCalibration | None = None
-    delta: float = 0.05
+
+    @property
+    def estimate(self) -> NumberEstimate | None:
+        """Estimated errors of the fitted tree; None without validation rows, or of another size."""
+        return self.evidence.estimate
 
     @property
     def importances(self) -> Floats:
@@ -161,25 +92,19 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         check("predict_interval", {"coverage": coverage}, {"coverage": Number(0.0, 1.0, open=True)})
         scaled = self._scaled_residuals()
         if not len(scaled):
-            why = (
-                "the model is at another step of its path"
-                if self.step is not None
-                else "the tree was fitted without validation rows"
-            )
-            raise ValueError(
-                f"There are no residuals for an interval: {why}. Hint: fit with pruning='bound', "
-                "and max_leaves for another size."
-            )
+            why, hint = "the tree was fitted without validation rows", "fit with pruning and cv=5"
+            if self.step is not None:
+                why, hint = "the model is at another step of its path", "fit with max_leaves"
+            raise ValueError(f"There are no residuals for an interval: {why}. Hint: {hint}.")
         half = quantile(scaled, coverage) * spreads(self.tree)
         return np.column_stack([self.tree.value - half, self.tree.value + half])
 
     def _scaled_residuals(self) -> Floats:
         """Sorted residuals of calibration rows, else of validation rows, in units of spread."""
-        if self.calibration is None:
-            return self.residuals
-        errors, nodes = self._calibration_errors(self.calibration)
-        spread = np.maximum(spreads(self.tree), np.finfo(float).tiny)
-        return np.sort(errors / spread[nodes])
+        if self.evidence.calibration is None:
+            return self.evidence.residuals
+        errors, nodes = self._calibration_errors(self.evidence.calibration)
+        return np.sort(errors / spreads(self.tree)[nodes])
 
     # -- certificates ----------------------------------------------------------------------
 
@@ -200,19 +125,19 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
     @cached_property
     def certificate(self) -> NumberCertificate | None:
         """The certificate from the calibration rows; None if there are none."""
-        if self.calibration is None:
+        calibration, trees = self.evidence.calibration, 1
+        if calibration is None:
             return None
-        trees = 1
         if self.path is not None and self.step not in (None, self.path.chosen):
             trees = self.path.n_considered  # other trees that prune_to reaches share a second delta
         return certify_numbers(
-            self._calibration_errors(self.calibration)[0],
-            self.calibration.tolerance,
-            self.delta,
-            y_range=self.calibration.y_range,
-            folds=self.calibration.folds,
+            self._calibration_errors(calibration)[0],
+            calibration.tolerance,
+            self.evidence.delta,
+            y_range=calibration.y_range,
+            folds=calibration.folds,
             trees=trees,
-            grouped=self.calibration.grouped,
+            grouped=calibration.grouped,
         )
 
     @property
@@ -248,7 +173,7 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         if tolerance is None:
             tolerance = default_tolerance(self.tree)
         names = {"tolerance": Number(0.0), "delta": Number(0.0, 1.0, open=True)}
-        level = self.delta if delta is None else delta
+        level = self.evidence.delta if delta is None else delta
         check("certify", {"tolerance": tolerance, "delta": level}, names)
         predictions = self.predict(table)
         if y_range is not None:
@@ -260,14 +185,9 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
 
     def hashes(self, table: Table, numbers: Floats) -> NDArray[np.uint64] | None:
         """A hash of each row; None if the table lacks columns of the training table."""
-        names = [column.name for column in self.columns]
-        if self.has_names and table.names is not None:
-            absent = not {*names} <= {*table.names}
-        else:
-            absent = table.shape[1] != len(names)
-        if absent:
+        if not self._has_all_columns(table):
             return None
-        return number_hashes(table, numbers, names if self.has_names else None)
+        return number_hashes(table, numbers, self._hashed_names)
 
     # -- other trees -----------------------------------------------------------------------
 
@@ -276,12 +196,13 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         """The estimated error of a tree that ``prune_to`` chose, if its size was estimated."""
         if self.step is None:
             return None
-        return next((size for size in self.sizes if size.leaves == self.tree.n_leaves), None)
+        sizes = self.evidence.sizes
+        return next((size for size in sizes if size.leaves == self.tree.n_leaves), None)
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
-        """The model at another step of its path; its estimate is one of ``sizes``."""
+        """The model at another step of its path; its estimate is one of those of sizes."""
         model = super().prune_to(leaves, step=step)
-        return replace(model, estimate=None, residuals=np.empty(0))
+        return replace(model, evidence=model.evidence.of_another_size())
 
     def prune(
         self,
@@ -310,8 +231,7 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
             pruning=fit.result,
             step=None,
             provenance=replace(provenance, row_record=record),
-            calibration=None,
-            **estimates_of(fit),
+            evidence=NumberEvidence.of_fit(fit, self.evidence.delta),
         )
 
     def read_sample(self, X: Any, y: Any, sample_weight: Any = None) -> NumberSample:
@@ -335,8 +255,10 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         size = f"{count(tree.n_leaves, 'leaf')} of {self.grown.n_leaves:,} grown"
         lines.append(f"{size}, depth {tree.depth}, {count(int(tree.rows[0]), 'training row')}.")
         choice = None if self.pruning is None else self.pruning.choice
-        if self.sizes and self.step is None:
-            sizes = ", ".join(f"{size.leaves:,}: {size.rmse:.4g}" for size in self.sizes)
+        if choice is not None and choice.rule is None and self.step is None:
+            lines.append(f"No estimate of the errors: {choice.reason}.")
+        if self.evidence.sizes and self.step is None:
+            sizes = ", ".join(f"{size.leaves:,}: {size.rmse:.4g}" for size in self.evidence.sizes)
             lines.append(f"RMSE by number of leaves: {sizes}.")
         if choice is not None and choice.rule is not None and self.step is None:
             lines.append(

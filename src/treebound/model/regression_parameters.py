@@ -141,6 +141,9 @@ def checked_parameters(
         Shrinkage.of(parameters.smoothing, owner)
     _check_clip(parameters.clip, owner)
     _check_range(parameters.y_range, owner)
+    if isinstance(parameters.cv, list) and parameters.certificate in ("held-out", "folds"):
+        must = "a number of folds or a splitter with rows that are held out"
+        raise invalid("cv", owner, must, parameters.cv)
     pruner = _pruner(parameters, owner)
     # with pruning, 'max_leaves' limits the tree that is chosen, not the one that is grown
     limit = parameters.max_leaves if pruner is None else None
@@ -164,10 +167,13 @@ def max_leaves(parameters: RegressionParameters) -> int | None:
 
 
 def certificate_kind(parameters: RegressionParameters, rows: int) -> str | None:
-    """Return the kind of certificate of a fit on so many rows, or groups."""
+    """Return the kind of certificate of a fit on so many rows, or groups.
+
+    Listed folds refer to the rows of the whole table, so ``"auto"`` holds none of them out.
+    """
     if parameters.certificate != "auto":
         return parameters.certificate
-    return "held-out" if rows >= AUTO_ROWS else None
+    return "held-out" if rows >= AUTO_ROWS and not isinstance(parameters.cv, list) else None
 
 
 def _check_range(y_range: Any, owner: str) -> None:

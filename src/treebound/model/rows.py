@@ -72,16 +72,12 @@ class LabelledRowReader(BaseModel[Tree, WeightChoice]):
 
     def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
         """A hash of each labelled row; None if the table lacks columns of the training table."""
-        table, names = read_table(X), [column.name for column in self.columns]
-        if self.has_names and table.names is not None:
-            absent = not {*names} <= {*table.names}
-        else:
-            absent = table.shape[1] != len(names)
-        if absent:
+        table = read_table(X)
+        if not self._has_all_columns(table):
             return None
         codes = read_classes(y, self.classes)
         same_length(table.shape[0], len(codes))
-        return row_hashes(table, self.classes, codes, names=names if self.has_names else None)
+        return row_hashes(table, self.classes, codes, names=self._hashed_names)
 
     def errors_on(self, X: Any, y: Any) -> tuple[int, int]:
         """Number of rows that are misclassified, and of rows; ``y`` names the labels of batches."""

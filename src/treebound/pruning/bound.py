@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from treebound._utils._pool import each
 from treebound._utils.jobs import effective_jobs
+from treebound._utils.progress import Report, fold_report
 from treebound._utils.validation import (
     Folds,
     Jobs,
@@ -25,6 +26,7 @@ from treebound._utils.validation import (
 )
 from treebound.data import Sample
 from treebound.data.draws import Splitter, Tenth, derived, folds
+from treebound.growing.graph import CandidateGraph
 from treebound.pruning.base import BasePruner, Grow, PruningResult, Rows, Search
 from treebound.pruning.candidates import Candidates, GraphTrees, Prunings
 from treebound.pruning.costs import Costs
@@ -304,21 +306,31 @@ class BoundPruner(BasePruner):
         self,
         tree: Tree,
         sample: Sample,
-        grow: Grow,
+        grow: Callable[..., Tree],
         *,
-        search: Search | None = None,
+        search: Callable[..., CandidateGraph] | None = None,
         k: int | Splitter | None = None,
+        progress: Report | None = None,
     ) -> list[BoundFold]:
         """Grow a tree without each fold; ``prune`` and ``predictions`` share them.
 
-        ``k`` are the folds, by default those of the pruner.
+        ``k`` are the folds, by default those of the pruner. With ``progress``, ``grow`` and
+        ``search`` take an argument of this name, and report to it.
         """
         costs = Costs.of(tree, self.costs)
         measures = self.selects_weight and not self._reason_against(tree, costs, sample)
         objective = self._objective(tree, costs, 0.0)
-        one = partial(self._fold, objective, costs, grow, search, measures)
-        parts = folds(sample, self.folds if k is None else k, self.random_state)
-        return each(one, parts, effective_jobs(self.n_jobs))
+        parts = list(folds(sample, self.folds if k is None else k, self.random_state))
+
+        def one(at: int) -> BoundFold:
+            growing, searching = grow, search
+            report = fold_report(progress, at + 1, len(parts))
+            if report is not None:
+                growing = partial(grow, progress=report)
+                searching = None if search is None else partial(search, progress=report)
+            return self._fold(objective, costs, growing, searching, measures, parts[at])
+
+        return each(one, range(len(parts)), effective_jobs(self.n_jobs))
 
     def _fold(
         self,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from treebound.data.number_sample import NumberSample
 from treebound.pruning.path import count
 from treebound.pruning.squared_error import SquaredErrorPath
+from treebound.pruning.weight import ChosenWeight
 from treebound.tree.leaf_values import Shrinkage, shrunk_values
 from treebound.tree.regression import RegressionTree
 
@@ -229,7 +230,7 @@ def _deviation(total: Floats | float, squares: Floats | float, rows: float) -> F
 
 
 @dataclass(frozen=True)
-class NumberChoice:
+class NumberChoice(ChosenWeight):
     """How the weight, the minimum leaf size and the shrinkage of a regression tree were chosen.
 
     Attributes
@@ -269,16 +270,6 @@ class NumberChoice:
     standard_error: float = np.nan
     constant: float = np.nan
     tried: tuple[int, int, int] = (1, 1, 1)
-
-    @property
-    def index(self) -> int:
-        """The place of the chosen weight in ``weights``."""
-        return self.weights.index(self.weight)
-
-    @property
-    def loss(self) -> float:
-        """Validated mean squared error of the choice; NaN if there was no choice."""
-        return self.losses[self.index] if self.rule else np.nan
 
     def explain(self) -> str:
         """Describe the choice."""

@@ -60,6 +60,10 @@ MIN_ROWS = 10
 # Rows of the pooled variance in the spread of a node.
 _PRIOR_ROWS = 10.0
 _TINY = np.finfo(float).tiny
+# The least spread of a node, as a share of that of all rows: a few equal numbers are no proof that
+# there are no others. The least spread at all keeps quotients of errors finite.
+_MIN_SPREAD_SHARE = 1e-9
+_MIN_SPREAD = 1e-150
 # Alphas of cost-complexity pruning that are tried.
 _MAX_ALPHAS = 50
 
@@ -406,9 +410,12 @@ def _predictions(
 def spreads(tree: RegressionTree, pooled: float | None = None) -> Floats:
     """Return the standard deviation at each node, shrunk by ten rows to that of all leaves.
 
+    It is positive.
+
     ``pooled`` is the mean squared error of the leaves; by default of those of the tree.
     """
     if pooled is None:
         pooled = float(tree.squares[tree.is_leaf].sum()) / max(float(tree.weight[0]), _TINY)
     variance = (tree.squares + _PRIOR_ROWS * pooled) / (tree.weight + _PRIOR_ROWS)
-    return np.asarray(np.sqrt(variance))
+    least = max(_MIN_SPREAD_SHARE * float(tree.deviation[0]), _MIN_SPREAD)
+    return np.asarray(np.maximum(np.sqrt(variance), least))

@@ -34,8 +34,27 @@ def default_weight(score: Any) -> float:
     return LOG_LOSS_WEIGHT if score == "log-loss" else DEFAULT_WEIGHT
 
 
+class ChosenWeight:
+    """A weight that validated losses chose among several."""
+
+    weight: float
+    rule: str | None
+    weights: tuple[float, ...]
+    losses: tuple[float, ...]
+
+    @property
+    def index(self) -> int:
+        """The place of the chosen weight in ``weights``."""
+        return self.weights.index(self.weight)
+
+    @property
+    def loss(self) -> float:
+        """Validated loss at the chosen weight; NaN if there was no choice."""
+        return self.losses[self.index] if self.rule else np.nan
+
+
 @dataclass(frozen=True)
-class WeightChoice:
+class WeightChoice(ChosenWeight):
     """How the weight of the tree term was chosen.
 
     Attributes
@@ -72,16 +91,6 @@ class WeightChoice:
     standard_error: float = np.nan
     constant: float = np.nan
     strengths: tuple[float, ...] = ()
-
-    @property
-    def index(self) -> int:
-        """The place of the chosen weight in ``weights``."""
-        return self.weights.index(self.weight)
-
-    @property
-    def loss(self) -> float:
-        """Validated loss at the chosen weight; NaN if there was no choice."""
-        return self.losses[self.index] if self.rule else np.nan
 
     @property
     def strength(self) -> float | None:

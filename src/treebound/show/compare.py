@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from treebound.model import Model, RegressionModel
 from treebound.model.methods import as_any_model, as_model
 from treebound.show.as_rules import Region, to_rules
 from treebound.show.compare_numbers import compare_numbers
+from treebound.show.compared import ComparedTrees
 from treebound.show.figure import TreeDisplay
 from treebound.show.subgroups import compare_subgroups
 from treebound.show.words import counted
@@ -24,8 +25,6 @@ from treebound.tree.split import one_line, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_MAX_PRINTED = 20
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,15 @@ class Disagreement:
     errors_a: int
     errors_b: int
 
+    def __str__(self) -> str:
+        return (
+            f"if {self.rule}: a {one_line(self.a)}, b {one_line(self.b)}  "
+            f"# {counted(self.rows, 'row')}, errors {self.errors_a:,} and {self.errors_b:,}"
+        )
+
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(ComparedTrees[Disagreement]):
     """Two trees on the same rows; made by :func:`treebound.compare`.
 
     Attributes
@@ -85,11 +90,7 @@ class Comparison:
     p_value: float
     regions: tuple[Disagreement, ...]
     seen: tuple[str, ...] = ()
-
-    @property
-    def differing(self) -> int:
-        """Number of rows with different predictions."""
-        return sum(region.rows for region in self.regions)
+    _region: ClassVar[type[Disagreement]] = Disagreement
 
     def __str__(self) -> str:
         share = 100 * self.differing / self.rows
@@ -106,28 +107,9 @@ class Comparison:
                 f"Some of these rows were used for fitting {' and '.join(self.seen)}, so the test "
                 "does not apply to new rows."
             )
-        for region in self.regions[:_MAX_PRINTED]:
-            lines.append(
-                f"if {region.rule}: a {one_line(region.a)}, b {one_line(region.b)}  "
-                f"# {counted(region.rows, 'row')}, errors {region.errors_a:,} and "
-                f"{region.errors_b:,}"
-            )
-        more = len(self.regions) - _MAX_PRINTED
-        return "\n".join([*lines, *([f"... {counted(more, 'more region')}"] if more > 0 else [])])
+        return self._with_regions(lines)
 
     __repr__ = __str__
-
-    def to_frame(self) -> Any:
-        """The regions as a pandas DataFrame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row for each region.
-        """
-        pandas = require("pandas", extra="study", why="A data frame of regions")
-        columns = [*Disagreement.__dataclass_fields__]
-        return pandas.DataFrame([asdict(region) for region in self.regions], columns=columns)
 
     def plot(self) -> Figure:
         """Draw the two trees side by side."""

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.extras import require
 from treebound.data.sample import same_length
 from treebound.model import RegressionModel
 from treebound.show.as_rules import to_rules
+from treebound.show.compared import ComparedTrees
 from treebound.show.words import counted
 
 Floats = NDArray[np.float64]
-_MAX_PRINTED = 20
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,15 @@ class NumberDisagreement:
     mae_a: float
     mae_b: float
 
+    def __str__(self) -> str:
+        return (
+            f"if {self.rule}: a {self.a:.4g}, b {self.b:.4g}  # {counted(self.rows, 'row')}, "
+            f"mean absolute errors {self.mae_a:.4g} and {self.mae_b:.4g}"
+        )
+
 
 @dataclass(frozen=True)
-class NumberComparison:
+class NumberComparison(ComparedTrees[NumberDisagreement]):
     """Two regression trees on the same rows; made by :func:`treebound.compare`.
 
     Attributes
@@ -75,11 +80,7 @@ class NumberComparison:
     difference: float
     p_value: float
     regions: tuple[NumberDisagreement, ...]
-
-    @property
-    def differing(self) -> int:
-        """Number of rows with different values."""
-        return sum(region.rows for region in self.regions)
+    _region: ClassVar[type[NumberDisagreement]] = NumberDisagreement
 
     def __str__(self) -> str:
         lines = [
@@ -90,28 +91,9 @@ class NumberComparison:
             f"{self.rmse_b:.4g}, mean absolute error {self.mae_b:.4g}.",
             f"Wilcoxon's signed-rank test of the absolute errors: p = {self.p_value:.3g}.",
         ]
-        for region in self.regions[:_MAX_PRINTED]:
-            lines.append(
-                f"if {region.rule}: a {region.a:.4g}, b {region.b:.4g}  "
-                f"# {counted(region.rows, 'row')}, mean absolute errors {region.mae_a:.4g} and "
-                f"{region.mae_b:.4g}"
-            )
-        more = len(self.regions) - _MAX_PRINTED
-        return "\n".join([*lines, *([f"... {counted(more, 'more region')}"] if more > 0 else [])])
+        return self._with_regions(lines)
 
     __repr__ = __str__
-
-    def to_frame(self) -> Any:
-        """The regions as a pandas DataFrame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row for each region.
-        """
-        pandas = require("pandas", extra="study", why="A data frame of regions")
-        columns = [*NumberDisagreement.__dataclass_fields__]
-        return pandas.DataFrame([asdict(region) for region in self.regions], columns=columns)
 
 
 def compare_numbers(a: RegressionModel, b: RegressionModel, X: Any, y: Any) -> NumberComparison:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -138,8 +139,57 @@ class Counterfactual:
         return f"{one_line(self.prediction)} with {' and '.join(map(str, self.changes))}"
 
 
-@dataclass(frozen=True)
-class Explanation:
+class ExplainedRow:
+    """How an explanation is shown: the prediction, a table of the path, and the lines below it."""
+
+    target: str | None
+    path: tuple[PathStep, ...]
+    stopped: bool
+
+    @abstractmethod
+    def _heading(self) -> str:
+        """Return the prediction and its support, without the name of the target."""
+
+    @abstractmethod
+    def _lines(self) -> list[str]:
+        """Return the lines below the path."""
+
+    @property
+    def _parts(self) -> tuple[str, list[tuple[str, str, str]], list[str]]:
+        """The prediction, a table of the path, and the lines below it."""
+        target = "" if self.target is None else f"{one_line(self.target)} = "
+        table = [
+            (step.condition, step.shown_value, f"{count(step.rows)} of {count(step.of)}")
+            for step in self.path
+        ]
+        return target + self._heading(), [_HEADINGS, *table] if table else [], self._lines()
+
+    def _end_of_path(self) -> list[str]:
+        """Return the reason why the path ends early or has no splits, as a line; else nothing."""
+        if self.stopped:
+            return ["It stops there, at a category never seen in training."]
+        if not self.path:
+            return ["The tree has no splits: this is the prediction for every row."]
+        return []
+
+    def __str__(self) -> str:
+        heading, table, lines = self._parts
+        wide = [max(len(row[k]) for row in table) for k in (0, 1)] if table else []
+        rows = [f"  {a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in table]
+        return "\n".join([heading, *rows, *lines])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        heading, table, lines = self._parts
+        rows = ["".join(f"{_CELL}{html.escape(cell)}</td>" for cell in row) for row in table]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        below = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
+        return f"<div><b>{html.escape(heading)}</b></div><table>{body}</table>{below}"
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(ExplainedRow):
     """The explanation of a prediction, made by :meth:`treebound.BoundTreeClassifier.explain`.
 
     Attributes
@@ -195,20 +245,11 @@ class Explanation:
             f"{count(weight)} training examples here"
         )
 
-    @property
-    def _parts(self) -> tuple[str, list[tuple[str, str, str]], list[str]]:
-        """The prediction, a table of the path, and the lines below it."""
-        target = "" if self.target is None else f"{one_line(self.target)} = "
-        heading = f"{target}{one_line(self.prediction)} ({self._support(self.prediction)})"
-        table = [
-            (step.condition, step.shown_value, f"{count(step.rows)} of {count(step.of)}")
-            for step in self.path
-        ]
-        lines = []
-        if not self.path and not self.stopped:
-            lines.append("The tree has no splits: this is the prediction for every row.")
-        if self.stopped:
-            lines.append("It stops there, at a category never seen in training.")
+    def _heading(self) -> str:
+        return f"{one_line(self.prediction)} ({self._support(self.prediction)})"
+
+    def _lines(self) -> list[str]:
+        lines = self._end_of_path()
         if self.overruled:
             lines.append(_OVERRULED)
         if self.next_best is not None:
@@ -217,22 +258,7 @@ class Explanation:
             lines.append(f"It would be {self.counterfactual}")
         elif self.path:
             lines.append("No change of known values changes the prediction.")
-        return heading, [_HEADINGS, *table] if table else [], lines
-
-    def __str__(self) -> str:
-        heading, table, lines = self._parts
-        wide = [max(len(row[k]) for row in table) for k in (0, 1)] if table else []
-        rows = [f"  {a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in table]
-        return "\n".join([heading, *rows, *lines])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        heading, table, lines = self._parts
-        rows = ["".join(f"{_CELL}{html.escape(cell)}</td>" for cell in row) for row in table]
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        below = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
-        return f"<div><b>{html.escape(heading)}</b></div><table>{body}</table>{below}"
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for JSON."""
@@ -246,13 +272,17 @@ class Explanation:
             "counts": [[label, weight] for label, weight in self.counts.items()],
             "path": [step.to_dict() for step in self.path],
             "next_best": self.next_best,
-            "counterfactual": changed
-            and {
-                "prediction": changed.prediction,
-                "node": changed.node,
-                "changes": [vars(change) for change in changed.changes],
-            },
+            "counterfactual": changed and change_values(changed),
         }
+
+
+def change_values(changed: Any) -> dict[str, Any]:
+    """Return a counterfactual, of a class or of a number, as plain values."""
+    return {
+        "prediction": changed.prediction,
+        "node": changed.node,
+        "changes": [vars(change) for change in changed.changes],
+    }
 
 
 def value_in_words(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,16 +12,16 @@ from treebound.model import RegressionModel
 from treebound.show.counterfactual import smallest_change
 from treebound.show.explain import (
     Change,
+    ExplainedRow,
     PathStep,
+    change_values,
     changes_of,
     grids_of,
     read_explained,
     steps_to,
 )
-from treebound.show.words import count, counted, number, rounded
-from treebound.tree.split import one_line
+from treebound.show.words import counted, number, rounded
 
-_HEADINGS = ("because", "this row", "training rows that went this way")
 _COVERAGE = 0.9
 
 
@@ -48,29 +47,22 @@ class NumberCounterfactual:
     row: dict[str, Any]
 
     def __str__(self) -> str:
+        value = f"{self.prediction:.6g}"
         if not self.changes:
-            return f"{number(self.prediction)} without a change"
-        return f"{number(self.prediction)} with {' and '.join(map(str, self.changes))}"
+            return f"{value} without a change"
+        return f"{value} with {' and '.join(map(str, self.changes))}"
 
 
-@dataclass(frozen=True)
-class NumberExplanation:
+@dataclass(frozen=True, repr=False)
+class NumberExplanation(ExplainedRow):
     """The explanation of a predicted number, made by :func:`treebound.show.explain`.
 
     Attributes
     ----------
-    row : dict
-        The values of the row by column name, None if missing.
+    row, target, node, path, rows, stopped
+        See :class:`treebound.show.Explanation`.
     prediction : float
         The predicted number, as by ``predict``.
-    target : str or None
-        The name of the target.
-    node : int
-        The node reached, as by ``apply``.
-    path : tuple of PathStep
-        The splits on the path, from the root.
-    rows : int
-        Number of training rows at that node.
     mean, deviation : float
         Mean and standard deviation of their numbers.
     interval : tuple of float, or None
@@ -81,8 +73,6 @@ class NumberExplanation:
         The smallest change that brings the prediction into ``reach``: the fewest columns, then the
         smallest sum of sizes (see :class:`treebound.show.Change`). None without ``reach``, or if no
         leaf has a value in it.
-    stopped : bool
-        True if the row stopped at an inner node because of an unknown category.
     """
 
     row: dict[str, Any]
@@ -98,50 +88,26 @@ class NumberExplanation:
     counterfactual: NumberCounterfactual | None
     stopped: bool
 
-    @property
-    def _parts(self) -> tuple[str, list[tuple[str, str, str]], list[str]]:
-        """The prediction, a table of the path, and the lines below it."""
-        target = "" if self.target is None else f"{one_line(self.target)} = "
+    def _heading(self) -> str:
         shown = [rounded(value, self.deviation) for value in (self.prediction, self.mean)]
-        heading = (
-            f"{target}{shown[0]} (mean {shown[1]} ± {self.deviation:.3g} of "
+        return (
+            f"{shown[0]} (mean {shown[1]} ± {self.deviation:.3g} of "
             f"{counted(self.rows, 'training row')} here)"
         )
-        table = [
-            (step.condition, step.shown_value, f"{count(step.rows)} of {count(step.of)}")
-            for step in self.path
-        ]
+
+    def _lines(self) -> list[str]:
         lines = []
         if self.interval is not None:
             low, high = (rounded(end, self.deviation) for end in self.interval)
             lines.append(f"About {100 * _COVERAGE:.0f} % of new rows here: {low} to {high}.")
-        if not self.path and not self.stopped:
-            lines.append("The tree has no splits: this is the prediction for every row.")
-        if self.stopped:
-            lines.append("It stops there, at a category never seen in training.")
+        lines += self._end_of_path()
         if self.reach is not None:
             low, high = map(number, self.reach)
             if self.counterfactual is None:
                 lines.append(f"No change of known values gives a value from {low} to {high}.")
             else:
                 lines.append(f"It would be {self.counterfactual}")
-        return heading, [_HEADINGS, *table] if table else [], lines
-
-    def __str__(self) -> str:
-        heading, table, lines = self._parts
-        wide = [max(len(row[k]) for row in table) for k in (0, 1)] if table else []
-        rows = [f"  {a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in table]
-        return "\n".join([heading, *rows, *lines])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        heading, table, lines = self._parts
-        cell = '<td style="text-align:left">'
-        rows = ["".join(f"{cell}{html.escape(text)}</td>" for text in row) for row in table]
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        below = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
-        return f"<div><b>{html.escape(heading)}</b></div><table>{body}</table>{below}"
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for JSON."""
@@ -155,12 +121,7 @@ class NumberExplanation:
             "mean": self.mean,
             "deviation": self.deviation,
             "path": [step.to_dict() for step in self.path],
-            "counterfactual": changed
-            and {
-                "prediction": changed.prediction,
-                "node": changed.node,
-                "changes": [vars(change) for change in changed.changes],
-            },
+            "counterfactual": changed and change_values(changed),
         }
 
 
@@ -173,7 +134,7 @@ def explain_number(
     table, cells, values, node = read_explained(model, row)
     by_name = {column.name: value for column, value in zip(tree.columns, values, strict=True)}
     interval = None
-    if len(model.residuals):
+    if len(model.evidence.residuals):
         low, high = model.node_intervals(_COVERAGE)[node].tolist()
         interval = (low, high)
     counterfactual = None

@@ -120,7 +120,7 @@ def report_data(
         "criterion": model.options.criterion,
         "settings": settings(model),
         "rules": rules_in_words(model.options, tree),
-        "edits": [one_line(step) for step in model.provenance.edits],
+        "edits": [one_line(edit) for edit in model.provenance.edits],
         "made_by": f"treebound {__version__}",
     }
 

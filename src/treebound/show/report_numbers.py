@@ -121,7 +121,7 @@ def number_report_data(
         "criterion": "squared error",
         "settings": [],
         "rules": [],
-        "edits": [one_line(step) for step in model.provenance.edits],
+        "edits": [one_line(edit) for edit in model.provenance.edits],
         "made_by": f"treebound {__version__}",
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
+
+from treebound._utils.progress import Progress, duration
 
 if TYPE_CHECKING:
     from treebound.study.runner import Study
@@ -42,16 +45,17 @@ class Display:
             (named.name, model.name): [] for named in study.samples for model in study.models
         }
         for row in rows:
-            if (row["dataset"], row["model"]) in self._accuracies:
-                self._count(row)
+            self._count(row)
         self.began = time.monotonic()
         self._print(f"{study.protocol.name}: {self.status}")
         if self._console.is_terminal:
             live = Live(console=self._console, get_renderable=self.render, transient=True)
             self._shown.enter_context(live)
 
-    def result(self, row: dict[str, Any]) -> None:
-        """Count a result, and show where the run is."""
+    def show(self, event: Progress) -> None:
+        """Count the result of an event, and show where the run is."""
+        row = event.result
+        assert row is not None
         self.fresh += 1
         self._count(row)
         dataset, draws = row["dataset"], self.study.protocol.draws
@@ -64,10 +68,9 @@ class Display:
         elif time.monotonic() - self._printed >= self._every:
             self._print(f"{dataset}, draw {row['draw']}: {self.status}")
 
-    def _count(self, row: dict[str, Any]) -> None:
-        if row["draw"] < self.study.protocol.draws:
-            self._accuracies[row["dataset"], row["model"]].append(row["test_accuracy"])
-            self.errors += bool(row["error"])
+    def _count(self, row: Mapping[str, Any]) -> None:
+        self._accuracies[row["dataset"], row["model"]].append(row["test_accuracy"])
+        self.errors += bool(row["error"])
 
     def _print(self, line: str) -> None:
         self._printed = time.monotonic()
@@ -109,11 +112,5 @@ class Display:
         line = f"{size - left:,} of {size:,} results, {left:,} left"
         if self.fresh:
             speed = self.fresh / max(time.monotonic() - self.began, 1e-9)
-            line += f", {speed:.1f} per second, {_duration(left / speed)} to go"
+            line += f", {speed:.1f} per second, {duration(left / speed)} to go"
         return line + (f", {self.errors} failed" if self.errors else "")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from typing import Protocol as Interface
 
 from treebound._utils.extras import require
+from treebound._utils.progress import Progress
 from treebound._utils.validation import Number, check
 from treebound.study import datasets
 from treebound.study.models import Learner
@@ -32,8 +33,8 @@ class Observer(Interface):
     def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
         """The run begins; ``rows`` are the results the store already has."""
 
-    def result(self, row: dict[str, Any]) -> None:
-        """A result was stored."""
+    def show(self, event: Progress) -> None:
+        """A result was stored: ``event.result``."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,17 @@ class Study:
     def size(self) -> int:
         """Number of results of the whole study."""
         return len(self.samples) * len(self.models) * self.protocol.draws
+
+    def results(self, rows: list[Row]) -> list[Row]:
+        """The rows of a store that are results of this study, not of further sets or draws."""
+        names = {named.name for named in self.samples}, {model.name for model in self.models}
+        return [
+            row
+            for row in rows
+            if row["draw"] < self.protocol.draws
+            and row["dataset"] in names[0]
+            and row["model"] in names[1]
+        ]
 
     def tasks(self, rows: list[Row], timeout: float | None) -> Iterator[Task]:
         """The missing models of each draw; the largest samples first, to balance the load."""
@@ -111,8 +123,8 @@ def run(
     timeout : float, optional
         Seconds after which a model is stopped, with an error as its result.
     observer : Observer, optional
-        Told of the events of the run: ``start(study, rows)`` with the results that the store
-        has, and ``result(row)`` after each new one.
+        What shows the run: ``start(study, rows)`` is called with the results that the store
+        has, and ``show(event)`` with a :class:`treebound.growing.Progress` after each new one.
 
     Returns
     -------
@@ -137,8 +149,9 @@ def run(
         if retry:
             opened.forget_errors(chosen.key)
         opened.register(chosen, study.samples, study.models)
+        stored = study.results(opened.rows(chosen.key))
         if observer is not None:
-            observer.start(study, opened.rows(chosen.key))
+            observer.start(study, stored)
         added = losses = 0
         while losses < _LOSSES:
             before, tasks = added, study.tasks(opened.rows(chosen.key), timeout)
@@ -147,7 +160,8 @@ def run(
                     for row in chain.from_iterable(computed(tasks)):
                         added += opened.add(chosen.key, row)
                         if observer is not None:
-                            observer.result(row)
+                            done = len(stored) + added
+                            observer.show(Progress("measuring", done, study.size, result=row))
                 return added
             except _worker_losses() as error:
                 # a worker died: retry the missing results

@@ -81,11 +81,11 @@ class RegressionTree(BaseTree):
     def __post_init__(self) -> None:
         by_means = self.value is None
         if by_means:
-            vars(self)["value"] = np.asarray(self.moments)[:, 1]
+            object.__setattr__(self, "value", np.asarray(self.moments)[:, 1])
         self._freeze()
         self._check()
         if by_means and self.monotone is not None:
-            vars(self)["value"] = frozen(self.in_order(self.mean), np.float64)
+            object.__setattr__(self, "value", frozen(self.in_order(self.mean), np.float64))
 
     def _check(self) -> None:
         """Raise a ValueError if the arrays are inconsistent."""

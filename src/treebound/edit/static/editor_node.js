@@ -26,10 +26,11 @@ const button = (words, action, attributes = {}) => {
   element.addEventListener("click", action);
   return element;
 };
-// A step takes the note and the author along; a note belongs to one step.
+// A step takes the note and the author along, and with an author the time; a note belongs to one step.
 const remark = () => {
   const [note, author] = ["note", "author"].map((name) => at(name).value.trim());
-  return { ...(note ? { note } : {}), ...(author ? { author } : {}) };
+  const signed = author ? { author, time: new Date().toISOString().slice(0, 19) + "Z" } : {};
+  return { ...(note ? { note } : {}), ...signed };
 };
 const stepHere = async (command, values = {}) => {
   if (await act({ do: command, node: chosen.key, ...values, ...remark() })) at("note").value = "";

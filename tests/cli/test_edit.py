@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import refused, run
-from edit.editor_case import passengers
+from edit.editor_case import fares, passengers
 
-from treebound.exchange import load
+from treebound.exchange import load, load_regression
 
 pytest.importorskip("uvicorn")
 
@@ -92,6 +92,25 @@ def test_calibration_rows_certify_the_edited_tree_if_the_user_states_it(unseen, 
     assert ("Hint: --calibration-unseen states that none was seen." in err) is not unseen
     kind = "held-out" if unseen else "training"
     assert load(model.with_name("model.edited.json")).certificate.kind == kind
+
+
+@pytest.mark.parametrize("unseen", [False, True])
+def test_a_regression_tree_is_edited(unseen, tmp_path) -> None:
+    reg, X, y = fares(certificate="held-out", tolerance=8)
+    model, rows = tmp_path / "model.json", tmp_path / "rows.csv"
+    reg.save(model)
+    X.assign(fare=y).to_csv(rows, index=False)
+    process = EditorProcess(model, rows, *(["--calibration-unseen"] if unseen else []))
+    process.send(do="collapse", node="R")
+    reply = process.send(do="save")["message"]
+    assert ("No certificate: The tree was edited" in reply) is not unseen
+    assert "edited.html" in process.send(do="report")["message"]
+    code, err = process.end()
+    assert code == 0
+    assert ("The edited tree has no certificate." in err) is not unseen
+    edited = load_regression(model.with_name("model.edited.json"))
+    assert (edited.certificate is None) is not unseen
+    assert edited.tree.n_leaves < reg.n_leaves_
 
 
 def test_weights_are_those_of_fit(tmp_path, capsys) -> None:

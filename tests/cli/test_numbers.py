@@ -174,7 +174,7 @@ def test_show_explain_and_prune_take_a_regression_tree(saved, capsys):
     assert "only pruned to another size" in refused(capsys, "prune", model, path)
 
 
-@pytest.mark.parametrize("command", ["certify", "monitor", "edit", "compare"])
+@pytest.mark.parametrize("command", ["certify", "monitor", "compare"])
 def test_other_commands_name_those_that_take_a_regression_tree(saved, capsys, command):
     model, _, path, _ = saved
     rows = {"certify": (), "compare": (model, path)}.get(command, (path,))

@@ -103,7 +103,7 @@ def test_a_preview_counts_without_a_step(page, case) -> None:
     editor = clf.edit(X, y)
     editor.collapse("")
     editor.split("", "siblings <= 2")
-    assert preview["errors"] == editor.tree.errors
+    assert preview["loss"] == f"{editor.tree.errors:g} errors"
     assert send(page, do="state")["state"]["history"] == []
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from edit.editor_case import passengers
+from edit.editor_case import fares, passengers
 from edit.window import Window, opened_page, served, until
 from matplotlib import pyplot
 
 import treebound as tb
 from treebound.edit import Editor
 from treebound.edit.page import EditorPage
-from treebound.exchange import load
+from treebound.exchange import load, load_regression
 from treebound.show import to_html
 
 pytestmark = pytest.mark.browser
@@ -339,3 +339,50 @@ def test_an_editor_without_a_widget_is_a_picture_and_text(case, monkeypatch) -> 
     assert pyplot.get_fignums() == figures
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "<img" not in editor._repr_mimebundle_()["text/html"]
+
+
+def test_every_button_does_its_step_for_numbers(driver, tmp_path) -> None:
+    reg, X, y = fares()
+    editor = reg.edit(X, y)
+    with opened_page(driver, editor, tmp_path) as (window, _):
+        assert "predicts" in window.text("where")
+        assert "standard deviation" in window.text("where")
+        window.choose("R")
+        window.press("#collapse")
+        window.shows("collapsed to")
+        window.ready("R")
+        window.press("#grow button")
+        window.shows("grown")
+        window.press("#undo")
+        window.shows("Undone")
+        window.press("#redo")
+        window.shows("Redone")
+        window.choose("")
+        window.press("#swap")
+        window.shows("shown in the other order")
+        leaf = next(end for end in ("L", "LL", "LLL", "LLLL") if editor_leaf(editor, end))
+        window.choose(leaf)
+        field = driver.find_element("id", "leaf-value")
+        shown = float(field.get_attribute("value"))
+        assert shown == pytest.approx(float(editor.tree.value[node(editor, leaf)]))
+        field.clear()
+        field.send_keys("12.5")
+        window.press("#relabel button")
+        window.shows("predict 12.5 instead of")
+        until(lambda: len(editor.history) == 4)
+        for name, before, now in editor.figures.lines(editor.figures_before):
+            assert f"{name}{before}{now}" in window.text("figures")
+        assert "training RMSE" in window.text("figures")
+        assert "nearer" in window.text("changed")
+        window.choose("")
+        column = next(k for k, name in enumerate(X.columns) if name == "age")
+        window.press(f'[data-column="{column}"]')
+        window.press(".candidate.open input[type=number]", "5")
+        until(lambda: "RMSE" in driver.find_element("css selector", ".preview").text)
+        window.press(".candidate.open .best")
+        until(lambda: len(editor.history) == 5)
+        window.press("#save")
+        window.shows("save done")
+        model = load_regression(tmp_path / "edited.json")
+        assert model.provenance.edits == editor.edits
+        assert window.errors() == []

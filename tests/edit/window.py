@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from treebound.cli.models import write_model
 from treebound.edit import Editor
 from treebound.edit.page import EditorPage
 from treebound.edit.server import application
-from treebound.exchange import save
 
 __all__ = ["Window", "opened_page", "served", "until"]
 
@@ -29,7 +29,7 @@ def served(editor: Editor, folder: Path) -> Iterator[tuple[str, Callable[[], Non
 
     def write(command: str, model: Any) -> str:
         if command == "save":
-            save(model, folder / "edited.json")
+            write_model(model, folder / "edited.json")
         return f"{command} done"
 
     page = EditorPage(editor, title="Edit", save=write)

@@ -454,6 +454,6 @@ def test_leaves_of_equal_numbers_have_finite_intervals():
 
 def test_without_folds_the_reason_and_the_remedy_are_given(diabetes):
     reg = REGRESSOR(cv=None).fit(*diabetes)
-    assert "No estimate of the errors: there are no folds." in reg.summary()
-    with pytest.raises(ValueError, match="Hint: fit with pruning and cv=5"):
+    assert "No estimate: there are no folds (" in reg.summary()
+    with pytest.raises(ValueError, match="Hint: fit with certificate='held-out', or with pruning"):
         reg.predict_interval(diabetes[0])

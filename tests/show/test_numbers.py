@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import wilcoxon
 
 import treebound as tb
-from treebound.edit import Editor
 from treebound.show import NumberExplanation, TreeDisplay, explain, to_html
 from treebound.show.colours import fill_of
 
@@ -121,12 +120,6 @@ def test_two_regression_trees_are_compared(case) -> None:
     clf = tb.BoundTreeClassifier().fit(frame[["area", "town"]], frame["rooms"] > 4)
     with pytest.raises(ValueError, match="two trees of classes or two regression trees"):
         tb.compare(reg, clf, frame, y)
-
-
-def test_the_editor_is_not_offered_for_numbers(case) -> None:
-    reg, frame, y = case
-    with pytest.raises(TypeError, match="edit is not offered for regression trees"):
-        Editor(reg, frame, y)
 
 
 WAYS = """

@@ -14,6 +14,7 @@ from treebound.cli.options import Data, FileOptions, Force, Model, Output, Switc
 from treebound.cli.output import check_output, print_message, print_result
 
 if TYPE_CHECKING:
+    from treebound.model import RegressionModel
     from treebound.model.model import Model as FittedModel
 
 
@@ -51,7 +52,8 @@ def edit(
         The column with the weights of the rows, if the model was fitted with one.
     calibration_unseen
         State that no figure of the calibration rows was seen, the certificate of the fitted tree
-        included: they certify the tree that is saved first. Otherwise the training rows do.
+        included: they certify the tree that is saved first. Otherwise the training rows certify
+        a tree that predicts classes, and nothing certifies one that predicts numbers.
     output
         File that "Save model" writes; the report goes next to it. By default MODEL.edited.json.
     recover
@@ -62,7 +64,7 @@ def edit(
         Open the editor in the browser.
     """
     from treebound._utils.extras import require
-    from treebound.cli.models import labelled_rows, loaded_model
+    from treebound.cli.models import labelled_rows, loaded_any
     from treebound.cli.weighting import WeightOptions
     from treebound.edit import Editor
     from treebound.edit.page import EditorPage
@@ -84,7 +86,7 @@ def edit(
             f"{steps} has steps that were not saved. Hint: --recover takes them up; delete the "
             "file to begin anew."
         )
-    fitted = loaded_model(model)
+    fitted = loaded_any(model)
     table, y = labelled_rows(fitted, data, options, target, weight_column)
     X, weights = WeightOptions(weight_column=weight_column).divided(table)
     tested = None if test is None else labelled_rows(fitted, test, options, target)
@@ -106,15 +108,17 @@ def edit(
             print_message(f"Some steps are not saved. Hint: --recover takes them up ({steps}).")
 
 
-def _save(command: str, edited: FittedModel, *, output: Path, steps: Path, rows: str) -> str:
+def _save(
+    command: str, edited: FittedModel | RegressionModel, *, output: Path, steps: Path, rows: str
+) -> str:
     """Write the model, or the report next to it; return a message with its path."""
-    from treebound.exchange import save
+    from treebound.cli.models import write_model
     from treebound.show import to_html
 
     if command == "report":
         to_html(edited, output.with_suffix(".html"), facts={"Rows": rows})
         return f"The report is in {output.with_suffix('.html')}."
-    save(edited, output)
+    write_model(edited, output)
     steps.unlink(missing_ok=True)
     reason = edited.certificate_reason
     return f"The model is saved in {output}." + (f" No certificate: {reason}" if reason else "")

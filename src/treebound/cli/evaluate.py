@@ -51,7 +51,7 @@ def evaluate(
     """
     import numpy as np
 
-    from treebound.cli.models import loaded_any, numbered_rows, tested_rows
+    from treebound.cli.models import labelled_rows, loaded_any, tested_rows
     from treebound.cli.weighting import PredictionThreshold, certified_cost, cost_figures
     from treebound.model import RegressionModel
     from treebound.show.quality import calibration_plot, figures_of
@@ -59,7 +59,7 @@ def evaluate(
     check_output(plot, "png", reads=[model, data, *more, options.schema], force=True)
     fitted = loaded_any(model, data)
     if isinstance(fitted, RegressionModel):
-        _evaluate_numbers(fitted, numbered_rows(fitted, [data, *more], options, target), json)
+        _evaluate_numbers(fitted, labelled_rows(fitted, [data, *more], options, target), json)
         return
     moved = None if threshold is None else PredictionThreshold.of(fitted, threshold)
     loaded = fitted if moved is None else moved.applied(fitted)

@@ -35,7 +35,7 @@ def loaded_model(model: Path, data: Path | None = None) -> Model:
     if isinstance(loaded, RegressionModel):
         raise ValueError(
             f"{model} is a regression tree, for which this command is not offered. Hint: "
-            "'predict', 'evaluate', 'explain', 'show' and 'prune --leaves' take it."
+            "'predict', 'evaluate', 'explain', 'show', 'edit' and 'prune --leaves' take it."
         )
     return loaded
 
@@ -88,24 +88,22 @@ def used_columns(model: Model | RegressionModel) -> set[str]:
     return {model.columns[at].name for at in model.tree.feature.tolist() if at >= 0}
 
 
-def numbered_rows(
-    model: RegressionModel, paths: Sequence[Path], options: FileOptions, target: str | None
-) -> tuple[Table, NDArray[Any]]:
-    """Rows and their numbers, in the columns of a regression tree."""
+def labelled_rows(
+    model: Model | RegressionModel,
+    paths: Path | Sequence[Path],
+    options: FileOptions,
+    target: str | None,
+    also: str | None = None,
+) -> tuple[Table, Any]:
+    """Rows with labels or numbers, in the columns of a model; perhaps with one more column."""
     from treebound.cli.numbers import numbers_of
 
-    (rows,) = _labelled(model, paths, options, target).chunks(None)
+    files = [paths] if isinstance(paths, Path) else paths
+    (rows,) = _labelled(model, files, options, target, also).chunks(None)
     labels = rows.labels()
     assert labels is not None
-    return rows.with_rows().table(), numbers_of(labels)
-
-
-def labelled_rows(
-    model: Model, data: Path, options: FileOptions, target: str | None, also: str | None = None
-) -> tuple[Table, Any]:
-    """Rows and labels, in the columns and classes of a model; perhaps with one more column."""
-    (rows,) = _labelled(model, [data], options, target, also).chunks(None)
-    return rows.with_rows().table(), rows.labels()
+    y = numbers_of(labels) if isinstance(model, RegressionModel) else labels
+    return rows.with_rows().table(), y
 
 
 def monitored_rows(

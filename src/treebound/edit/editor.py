@@ -11,8 +11,7 @@ from typing import Any
 
 from treebound._utils.validation import Whole, check, invalid
 from treebound.edit.candidates import EditedTrees
-from treebound.edit.certifying import Certifier
-from treebound.edit.figures import costs_of, default_labels, figures_of
+from treebound.edit.kind import kind_of
 from treebound.edit.nodes import LEAF, nodes_of
 from treebound.edit.places import chosen_columns, conditions, node_at, path_of
 from treebound.edit.rows import read_rows, with_categories
@@ -20,9 +19,10 @@ from treebound.edit.shown import ShownTree
 from treebound.edit.steps import State, Step, Steps
 from treebound.model import Model
 from treebound.model.edits import Edit, NodeState, Remark
-from treebound.model.methods import as_model
+from treebound.model.methods import as_any_model
+from treebound.model.regression import RegressionModel
 from treebound.show.report_data import Alternatives
-from treebound.tree import Tree
+from treebound.tree.base import BaseTree
 from treebound.tree.parsing import column_named, parse_split
 from treebound.tree.recoding import recoded
 from treebound.tree.split import SplitTest
@@ -34,18 +34,19 @@ STEPS = ("split", "use", "collapse", "grow", "relabel", "swap", "adopt")
 class Editor(ShownTree):
     """Change a fitted tree by hand.
 
-    Made by :meth:`treebound.BoundTreeClassifier.edit`. A node is its number, or its path from the
-    root as a text of ``L`` and ``R`` (the root is ``""``). The tree is counted again on the
-    training rows after every step, so a certificate by tail inversion, which holds for all trees
-    of its size at once, holds for the edited tree too. If ``fit`` held out calibration rows, they
-    certify the edited tree only if you state that you have seen no figure of them: see
-    :meth:`done`.
+    Made by :meth:`treebound.BoundTreeClassifier.edit` and
+    :meth:`treebound.BoundTreeRegressor.edit`. A node is its number, or its path from the root as a
+    text of ``L`` and ``R`` (the root is ``""``). The tree is counted again on the training rows
+    after every step, so a certificate by tail inversion, which holds for all trees of its size at
+    once, holds for the edited tree too. Trees that predict numbers have no such certificate. If
+    ``fit`` held out calibration rows, they certify the edited tree only if you state that you have
+    seen no figure of them: see :meth:`done`.
 
     Parameters
     ----------
-    source : BoundTreeClassifier or Model
+    source : BoundTreeClassifier, BoundTreeRegressor, Model or RegressionModel
         It is not changed.
-    X, y : table and labels
+    X, y : table, and labels or numbers
         The rows it was fitted on.
     test : (X, y), optional
         Rows for the test error. They cannot be used for a certificate afterwards; the model
@@ -93,25 +94,17 @@ class Editor(ShownTree):
         groups: Any = None,
         autosave: str | PathLike[str] | None = None,
         alternatives: Alternatives | None = None,
-        finish: Callable[[Model], Any] | None = None,
+        finish: Callable[[Any], Any] | None = None,
     ) -> None:
-        self._source = as_model(source, "edit")
-        self.offered = alternatives
-        self._start = with_categories(self._source, X)
-        self._rows = read_rows(self._start, X, y, test, sample_weight, groups)
-        self._costs, self._finish = costs_of(self._start), finish
-        self._trees = EditedTrees(
-            self._start, self._rows.sample, default_labels(self._start, self._costs)
-        )
-        self._certifier = Certifier(self._start, self._rows)
-        model = self._certifier.model(self._start.tree)
-        if self._start.step is None:  # before the first step, the tree is the one that was fitted
-            fitted = self._start.evidence
-            evidence = replace(
-                model.evidence, estimate=fitted.estimate, no_estimate=fitted.no_estimate
-            )
-            model = replace(model, evidence=evidence)
-        first = State(model, figures_of(model, self._rows.test, self._costs))
+        self._source = as_any_model(source, "edit")
+        self.offered, self._finish = alternatives, finish
+        self._start: Model | RegressionModel = with_categories(self._source, X)
+        self.kind = kind_of(self._start)
+        self._rows = read_rows(self.kind, X, y, test, sample_weight, groups)
+        self._trees = EditedTrees(self.kind, self._rows.sample)
+        self._certifier = self.kind.certifier(self._rows)
+        model = self._certifier.first()
+        first = State(model, self.kind.figures(model, self._rows.test))
         self._steps = Steps(first, None if autosave is None else Path(autosave))
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
@@ -123,17 +116,7 @@ class Editor(ShownTree):
     @property
     def notice(self) -> str:
         """Basis of the certificate of the edited tree, if ``fit`` held out calibration rows."""
-        if self._start.evidence.calibration is None:
-            return ""
-        sentence = "The certificate of the edited tree is computed from the training rows."
-        if self.model().certificate is None:
-            sentence = f"The edited tree has no certificate. {self.model().certificate_reason}"
-        if self._certifier.calibration_reason:
-            return f"{sentence} {self._certifier.calibration_reason}"
-        return (
-            f"{sentence} The calibration rows that fit held out can certify it only if no figure "
-            "of them was seen before the edits end, the certificate of the fitted tree included."
-        )
+        return self._certifier.notice(self.model())
 
     @property
     def calibration_can_certify(self) -> bool:
@@ -179,15 +162,14 @@ class Editor(ShownTree):
         """
         at = self._node(node)
         test = parse_split(text, self.tree.columns)
-        left, counts = self.rows_of(at).divided(test)
+        left, halves = self.rows_of(at).divided(test)
         if left.all() or not left.any():
             raise ValueError(
                 f"{text!r} does not divide the rows: all {len(left):,} training rows of node "
                 f"{node!r} go to one side."
             )
         if test.missing_left is None:  # no training value is missing: to the larger child
-            masses = counts.sum(axis=1) if self.tree.factors is None else counts @ self.tree.factors
-            test = test._replace(missing_left=bool(masses[0] >= masses[1]))
+            test = test._replace(missing_left=bool(halves.mass[1] >= halves.mass[2]))
         step = {"do": "split", "node": path_of(self.tree, at), "text": text, "keep": keep}
         return self._split(at, test, step, Remark.of(note, author, time))
 
@@ -219,8 +201,8 @@ class Editor(ShownTree):
             rows = int(self.tree.rows[at])
             raise ValueError(
                 f"Column {column!r} has no split at node {node!r}: its {rows:,} rows are "
-                "all of one class or one value, or a side would be smaller than the options of "
-                "growing allow."
+                f"all {self.kind.alike} or one value, or a side would be smaller than the options "
+                "of growing allow."
             )
         step = {"do": "use", "node": path_of(self.tree, at), "column": column, "keep": keep}
         return self._split(at, best, step, Remark.of(note, author, time))
@@ -256,7 +238,7 @@ class Editor(ShownTree):
         author: str = "",
         time: datetime | str = "",
     ) -> Step:
-        """Grow a subtree in the place of a node, with the options of the classifier.
+        """Grow a subtree in the place of a node, with the options of ``fit``.
 
         Parameters
         ----------
@@ -281,9 +263,9 @@ class Editor(ShownTree):
         edited, leaves = self._trees.grown(tree, at, places, max_leaves)
         if leaves == 1:
             raise ValueError(
-                f"Nothing grows at node {node!r}: its {int(tree.rows[at]):,} rows are of one class "
-                "or alike in these columns, or a leaf would be smaller than the options of growing "
-                "allow."
+                f"Nothing grows at node {node!r}: its {int(tree.rows[at]):,} rows are "
+                f"{self.kind.alike} or alike in these columns, or a leaf would be smaller than the "
+                "options of growing allow."
             )
         step = {
             "do": "grow", "node": path_of(tree, at), "max_leaves": max_leaves,
@@ -301,28 +283,26 @@ class Editor(ShownTree):
         author: str = "",
         time: datetime | str = "",
     ) -> Step:
-        """Choose the class that a leaf predicts, whatever its majority.
+        """Set the class or the number that a leaf predicts, whatever its rows are.
 
         Parameters
         ----------
         node : int or str
             The number or path of a leaf.
         label : object
-            One of the classes.
+            One of the classes, or a number.
         note, author, time
             See :meth:`split`.
         """
         at, tree = self._node(node), self.tree
-        labels = tree.classes.tolist()
         if tree.feature[at] >= 0:
             raise invalid("node", "relabel", "a leaf", node, "collapse it first.")
-        if label not in labels:
-            raise invalid("label", "relabel", f"one of {labels!r:.200}", label)
-        relabelled = tree.label.copy()
-        relabelled[at] = labels.index(label)
-        step = {"do": "relabel", "node": path_of(tree, at), "label": int(relabelled[at])}
-        remark = Remark.of(note, author, time)
-        return self._did(replace(tree, label=relabelled), at, step, remark)
+        predictions = self.kind.predictions(tree).copy()
+        predictions[at] = self.kind.parse(label, tree)
+        label = self.kind.stored(predictions[at])
+        step = {"do": "relabel", "node": path_of(tree, at), "label": label}
+        relabelled = self.kind.with_predictions(tree, predictions)
+        return self._did(relabelled, at, step, Remark.of(note, author, time))
 
     def swap(
         self, node: int | str, *, note: str = "", author: str = "", time: datetime | str = ""
@@ -372,7 +352,7 @@ class Editor(ShownTree):
             raise invalid("number", "adopt", f"from 0 to {len(models) - 1}", number)
         tree = self.tree
         other = recoded(models[number].tree, tree.columns)
-        nodes = nodes_of(other, 0, default_labels(self._start, self._costs))
+        nodes = nodes_of(other, 0, self.kind)
         edited = self._trees.planted(tree, 0, nodes)
         step = {"do": "adopt", "node": "", "number": number}
         return self._did(edited, 0, step, Remark.of(note, author, time), alternative=number + 1)
@@ -412,7 +392,7 @@ class Editor(ShownTree):
         if step["do"] not in STEPS:
             raise KeyError(step["do"])
         if step["do"] == "relabel":
-            arguments["label"] = self.tree.classes.tolist()[arguments["label"]]
+            arguments["label"] = self.kind.named(arguments["label"])
         if step["do"] == "adopt":
             return self.adopt(**arguments)
         taken: Step = getattr(self, step["do"])(step["node"], **arguments)
@@ -421,18 +401,19 @@ class Editor(ShownTree):
     # -- the end ---------------------------------------------------------------------------
 
     def done(self, *, calibration_unseen: bool = False) -> Any:
-        """Return the edited classifier.
+        """Return the edited classifier or regressor.
 
         Parameters
         ----------
         calibration_unseen : bool
             State that you have seen no figure of the calibration rows that ``fit`` held out: not
             the certificate of the fitted tree, not that of an edited one. Then they certify the
-            edited tree. By default it has the certificate from the training rows, or by the prior.
+            edited tree. By default it has the certificate from the training rows, or by the prior;
+            a tree that predicts numbers has none.
 
         Returns
         -------
-        BoundTreeClassifier
+        BoundTreeClassifier or BoundTreeRegressor
             A fitted copy with the edited tree, without a pruning path; ``model_.provenance.edits``
             has the steps. If there is no certificate, ``certificate_reason_`` states why.
 
@@ -455,7 +436,7 @@ class Editor(ShownTree):
 
     def _did(
         self,
-        tree: Tree,
+        tree: Any,
         node: int,
         step: dict[str, Any],
         remark: Remark,
@@ -477,22 +458,21 @@ class Editor(ShownTree):
             remark=remark,
             **details,
         )
-        provenance = self._start.provenance
+        model, earlier = self._certifier.model(tree), self._start.provenance.edits
         model = replace(
-            self._certifier.model(tree),
-            provenance=replace(provenance, edits=(*provenance.edits, *self.edits, edit)),
+            model,
+            provenance=replace(model.provenance, edits=(*earlier, *self.edits, edit)),
             swapped=tuple(sorted(node_at(tree, path) for path in swapped)),
         )
-        figures = figures_of(model, self._rows.test, self._costs)
+        figures = self.kind.figures(model, self._rows.test)
         taken = {**step, **remark.arguments}
         return self._steps.add(State(model, figures, edit, taken, swapped))
 
-    def _state(self, tree: Tree, node: int) -> NodeState:
+    def _state(self, tree: BaseTree, node: int) -> NodeState:
         """A node as the record of an edit has it."""
-        label, weight = int(tree.label[node]), float(tree.weight[node])
         return NodeState(
             leaves=int(tree.size[node] + 1) // 2,
-            prediction=tree.classes.tolist()[label],
+            prediction=self.kind.named(float(self.kind.predictions(tree)[node])),
             split=self._condition(tree, node) if tree.feature[node] >= 0 else None,
-            share=float(tree.counts[node, label]) / weight if weight else 0.0,
+            share=self.kind.share(tree, node),
         )

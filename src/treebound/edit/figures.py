@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from treebound.data import Sample
-from treebound.edit.nodes import DefaultLabels, majority
-from treebound.model import Model
-from treebound.pruning import BoundPruner, PaperPruner, make_pruner
-from treebound.pruning.costs import Costs, probable_labels
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -24,14 +18,18 @@ class Figures:
     leaves : int
         Number of leaves.
     training_error : float
-        Share of the training weight that is misclassified.
+        Share of the training weight that is misclassified; of numbers, the root mean squared error
+        on the training rows.
     test_error : float or None
-        Share of the test rows that are misclassified; None without test rows.
+        The same for the test rows; None without test rows.
     cost : float or None
         Cost of the errors on the training rows, as a share of the cost of the worst predictions;
         None without costs or class weights.
     certificate : float or None
-        The certified error; None if there is none, or not before the edits end.
+        The certified error, or share of predictions of numbers that are off by more than the
+        tolerance; None if there is none, or not before the edits end.
+    measure : {"error", "RMSE"}
+        What the errors are: shares, or root mean squared errors.
     """
 
     leaves: int
@@ -39,6 +37,7 @@ class Figures:
     test_error: float | None
     cost: float | None
     certificate: float | None
+    measure: Literal["error", "RMSE"] = "error"
 
     def lines(self, before: Figures) -> list[tuple[str, str, str]]:
         """Name, value before and value now of each figure, in words.
@@ -53,17 +52,18 @@ class Figures:
         list of (str, str, str)
             Without those that neither tree has.
         """
-        shares = (
-            ("training error", before.training_error, self.training_error),
-            ("test error", before.test_error, self.test_error),
-            ("cost", before.cost, self.cost),
-            ("certificate", before.certificate, self.certificate),
+        error = _percent if self.measure == "error" else _rmse
+        figures = (
+            (f"training {self.measure}", before.training_error, self.training_error, error),
+            (f"test {self.measure}", before.test_error, self.test_error, error),
+            ("cost", before.cost, self.cost, _percent),
+            ("certificate", before.certificate, self.certificate, _percent),
         )
         return [
             ("leaves", f"{before.leaves:,}", f"{self.leaves:,}"),
             *(
-                (name, _percent(was), _percent(now))
-                for name, was, now in shares
+                (name, words(was), words(now))
+                for name, was, now, words in figures
                 if was is not None or now is not None
             ),
         ]
@@ -88,28 +88,8 @@ def _percent(share: float | None) -> str:
     return "none" if share is None else f"{100 * share:.1f} %"
 
 
-def figures_of(model: Model, test: Sample | None, costs: Costs | None) -> Figures:
-    """The figures of a model that is being edited."""
-    tree = model.tree
-    wrong = None
-    if test is not None:
-        wrong = float((tree.label[model.apply(test.X)] != test.y).mean())
-    limit = None if model.certificate is None else model.certificate.risk
-    error = tree.errors / float(tree.weight[0])
-    cost = None
-    if costs is not None:
-        worst = float(tree.counts[0] @ costs.worst)
-        cost = float(costs.losses(tree)[tree.leaves].sum()) / worst if worst else 0.0
-    return Figures(tree.n_leaves, error, wrong, cost, limit)
-
-
-def costs_of(model: Model) -> Costs | None:
-    """The costs of the pruner, or of class weights; None if all errors cost the same."""
-    pruner = make_pruner(model.provenance.parameters.get("pruning"))
-    chosen = pruner.costs if isinstance(pruner, BoundPruner | PaperPruner) else None
-    if chosen is None and model.tree.factors is None:
-        return None
-    return Costs.of(model.tree, chosen)
+def _rmse(error: float | None) -> str:
+    return "none" if error is None else f"{error:.4g}"
 
 
 def as_frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> Any:
@@ -119,13 +99,3 @@ def as_frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> Any:
     except ModuleNotFoundError:
         return rows
     return pandas.DataFrame(rows, columns=list(columns))
-
-
-def default_labels(model: Model, costs: Costs | None) -> DefaultLabels:
-    """Return the rule for labels that are not set by hand: least cost, most probable, majority."""
-    strength = model.prediction.smoothing
-    if model.prediction.free_shrinkage and isinstance(strength, float):
-        return lambda tree: probable_labels(tree, strength, costs)
-    if costs is not None and costs.chosen:
-        return lambda tree: costs.labels(tree.counts)
-    return majority

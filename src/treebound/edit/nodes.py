@@ -2,49 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data import Sample
-from treebound.tree import Tree
-from treebound.tree.naming import naming_rows
+from treebound.edit.kind import AnySample, AnyTree, TargetKind
+from treebound.tree.base import BaseTree
 from treebound.tree.split import SplitTest
 
-# The nodes of a subtree in pre-order: their splits and the classes that they predict.
+# The nodes of a subtree in pre-order: their splits and what they predict.
 NODE = np.dtype(
     [("feature", np.int32), ("threshold", np.float64), ("category", np.int32),
-     ("missing_left", np.bool_), ("label", np.int32)]
+     ("missing_left", np.bool_), ("prediction", np.float64)]
 )  # fmt: skip
 Nodes = NDArray[np.void]
-# The label of a node whose class follows from its rows, and the rule for these classes.
-DEFAULT = -1
-DefaultLabels = Callable[[Tree], NDArray[np.int32]]
+# The prediction of a node for which it follows from its rows.
+DEFAULT = np.nan
 LEAF: Nodes = np.array([(*SplitTest(-1), DEFAULT)], dtype=NODE)
-
-
-def majority(tree: Tree) -> NDArray[np.int32]:
-    """The class of most training rows at each node."""
-    return tree.by_majority().label
+Kind = TargetKind[Any, AnyTree, AnySample]
 
 
 def nodes_of(
-    tree: Tree, node: int, default: DefaultLabels, features: NDArray[np.intp] | None = None
+    tree: AnyTree,
+    node: int,
+    kind: Kind[AnyTree, Any],
+    features: NDArray[np.intp] | None = None,
 ) -> Nodes:
-    """The subtree of a node; ``features`` are the columns of the tree in another table.
+    """The subtree of a node; ``features``: of a grown tree, its columns in another table.
 
-    A class that differs from the default was set by hand and does not change.
+    A prediction that differs from the default was set by hand and does not change.
     """
-    nodes = np.empty(tree.n_nodes, dtype=NODE)
-    for name in NODE.names or ():
-        nodes[name] = vars(tree)[name]
-    nodes["label"][tree.label == default(tree)] = DEFAULT
+    nodes = _splits(tree)
+    by_hand = kind.by_hand(tree, plain=features is not None)
+    nodes["prediction"] = np.where(by_hand, kind.predictions(tree), DEFAULT)
     if features is not None:
         nodes["feature"] = np.where(tree.feature >= 0, features[tree.feature], -1)
     return nodes[node : node + int(tree.size[node])]
+
+
+def _splits(tree: BaseTree) -> Nodes:
+    nodes = np.empty(tree.n_nodes, dtype=NODE)
+    for name in SplitTest._fields:
+        nodes[name] = vars(tree)[name]
+    return nodes
 
 
 def split_nodes(test: SplitTest, left: Nodes, right: Nodes) -> Nodes:
@@ -63,72 +64,75 @@ def _children(nodes: Nodes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return left, right
 
 
-def _bare_tree(nodes: Nodes, like: Tree) -> Tree:
+def _bare_tree(nodes: Nodes, like: AnyTree, kind: Kind[AnyTree, Any]) -> AnyTree:
     """The tree of the nodes without counts."""
-    (left, right), n = _children(nodes), len(nodes)
+    left, right = _children(nodes)
     tests: dict[str, Any] = {name: nodes[name] for name in SplitTest._fields}
-    return Tree(
-        **tests, left=left, right=right, counts=np.zeros((n, like.n_classes)),
-        rows=np.zeros(n, dtype=np.int64), columns=like.columns, classes=like.classes,
-        weighted=like.weighted, factors=like.factors, monotone=like.monotone,
-    )  # fmt: skip
+    return kind.bare({**tests, "left": left, "right": right}, like)
 
 
-def counted_tree(nodes: Nodes, sample: Sample, like: Tree, default: DefaultLabels) -> Tree:
-    """The tree of the nodes with the counts of a sample."""
-    tree = _bare_tree(nodes, like).recounted(sample)
-    label = np.where(nodes["label"] == DEFAULT, default(tree), nodes["label"])
-    return replace(tree, label=label)
-
-
-def planted(tree: Tree, node: int, nodes: Nodes, sample: Sample, default: DefaultLabels) -> Tree:
+def planted(
+    tree: AnyTree, node: int, nodes: Nodes, sample: AnySample, kind: Kind[AnyTree, AnySample]
+) -> AnyTree:
     """The tree with other nodes in the place of a subtree, counted on the training rows.
 
     Splits with an empty side are removed. If rows name the splits, they are looked up again:
     a threshold that is no training value has none, and the tree then has no compression
     certificate, while that of tail inversion keeps its half of delta.
     """
-    # the counts outside of the subtree do not change, and neither do the labels
-    whole = nodes_of(tree, 0, default)
-    whole["label"] = tree.label
+    # the counts outside of the subtree do not change, and neither do the predictions
+    whole = _splits(tree)
+    whole["prediction"] = kind.predictions(tree)
     joined = np.concatenate([whole[:node], nodes, whole[node + int(tree.size[node]) :]])
-    edited = counted_tree(joined, sample, tree, default)
-    remaining = _with_rows(edited)
-    if len(remaining) < edited.n_nodes:
-        edited = counted_tree(joined[remaining], sample, tree, default)
-    if tree.names is not None:
-        edited = replace(edited, names=naming_rows(edited, sample))
-    return edited
+    bare = _bare_tree(joined, tree, kind)
+    remaining = _with_rows(bare, _rows_of(bare, sample))
+    if len(remaining) < bare.n_nodes:
+        joined = joined[remaining]
+        bare = _bare_tree(joined, tree, kind)
+    edited = kind.counted(bare, sample, tree)
+    chosen = joined["prediction"]
+    predictions = np.where(np.isnan(chosen), kind.defaults(edited), chosen)
+    return kind.with_predictions(edited, predictions)
 
 
-def _with_rows(tree: Tree) -> list[int]:
+def _reached(tree: BaseTree, sample: Any) -> NDArray[np.int32]:
+    """The node that each row of a sample reaches; unknown categories stop nowhere."""
+    return tree.apply(sample.X, "other" if sample.X.handle_unknown == "stop" else None)
+
+
+def _rows_of(tree: BaseTree, sample: Any) -> NDArray[np.int64]:
+    """The number of rows at each node."""
+    ends = np.bincount(_reached(tree, sample), minlength=tree.n_nodes)
+    before = np.concatenate([[0], ends.cumsum()])
+    nodes = np.arange(tree.n_nodes)
+    rows: NDArray[np.int64] = before[nodes + tree.size] - before[nodes]
+    return rows
+
+
+def _with_rows(tree: BaseTree, rows: NDArray[np.int64]) -> list[int]:
     """The nodes of the tree without splits that have an empty side, in pre-order."""
     remaining, stack = [], [0]
     while stack:
         node = stack.pop()
         left, right = int(tree.left[node]), int(tree.right[node])
-        if left < 0 or (tree.rows[left] and tree.rows[right]):
+        if left < 0 or (rows[left] and rows[right]):
             remaining.append(node)
             stack += [] if left < 0 else [right, left]
         else:
-            stack.append(left if tree.rows[left] else right)
+            stack.append(left if rows[left] else right)
     return remaining
 
 
-def rows_at(tree: Tree, node: int, sample: Sample) -> NDArray[np.intp]:
-    """The rows of a sample that pass a node."""
-    policy = "other" if sample.X.handle_unknown == "stop" else None
-    reached = tree.apply(sample.X, policy)
-    return np.flatnonzero((reached >= node) & (reached < node + tree.size[node]))
+def rows_at(tree: BaseTree, node: int, sample: Any) -> NDArray[np.bool_]:
+    """Mask of the rows of a sample that pass a node."""
+    reached = _reached(tree, sample)
+    return np.asarray((reached >= node) & (reached < node + tree.size[node]))
 
 
-def stump(test: SplitTest, sample: Sample, like: Tree) -> tuple[Tree, NDArray[np.bool_]]:
+def stump(
+    test: SplitTest, sample: AnySample, like: AnyTree, kind: Kind[AnyTree, AnySample]
+) -> tuple[AnyTree, NDArray[np.bool_]]:
     """A split with two leaves, counted on some rows, and which of them go left."""
-    bare = _bare_tree(split_nodes(test, LEAF, LEAF), like)
+    bare = _bare_tree(split_nodes(test, LEAF, LEAF), like, kind)
     left = bare.apply(sample.X, "other") == bare.left[0]
-    cells = left.view(np.int8) * np.int32(like.n_classes) + sample.y
-    counts = np.bincount(cells, sample.weight, minlength=2 * like.n_classes).reshape(2, -1)[::-1]
-    counts = np.concatenate([counts.sum(axis=0, keepdims=True), counts])
-    n_left = np.count_nonzero(left)
-    rows = np.array([len(left), n_left, len(left) - n_left])
-    return replace(bare, counts=counts, rows=rows, label=None), left  # type: ignore[arg-type]
+    return kind.stump(bare, sample, left), left

@@ -14,20 +14,22 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound._utils.extras import install
 from treebound._utils.html import assembled, fixed_width
-from treebound.data import Column, Sample
+from treebound.data import Column
 from treebound.edit.candidates import Candidate
 from treebound.edit.editor import Editor
 from treebound.edit.places import node_at, where
 from treebound.edit.steps import Step
 from treebound.exchange import dumps
-from treebound.model import Model
-from treebound.model.methods import as_model
+from treebound.exchange.regression_file import regression_text
+from treebound.model import Model, RegressionModel
+from treebound.model.methods import as_any_model
 from treebound.show import TreeDisplay, to_html
 from treebound.show.distributions import histogram
-from treebound.show.report_data import alternative_rows, report_data
+from treebound.show.report_data import alternative_rows
 from treebound.show.words import branch_condition, number, typeset
 from treebound.tree.parsing import parse_split
 from treebound.tree.split import one_line
@@ -51,13 +53,13 @@ class EditorPage:
         editor: Editor,
         *,
         title: str,
-        save: Callable[[str, Model], str] | None = None,
+        save: Callable[[str, Model | RegressionModel], str] | None = None,
         calibration_unseen: bool = False,
     ) -> None:
         self._editor, self._title, self._save = editor, title, save
         self._calibration_unseen = calibration_unseen
         self._version = 0
-        self._saved: tuple[int, Model] | None = None
+        self._saved: tuple[int, Model | RegressionModel] | None = None
 
     def html(self, token: str | None = None) -> str:
         """The page; with a token it talks to a server, otherwise to the window around it."""
@@ -120,10 +122,11 @@ class EditorPage:
 
     def _state(self) -> dict[str, Any]:
         editor = self._editor
-        changed = editor.changes()
+        changed, kind = editor.changes(), editor.kind
         model = editor.model()
+        better, worse = kind.effects
         return {
-            **report_data(model, 1, None),
+            **kind.report_data(model, editor.training_rows),
             "version": self._version,
             "alternatives": [] if editor.offered is None else alternative_rows(editor.offered),
             "notice": editor.notice,
@@ -135,24 +138,24 @@ class EditorPage:
                 {
                     "path": line["path"],
                     "where": where(editor.tree, line["leaf"], model.reading.handle_unknown),
-                    "before": one_line(line["before"]),
-                    "now": one_line(line["now"]),
+                    "change": [kind.in_words(line[when]) for when in ("before", "now")],
                     "rows": line["rows"],
-                    "right": line["became_right"],
-                    "wrong": line["became_wrong"],
+                    "effects": [line[better], line[worse]],
                     "numbers": None if line["numbers"] is None else line["numbers"][:100],
                 }
                 for line in changed
             ],
+            "effects": kind.effect_heads,
         }
 
     def _node(self, path: str) -> dict[str, Any]:
         """A node with the best split of every column, and the classes along the columns."""
         editor = self._editor
         at, here = node_at(editor.tree, path), editor.rows_of(path)
+        bands = editor.kind.bands(here.sample, editor.training_rows)
         with ThreadPoolExecutor(_THREADS) as pool:
             listed = list(
-                pool.map(partial(self._candidate, here.sample), here.candidates(_THREADS))
+                pool.map(partial(self._candidate, here.sample, *bands), here.candidates(_THREADS))
             )
         return {
             "key": path,
@@ -160,10 +163,12 @@ class EditorPage:
             "candidates": listed,
         }
 
-    def _candidate(self, here: Sample, candidate: Candidate) -> dict[str, Any]:
+    def _candidate(
+        self, here: Any, bands: NDArray[np.int32], n_bands: int, candidate: Candidate
+    ) -> dict[str, Any]:
         split, column = candidate.split, candidate.split.column
         values = here.X.values[candidate.test.feature]
-        drawn = histogram(split, values, here.y, here.weights, here.n_classes)
+        drawn = histogram(split, values, bands, here.weights, n_bands)
         assert drawn is not None
         return {
             "column": candidate.test.feature,
@@ -172,7 +177,7 @@ class EditorPage:
             "kind": column.kind,
             "words": typeset(branch_condition(split, left=True)),
             "gain": candidate.gain,
-            "errors": candidate.errors,
+            "loss": self._editor.kind.loss_in_words(candidate.loss),
             "rows": candidate.rows,
             "agreement": candidate.agreement,
             "missing": column.missing,
@@ -192,7 +197,7 @@ class EditorPage:
     def _surrogates(self, path: str) -> list[dict[str, Any]]:
         """The splits of other columns that divide the rows of an inner node most alike."""
         return [
-            {"words": candidate.entry()["split"], "agreement": candidate.agreement}
+            {"words": candidate.entry("loss")["split"], "agreement": candidate.agreement}
             for candidate in self._editor.rows_of(path).surrogates()
         ]
 
@@ -200,16 +205,21 @@ class EditorPage:
         """The result of a split of the rows of a node."""
         text = self._observed(path, text)
         test = parse_split(text, self._editor.tree.columns)
-        left, counts = self._editor.rows_of(path).divided(test)
-        errors = float((counts.sum(axis=1) - counts.max(axis=1)).sum())
-        return {"rows": [int(left.sum()), int((~left).sum())], "errors": errors, "text": text}
+        left, halves = self._editor.rows_of(path).divided(test)
+        kind = self._editor.kind
+        loss = kind.loss_in_words(kind.loss(halves))
+        return {"rows": [int(left.sum()), int((~left).sum())], "loss": loss, "text": text}
 
     def _observed(self, path: str, text: str) -> str:
         """The split with a training value as threshold, if the model names splits by rows."""
         tree = self._editor.tree
         test = parse_split(text, tree.columns)
         column = tree.columns[test.feature]
-        if tree.names is None or column.kind != "real" or math.isinf(test.threshold):
+        if (
+            getattr(tree, "names", None) is None
+            or column.kind != "real"
+            or math.isinf(test.threshold)
+        ):
             return text
         values = self._editor.rows_of(path).sample.X.values[test.feature]
         below = values[values <= test.threshold]
@@ -225,7 +235,7 @@ class EditorPage:
         """Save the model, or the report on it; calibration rows are counted when it is saved."""
         if command == "save" and (self._saved is None or self._saved[0] != self._version):
             edited = self._editor.done(calibration_unseen=self._calibration_unseen)
-            self._saved = self._version, as_model(edited, "edit")
+            self._saved = self._version, as_any_model(edited, "edit")
             if self._editor.history:
                 self._calibration_unseen = False
         model = self._editor.model()
@@ -234,9 +244,13 @@ class EditorPage:
         reply: dict[str, Any] = {"state": self._state()}
         if self._save is not None:
             return {**reply, "message": self._save(command, model)}
-        text = dumps(model) if command == "save" else to_html(model)
+        text = to_html(model) if command != "save" else _written_model(model)
         name = "model.json" if command == "save" else "report.html"
         return {**reply, "message": f"{name} is downloaded.", "file": {"name": name, "text": text}}
+
+
+def _written_model(model: Model | RegressionModel) -> str:
+    return regression_text(model) if isinstance(model, RegressionModel) else dumps(model)
 
 
 def _whole(values: np.ndarray[Any, Any]) -> bool:
@@ -290,7 +304,7 @@ def _static_html(editor: Editor) -> str:
     return f"{_picture(editor.model())}{fixed_width(str(editor))}"
 
 
-def _picture(model: Model) -> str:
+def _picture(model: Model | RegressionModel) -> str:
     try:
         from matplotlib import pyplot
     except ModuleNotFoundError:

@@ -8,11 +8,11 @@ from treebound._utils.choices import Unknown
 from treebound._utils.validation import Whole, invalid
 from treebound.model.edits import place_in_words
 from treebound.show.words import branch_condition
-from treebound.tree import Tree
+from treebound.tree.base import BaseTree
 from treebound.tree.split import one_line, split_of
 
 
-def node_at(tree: Tree, node: int | str) -> int:
+def node_at(tree: BaseTree, node: int | str) -> int:
     """The number of a node, from its number or path; a ValueError if it is not there."""
     if not isinstance(node, str):
         if not Whole(0).allows(node):
@@ -36,7 +36,7 @@ def node_at(tree: Tree, node: int | str) -> int:
     return at
 
 
-def turns(tree: Tree, node: int) -> list[tuple[int, bool]]:
+def turns(tree: BaseTree, node: int) -> list[tuple[int, bool]]:
     """The inner nodes above a node, and whether the way goes left."""
     at, turns = 0, []
     while at != node:
@@ -46,28 +46,28 @@ def turns(tree: Tree, node: int) -> list[tuple[int, bool]]:
     return turns
 
 
-def path_of(tree: Tree, node: int) -> str:
+def path_of(tree: BaseTree, node: int) -> str:
     """The path of a node from the root, such as ``"LR"``."""
     return "".join("L" if left else "R" for _, left in turns(tree, node))
 
 
-def question(tree: Tree, node: int, handle_unknown: Unknown, *, left: bool = True) -> str:
+def question(tree: BaseTree, node: int, handle_unknown: Unknown, *, left: bool = True) -> str:
     """One side of the split of a node, with the name of the column."""
     split = split_of(tree, node, handle_unknown=handle_unknown)
     return f"{one_line(split.column.name)} {branch_condition(split, left=left)}"
 
 
-def conditions(tree: Tree, node: int, handle_unknown: Unknown) -> tuple[str, ...]:
+def conditions(tree: BaseTree, node: int, handle_unknown: Unknown) -> tuple[str, ...]:
     """The conditions that lead to a node."""
     return tuple(question(tree, at, handle_unknown, left=left) for at, left in turns(tree, node))
 
 
-def where(tree: Tree, node: int, handle_unknown: Unknown) -> str:
+def where(tree: BaseTree, node: int, handle_unknown: Unknown) -> str:
     """The conditions of a node, to begin a sentence with."""
     return place_in_words(conditions(tree, node, handle_unknown))
 
 
-def chosen_columns(tree: Tree, places: list[int]) -> dict[str, Any]:
+def chosen_columns(tree: BaseTree, places: list[int]) -> dict[str, Any]:
     """The columns that a subtree was grown on, or those it was not, as an edit has them."""
     names = [column.name for column in tree.columns]
     excluded = tuple(name for at, name in enumerate(names) if at not in places)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.validation import Setting, WordedError, invalid
 from treebound.certificate.row_record import Role, RowRecord
-from treebound.data import Column, Sample, learn_matrix
+from treebound.data import Column, learn_matrix
 from treebound.data.draws import Draw, one_of_each
 from treebound.data.frames import read_table
 from treebound.data.sample import LabelledRows
-from treebound.model import Model
+from treebound.edit.kind import AnyModel, AnySample, TargetKind
 from treebound.tree.recoding import recoded
 
 
@@ -29,18 +29,18 @@ def _other_rows(why: str) -> WordedError:
 
 
 @dataclass(frozen=True, eq=False)
-class EditedRows:
+class EditedRows(Generic[AnySample]):
     """The rows of an editor."""
 
-    sample: Sample  # the training rows
+    sample: AnySample  # the training rows
     numbers: NDArray[np.intp] | None  # theirs in the table; None if there are validation rows
-    test: Sample | None = None  # each row counted once
-    calibration: Sample | None = None  # nothing is computed from these rows while editing
+    test: AnySample | None = None  # each row counted once
+    calibration: AnySample | None = None  # nothing is computed from these rows while editing
     record: RowRecord | None = None  # that of the model with the test rows
     test_is_calibration: bool = False  # whether the test rows are calibration rows of fit
 
 
-def with_categories(model: Model, X: Any) -> Model:
+def with_categories(model: AnyModel, X: Any) -> AnyModel:
     """The model with the categories that its file does not list, learned from the rows of fit."""
     if not any(column.unlisted and not column.identifier for column in model.columns):
         return model
@@ -60,7 +60,8 @@ def with_categories(model: Model, X: Any) -> Model:
         else column
         for column, other in zip(model.columns, learn_matrix(table, **chosen).columns, strict=True)
     )
-    return replace(model, tree=recoded(model.tree, columns))
+    listing: AnyModel = replace(cast("Any", model), tree=recoded(model.tree, columns))
+    return listing
 
 
 def _lists_more(learned: Column, column: Column) -> bool:
@@ -73,13 +74,19 @@ def _lists_more(learned: Column, column: Column) -> bool:
 
 
 def read_rows(
-    model: Model, X: Any, y: Any, test: Any, sample_weight: Any, groups: Any = None
-) -> EditedRows:
+    kind: TargetKind[Any, Any, AnySample],
+    X: Any,
+    y: Any,
+    test: Any,
+    sample_weight: Any,
+    groups: Any = None,
+) -> EditedRows[AnySample]:
     """Read the rows of an editor; other rows than those of fit are refused."""
-    rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
-    _check_known(model, rows)
-    trained = _drawn_again(model, rows)
-    if not _counts_agree(model, trained.sample):
+    model = kind.model
+    rows = kind.labelled(X, y, sample_weight, groups)
+    _check_known(kind, rows)
+    trained = _drawn_again(kind, rows)
+    if not kind.counts_agree(trained.sample):
         why = (
             f"The tree was counted on {int(model.tree.rows[0]):,} rows and has other counts than "
             f"these {rows.n_rows:,} give."
@@ -87,27 +94,39 @@ def read_rows(
         raise _other_rows(why)
     if test is None:
         return replace(trained, record=model.provenance.row_record)
+    if not (isinstance(test, tuple) and len(test) == 2):
+        raise invalid("test", "edit", "a pair (X, y)", type(test).__name__)
+    hashes = kind.hashes(read_table(test[0]), test[1])
+    if _are(kind, "training", hashes, len(test[1])):
+        raise ValueError(
+            "The 'test' rows of edit must not be rows that the tree was fitted on. Hint: their "
+            "error is the training error."
+        )
     return replace(
         trained,
-        test=_read_test(model, test),
-        record=_record(model, test),
-        test_is_calibration=_are(model, "calibration", test),
+        test=kind.read_test(*test),
+        record=_record(kind, hashes),
+        test_is_calibration=_are(kind, "calibration", hashes, len(test[1])),
     )
 
 
-def _check_known(model: Model, rows: LabelledRows) -> None:
+def _check_known(kind: TargetKind[Any, Any, Any], rows: LabelledRows) -> None:
     """Refuse rows that the record of the model does not know."""
-    if model.provenance.row_record is None:
+    record: RowRecord | None = kind.model.provenance.row_record
+    if record is None:
         return
-    hashes = model.hashes(rows.table, rows.labels)
-    comparable, unknown = (0, 0) if hashes is None else model.provenance.row_record.unknown(hashes)
+    hashes = kind.hashes(rows.table, rows.labels)
+    comparable, unknown = (0, 0) if hashes is None else record.unknown(hashes)
     if unknown:
         why = f"{unknown:,} of the {comparable:,} rows that can be compared are not among them."
         raise _other_rows(why)
 
 
-def _drawn_again(model: Model, rows: LabelledRows) -> EditedRows:
+def _drawn_again(
+    kind: TargetKind[Any, Any, AnySample], rows: LabelledRows
+) -> EditedRows[AnySample]:
     """The training and calibration rows among those of fit, by the key that the model keeps."""
+    model = kind.model
     draw, calibration = model.provenance.draw or Draw(), None
     if draw.calibration is not None:
         units = rows.units
@@ -115,55 +134,26 @@ def _drawn_again(model: Model, rows: LabelledRows) -> EditedRows:
         reader = model
         if model.reading.handle_unknown == "error":
             reader = replace(model, reading=replace(model.reading, handle_unknown="other"))
-        calibration = _sample(reader, rows.part(inside))
+        calibration = kind.read(reader, rows.part(inside))
         if rows.groups is not None:
-            calibration = calibration.part(one_of_each(units[inside], draw.calibration.key))
+            chosen = np.zeros(calibration.n_rows, dtype=bool)
+            chosen[one_of_each(units[inside], draw.calibration.key)] = True
+            calibration = kind.part(calibration, chosen)
         rows = rows.part(~inside)
-    sample = _sample(model, rows)
-    if draw.validation is None:
-        return EditedRows(sample, rows.row_numbers, calibration=calibration)
-    return EditedRows(draw.validation.split(sample)[0], None, calibration=calibration)
+    sample = kind.training_rows(kind.read(model, rows), draw.validation)
+    numbers = rows.row_numbers if draw.validation is None else None
+    return EditedRows(sample, numbers, calibration=calibration)
 
 
-def _sample(model: Model, rows: LabelledRows) -> Sample:
-    """The rows as the model reads them, with their groups."""
-    sample = model.read_sample(rows.table, rows.labels, rows.weight, whole=True)
-    return replace(sample, groups=rows.groups)
-
-
-def _counts_agree(model: Model, sample: Sample) -> bool:
-    """Return True if the rows give the counts of the tree, or if it has no counts."""
-    tree = model.tree
-    if not tree.counted:
-        return True
-    again = tree.recounted(sample)
-    same = np.array_equal(again.rows, tree.rows) and again.weighted == tree.weighted
-    slack = 1e-9 * sample.total
-    return same and np.allclose(again.counts, tree.counts, rtol=1e-9, atol=slack)
-
-
-def _read_test(model: Model, test: Any) -> Sample:
-    """The test rows, each counted once."""
-    if not (isinstance(test, tuple) and len(test) == 2):
-        raise invalid("test", "edit", "a pair (X, y)", type(test).__name__)
-    if _are(model, "training", test):
-        raise ValueError(
-            "The 'test' rows of edit must not be rows that the tree was fitted on. Hint: their "
-            "error is the training error."
-        )
-    return replace(model.read_sample(*test, whole=True), factors=None)
-
-
-def _record(model: Model, test: tuple[Any, Any]) -> RowRecord | None:
+def _record(kind: TargetKind[Any, Any, Any], hashes: NDArray[np.uint64] | None) -> RowRecord | None:
     """The record of the model with the test rows: showing figures of them spends them."""
-    if model.provenance.row_record is None:
-        return None
-    return model.provenance.row_record.with_rows("validation", model.hashes(*test))
+    record: RowRecord | None = kind.model.provenance.row_record
+    return None if record is None else record.with_rows("validation", hashes)
 
 
-def _are(model: Model, role: Role, rows: tuple[Any, Any]) -> bool:
+def _are(
+    kind: TargetKind[Any, Any, Any], role: Role, hashes: NDArray[np.uint64] | None, rows: int
+) -> bool:
     """Return True if fit used rows in this role."""
-    if model.provenance.row_record is None:
-        return False
-    used = model.provenance.row_record.compare(model.hashes(*rows), len(rows[1])).used
-    return role in {record.role for record in used}
+    record: RowRecord | None = kind.model.provenance.row_record
+    return record is not None and role in {some.role for some in record.compare(hashes, rows).used}

@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treebound._utils.validation import invalid
-from treebound.edit.candidates import EditedTrees, NodeRows
+from treebound.edit.candidates import Candidate, EditedTrees, NodeRows
 from treebound.edit.figures import Figures, as_frame
+from treebound.edit.kind import TargetKind
 from treebound.edit.places import node_at, path_of, question, where
 from treebound.edit.rows import EditedRows
 from treebound.edit.steps import Steps
-from treebound.model import Model
+from treebound.model import Model, RegressionModel
 from treebound.model.edits import Edit
 from treebound.show.display import LINE, Display
-from treebound.show.words import class_and_counts, counted
+from treebound.show.words import counted, prediction
 from treebound.tree import Tree
+from treebound.tree.base import BaseTree
+from treebound.tree.regression import RegressionTree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-CHANGES = ("leaf", "path", "before", "now", "rows", "became_right", "became_wrong", "numbers")
-ALTERNATIVE = (
-    "column", "split", "gain", "errors", "rows_left", "rows_right", "agreement", "adjusted",
-)  # fmt: skip
 
 
 class AlternativesDisplay(Display):
@@ -77,13 +75,14 @@ class AlternativesDisplay(Display):
 class ShownTree:
     """The tree of an editor as it is now."""
 
-    _start: Model
-    _rows: EditedRows
-    _trees: EditedTrees
+    kind: TargetKind[Any, Any, Any]
+    _start: Model | RegressionModel
+    _rows: EditedRows[Any]
+    _trees: EditedTrees[Any, Any]
     _steps: Steps
 
     @property
-    def tree(self) -> Tree:
+    def tree(self) -> Tree | RegressionTree:
         """The tree as it is now."""
         return self.model().tree
 
@@ -115,7 +114,7 @@ class ShownTree:
     def __str__(self) -> str:
         lines = [self.figures.compared_with(self.figures_before)]
         for node in range(self.tree.n_nodes):
-            words = class_and_counts(self.tree, node)
+            words = prediction(self.tree, node)
             if self.tree.feature[node] >= 0:
                 words = f"{self._condition(self.tree, node)}?"
             lines.append(f"{node:>4}  {'|   ' * int(self.tree.node_depth[node])}{words}")
@@ -136,17 +135,16 @@ class ShownTree:
         -------
         pandas.DataFrame
             By gain: column, split as it is printed, gain (the decrease of impurity times the
-            node's share of the weight), errors with two leaves here, rows on both sides,
-            agreement, the share of rows that the current split sends to the same side, and
-            adjusted, the same from 0, for the share of its larger side, to 1. Without pandas a
-            list of dicts.
+            node's share of the weight), errors with two leaves here (``rmse`` if the tree predicts
+            numbers), rows on both sides, agreement, the share of rows that the current split sends
+            to the same side, and adjusted, the same from 0, for the share of its larger side, to 1.
+            Without pandas a list of dicts.
 
         See Also
         --------
         surrogates : The split of every column that agrees most.
         """
-        listed = self.rows_of(node).candidates()
-        return as_frame([candidate.entry() for candidate in listed], ALTERNATIVE)
+        return self._frame(self.rows_of(node).candidates())
 
     def surrogates(self, node: int | str) -> Any:
         """The split of every other column that divides the rows most like the current one.
@@ -166,8 +164,15 @@ class ShownTree:
             rows than go to the larger side. Rows with missing values go to their sides.
         """
         at = self._inner_node(node, "surrogates", ", without a split to agree with")
-        listed = self.rows_of(at).surrogates()
-        return as_frame([candidate.entry() for candidate in listed], ALTERNATIVE)
+        return self._frame(self.rows_of(at).surrogates())
+
+    def _frame(self, listed: Sequence[Candidate]) -> Any:
+        """Candidates as a table."""
+        loss = self.kind.loss_name
+        columns = (
+            "column", "split", "gain", loss, "rows_left", "rows_right", "agreement", "adjusted",
+        )  # fmt: skip
+        return as_frame([candidate.entry(loss) for candidate in listed], columns)
 
     def plot_alternatives(
         self, node: int | str, *, ax: Axes | None = None, most: int = 12
@@ -184,7 +189,8 @@ class ShownTree:
             Maximum number of splits to draw.
         """
         at = self._node(node)
-        listed = [candidate.entry() for candidate in self.rows_of(at).candidates()]
+        loss = self.kind.loss_name
+        listed = [candidate.entry(loss) for candidate in self.rows_of(at).candidates()]
         title = where(self.tree, at, self._start.reading.handle_unknown)
         return AlternativesDisplay(listed[:most], title).plot(ax=ax)
 
@@ -194,38 +200,47 @@ class ShownTree:
         Returns
         -------
         pandas.DataFrame
-            Leaf, path, prediction before and now, number of rows, how many became right and wrong,
-            and their numbers in the table (None if there are validation rows). Without pandas a
+            Leaf, path, prediction before and now, number of rows, how many became right and wrong
+            (for how many the value is nearer and farther, if the tree predicts numbers), and their
+            numbers in the table (None if there are validation rows). Without pandas a
             list of dicts.
         """
-        return as_frame(self.changes(), CHANGES)
+        better, worse = self.kind.effects
+        columns = ("leaf", "path", "before", "now", "rows", better, worse, "numbers")
+        return as_frame(self.changes(), columns)
 
     def changes(self) -> list[dict[str, Any]]:
         """The same as a list of dicts."""
-        first, tree, rows = self._steps.first.model.tree, self.tree, self._rows
-        sample = rows.sample
-        before = first.label[first.apply(sample.X, "other")]
-        leaf = tree.apply(sample.X, "other")
-        labels, listed = tree.classes.tolist(), []
-        other = before != tree.label[leaf]
+        first, tree, rows, kind = self._steps.first.model.tree, self.tree, self._rows, self.kind
+        sample, (better, worse) = rows.sample, kind.effects
+        before = kind.predictions(first)[first.apply(sample.X, "other")]
+        leaf, listed = tree.apply(sample.X, "other"), []
+        predictions = kind.predictions(tree)
+        other = before != predictions[leaf]
         for end, was in np.unique(np.c_[leaf[other], before[other]], axis=0).tolist():
-            there = np.flatnonzero((leaf == end) & (before == was))
-            now = int(tree.label[end])
-            values = (
-                end, path_of(tree, end), labels[was], labels[now], len(there),
-                int((sample.y[there] == now).sum()), int((sample.y[there] == was).sum()),
-                None if rows.numbers is None else rows.numbers[there].tolist(),
-            )  # fmt: skip
-            listed.append(dict(zip(CHANGES, values, strict=True)))
+            there = (leaf == end) & (before == was)
+            now = float(predictions[int(end)])
+            improved, worsened = kind.improved(sample, was, now)
+            listed.append({
+                "leaf": int(end), "path": path_of(tree, int(end)),
+                "before": kind.named(was), "now": kind.named(now), "rows": int(there.sum()),
+                better: int((improved & there).sum()), worse: int((worsened & there).sum()),
+                "numbers": None if rows.numbers is None else rows.numbers[there].tolist(),
+            })  # fmt: skip
         return listed
 
-    def model(self) -> Model:
+    def model(self) -> Model | RegressionModel:
         """The model of the tree as it is now; nothing is computed from held-out rows."""
         return self._steps.now.model
 
     # -- parts -----------------------------------------------------------------------------
 
-    def rows_of(self, node: int | str) -> NodeRows:
+    @property
+    def training_rows(self) -> Any:
+        """The training rows, encoded."""
+        return self._rows.sample
+
+    def rows_of(self, node: int | str) -> NodeRows[Any, Any]:
         """The training rows of a node, and the candidates for it."""
         return self._trees.rows_of(self.tree, self._node(node))
 
@@ -238,5 +253,5 @@ class ShownTree:
             raise invalid("node", where, "an inner node", node, f"this one is a leaf{why}.")
         return at
 
-    def _condition(self, tree: Tree, node: int) -> str:
+    def _condition(self, tree: BaseTree, node: int) -> str:
         return question(tree, node, self._start.reading.handle_unknown)

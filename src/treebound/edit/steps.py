@@ -12,10 +12,9 @@ from typing import Any
 
 from treebound._utils.files import write_text
 from treebound.edit.figures import Figures
-from treebound.model import Model
+from treebound.model import Model, RegressionModel
 from treebound.model.edits import Edit
-from treebound.tree import Tree
-from treebound.tree.split import SplitTest
+from treebound.tree.base import BaseTree
 
 _FORMAT = "treebound edits 1"
 
@@ -48,7 +47,7 @@ class Step:
 class State:
     """A model, and the step that led to it."""
 
-    model: Model
+    model: Model | RegressionModel
     figures: Figures
     edit: Edit | None = None  # what was changed; None before the first step
     step: dict[str, Any] | None = None  # the method and its arguments, to take it again
@@ -146,9 +145,10 @@ class Steps:
         return steps, undone
 
 
-def _tree_key(tree: Tree) -> str:
+def _tree_key(tree: BaseTree) -> str:
     """A short text that other trees do not have: their steps would lead elsewhere."""
     digest = hashlib.sha256()
-    for name in (*SplitTest._fields, "label", "counts"):
-        digest.update(vars(tree)[name].tobytes())
+    for name in tree.node_arrays:
+        if vars(tree)[name] is not None:
+            digest.update(vars(tree)[name].tobytes())
     return digest.hexdigest()[:32]

@@ -14,6 +14,7 @@ from treebound._utils.validation import Constraint, Number, Whole, check, invali
 from treebound.certificate.held_out import HeldOut
 from treebound.data import Matrix, Sample
 from treebound.data.draws import folds
+from treebound.edit.classes import Classes
 from treebound.edit.rows import EditedRows, read_rows
 from treebound.estimators.fitting import fit_sample
 from treebound.growing.graph import search
@@ -149,7 +150,7 @@ def find_alternatives(
     if model.evidence.proof is not None:
         must = "'training', 'held-out' or 'folds' for alternatives"
         raise invalid("certificate", "", must, parameters.certificate)
-    rows = read_rows(model, X, y, None, sample_weight, groups)
+    rows = read_rows(Classes(model), X, y, None, sample_weight, groups)
     sample = rows.sample.without_identifiers()
     if is_large(sample.n_rows, len(sample.columns)):
         raise ValueError(
@@ -170,7 +171,7 @@ def find_alternatives(
 
 
 def _of_trees(
-    model: Model, trees: Sequence[Tree], rows: EditedRows, sample: Sample
+    model: Model, trees: Sequence[Tree], rows: EditedRows[Sample], sample: Sample
 ) -> Alternatives:
     """Trees as models, with certificates that hold for all of them at once."""
     calibration, models, labels = model.evidence.calibration, [], []
@@ -198,7 +199,7 @@ def _of_trees(
 
 
 def _without(
-    parameters: FitParameters, model: Model, rows: EditedRows, sample: Sample, name: str
+    parameters: FitParameters, model: Model, rows: EditedRows[Sample], sample: Sample, name: str
 ) -> Alternatives:
     """The fitted tree and the best one that does not use a column, with the difference by folds."""
     names = [column.name for column in sample.columns]

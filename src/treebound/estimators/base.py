@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
@@ -15,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import is_stream
+from treebound.edit import Editor
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
 from treebound.model import Model, RegressionModel
@@ -207,6 +209,16 @@ class TreeEstimator(FittedTree[AnyModel]):
     def _with_model(self, model: AnyModel) -> Self:
         """Return a fitted copy with another model."""
         return copy(self)._set_model(model)
+
+    def _editor(self, X: Any, y: Any, **options: Any) -> Editor:
+        """Return an editor; warn of what it does to a certificate from calibration rows."""
+        self._fitted()
+        editor = Editor(self, X, y, finish=self._with_model, **options)
+        if editor.notice:
+            hint = " Hint: done(calibration_unseen=True) states that none was seen."
+            words = editor.notice + hint * editor.calibration_can_certify
+            warnings.warn(words, UserWarning, stacklevel=3)
+        return editor
 
     # -- rows --------------------------------------------------------------------------------
 

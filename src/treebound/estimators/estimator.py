@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
@@ -450,9 +449,7 @@ class BoundTreeClassifier(
         >>> editor.done().n_leaves_, clf.n_leaves_
         (2, 7)
         """
-        self._fitted()
-        editor = Editor(
-            self,
+        return self._editor(
             X,
             y,
             test=test,
@@ -460,13 +457,7 @@ class BoundTreeClassifier(
             groups=groups,
             autosave=autosave,
             alternatives=alternatives,
-            finish=self._with_model,
         )
-        if editor.notice:
-            hint = " Hint: done(calibration_unseen=True) states that none was seen."
-            words = editor.notice + hint * editor.calibration_can_certify
-            warnings.warn(words, UserWarning, stacklevel=2)
-        return editor
 
 
 def _log_proba(model: Model, X: Any, n_jobs: int | None) -> NDArray[np.float64]:

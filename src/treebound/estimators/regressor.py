@@ -2,9 +2,8 @@
 
 Offered for tables in memory: fitting with weights, groups and rules on splits, prediction,
 intervals, estimated errors, certificates from calibration rows, other sizes, text, rules, figures,
-reports, explanations, model files and code. Tables of at most 10^7 values that are elsewhere are
-read into memory. Larger tables and the editor are not offered: their functions raise an error that
-names them.
+reports, explanations, the editor, model files and code. Tables of at most 10^7 values that are
+elsewhere are read into memory. Larger tables are not offered: an error names them.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from treebound._utils.validation import invalid, parameters_of
 from treebound.certificate.number_certificate import NumberCertificate
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
+from treebound.edit import Editor
 from treebound.estimators.number_fitting import fit_numbers
 from treebound.estimators.number_tables import read_number_table
 from treebound.estimators.regression_methods import RegressionMethods
@@ -375,6 +375,47 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
         4
         """
         return self._with_model(self._fitted().prune_to(leaves, step=step))
+
+    @parameters_of(Editor)
+    def edit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        test: tuple[Any, Any] | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        autosave: str | os.PathLike[str] | None = None,
+    ) -> Editor:
+        """Change the tree by hand; this regressor is not changed.
+
+        Returns
+        -------
+        Editor
+            A notebook with anywidget shows it as a page to edit in. Its method ``done`` gives a
+            fitted regressor with the edited tree.
+
+        Raises
+        ------
+        ValueError
+            If these are not the rows that the tree was trained on.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> import treebound as tb
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> editor = tb.BoundTreeRegressor(max_leaves=3).fit(X, y).edit(X, y)
+        >>> print(editor.relabel("L", 110, note="guideline"))
+        If s5 <= -0.004: predict 110 instead of 111.77. Note: guideline
+        leaves          3 -> 3
+        training RMSE   60.89 -> 60.88
+        >>> editor.done().n_leaves_
+        3
+        """
+        return self._editor(
+            X, y, test=test, sample_weight=sample_weight, groups=groups, autosave=autosave
+        )
 
 
 def _check_in_memory(X: Any, caller: str) -> None:

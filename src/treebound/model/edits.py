@@ -65,6 +65,13 @@ class NodeState:
     split: str | None = None
     share: float | None = None
 
+    @property
+    def predicted(self) -> str:
+        """The prediction as a sentence has it: numbers to six digits."""
+        if self.share is None and isinstance(self.prediction, float):
+            return f"{self.prediction:.6g}"
+        return one_line(self.prediction)
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -108,7 +115,7 @@ class Edit:
         if self.operation in ("split", "use"):
             return f"{after.split}{f' instead of {before.split}' if before.split else ''}"
         if self.operation == "collapse":
-            return f"{count(before.leaves, 'leaf')} collapsed to {one_line(after.prediction)}"
+            return f"{count(before.leaves, 'leaf')} collapsed to {after.predicted}"
         if self.operation == "grow":
             return f"{count(after.leaves, 'leaf')} grown{self._columns()}"
         if self.operation == "swap":
@@ -120,9 +127,7 @@ class Edit:
         share = ""
         if after.share is not None:
             share = f" ({100 * after.share:.3g} % of the training examples here)"
-        return (
-            f"predict {one_line(after.prediction)}{share} instead of {one_line(before.prediction)}"
-        )
+        return f"predict {after.predicted}{share} instead of {before.predicted}"
 
     def _columns(self) -> str:
         """The columns that a subtree was grown on, or those it was not."""

@@ -25,6 +25,7 @@ from treebound.pruning.number_choice import NumberChoice
 from treebound.pruning.number_pruner import SquaredErrorPruner, spreads
 from treebound.pruning.path import count
 from treebound.tree.base import nodes_left, standing_nodes
+from treebound.tree.leaf_values import DEFAULT_SHRINKAGE, Shrinkage
 from treebound.tree.regression import RegressionTree, importances
 
 Floats = NDArray[np.float64]
@@ -65,9 +66,31 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
     clip: tuple[float, float] | None = None
 
     @property
+    def shrinkage(self) -> Shrinkage:
+        """How strongly the values of nodes are shrunk."""
+        if self.pruning is not None and self.pruning.choice is not None:
+            return self.pruning.choice.shrinkage
+        smoothing = self.provenance.parameters.get("smoothing")
+        return DEFAULT_SHRINKAGE if smoothing == "auto" else Shrinkage.of(smoothing)
+
+    @property
     def estimate(self) -> NumberEstimate | None:
         """Estimated errors of the fitted tree; None without validation rows, or of another size."""
         return self.evidence.estimate
+
+    @property
+    def no_estimate(self) -> str | None:
+        """Why there is no estimate, as a clause; None if there is one."""
+        if self.estimate is not None:
+            return None
+        if self.step is not None:
+            return "it was made for the tree that was fitted"
+        if self.provenance.edits:
+            return "the tree was edited"
+        if self.pruning is None:
+            return "the tree was not pruned" if self.provenance.parameters else "the tree was given"
+        choice = self.pruning.choice
+        return "the tree was pruned again" if choice is None else choice.reason
 
     @property
     def importances(self) -> Floats:
@@ -92,10 +115,14 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         check("predict_interval", {"coverage": coverage}, {"coverage": Number(0.0, 1.0, open=True)})
         scaled = self._scaled_residuals()
         if not len(scaled):
-            why, hint = "the tree was fitted without validation rows", "fit with pruning and cv=5"
+            hint = "fit with certificate='held-out', or with pruning and a number of folds as cv"
             if self.step is not None:
-                why, hint = "the model is at another step of its path", "fit with max_leaves"
-            raise ValueError(f"There are no residuals for an interval: {why}. Hint: {hint}.")
+                hint = "fit with this number of leaves as max_leaves"
+            elif self.provenance.edits:
+                hint = "fit with certificate='held-out', and edit before any figure is seen"
+            raise ValueError(
+                f"There are no residuals for an interval: {self.no_estimate}. Hint: {hint}."
+            )
         half = quantile(scaled, coverage) * spreads(self.tree)
         return np.column_stack([self.tree.value - half, self.tree.value + half])
 
@@ -145,6 +172,12 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         """Why there is no certificate, in words; None if there is one."""
         if self.certificate is not None:
             return None
+        draw = self.provenance.draw
+        if self.provenance.edits and draw is not None and draw.calibration is not None:
+            return (
+                "The tree was edited, and figures of the calibration rows may have been seen "
+                "before. Hint: call certify with rows that were not used for fitting."
+            )
         return (
             "There are no calibration rows. Hint: fit with certificate='held-out' or 'folds', or "
             "call certify with rows that were not used for fitting."
@@ -199,6 +232,13 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         sizes = self.evidence.sizes
         return next((size for size in sizes if size.leaves == self.tree.n_leaves), None)
 
+    def with_tree(self, tree: RegressionTree, **changes: Any) -> Self:
+        """Return the model with another tree: without the path and evidence of the fitted one."""
+        evidence = NumberEvidence(self.evidence.delta)
+        return replace(
+            self, **{"tree": tree, "pruning": None, "step": None, "evidence": evidence, **changes}
+        )
+
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """The model at another step of its path; its estimate is one of those of sizes."""
         model = super().prune_to(leaves, step=step)
@@ -234,12 +274,14 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
             evidence=NumberEvidence.of_fit(fit, self.evidence.delta),
         )
 
-    def read_sample(self, X: Any, y: Any, sample_weight: Any = None) -> NumberSample:
-        """Read rows with numbers: the columns that the grown tree splits on."""
+    def read_sample(
+        self, X: Any, y: Any, sample_weight: Any = None, *, whole: bool = False
+    ) -> NumberSample:
+        """Read rows with numbers: the columns that the grown tree splits on, or all."""
         table, numbers = read_table(X), read_numbers(y)
         rows = LabelledRows.of(table, np.zeros(len(numbers), dtype=int), sample_weight)
         matrix = read_matrix(
-            rows.table, self.columns, **self._options(rows.table, self.grown, False)
+            rows.table, self.columns, **self._options(rows.table, self.grown, whole)
         )
         return NumberSample(matrix, numbers[rows.row_numbers], relative_weights(rows.weight))
 
@@ -250,13 +292,15 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
             lines.append(str(self.estimate))
         elif self.size_estimate is not None:
             lines.append(f"Estimated RMSE {self.size_estimate.rmse:.4g}.")
+        else:
+            baseline = f"baseline RMSE {float(tree.deviation[0]):.4g}, always the mean"
+            lines.append(f"No estimate: {self.no_estimate} ({baseline}).")
         if self.certificate is not None:
             lines.append(str(self.certificate))
-        size = f"{count(tree.n_leaves, 'leaf')} of {self.grown.n_leaves:,} grown"
+        grown = "" if self.grown is tree else f" of {self.grown.n_leaves:,} grown"
+        size = f"{count(tree.n_leaves, 'leaf')}{grown}"
         lines.append(f"{size}, depth {tree.depth}, {count(int(tree.rows[0]), 'training row')}.")
         choice = None if self.pruning is None else self.pruning.choice
-        if choice is not None and choice.rule is None and self.step is None:
-            lines.append(f"No estimate of the errors: {choice.reason}.")
         if self.evidence.sizes and self.step is None:
             sizes = ", ".join(f"{size.leaves:,}: {size.rmse:.4g}" for size in self.evidence.sizes)
             lines.append(f"RMSE by number of leaves: {sizes}.")

@@ -50,6 +50,16 @@ def value_tint(tree: RegressionTree, node: int) -> tuple[str, float]:
     return colour, 0.05 + 0.45 * min(1.0, abs(place))
 
 
+def value_scale(count: int) -> tuple[str, ...]:
+    """Colours of so many values in order, from blue for small ones to orange for large ones."""
+    colours = []
+    for at in range(count):
+        place = 2 * at / (count - 1) - 1 if count > 1 else 0.0
+        colour = _OKABE_ITO[1] if place > 0 else _OKABE_ITO[0]
+        colours.append(mixed_with_white(colour, 0.15 + 0.85 * abs(place)))
+    return tuple(colours)
+
+
 def mixed_with_white(colour: str, share: float) -> str:
     """Mix a colour with white: ``share`` of the colour, the rest white."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]

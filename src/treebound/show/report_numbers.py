@@ -18,7 +18,7 @@ from treebound.show.report_data import (
     picked_steps,
     start_of,
 )
-from treebound.show.report_words import Tile
+from treebound.show.report_words import Tile, without_hint
 from treebound.show.words import count, rounded
 from treebound.tree.recoding import listed_columns
 from treebound.tree.regression import RegressionTree
@@ -112,7 +112,7 @@ def number_report_data(
         "estimate": None,
         "limit": None if path is None or path.limit is None else int(path.limit),
         "lines": list(store.lines),
-        "reason": "",
+        "reason": without_hint(model.certificate_reason),
         "abstention": None,
         "abstains": None,
         "handle_unknown": model.reading.handle_unknown,
@@ -134,7 +134,8 @@ def _estimated(model: RegressionModel) -> float | None:
     return None if size is None else size.rmse
 
 
-def _training_rmse(tree: RegressionTree) -> float:
+def training_rmse(tree: RegressionTree) -> float:
+    """Return the root mean squared error on the training rows."""
     leaves = tree.leaves
     error = tree.squares + tree.weight * (tree.mean - tree.value) ** 2
     return float(np.sqrt(error[leaves].sum() / (float(tree.weight[0]) or 1.0)))
@@ -164,7 +165,7 @@ def _tiles(model: RegressionModel) -> list[Tile]:
     elif size is not None:
         errors = [Tile("Estimated RMSE", f"{size.rmse:.4g}", baseline)]
     else:
-        errors = [Tile("Training RMSE", f"{_training_rmse(tree):.4g}", baseline)]
+        errors = [Tile("Training RMSE", f"{training_rmse(tree):.4g}", baseline)]
     return [
         *errors,
         Tile("Leaves", count(tree.n_leaves), f"depth {tree.depth}"),

@@ -73,9 +73,9 @@ const showChanged = () => {
   const rows = data.changed.map((line) => {
     const go = button(line.where, () => choose(shown.find((item) => item.key === line.path) ?? { key: line.path }), { class: "link" });
     const numbers = line.numbers === null ? "" : `rows ${line.numbers.slice(0, 12).join(", ")}${line.rows > 12 ? ", …" : ""}`;
-    return [made("span", {}, go, made("div", { class: "note" }, numbers)), `${line.before} → ${line.now}`, number(line.rows), number(line.right), number(line.wrong)];
+    return [made("span", {}, go, made("div", { class: "note" }, numbers)), line.change.join(" → "), number(line.rows), ...line.effects.map((count) => number(count))];
   });
-  at("changed").replaceChildren(scrolling(tableOf(["Leaf", "prediction", "rows", "right", "wrong"], rows, ["words", "", "count", "count", "count"])));
+  at("changed").replaceChildren(scrolling(tableOf(["Leaf", "prediction", "rows", ...data.effects], rows, ["words", "", "count", "count", "count"])));
 };
 // Other good trees, if the editor was given some: a click uses one.
 const showTrees = () => {
@@ -133,7 +133,7 @@ document.addEventListener("keydown", (event) => {
 window.addEventListener("focus", () => send({ do: "state" }));
 document.addEventListener("visibilitychange", () => { if (!document.hidden) send({ do: "state" }); });
 
-data.classes.forEach((name, k) => at("legend").append(made("li", {}, patch(k), name)));
+(data.bands ?? data.classes).forEach((name, k) => at("legend").append(made("li", {}, patch(k, data.band_colours), name)));
 at("made").textContent = `Made by ${data.made_by}. Nothing leaves this machine.`;
 drawn.observe(at("nodes"), { childList: true });
 showTheme();

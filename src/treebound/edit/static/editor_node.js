@@ -55,13 +55,16 @@ const growForm = () => {
   });
   return form;
 };
-const labelForm = (label) => {
-  const select = made("select", { id: "leaf-class", "aria-label": "Class" },
-    ...data.classes.map((name, k) => made("option", { value: k, ...(k === label ? { selected: "" } : {}) }, name)));
-  const form = made("form", { id: "relabel" }, made("button", { type: "submit" }, "Predict"), select);
+const labelForm = (id) => {
+  const [, label, , , , value] = statsOf(id);
+  const field = isNumbers()
+    ? made("input", { type: "number", step: "any", required: "", value: Number(value.toPrecision(12)), id: "leaf-value", "aria-label": "Value" })
+    : made("select", { id: "leaf-class", "aria-label": "Class" },
+      ...data.classes.map((name, k) => made("option", { value: k, ...(k === label ? { selected: "" } : {}) }, name)));
+  const form = made("form", { id: "relabel" }, made("button", { type: "submit" }, "Predict"), field);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    stepHere("relabel", { label: Number(select.value) });
+    stepHere("relabel", { label: Number(field.value) });
   });
   return form;
 };
@@ -71,7 +74,7 @@ const showActions = (id) => {
     parts.push(button("Collapse", () => stepHere("collapse"), { id: "collapse", title: "Make this node a leaf" }),
       button("Swap branches", () => stepHere("swap"), { id: "swap", title: "Show the branches in the other order" }),
       button("Fold", () => { const item = shown.find((one) => one.key === chosen.key); if (item) { fold(item); markChosen(); } }, { id: "fold", title: "Hide or show the subtree" }));
-  } else parts.push(labelForm(statsOf(id)[1]));
+  } else parts.push(labelForm(id));
   at("actions").replaceChildren(...parts, growForm());
 };
 
@@ -92,7 +95,7 @@ const histogramOf = (candidate) => {
     bar.forEach((part, label) => {
       const height = totals[k] ? (HIGH * (dense / candidate.scale) * part) / totals[k] : 0;
       y -= height;
-      if (part) svg.append(made("rect", { x, y, width, height, fill: data.colours[label], "fill-opacity": candidate.left.length && !candidate.left[k] ? 0.45 : 1 }));
+      if (part) svg.append(made("rect", { x, y, width, height, fill: (data.band_colours ?? data.colours)[label], "fill-opacity": candidate.left.length && !candidate.left[k] ? 0.45 : 1 }));
     });
   });
   if (edges.length && candidate.threshold !== null && span > 0) {
@@ -162,7 +165,7 @@ const openCandidate = (candidate) => {
     while (again) {
       again = false;
       const reply = await send({ do: "preview", node: chosen.key, text: choice.text() });
-      if (reply.preview) preview.textContent = `${number(reply.preview.rows[0])} and ${number(reply.preview.rows[1])} rows, ${many(reply.preview.errors, "error")} with two leaves here`;
+      if (reply.preview) preview.textContent = `${number(reply.preview.rows[0])} and ${number(reply.preview.rows[1])} rows, ${reply.preview.loss} with two leaves here`;
       else if (reply.error) preview.textContent = reply.error;
     }
     waiting = false;
@@ -175,7 +178,7 @@ const openCandidate = (candidate) => {
 };
 const candidateBox = (candidate) => {
   const open = chosen.open === candidate.column;
-  const facts = [`gain ${number(Number(candidate.gain.toPrecision(3)))}`, many(candidate.errors, "error"), `rows ${number(candidate.rows[0])} | ${number(candidate.rows[1])}`];
+  const facts = [`gain ${number(Number(candidate.gain.toPrecision(3)))}`, candidate.loss, `rows ${number(candidate.rows[0])} | ${number(candidate.rows[1])}`];
   if (candidate.agreement !== null) facts.push(`same side ${percent(candidate.agreement)}`);
   const head = button("", () => { chosen.open = open ? null : candidate.column; showCandidates(candidate.column); }, { "aria-expanded": String(open), "data-column": candidate.column });
   head.append(made("b", {}, `${candidate.name} ${candidate.words}`), made("div", { class: "facts" }, facts.map((fact) => fact.replaceAll(" ", "\u00a0")).join(" · ")));
@@ -220,8 +223,10 @@ const showNode = async (key) => {
   Object.assign(chosen, { key, node: null, all: false });
   markChosen();
   at("h-node").textContent = placeOfNode(key);
-  at("where").textContent = `${isInner(id) ? "Inner node" : "Leaf"}, predicts ${data.classes[label]}: ${number(counts[label])} of ${number(sum(counts))} (${many(rows, "row")})`;
-  at("counts").replaceChildren(classTable(id));
+  const facts = isNumbers() ? `${many(rows, "row")} with standard deviation ${number(Math.sqrt(statsOf(id)[6] / (counts[0] || 1)))}`
+    : `${number(counts[label])} of ${number(sum(counts))} (${many(rows, "row")})`;
+  at("where").textContent = `${isInner(id) ? "Inner node" : "Leaf"}, predicts ${predictionOf(id)}: ${facts}`;
+  at("counts").replaceChildren(...(isNumbers() ? [] : [classTable(id)]));
   showActions(id);
   at("keeping").hidden = at("surrogates").hidden = at("agreement").hidden = !isInner(id);
   at("surrogates").open = false;

@@ -13,9 +13,9 @@ const made = (tag, attributes = {}, ...children) => {
   return element;
 };
 
-const patch = (k) => {
+const patch = (k, colours = data.colours) => {
   const svg = made("svg", { class: "patch", viewBox: "0 0 1 1", "aria-hidden": "true" });
-  svg.append(made("rect", { width: 1, height: 1, fill: data.colours[k] }));
+  svg.append(made("rect", { width: 1, height: 1, fill: colours[k] }));
   return svg;
 };
 const paragraph = (text, kind = "") => made("p", { class: kind }, text);

@@ -134,15 +134,15 @@ def test_options_of_other_names_exist():
 def test_an_error_is_worded_by_the_interface():
     load_all()
     word = partial(in_options, names=option_names(app["fit"]))
-    hint = ("use another ", Setting("certificate"), ", or ", Setting("n_jobs", 2), ".")
+    hint = ("use another ", Setting("certificate"), ", or ", Setting("random_state", 2), ".")
     error = invalid("monotonic_cst", "Owner", "None", 3, hint)
     assert str(error) == (
         "The 'monotonic_cst' parameter of Owner must be None. Got 3 instead. "
-        "Hint: use another 'certificate', or n_jobs=2."
+        "Hint: use another 'certificate', or random_state=2."
     )
     assert error.worded(word) == (
         "The option --monotone must be None. Got 3 instead. "
-        "Hint: use another --certificate, or --jobs 2."
+        "Hint: use another --certificate, or --seed 2."
     )
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.parts) == (str(error), error.parts)

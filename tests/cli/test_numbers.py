@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -47,13 +48,13 @@ def test_many_numbers_are_recognised_and_the_tree_is_that_of_the_regressor(table
 def test_options_of_growing_are_those_of_the_regressor(table, capsys):
     path, frame = table
     options = [
-        "--max-leaves", "5", "--max-depth", "3", "--min-samples-leaf", "20", "--seed", "4",
+        "--max-leaves", "5", "--min-samples-leaf", "20", "--seed", "4",
         "--monotone", "area=+", "--size", "accurate", "--weight-column", "w",
     ]  # fmt: skip
     ignored = ("--ignore", "count,rooms")
     _, out, _ = run(capsys, "fit", path, "--target", "price", *ignored, *options)
     reg = tb.BoundTreeRegressor(
-        max_leaves=5, max_depth=3, min_samples_leaf=20, random_state=4, size="accurate",
+        max_leaves=5, min_samples_leaf=20, random_state=4, size="accurate",
         monotonic_cst={"area": 1},
     )  # fmt: skip
     reg.fit(frame[["area", "town"]], frame.price, sample_weight=frame.w)
@@ -89,7 +90,7 @@ def test_json_has_the_estimates(table, capsys):
     [
         (("--costs", "1=2"), "--costs is not offered for a target of numbers"),
         (("--class-weight", "balanced"), "--class-weight is not offered for a target of numbers"),
-        (("--certificate", "folds"), "--certificate is not offered for a target of numbers"),
+        (("--certificate", "training"), "--certificate must be auto, held-out or folds"),
         (("--search", "wide"), "--search is not offered for a target of numbers"),
         (("--abstain", "0.1"), "--abstain is not offered for a target of numbers"),
         (("--stream", "--task", "regress"), "fitted to files that fit in memory"),
@@ -100,7 +101,7 @@ def test_options_without_a_meaning_for_numbers_are_refused(
     table, capsys, monkeypatch, tmp_path, options, words
 ):
     monkeypatch.chdir(tmp_path)
-    assert words in refused(capsys, "fit", table[0], "--target", "price", *options)
+    assert words in refused(capsys, "fit", table[0], "--target", "price", "--quiet", *options)
 
 
 def test_texts_are_no_numbers(table, capsys):
@@ -174,9 +175,167 @@ def test_show_explain_and_prune_take_a_regression_tree(saved, capsys):
     assert "only pruned to another size" in refused(capsys, "prune", model, path)
 
 
-@pytest.mark.parametrize("command", ["certify", "monitor", "compare"])
-def test_other_commands_name_those_that_take_a_regression_tree(saved, capsys, command):
-    model, _, path, _ = saved
-    rows = {"certify": (), "compare": (model, path)}.get(command, (path,))
-    line = refused(capsys, command, model, *rows)
-    assert "is a regression tree, for which this command is not offered. Hint: 'predict'" in line
+@pytest.fixture(scope="module")
+def certified(table, tmp_path_factory):
+    """A model with calibration rows, the same regressor, and new rows."""
+    _, frame = table
+    folder = tmp_path_factory.mktemp("certified")
+    reg = tb.BoundTreeRegressor(
+        certificate="held-out", tolerance=30, y_range=(-500, 2000), cv=3, max_leaves=8
+    ).fit(frame[["area", "town"]], frame.price)
+    rng = np.random.default_rng(8)
+    new = pd.DataFrame({"area": rng.uniform(20, 200, 300).round(1)})
+    new["town"] = rng.choice(["north", "south"], 300)
+    new["price"] = (2.5 * new.area + 90 * (new.town == "north") + rng.normal(0, 20, 300)).round(2)
+    new.to_csv(folder / "new.csv", index=False)
+    return folder, reg, new
+
+
+FIT = ["--certificate", "held-out", "--tolerance", "30", "--y-range", "-500", "2000", "--cv", "3",
+       "--max-leaves", "8"]  # fmt: skip
+
+
+def test_fit_takes_the_options_of_certificates(table, certified, capsys):
+    path, _ = table
+    folder, reg, _ = certified
+    options = ["--target", "price", "--ignore", "count,rooms,w", *FIT]
+    code, out, err = run(capsys, "fit", path, *options, "-o", folder / "model.json")
+    assert code == 0, err
+    assert str(reg.certificate_) in err
+    loaded = tb.BoundTreeRegressor.load(folder / "model.json")
+    assert loaded.certificate_ == reg.certificate_
+    assert loaded.get_params()["cv"] == 3
+    assert loaded.model_.provenance.row_record is not None
+    _, out, _ = run(capsys, "fit", path, *options, "--json", "--quiet")
+    assert json.loads(out)["certificate"]["exceeded"] == reg.certificate_.exceeded
+    code, _, err = run(capsys, "fit", path, *options[:4], "--certificate", "folds")
+    assert "calibration rows)" in err
+    _, out, _ = run(capsys, "fit", path, *options[:4], "--cv", "0", "--json", "--quiet")
+    values = json.loads(out)
+    assert (values["estimate"], values["no_estimate"]) == (None, "there are no folds")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--certificate", "prior"], "--certificate must be auto, held-out or folds"),
+        (["--y-range", "0", "1"], "--y-range must be a range that contains all numbers"),
+        (["--tolerance", "0"], "--tolerance must be"),
+        (["--y-range", "2", "1"], "--y-range must be a pair"),
+    ],
+)
+def test_wrong_options_of_certificates_are_refused(table, capsys, options, words):
+    path, _ = table
+    assert words in refused(capsys, "fit", path, "--target", "price", "--quiet", *options)
+
+
+def test_options_of_numbers_are_refused_for_classes(table, certified, capsys):
+    path, _ = table
+    line = refused(capsys, "fit", path, "--target", "rooms", "--tolerance", "1")
+    assert "--tolerance needs a target of numbers" in line
+    line = refused(capsys, "fit", path, "--target", "rooms", "--stream", "--y-range", "0", "9")
+    assert "--y-range needs a target of numbers" in line
+    folder, _, _ = certified
+    run(capsys, "fit", path, "--target", "town", "-o", folder / "classes.json")
+    line = refused(capsys, "certify", folder / "classes.json", "--tolerance", "1")
+    assert "--tolerance needs a regression tree" in line
+
+
+def test_fit_has_at_most_32_options(capsys):
+    _, out, _ = run(capsys, "fit", "--help")
+    listed = set(re.findall(r"^│ (--[a-z-]+)(?= +[A-Z-]| *│)", out, re.MULTILINE))
+    assert {"--target", "--tolerance", "--y-range", "--quiet", "--weight-column"} <= listed
+    assert len(listed) <= 32
+
+
+def test_certify_and_evaluate_give_the_certificates_of_the_library(certified, capsys):
+    folder, reg, new = certified
+    model = folder / "regressor.json"
+    reg.save(model)
+    assert str(reg.certificate_) in run(capsys, "certify", model)[1]
+    tight = tb.certify(reg, delta=0.2)
+    _, out, _ = run(capsys, "certify", model, "--delta", "0.2", "--json")
+    assert json.loads(out)["share"] == pytest.approx(tight.share)
+    X, y = new[["area", "town"]], new.price
+    _, out, _ = run(capsys, "certify", model, folder / "new.csv", "--tolerance", "50")
+    assert out.strip().replace("\n", " ") == str(reg.certify(X, y, tolerance=50)).replace("\n", " ")
+    _, out, _ = run(capsys, "evaluate", model, folder / "new.csv")
+    assert str(reg.certify(X, y)).splitlines()[0] in out.replace("\n", " ")
+    _, out, _ = run(capsys, "evaluate", model, folder / "new.csv", "--json", "--delta", "0.3")
+    assert json.loads(out)["certificate"]["share"] == pytest.approx(
+        reg.certify(X, y, delta=0.3).share
+    )
+    assert "need a table" in refused(capsys, "certify", model, "--tolerance", "3")
+    assert "--costs is not offered" in refused(capsys, "certify", model, "--costs", "a=1")
+    assert "--plot is not offered" in refused(
+        capsys, "evaluate", model, folder / "new.csv", "--plot", folder / "p.png"
+    )
+
+
+def test_rows_of_fit_are_not_certified(table, certified, capsys):
+    path, _ = table
+    folder, reg, _ = certified
+    reg.save(folder / "regressor.json")
+    _, out, _ = run(capsys, "evaluate", folder / "regressor.json", path)
+    assert "RMSE" in out
+    assert "fitted or certified with these rows" in out.replace("\n", " ")
+
+
+def test_monitor_watches_the_share_of_large_errors(certified, capsys):
+    folder, reg, new = certified
+    model, state = folder / "regressor.json", folder / "state.json"
+    reg.save(model)
+    code, out, err = run(capsys, "monitor", model, folder / "new.csv", "--state", state)
+    assert code == 0, err
+    far = int((np.abs(new.price - reg.predict(new[["area", "town"]])) > 30).sum())
+    assert f"No alarm: {far} of 300 rows are predicted with an error of more than 30" in out
+    drift = new.assign(price=new.price + 100)
+    drift.loc[:9, "price"] = np.nan
+    drift.to_csv(folder / "drift.csv", index=False)
+    code, out, _ = run(capsys, "monitor", model, folder / "drift.csv", "--state", state)
+    assert code == 3
+    assert "Skipped so far: 10 rows without a label" in out
+    plain = tb.BoundTreeRegressor().fit(new[["area", "town"]], new.price)
+    plain.save(folder / "plain.json")
+    line = refused(capsys, "monitor", folder / "plain.json", folder / "new.csv")
+    assert "The model has no certificate to watch. There are no calibration rows" in line
+
+
+def test_prune_counts_the_rows_of_another_table(table, certified, capsys):
+    path, frame = table
+    folder, reg, new = certified
+    model, small = folder / "regressor.json", folder / "small.json"
+    reg.save(model)
+    # the rows of fit: the tree of the path, with its certificate
+    run(capsys, "prune", model, path, "--leaves", "3", "-o", small)
+    loaded = tb.BoundTreeRegressor.load(small)
+    X = frame[["area", "town"]]
+    assert (loaded.predict(X) == reg.prune_to(3).predict(X)).all()
+    assert loaded.certificate_ == reg.prune_to(3).certificate_
+    # other rows: means of these rows
+    run(capsys, "prune", model, folder / "new.csv", "--leaves", "3", "-o", small, "--force")
+    counted = tb.BoundTreeRegressor.load(small)
+    assert counted.tree_.rows[0] == len(new)
+    assert counted.tree_.mean[0] == pytest.approx(new.price.mean())
+    assert counted.n_leaves_ == 3
+    assert "none.csv" in refused(capsys, "prune", model, folder / "none.csv", "--leaves", "3")
+
+
+def test_compare_lists_the_regions(certified, capsys):
+    folder, reg, new = certified
+    reg.save(folder / "a.json")
+    other = reg.prune_to(3)
+    other.save(folder / "b.json")
+    rows = (new[["area", "town"]], new.price)
+    _, out, _ = run(capsys, "compare", folder / "a.json", folder / "b.json", folder / "new.csv")
+    assert out.split() == str(tb.compare(reg, other, *rows)).split()
+    tb.BoundTreeClassifier().fit(new[["area"]], new.town.rename("price")).save(folder / "c.json")
+    line = refused(capsys, "compare", folder / "a.json", folder / "c.json", folder / "new.csv")
+    assert "classes" in line
+
+
+def test_the_error_of_a_stream_names_the_option(table, capsys):
+    path, _ = table
+    line = refused(capsys, "fit", path, "--target", "price", "--stream")
+    assert "--task regress" in line
+    assert "BoundTreeRegressor" not in line

@@ -42,7 +42,7 @@ def fitted(capsys, table, *options):
         (("--costs", "bad=4"), {"pruning": BoundPruner(costs={"bad": 4.0})}),
         (("--pruning", "log-loss"), {"pruning": "log-loss"}),
         (("--pruning", "log-loss", "--seed", "3"), {"pruning": "log-loss", "random_state": 3}),
-        (("--max-depth", "2", "--seed", "5"), {"max_depth": 2, "random_state": 5}),
+        (("--max-leaves", "2", "--seed", "5"), {"max_leaves": 2, "random_state": 5}),
     ],
 )
 def test_options_are_the_parameters_of_the_classifier(table, capsys, options, parameters):

@@ -42,12 +42,14 @@ def evaluate(
     """Try a model on labelled rows that were not used for fitting.
 
     Prints how many rows are misclassified, every class with its precision and recall, the
-    confusion matrix, and the certificate from these rows. The table may be larger than memory.
+    confusion matrix, and the certificate from these rows; of numbers, the RMSE, the mean absolute
+    error, R2 and the certificate. The table may be larger than memory, unless it holds numbers.
 
     Parameters
     ----------
     plot
-        File for a plot of the share of correct predictions by probability (PNG, SVG or PDF).
+        File for a plot of the share of correct predictions by probability (PNG, SVG or PDF); not
+        for numbers.
     """
     import numpy as np
 
@@ -59,7 +61,9 @@ def evaluate(
     check_output(plot, "png", reads=[model, data, *more, options.schema], force=True)
     fitted = loaded_any(model, data)
     if isinstance(fitted, RegressionModel):
-        _evaluate_numbers(fitted, labelled_rows(fitted, [data, *more], options, target), json)
+        _refuse_for_numbers(threshold=threshold, plot=plot)
+        rows = labelled_rows(fitted, [data, *more], options, target)
+        _evaluate_numbers(fitted, rows, delta, json)
         return
     moved = None if threshold is None else PredictionThreshold.of(fitted, threshold)
     loaded = fitted if moved is None else moved.applied(fitted)
@@ -98,8 +102,20 @@ def evaluate(
             print_result("\n".join(certificate.class_lines()))
 
 
-def _evaluate_numbers(model: RegressionModel, rows: tuple[Any, Any], json: bool) -> None:
-    """Print the errors of a regression tree next to those of the training mean."""
+def _refuse_for_numbers(**given: Any) -> None:
+    """Raise a ValueError if an option was given that regression trees do not have."""
+    for name, value in given.items():
+        if value:
+            raise ValueError(
+                f"The option --{name.replace('_', '-')} is not offered for a regression tree. "
+                "Hint: leave it out."
+            )
+
+
+def _evaluate_numbers(
+    model: RegressionModel, rows: tuple[Any, Any], delta: float | None, json: bool
+) -> None:
+    """Print the errors of a regression tree next to those of the training mean, certified."""
     import numpy as np
 
     table, y = rows
@@ -114,8 +130,14 @@ def _evaluate_numbers(model: RegressionModel, rows: tuple[Any, Any], json: bool)
         "baseline_rmse": float(np.sqrt((baseline**2).mean())),
         "baseline_mae": float(baseline.mean()),
     }
+    certificate, refusal = None, ""
+    try:
+        certificate = model.certify(table, y, delta=delta)
+    except ValueError as error:
+        refusal = str(error)
     if json:
-        print_json(figures)
+        fields = None if certificate is None else asdict(certificate)
+        print_json({**figures, "not_certified": refusal or None, "certificate": fields})
         return
     r2 = "" if figures["r2"] is None else f", R2 {figures['r2']:.4g}"
     print_result(
@@ -123,6 +145,7 @@ def _evaluate_numbers(model: RegressionModel, rows: tuple[Any, Any], json: bool)
         f"always the training mean), mean absolute error {figures['mae']:.4g} (baseline "
         f"{figures['baseline_mae']:.4g}){r2}."
     )
+    print_result(refusal or str(certificate))
 
 
 @command(
@@ -143,6 +166,8 @@ def certify(
     kind: Literal["training", "held-out", "prior"] | None = None,
     delta: Delta = None,
     costs: Numbers = (),
+    tolerance: float | None = None,
+    y_range: tuple[float, float] | None = None,
     json: Json = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:  # fmt: skip
@@ -157,12 +182,27 @@ def certify(
     costs
         Bound the mean cost instead: LABEL=COST, what an error on a class costs (may be repeated;
         1 for the others).
+    tolerance
+        For numbers: bound the share of predictions that are off by more than this, chosen without
+        these rows; by default as in fit.
+    y_range
+        For numbers: the least and the greatest possible value, to bound the mean absolute error
+        and the RMSE; by default as in fit.
     """
-    from treebound.cli.models import labelled_rows, loaded_model, one_leaf, tested_rows
+    from treebound.cli.models import labelled_rows, loaded_any, one_leaf, tested_rows
     from treebound.cli.weighting import by_class
+    from treebound.model import RegressionModel
     from treebound.model.guarantees import certify_cost
 
-    loaded = loaded_model(model, data)
+    loaded = loaded_any(model, data)
+    if isinstance(loaded, RegressionModel):
+        _refuse_for_numbers(costs=costs, kind=kind if kind != "held-out" else None)
+        number_rows = None if data is None else labelled_rows(loaded, data, options, target)
+        _certify_numbers(loaded, number_rows, tolerance, y_range, delta, json)
+        return
+    for name, value in (("tolerance", tolerance), ("y-range", y_range)):
+        if value is not None:
+            raise ValueError(f"The option --{name} needs a regression tree. Hint: leave it out.")
     if loaded.abstention is not None:
         print_result(str(loaded.abstention))
         return
@@ -187,6 +227,29 @@ def certify(
     print_result(certificate.explain(by_class=_few_classes(certificate)))
 
 
+def _certify_numbers(
+    model: RegressionModel,
+    rows: tuple[Any, Any] | None,
+    tolerance: float | None,
+    y_range: tuple[float, float] | None,
+    delta: float | None,
+    json: bool,
+) -> None:
+    """Print the certificate of a regression tree, from its calibration rows or from other rows."""
+    from treebound.estimators.verbs import certify as certify_model
+
+    if rows is None:
+        if tolerance is not None or y_range is not None:
+            raise ValueError(
+                "The options --tolerance and --y-range need a table: those of the calibration rows "
+                "were chosen by fit. Hint: give rows that were not used for fitting."
+            )
+        certificate = certify_model(model, delta=delta)
+    else:
+        certificate = model.certify(*rows, tolerance=tolerance, y_range=y_range, delta=delta)
+    print_json(asdict(certificate)) if json else print_result(str(certificate))
+
+
 @command(
     "treebound compare old.json new.json data.csv",
     "treebound compare old.json new.json data.csv --target label --json",
@@ -205,15 +268,17 @@ def compare(
     """Show where the predictions of two models differ, and which is right.
 
     Prints the regions where the predictions differ as rules, with the errors of both models there,
-    and McNemar's exact test.
+    and McNemar's exact test; of numbers, Wilcoxon's signed-rank test.
 
     Parameters
     ----------
     plot
-        Where to draw the two trees side by side (PNG, SVG or PDF).
+        Where to draw the two trees side by side (PNG, SVG or PDF); not for numbers.
     """
-    from treebound.cli.models import labelled_rows, loaded_model
+    from treebound.cli.models import labelled_rows, loaded_any
+    from treebound.model import RegressionModel
     from treebound.show.compare import compare_read
+    from treebound.show.compare_numbers import compare_numbers
 
     check_output(plot, "png", reads=[a, b, data, options.schema], force=True)
     if str(data) == "-" or (str(a), str(b)) == ("-", "-"):
@@ -221,10 +286,17 @@ def compare(
             "Only one of the models can come on standard input, and the table is read twice. "
             "Hint: name files."
         )
-    first, second = loaded_model(a), loaded_model(b)
+    first, second = loaded_any(a), loaded_any(b)
     table, labels = labelled_rows(first, data, options, target)
     other, _ = labelled_rows(second, data, options, target)
-    comparison = compare_read((first, table), (second, other), labels)
+    comparison: Any
+    if isinstance(first, RegressionModel) and isinstance(second, RegressionModel):
+        _refuse_for_numbers(plot=plot)
+        comparison = compare_numbers((first, table), (second, other), labels)
+    elif isinstance(first, RegressionModel) or isinstance(second, RegressionModel):
+        raise ValueError(f"One of {a} and {b} predicts classes, and the other numbers.")
+    else:
+        comparison = compare_read((first, table), (second, other), labels)
     if plot is not None:
         comparison.plot().savefig(plot, bbox_inches="tight")
     if not json:

@@ -71,8 +71,6 @@ class TreeOptions:
         to 50,000 values, with --max-leaves of at most 16 up to 500,000, and greedy for more.
     max_leaves
         Maximum number of leaves.
-    max_depth
-        Maximum depth of the grown tree.
     min_samples_leaf
         Minimum number of rows in a leaf; by default 1, and for numbers 1, 5 or 20 by the folds.
     monotone
@@ -82,9 +80,15 @@ class TreeOptions:
     certificate
         What the certificate is computed from: the training rows, a tenth of the rows that is held
         out for calibration, the best of several folds, or a prior over trees from a fifth of the
-        rows; auto holds rows out from 10,000 rows on, and takes the training rows below.
-    delta
-        The certificate holds with probability 1 - delta.
+        rows; auto holds rows out from 10,000 rows on, and takes the training rows below. Numbers
+        have certificates from held-out rows and folds only. 'certify --delta' changes its
+        probability.
+    tolerance
+        For numbers: the certificate bounds the share of predictions that are off by more than
+        this; by default half a standard deviation.
+    y_range
+        For numbers: the least and the greatest possible value, known without the table. The
+        certificate then also bounds the mean absolute error and the RMSE.
     seed
         Seed of the folds, and of the rows that the certificate is computed from.
     """
@@ -94,11 +98,11 @@ class TreeOptions:
     cv: int = 5
     search: TreeSearch = "greedy"
     max_leaves: int | None = None
-    max_depth: int | None = None
     min_samples_leaf: int | None = None
     monotone: Many = ()
     certificate: CertificateChoice = "auto"
-    delta: float = 0.05
+    tolerance: float | None = None
+    y_range: tuple[float, float] | None = None
     seed: int = 0
 
     def parameters(self, class_order: Sequence[str] | None, **further: Any) -> FitParameters:
@@ -106,6 +110,8 @@ class TreeOptions:
         from treebound.model.parameters import FitParameters, checked_parameters, with_class_order
 
         values = {**vars(self), "cv": self.cv or None, **further}
+        for name in _NUMBERS_ONLY:
+            values.pop(name)
         values["monotonic_cst"] = _signs(values.pop("monotone")) or None
         values["random_state"] = values.pop("seed")
         values["min_samples_leaf"] = self.min_samples_leaf or 1
@@ -122,9 +128,13 @@ class TreeOptions:
         for field in fields(self):
             if field.name not in _FOR_NUMBERS and vars(self)[field.name] != vars(usual)[field.name]:
                 raise _not_for_numbers(field.name)
-        values = {name: vars(self)[name] for name in ("size", "max_leaves", "max_depth")}
+        if self.certificate in ("training", "prior"):
+            must = "auto, held-out or folds for a target of numbers"
+            raise invalid("certificate", "", must, self.certificate)
+        names = ("size", "max_leaves", "certificate", "tolerance", "y_range")
         parameters = RegressionParameters(
-            **values,
+            **{name: vars(self)[name] for name in names},
+            cv=self.cv or None,
             min_samples_leaf=self.min_samples_leaf or "auto",
             monotonic_cst=_signs(self.monotone) or None,
             random_state=self.seed,
@@ -134,14 +144,23 @@ class TreeOptions:
         checked_parameters(parameters)
         return parameters
 
+    @property
+    def numbers_only(self) -> list[str]:
+        """The options that were given and that only a target of numbers has."""
+        given = (name for name in _NUMBERS_ONLY if vars(self)[name] is not None)
+        return [f"--{name.replace('_', '-')}" for name in given]
 
+
+_NUMBERS_ONLY = ("tolerance", "y_range")
 _FOR_NUMBERS = (
     "pruning",
     "size",
+    "cv",
     "max_leaves",
-    "max_depth",
     "min_samples_leaf",
     "monotone",
+    "certificate",
+    *_NUMBERS_ONLY,
     "seed",
 )
 
@@ -165,6 +184,7 @@ def _not_for_numbers(name: str) -> ValueError:
     "treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L",
     "treebound fit data.csv --target ill --monotone age=+",
     "treebound fit houses.csv --target price --max-leaves 12",
+    "treebound fit houses.csv --target price --certificate held-out --tolerance 50",
     'treebound fit "duckdb:///file.db?table=visits" --target state --ignore id',
     'treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"',
 )
@@ -176,7 +196,6 @@ def fit(
     tree: TreeOptions = TreeOptions(),  # frozen
     abstain: Annotated[list[float], Parameter(negative="", show_default=False)] = (),  # type: ignore[assignment]
     alternatives: int | None = None,
-    jobs: int = -1,
     json: Json = False,
     output: Output = None,
     report: Path | None = None,
@@ -204,8 +223,6 @@ def fit(
     alternatives
         Also print a table of at most so many good trees that differ: their columns, leaves and
         errors. Their certificates hold for all of them at once.
-    jobs
-        Number of threads; -1 for one per core.
     output
         Where to write the model (JSON). Without it the tree is printed.
     report
@@ -235,18 +252,20 @@ def fit(
     columns_as: dict[str, Any] = {
         "categorical_features": options.nominal_columns(target) or "from_dtype",
         "ordinal_features": options.ordered or None,
-        "n_jobs": jobs,
+        "n_jobs": -1,  # OMP_NUM_THREADS limits it
     }
     given = {"abstain": abstain, "costs": weights.costs,
              "class_weight": weights.class_weight, "alternatives": alternatives}  # fmt: skip
 
-    def for_numbers(target: str) -> RegressionParameters:
+    def for_numbers() -> RegressionParameters:
         for name, value in given.items():
             if value:
                 raise _not_for_numbers(name)
         return tree.for_numbers(**columns_as)
 
-    training = Training([data, *more], target, options, weights, quiet, stream, for_numbers)
+    training = Training(
+        [data, *more], target, options, weights, quiet, stream, for_numbers, tree.numbers_only
+    )
     class_weight = "balanced" if weights.balanced else None
     parameters = tree.parameters(
         options.class_order(target),
@@ -342,6 +361,17 @@ def _check_files(more: Sequence[Path]) -> None:
             )
 
 
+def _smaller(model: RegressionModel, X: Any, y: Any, leaves: int) -> RegressionModel:
+    """Return a regression tree with fewer leaves; other rows than those of fit are counted."""
+    calibration, record = model.evidence.calibration, model.provenance.row_record
+    n_fitted = int(model.grown.rows[0]) + (0 if calibration is None else len(calibration.y))
+    hashes = model.hashes(X, y)
+    known = record is not None and hashes is not None and not record.unknown(hashes)[1]
+    if known and len(y) == n_fitted:
+        return model.prune_to(leaves)
+    return model.prune_to(leaves).recounted(X, y)
+
+
 @command(
     "treebound prune model.json data.csv --leaves 5 -o small.json",
     "treebound prune model.json data.csv --pruning cost-complexity",
@@ -392,8 +422,9 @@ def prune(
                 "A regression tree is only pruned to another size. Hint: give --leaves, without "
                 "--pruning."
             )
-        print_message(loaded.prune_to(leaves).summary())
-        write_model(loaded.prune_to(leaves), output)
+        smaller = _smaller(loaded, *labelled_rows(loaded, data, options, target), leaves)
+        print_message(smaller.summary())
+        write_model(smaller, output)
         return
     rows = labelled_rows(loaded, data, options, target)
     if pruning == "reduced-error":

@@ -29,17 +29,6 @@ _REGRESSION = b'"treebound-regression-model"'  # begins the file of a regression
 _HEAD = 200
 
 
-def loaded_model(model: Path, data: Path | None = None) -> Model:
-    """The model for classes of a file, or of standard input if the table is not from there."""
-    loaded = loaded_any(model, data)
-    if isinstance(loaded, RegressionModel):
-        raise ValueError(
-            f"{model} is a regression tree, for which this command is not offered. Hint: "
-            "'predict', 'evaluate', 'explain', 'show', 'edit' and 'prune --leaves' take it."
-        )
-    return loaded
-
-
 def loaded_any(model: Path, data: Path | None = None) -> Model | RegressionModel:
     """The model of a file, for classes or numbers, or of standard input."""
     from treebound.exchange.model_file import loads, read_file
@@ -107,11 +96,18 @@ def labelled_rows(
 
 
 def monitored_rows(
-    model: Model, data: Path, options: FileOptions, target: str | None
+    model: Model | RegressionModel, data: Path, options: FileOptions, target: str | None
 ) -> tuple[Table, NDArray[Any]]:
-    """Rows and labels to monitor: None if a label is not known; others may be no class."""
+    """Rows and labels to monitor: None, or NaN, if a label is not known; others may be no class."""
     (rows,) = _labelled(model, [data], options, target).chunks(None)
-    return rows.with_rows().table(), rows.observed_labels()
+    if isinstance(model, RegressionModel):
+        from treebound.data.typed import numbers
+
+        name = str(rows.schema.target)
+        y = numbers(rows.values(name), name, rows.schema, rows.first_row)
+    else:
+        y = rows.observed_labels()
+    return rows.with_rows().table(), y
 
 
 def tested_rows(

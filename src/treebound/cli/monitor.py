@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from treebound.certificate.monitor import Monitor
     from treebound.data.frames import Table
+    from treebound.model import RegressionModel
     from treebound.model.model import Model as FittedModel
 
 ALARM = 3
@@ -52,12 +53,12 @@ def monitor(
         A file for a plot of the evidence (PNG, SVG or PDF).
     """
     from treebound._utils.files import write_text
-    from treebound.cli.models import loaded_model, monitored_rows
+    from treebound.cli.models import loaded_any, monitored_rows
 
     reads = [model, data, options.schema]
     check_output(state, None, reads=reads)
     check_output(plot, "png", reads=reads, force=True)
-    loaded = loaded_model(model, data)
+    loaded = loaded_any(model, data)
     watched = _continued(state, _fresh(loaded, alpha))
     table, labels = monitored_rows(loaded, data, options, target)
     evidence = _watch(watched, loaded, table, labels, parts=1 if plot is None else _POINTS)
@@ -74,9 +75,11 @@ def monitor(
     return ALARM if watched.alarms else 0
 
 
-def _fresh(model: FittedModel, alpha: float) -> Monitor:
+def _fresh(model: FittedModel | RegressionModel, alpha: float) -> Monitor:
     """Return a monitor of the certificate of a model."""
-    if model.abstention is not None:
+    from treebound.model import RegressionModel
+
+    if not isinstance(model, RegressionModel) and model.abstention is not None:
         return model.abstention.monitor(alpha)
     if model.certificate is None:
         raise ValueError(f"The model has no certificate to watch. {model.certificate_reason}")
@@ -88,15 +91,21 @@ def _no_alarm(watched: Monitor) -> str:
 
     first = watched.streams[0]
     rows = "rows" if watched.abstains is None else "predicted rows"
+    wrong = "are misclassified"
+    if watched.tolerance is not None:
+        wrong = f"are predicted with an error of more than {watched.tolerance:g}"
     return (
-        f"No alarm: {first.events:,} of {first.seen:,} {rows} are misclassified; certified: at "
+        f"No alarm: {first.events:,} of {first.seen:,} {rows} {wrong}; certified: at "
         f"most {bound_percent(first.bound)}."
     )
 
 
-def _notes(watched: Monitor, model: FittedModel, labels: NDArray[Any]) -> Iterator[str]:
+def _notes(
+    watched: Monitor, model: FittedModel | RegressionModel, labels: NDArray[Any]
+) -> Iterator[str]:
     """Yield the notes on labels that are not known, and on those that are no class of the model."""
     from treebound.data.raw import some_names
+    from treebound.model import RegressionModel
 
     if watched.unlabelled:
         rows = "1 row" if watched.unlabelled == 1 else f"{watched.unlabelled:,} rows"
@@ -104,6 +113,8 @@ def _notes(watched: Monitor, model: FittedModel, labels: NDArray[Any]) -> Iterat
             f"Skipped so far: {rows} without a label. Assumption: whether a label is known does "
             "not depend on whether the prediction is right."
         )
+    if isinstance(model, RegressionModel):
+        return
     classes = {None, *model.classes.tolist()}
     unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in classes]
     if unknown:
@@ -133,7 +144,12 @@ def _continued(state: Path | None, fresh: Monitor) -> Monitor:
 
 
 def _watch(
-    watched: Monitor, model: FittedModel, table: Table, labels: NDArray[Any], *, parts: int
+    watched: Monitor,
+    model: FittedModel | RegressionModel,
+    table: Table,
+    labels: NDArray[Any],
+    *,
+    parts: int,
 ) -> list[list[float]]:
     """Add the rows in parts; return rows so far and log evidence of each stream after each."""
     import numpy as np

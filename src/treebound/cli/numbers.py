@@ -85,13 +85,13 @@ def read_number_sample(
     y: NDArray[np.float64],
     weights: NDArray[Any] | None,
     columns: Mapping[str, Any],
-) -> tuple[NumberSample, list[Finding]]:
-    """Return the rows with their numbers, and what is suspicious about columns and target."""
+) -> tuple[LabelledRows, NumberSample, list[Finding]]:
+    """Return the rows, the same with their numbers, and what is suspicious about columns."""
     from treebound.data.findings import findings
 
     rows = LabelledRows.of(table, np.zeros(len(y), dtype=int), weights)
     learned = rows.learn(**columns)
-    return NumberSample.of(learned, y[rows.row_numbers]), list(findings(learned))
+    return rows, NumberSample.of(learned, y[rows.row_numbers]), list(findings(learned))
 
 
 def check_numbers(
@@ -102,7 +102,7 @@ def check_numbers(
 
     rows = table.table()
     target = str(table.schema.target)
-    sample, column_findings = read_number_sample(rows, y, None, columns)
+    _, sample, column_findings = read_number_sample(rows, y, None, columns)
     of_columns = LabelledRows.of(rows, [0] * len(y), None).learn(**columns)
     suspicious = (*lost, *target_findings(sample, target), *column_findings)
     return replace(check_sample(of_columns, None), target=target, findings=suspicious)
@@ -113,16 +113,16 @@ def target_row(target: str, y: NDArray[np.float64]) -> tuple[str, ...]:
     return target, "target", f"{len(np.unique(y)):,}", "", f"{y.min():.4g} to {y.max():.4g}"
 
 
-def fit_number_sample(
-    parameters: RegressionParameters, sample: NumberSample, target: str
+def fit_read_numbers(
+    parameters: RegressionParameters, rows: LabelledRows, sample: NumberSample, target: str
 ) -> RegressionModel:
     """Fit a regression tree to rows in memory."""
-    from treebound.estimators.number_fitting import fit_sample
+    from treebound.estimators.number_fitting import fit_number_rows
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is suspicious was printed before
-        model = fit_sample(parameters, sample)
-    return replace(model, reading=replace(model.reading, named=True, target=target))
+        model = fit_number_rows(parameters, rows, sample)
+    return replace(model, reading=replace(model.reading, target=target))
 
 
 def target_findings(sample: NumberSample, target: str) -> list[Finding]:
@@ -139,7 +139,7 @@ def target_findings(sample: NumberSample, target: str) -> list[Finding]:
 
 def summary_values(model: RegressionModel) -> dict[str, Any]:
     """Return the summary of a regression tree as plain values."""
-    tree, estimate = model.tree, model.estimate
+    tree, estimate, certificate = model.tree, model.estimate, model.certificate
     return {
         "task": "regress",
         "target": model.reading.target,
@@ -147,5 +147,8 @@ def summary_values(model: RegressionModel) -> dict[str, Any]:
         "leaves": tree.n_leaves,
         "depth": tree.depth,
         "estimate": None if estimate is None else asdict(estimate),
+        "no_estimate": model.no_estimate,
+        "certificate": None if certificate is None else asdict(certificate),
+        "no_certificate": model.certificate_reason,
         "sizes": [asdict(size) for size in model.evidence.sizes],
     }

@@ -218,7 +218,8 @@ class Training:
     quiet: bool
     stream: bool = False
     # makes the parameters of a regression tree, or raises an error for options it does not have
-    for_numbers: Callable[[str], RegressionParameters] | None = None
+    for_numbers: Callable[[], RegressionParameters] | None = None
+    numbers_only: Sequence[str] = ()  # options that were given and need a target of numbers
 
     def fit(self, parameters: FitParameters) -> Fitted:
         """Fit on the rows, wherever they are."""
@@ -228,10 +229,20 @@ class Training:
                 "database or with --stream. Hint: export a sample of the rows to a file."
             )
         if is_database(self.paths[0]):
+            self._check_classes()
             return Fitted(self._in_database(parameters))
         if self.stream or (not self.weights.needs_labels and too_large(self.paths)):
+            self._check_classes()
             return Fitted(self._in_batches(parameters))
         return self._in_memory(parameters)
+
+    def _check_classes(self) -> None:
+        """Raise a ValueError if an option was given that classes do not have."""
+        for name in self.numbers_only:
+            raise ValueError(
+                f"The option {name} needs a target of numbers in a table in memory. Hint: leave it "
+                "out, or predict numbers with --task regress."
+            )
 
     def _in_database(self, parameters: FitParameters) -> Model:
         from treebound.estimators.not_in_memory import fit_elsewhere
@@ -305,6 +316,7 @@ class Training:
             assert labels is not None
             if is_number_target(table, labels, self.options.task):
                 return self._numbers(table, X, numbers_of(labels), row_weights)
+            self._check_classes()
             parameters = self.weights.applied(parameters, labels)
             rows = LabelledRows.of(X, labels, row_weights)
             rows.check_classes()
@@ -341,8 +353,8 @@ class Training:
 
         assert self.for_numbers is not None
         target = str(table.schema.target)
-        parameters = self.for_numbers(target)
-        sample, of_columns = numbers.read_number_sample(
+        parameters = self.for_numbers()
+        rows, sample, of_columns = numbers.read_number_sample(
             X, y, weights, column_parameters(parameters)
         )
         words = numbers.described(target, sample.y)
@@ -352,7 +364,7 @@ class Training:
             for line in brief_lines([*numbers.target_findings(sample, target), *of_columns]):
                 print_message(line)
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet):
-            model = numbers.fit_number_sample(parameters, sample, target)
+            model = numbers.fit_read_numbers(parameters, rows, sample, target)
         return Fitted(model, table.names)
 
     def _describe(self, table: RawTable, rows: int, columns: int, target: str) -> None:

@@ -135,8 +135,9 @@ def refuse_quantity(n_labels: int, n_rows: int = _MANY_ROWS) -> None:
         rows = f" in {n_rows:,} rows" if n_rows < _MANY_ROWS else ""
         raise WordedError(
             f"Unknown label type: y holds {n_labels:,} different numbers{rows}, a quantity and "
-            "not classes. Hint: predict it with BoundTreeRegressor; if each number is a class, "
-            "make texts of them: ",
+            "not classes. Hint: predict it with ",
+            Setting("task", "regress", "BoundTreeRegressor"),
+            "; if each number is a class, make texts of them: ",
             Setting("task", "classify", "y.astype(str)"),
             ".",
         )
@@ -156,8 +157,9 @@ def _check_classes(labels: NDArray[Any]) -> None:
         if not bool((labels == np.floor(labels)).all()):
             raise WordedError(
                 "Unknown label type: continuous. y must hold classes, but numbers with a "
-                "fractional part were found. Hint: predict it with BoundTreeRegressor, or make "
-                "classes of it; if each number is a class, make texts of them: ",
+                "fractional part were found. Hint: predict it with ",
+                Setting("task", "regress", "BoundTreeRegressor"),
+                ", or make classes of it; if each number is a class, make texts of them: ",
                 Setting("task", "classify", "y.astype(str)"),
                 ".",
             )

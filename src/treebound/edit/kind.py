@@ -31,7 +31,7 @@ AnySample = TypeVar("AnySample", bound=Sample | NumberSample)
 
 
 class TargetKind(ABC, Generic[AnyModel, AnyTree, AnySample]):
-    """What editing needs to know about the target of a model.
+    """The target of a model, as editing needs it.
 
     The prediction of a node is a number in both cases: the index of its class, or its value.
     """

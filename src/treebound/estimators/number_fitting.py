@@ -65,18 +65,25 @@ def fit_numbers(
     _warn(learned, sample, stacklevel=5)
     warn_of_number_findings(sample, target or "y", stacklevel=3)
     warn_of_common_factor(sample.weight, stacklevel=4)
+    model = fit_number_rows(parameters, rows, sample)
+    if parameters is not given:
+        provenance = replace(model.provenance, parameters=parameter_values(given))
+        model = replace(model, provenance=provenance)
+    return replace(model, reading=replace(model.reading, target=target))
+
+
+def fit_number_rows(
+    parameters: RegressionParameters, rows: LabelledRows, sample: NumberSample
+) -> RegressionModel:
+    """Fit rows that were read, with the certificate that the parameters name."""
     if parameters.y_range is not None:
         check_in_range(sample.y, parameters.y_range)
-    n_units = int(rows.units.max(initial=-1)) + 1
-    kind, named = certificate_kind(parameters, n_units), table.names is not None
+    kind, named = certificate_kind(parameters, rows.n_units), rows.table.names is not None
     if kind is None:
         model = _recorded(fit_sample(parameters, sample), sample, named)
     else:
         model = _calibrated(parameters, rows, sample, kind)
-    if parameters is not given:
-        provenance = replace(model.provenance, parameters=parameter_values(given))
-        model = replace(model, provenance=provenance)
-    return replace(model, reading=replace(model.reading, named=named, target=target))
+    return replace(model, reading=replace(model.reading, named=named))
 
 
 def _recorded(model: RegressionModel, sample: NumberSample, named: bool) -> RegressionModel:

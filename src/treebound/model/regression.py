@@ -25,7 +25,7 @@ from treebound.pruning.number_choice import NumberChoice
 from treebound.pruning.number_pruner import SquaredErrorPruner, spreads
 from treebound.pruning.path import count
 from treebound.tree.base import nodes_left, standing_nodes
-from treebound.tree.leaf_values import DEFAULT_SHRINKAGE, Shrinkage
+from treebound.tree.leaf_values import DEFAULT_SHRINKAGE, Shrinkage, with_shrunk_values
 from treebound.tree.regression import RegressionTree, importances
 
 Floats = NDArray[np.float64]
@@ -87,9 +87,11 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
             return "it was made for the tree that was fitted"
         if self.provenance.edits:
             return "the tree was edited"
-        if self.pruning is None:
-            return "the tree was not pruned" if self.provenance.parameters else "the tree was given"
-        choice = self.pruning.choice
+        if not self.provenance.parameters:
+            return "the tree was given"
+        if self.provenance.parameters.get("pruning") is None:
+            return "the tree was not pruned"
+        choice = None if self.pruning is None else self.pruning.choice
         return "the tree was pruned again" if choice is None else choice.reason
 
     @property
@@ -238,6 +240,12 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         return replace(
             self, **{"tree": tree, "pruning": None, "step": None, "evidence": evidence, **changes}
         )
+
+    def recounted(self, X: Any, y: Any) -> Self:
+        """Return the model with the sums and values of other rows, without path and evidence."""
+        sample = self.read_sample(X, y)
+        tree = self.tree.recounted(sample.X, sample.target)
+        return self.with_tree(with_shrunk_values(tree, self.shrinkage))
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """The model at another step of its path; its estimate is one of those of sizes."""

@@ -182,7 +182,7 @@ def compare(
     models = [as_any_model(source, "compare") for source in (a, b)]
     numbers = [model for model in models if isinstance(model, RegressionModel)]
     if len(numbers) == 2:
-        return compare_numbers(numbers[0], numbers[1], X, y)
+        return compare_numbers((numbers[0], X), (numbers[1], X), y)
     if numbers:
         raise ValueError(
             "compare needs two trees of classes or two regression trees. Got one of each."

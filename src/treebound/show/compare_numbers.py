@@ -96,8 +96,10 @@ class NumberComparison(ComparedTrees[NumberDisagreement]):
     __repr__ = __str__
 
 
-def compare_numbers(a: RegressionModel, b: RegressionModel, X: Any, y: Any) -> NumberComparison:
-    """Compare two regression trees on the same rows."""
+def compare_numbers(
+    a: tuple[RegressionModel, Any], b: tuple[RegressionModel, Any], y: Any
+) -> NumberComparison:
+    """Compare two regression trees on the same rows, as each of them reads them."""
     truth = np.asarray(y, dtype=np.float64).ravel()
     if not len(truth):
         raise ValueError("compare needs at least 1 row. Got 0 instead.")
@@ -106,15 +108,15 @@ def compare_numbers(a: RegressionModel, b: RegressionModel, X: Any, y: Any) -> N
             "The 'y' parameter of compare must be finite numbers for regression trees."
         )
     ends = []
-    for model in (a, b):
+    models = (a[0], b[0])
+    for model, X in (a, b):
         reached = model.apply(X)
         same_length(len(reached), len(truth))
         ends.append(reached)
-    values = [model.tree.value[reached] for model, reached in zip((a, b), ends, strict=True)]
+    values = [model.tree.value[reached] for model, reached in zip(models, ends, strict=True)]
     errors = [np.abs(value - truth) for value in values]
     return NumberComparison(
-        a,
-        b,
+        *models,
         rows=len(truth),
         rmse_a=float(np.sqrt((errors[0] ** 2).mean())),
         rmse_b=float(np.sqrt((errors[1] ** 2).mean())),
@@ -122,7 +124,7 @@ def compare_numbers(a: RegressionModel, b: RegressionModel, X: Any, y: Any) -> N
         mae_b=float(errors[1].mean()),
         difference=float(np.abs(values[0] - values[1]).mean()),
         p_value=_wilcoxon(errors[0] - errors[1]),
-        regions=_regions(a, b, ends, values, errors),
+        regions=_regions(*models, ends, values, errors),
     )
 
 

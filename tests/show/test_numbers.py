@@ -7,11 +7,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.cbook import boxplot_stats
+from matplotlib.patches import Rectangle
 from scipy.stats import wilcoxon
 
 import treebound as tb
+from treebound.exchange.regression_file import parse_regression, regression_text
 from treebound.show import NumberExplanation, TreeDisplay, explain, to_html
 from treebound.show.colours import fill_of
+from treebound.show.distributions import boxplots
+from treebound.show.report_numbers import number_report_data
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +62,58 @@ def test_figures_have_every_value(case) -> None:
         assert all(value in written for value in shown)
     display = TreeDisplay.from_estimator(reg)
     assert set(shown) <= {words.get_text() for words in display.ax_.texts}
-    with pytest.raises(ValueError, match="not offered for regression trees"):
-        TreeDisplay.from_estimator(reg, [[1]], [2])
+    with pytest.raises(ValueError, match="need both 'X' and 'y'"):
+        TreeDisplay.from_estimator(reg, case[1])
+
+
+def test_leaves_have_boxplots_on_a_common_axis(case) -> None:
+    reg, frame, y = case
+    display = TreeDisplay.from_estimator(reg, frame, y)
+    boxes = boxplots(reg.tree_, reg.model_.read_sample(frame, y))
+    assert sorted(boxes) == reg.tree_.leaves.tolist()
+    nodes = reg.apply(frame)
+    for leaf, box in boxes.items():
+        numbers = y[nodes == leaf]
+        (drawn,) = boxplot_stats(numbers)
+        names = ("whislo", "q1", "med", "q3", "whishi")
+        assert box.values == pytest.approx([drawn[name] for name in names])
+        assert box.ends[0] <= box.values[0] <= box.values[4] <= box.ends[1]
+    rectangles = [patch for patch in display.ax_.patches if isinstance(patch, Rectangle)]
+    assert len(rectangles) == reg.n_leaves_
+    # folded leaves have none: their rows are those of several leaves
+    assert len(TreeDisplay.from_estimator(reg, frame, y, max_depth=0).ax_.patches) == 1
+
+
+@pytest.mark.parametrize("certificate", [None, "held-out"])
+def test_the_report_has_residuals_and_the_spread_of_leaves(case, certificate) -> None:
+    _, frame, y = case
+    reg = tb.BoundTreeRegressor(max_leaves=6, certificate=certificate).fit(frame, y)
+    data = number_report_data(reg.model_, 60)
+    start = data["steps"][data["start"]]
+    if certificate is None:
+        assert start["residuals"]["role"] == "cross-validated rows"
+        assert start["residuals"]["rows"] == len(frame)
+        assert [step["residuals"] is None for step in data["steps"]].count(False) == 1
+        rmse = np.sqrt(np.mean(np.array(start["residuals"]["points"])[:, 1] ** 2))
+        assert rmse == pytest.approx(reg.estimate_.rmse.value, rel=0.15)  # 300 of 600 rows
+        loaded = parse_regression(regression_text(reg.model_))
+        again = number_report_data(loaded, 60)
+        assert again["steps"][again["start"]]["residuals"] == start["residuals"]
+    else:
+        inside = reg.model_.provenance.draw.calibration.mask(len(frame))
+        for step in data["steps"]:
+            model = reg.prune_to(step=step["step"])
+            residuals = y[inside] - model.predict(frame[inside])
+            points = np.array(step["residuals"]["points"])
+            assert step["residuals"]["role"] == "calibration rows"
+            assert np.sort(points[:, 1]) == pytest.approx(np.sort(residuals), abs=1e-3)
+            assert data["lines"][step["certified"][0]] == str(model.certificate_).split("\n")[0]
+    tree = reg.tree_
+    for stats in data["stats"]:
+        nodes = np.flatnonzero(tree.value == stats[5])
+        if len(nodes) and stats[0] == tree.rows[nodes[0]] and stats[12] is not None:
+            assert stats[11] == tree.mean[nodes[0]]
+            assert stats[12] < stats[5] < stats[13]
 
 
 def test_the_smallest_and_the_largest_leaf_have_the_ends_of_the_scale(case) -> None:
@@ -102,6 +157,7 @@ def test_a_range_that_no_leaf_has_and_bad_ranges(case) -> None:
     clf = tb.BoundTreeClassifier().fit(frame[["area", "town"]], frame["rooms"] > 4)
     with pytest.raises(ValueError, match="'reach' parameter of explain must be None"):
         explain(clf, frame.iloc[0], reach=(1.0, 2.0))
+    assert "from 0.3 to 0.7" in str(reg.explain(frame.iloc[0], reach=(1 / 3, 2 / 3)))
 
 
 def test_two_regression_trees_are_compared(case) -> None:
@@ -162,9 +218,16 @@ def test_the_report_of_a_regression_tree(driver, tmp_path: Path, case) -> None:
     driver.execute_script("goTo(data.steps.length - 1)")
     assert text("tiles").split("\n")[0] in ("Estimated RMSE", "Training RMSE")
     assert "1\ndepth 0" in text("tiles")
-    assert not driver.find_element("id", "d-confusion").is_displayed()
+    assert f"for the tree of {reg.n_leaves_} leaves only" in text("confusion")
     driver.execute_script("goTo(data.start); at('question').querySelector('button').click()")
     assert driver.find_elements("css selector", ".node.lit")
+    plot = "return document.querySelectorAll('svg.residuals .dot').length"
+    assert driver.execute_script(plot) == 300
+    assert "600 rows, cross-validated; 300 are drawn" in text("confusion")
+    strips = "return document.querySelectorAll('svg.strip').length"
+    assert driver.execute_script(strips) == reg.n_leaves_
+    driver.execute_script("goTo(data.steps.length - 1)")
+    assert driver.execute_script(strips) == 1
     assert driver.get_log("browser") == []
     with pytest.raises(ValueError, match="'test' parameter of to_html must be None"):
         to_html(reg, test=(frame, frame["rooms"]))

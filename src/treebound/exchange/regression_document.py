@@ -138,6 +138,7 @@ class RegressionDocument(Object):
     estimate: NumberEstimateDocument | None = None
     sizes: list[tuple[Whole, Weight, Finite]] = field(default_factory=list)
     residuals: list[Weight] = field(default_factory=list)
+    validated: list[tuple[Finite, Finite]] = field(default_factory=list)
     clip: tuple[Finite, Finite] | None = None
     draw: DrawDocument | None = None
     rows: dict[Role, SketchDocument] | None = None

@@ -158,6 +158,7 @@ def parse_regression(text: str | bytes) -> RegressionModel:
             optional(_estimate, document.estimate),
             tuple(NumberSizeEstimate(*size) for size in document.sizes),
             residuals,
+            np.array(document.validated, dtype=np.float64).reshape(-1, 2),
         ),
         clip=document.clip,
     )
@@ -190,6 +191,7 @@ def _document(model: RegressionModel, record: RowRecord | None) -> numbers.Regre
         estimate=optional(_estimate_document, evidence.estimate),
         sizes=[(size.leaves, size.rmse, size.difference) for size in evidence.sizes],
         residuals=evidence.residuals.tolist(),
+        validated=evidence.validated.tolist(),
         clip=model.clip,
         draw=optional(draw_document, model.provenance.draw),
         rows=optional(record_document, record),

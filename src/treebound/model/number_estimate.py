@@ -13,6 +13,8 @@ from treebound.pruning.number_pruner import Validated
 Floats = NDArray[np.float64]
 # Scaled residuals that a model keeps.
 _MAX_RESIDUALS = 10_000
+# Rows of a plot of residuals.
+_MAX_PLOTTED = 500
 
 
 class EstimatedFigure(NamedTuple):
@@ -106,6 +108,13 @@ def scaled_residuals(rows: Validated) -> Floats:
     # the i-th of n has a share (i + 1) / n of the weight at or below it
     at = np.searchsorted(share, np.arange(1, n + 1) / n * (1.0 - 1e-12))
     return np.asarray(scaled[order][at])
+
+
+def some_predictions(rows: Validated) -> Floats:
+    """Return prediction and number of validation rows, by prediction; of many every k-th."""
+    pairs = np.column_stack([rows.prediction, rows.y])[np.lexsort((rows.y, rows.prediction))]
+    at = np.linspace(0, len(pairs) - 1, min(len(pairs), _MAX_PLOTTED)).round().astype(np.intp)
+    return np.asarray(pairs[at])
 
 
 def quantile(scaled: Floats, coverage: float) -> float:

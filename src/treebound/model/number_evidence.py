@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.model.number_estimate import NumberEstimate, scaled_residuals
+from treebound.model.number_estimate import NumberEstimate, scaled_residuals, some_predictions
 from treebound.pruning.number_pruner import NumberFit
 
 Floats = NDArray[np.float64]
@@ -78,6 +78,9 @@ class NumberEvidence:
     residuals : ndarray of float64
         Sorted absolute residuals of validation rows, each divided by the spread of its leaf; empty
         if there were none, and at another step of the path.
+    validated : ndarray of float64, shape (n, 2)
+        Prediction and number of some validation rows, for a plot of residuals; as empty as
+        ``residuals``.
     """
 
     delta: float = 0.05
@@ -85,6 +88,7 @@ class NumberEvidence:
     estimate: NumberEstimate | None = None
     sizes: tuple[NumberSizeEstimate, ...] = ()
     residuals: Floats = field(default_factory=lambda: np.empty(0))
+    validated: Floats = field(default_factory=lambda: np.empty((0, 2)))
 
     @classmethod
     def of_fit(cls, fit: NumberFit, delta: float) -> NumberEvidence:
@@ -99,8 +103,9 @@ class NumberEvidence:
             estimate=NumberEstimate.of(fit.validated, choice.reason),
             sizes=tuple(NumberSizeEstimate(leaves, of, of - rmse) for leaves, of in sizes),
             residuals=scaled_residuals(fit.validated),
+            validated=some_predictions(fit.validated),
         )
 
     def of_another_size(self) -> NumberEvidence:
         """Return what holds for other trees of the path too."""
-        return replace(self, estimate=None, residuals=np.empty(0))
+        return replace(self, estimate=None, residuals=np.empty(0), validated=np.empty((0, 2)))

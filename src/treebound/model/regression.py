@@ -107,6 +107,11 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         """The lower and the upper end of an interval for each row, shape (n_rows, 2)."""
         return self.node_intervals(coverage).take(self.apply(X, n_jobs), axis=0)
 
+    @property
+    def has_intervals(self) -> bool:
+        """True if there are residuals for intervals."""
+        return self.evidence.calibration is not None or len(self.evidence.residuals) > 0
+
     def node_intervals(self, coverage: float = 0.9) -> Floats:
         """The interval of each node, shape (n_nodes, 2).
 
@@ -150,6 +155,16 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
             place[nodes_left(self.path.first, cuts)] = np.arange(self.tree.n_nodes)
             nodes = place[standing_nodes(self.path.first, cuts)[nodes]]
         return np.abs(calibration.y - self.tree.value[nodes]), nodes
+
+    @property
+    def unseen_predictions(self) -> tuple[Floats, str]:
+        """Prediction and number of rows the tree was not grown on, and the role of these rows."""
+        calibration = self.evidence.calibration
+        if calibration is None:
+            role = "" if self.estimate is None else f"{self.estimate.by} rows"
+            return self.evidence.validated, role
+        nodes = self._calibration_errors(calibration)[1]
+        return np.column_stack([self.tree.value[nodes], calibration.y]), "calibration rows"
 
     @cached_property
     def certificate(self) -> NumberCertificate | None:

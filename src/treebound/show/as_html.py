@@ -103,7 +103,10 @@ def to_html(
     else:
         content = report_data(model, _MAX_STEPS, sample, described, alternatives)
     static = files("treebound.show") / "static"
-    scripts = ("report_model.js", "report_tree.js", "report_questions.js", "report_sections.js")
+    scripts = (
+        "report_model.js", "report_tree.js", "report_questions.js", "report_numbers.js",
+        "report_sections.js",
+    )  # fmt: skip
     page = assembled(
         static / "report.html",
         title=title,

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
+from treebound.data.number_sample import NumberSample
 from treebound.data.raw import MISSING
 from treebound.show.words import number
 from treebound.tree import Tree
+from treebound.tree.regression import RegressionTree
 from treebound.tree.split import Split, one_line
 
 Counted = Callable[[NDArray[Any], int], NDArray[np.float64]]
@@ -30,6 +32,28 @@ class Distribution:
     left: tuple[bool, ...]  # which bars go left, for categories
     ends: tuple[str, ...]  # the smallest and largest value, or the name of each category
     edges: tuple[float, ...] = ()  # the ends of the bars of a real column
+
+
+@dataclass(frozen=True)
+class Boxplot:
+    """The numbers of a leaf: quartiles, and the outermost values within 1.5 box lengths of them."""
+
+    values: tuple[float, float, float, float, float]  # whisker, quartile, median, quartile, whisker
+    ends: tuple[float, float]  # of the common axis of all leaves
+
+
+def boxplots(tree: RegressionTree, sample: NumberSample) -> dict[int, Boxplot]:
+    """The boxplot of each leaf that rows of a sample reach, on a common axis."""
+    reached = tree.apply(sample.X)
+    drawn = {}
+    for leaf in np.unique(reached).tolist():
+        numbers = sample.y[reached == leaf]
+        low, median, high = np.quantile(numbers, (0.25, 0.5, 0.75)).tolist()
+        reach = 1.5 * (high - low)
+        inside = numbers[(numbers >= low - reach) & (numbers <= high + reach)]
+        drawn[leaf] = (float(inside.min()), low, median, high, float(inside.max()))
+    ends = min(box[0] for box in drawn.values()), max(box[4] for box in drawn.values())
+    return {leaf: Boxplot(box, ends) for leaf, box in drawn.items()}
 
 
 def distributions(

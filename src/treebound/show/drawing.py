@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from treebound._utils.extras import require
 from treebound.show.colours import class_colours, fill_of
-from treebound.show.distributions import Distribution
+from treebound.show.distributions import Boxplot, Distribution
 from treebound.show.words import side_names
 from treebound.tree import Tree
 from treebound.tree.regression import RegressionTree
@@ -23,6 +23,7 @@ PAD = 0.45  # padding of the text of a node, in lines
 BAR = 0.55  # height of the bar of proportions, in lines
 LINE = 1.25  # line spacing, in font sizes
 PLOT = 3.4  # height of a histogram, in lines
+BOXPLOT = 1.3  # height of a boxplot, in lines
 PLOT_WIDTH = 11.0  # minimum width of a histogram, in font sizes
 _LEGEND_CLASSES = 12
 _PIECE = re.compile(r"\s*[^\s_.-]*[_.-]+|\s*[^\s_.-]+|\s+")
@@ -38,7 +39,7 @@ class Box:
     height: float
     bold: bool
     hidden: int  # nodes below this one that the depth limit omits
-    plot: Distribution | None = None
+    plot: Distribution | Boxplot | None = None
 
 
 def wrapped(text: str, columns: int, *, most: int = 3) -> list[str]:
@@ -139,7 +140,9 @@ class Page:
         self._bars(ax)
         for box in self.boxes:
             self._words(ax, box)
-            if box.plot is not None:
+            if isinstance(box.plot, Boxplot):
+                self._boxplot(ax, box, box.plot)
+            elif box.plot is not None:
                 self._plot(ax, box, box.plot)
         if self.title is not None:
             middle, top = (self.left + self.right) / 2, self.high - 0.8 * self.size
@@ -254,6 +257,29 @@ class Page:
             ax.plot([at, at], [base, base + PLOT * line], color="#000000", ls=":",
                     lw=1.1 * self.scale, zorder=4)  # fmt: skip
         self._plot_words(ax, plot, begin, step, base)
+
+    def _boxplot(self, ax: Axes, box: Box, plot: Boxplot) -> None:
+        """The boxplot of a leaf; its box has room for the axis of all leaves."""
+        from matplotlib.patches import Rectangle
+
+        x, y = self.places[box.node]
+        line, room = self.size * LINE, box.width - 1.2 * self.size
+        middle, half = y - box.height / 2 + (PAD + 0.5 * BOXPLOT) * line, 0.3 * BOXPLOT * line
+        low, high = plot.ends
+
+        def at(value: float) -> float:
+            return x - room / 2 + room * ((value - low) / (high - low) if high > low else 0.5)
+
+        first, start, median, end, last = map(at, plot.values)
+        style: dict[str, Any] = {"color": "#333333", "lw": 0.8 * self.scale, "zorder": 4}
+        for ends in ((first, start), (end, last)):
+            ax.plot(ends, (middle, middle), **style)
+        ax.add_patch(
+            Rectangle((start, middle - half), end - start, 2 * half, facecolor="#FFFFFF",
+                      edgecolor="#333333", linewidth=0.8 * self.scale, zorder=4)
+        )  # fmt: skip
+        style |= {"lw": 1.6 * self.scale, "zorder": 5}
+        ax.plot((median, median), (middle - half, middle + half), **style)
 
     def _plot_words(
         self, ax: Axes, plot: Distribution, begin: float, step: float, base: float

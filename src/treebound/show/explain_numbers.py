@@ -20,7 +20,7 @@ from treebound.show.explain import (
     read_explained,
     steps_to,
 )
-from treebound.show.words import counted, number, rounded
+from treebound.show.words import counted, rounded
 
 _COVERAGE = 0.9
 
@@ -102,7 +102,7 @@ class NumberExplanation(ExplainedRow):
             lines.append(f"About {100 * _COVERAGE:.0f} % of new rows here: {low} to {high}.")
         lines += self._end_of_path()
         if self.reach is not None:
-            low, high = map(number, self.reach)
+            low, high = (rounded(end, self.deviation) for end in self.reach)
             if self.counterfactual is None:
                 lines.append(f"No change of known values gives a value from {low} to {high}.")
             else:

@@ -11,10 +11,22 @@ from numpy.typing import NDArray
 from treebound._utils.extras import require
 from treebound._utils.validation import Whole, check
 from treebound.data import Sample
+from treebound.data.number_sample import NumberSample
 from treebound.model import Model, RegressionModel
 from treebound.model.methods import as_any_model
-from treebound.show.distributions import Distribution, distributions
-from treebound.show.drawing import BAR, LINE, PAD, PLOT, PLOT_WIDTH, Box, Page, text_width, wrapped
+from treebound.show.distributions import Boxplot, Distribution, boxplots, distributions
+from treebound.show.drawing import (
+    BAR,
+    BOXPLOT,
+    LINE,
+    PAD,
+    PLOT,
+    PLOT_WIDTH,
+    Box,
+    Page,
+    text_width,
+    wrapped,
+)  # fmt: skip
 from treebound.show.layout import tidy, visible
 from treebound.show.words import branch_condition, count, rounded, typeset
 from treebound.tree import Tree
@@ -33,15 +45,15 @@ class TreeDisplay:
 
     Each node shows its split (a leaf its class), a bar of the class proportions and the number of
     training rows. A regression tree shows its values, also by colour. Rows that satisfy the split
-    go left. Use :meth:`from_estimator` to draw a
-    fitted classifier.
+    go left. Use :meth:`from_estimator` to draw a fitted classifier or regressor.
 
     Parameters
     ----------
-    model : Model
+    model : Model or RegressionModel
         The model to draw; its target is the title.
-    sample : Sample, optional
-        Rows for histograms in the nodes, by class, of the column that the node splits on.
+    sample : Sample or NumberSample, optional
+        Rows for histograms in the nodes, by class, of the column that the node splits on; of a
+        regression tree for a boxplot in each leaf, on a common axis.
     max_depth, digits
         See :func:`treebound.show.to_text`.
 
@@ -65,7 +77,7 @@ class TreeDisplay:
     """
 
     model: Model | RegressionModel
-    sample: Sample | None = None
+    sample: Sample | NumberSample | None = None
     _: KW_ONLY
     max_depth: int | None = None
     digits: int | None = None
@@ -88,15 +100,15 @@ class TreeDisplay:
         ax: Axes | None = None,
         fontsize: float | None = None,
     ) -> TreeDisplay:
-        """Draw the tree of a fitted classifier.
+        """Draw the tree of a fitted classifier or regressor.
 
         Parameters
         ----------
-        estimator : BoundTreeClassifier, Model or Tree
+        estimator : BoundTreeClassifier, BoundTreeRegressor, model or tree
             The fitted tree to draw.
-        X, y : table and labels, optional
-            Rows for histograms in the nodes, by class, of the column that the node splits on; for
-            example the training rows.
+        X, y : table, and labels or numbers, optional
+            Rows for histograms in the nodes, by class, of the column that the node splits on, or of
+            a regression tree for boxplots in the leaves; for example the training rows.
         max_depth, digits
             See :func:`treebound.show.to_text`.
         ax, fontsize
@@ -108,14 +120,12 @@ class TreeDisplay:
             If only one of ``X`` and ``y`` is given.
         """
         model = as_any_model(estimator, "TreeDisplay.from_estimator")
-        if isinstance(model, RegressionModel) and (X is not None or y is not None):
-            raise ValueError(
-                "Histograms in the nodes are not offered for regression trees. Hint: leave out "
-                "'X' and 'y'; the colour of a node is its value."
-            )
         if (X is None) != (y is None):
-            raise ValueError("Histograms in the nodes need both 'X' and 'y'. Got one of them.")
-        sample = model.read_test(X, y) if isinstance(model, Model) and X is not None else None
+            raise ValueError("Plots in the nodes need both 'X' and 'y'. Got one of them.")
+        sample: Sample | NumberSample | None = None
+        if X is not None:
+            read = model.read_test if isinstance(model, Model) else model.read_sample
+            sample = read(X, y)
         display = cls(model, sample, max_depth=max_depth, digits=digits)
         return display.plot(ax=ax, fontsize=fontsize)
 
@@ -153,14 +163,16 @@ class TreeDisplay:
         tree, leaves = self.model.tree, left.count(-1)
         columns = 26 if leaves <= 16 else 18 if leaves <= 32 else 13
         splits = splits_of(tree, handle_unknown=self.model.reading.handle_unknown)
-        plots: dict[int, Distribution] = {}
-        if self.sample is not None and isinstance(tree, Tree):
-            plots = distributions(tree, splits, self.sample)
+        plots: dict[int, Distribution | Boxplot] = {}
+        if isinstance(self.sample, Sample) and isinstance(tree, Tree):
+            plots |= distributions(tree, splits, self.sample)
+        if isinstance(self.sample, NumberSample) and isinstance(tree, RegressionTree):
+            plots |= boxplots(tree, self.sample)
         boxes = []
         for node, child in zip(nodes, left, strict=True):
             split = splits[node] if child >= 0 else None
             hidden = int(tree.size[node]) - 1 if split is None else 0
-            plot = None if split is None else plots.get(node)
+            plot = None if hidden else plots.get(node)
             if split is None:
                 words = wrapped(_prediction(tree, node), columns)
             else:
@@ -174,7 +186,8 @@ class TreeDisplay:
             )
             taken = len(lines) + (BAR if isinstance(tree, Tree) else 0) + 2 * PAD
             if plot is not None:
-                width, taken = max(width, PLOT_WIDTH * size), taken + PLOT + 1.2
+                width = max(width, PLOT_WIDTH * size)
+                taken += BOXPLOT if isinstance(plot, Boxplot) else PLOT + 1.2
             height = taken * size * LINE
             boxes.append(Box(node, lines, width + 1.6 * size, height, bold, hidden, plot))
         return boxes

@@ -25,26 +25,37 @@ from treebound.tree.regression import RegressionTree
 from treebound.tree.split import one_line
 
 _COVERAGE = 0.9
+_MAX_POINTS = 300  # of a plot of residuals
 
 
 class _NumberStore(Store[RegressionModel]):
     """The nodes of regression trees."""
 
+    def add_model(self, model: RegressionModel) -> int:
+        """Add the tree of a model with its intervals; return the number of its root."""
+        self.model = model
+        return self.add(model.tree, model.swapped)
+
     def stats_of(self, tree: RegressionTree) -> list[tuple[Any, ...]]:
-        """Rows, a label and weight like those of one class, then value, error and interval."""
+        """Rows, a label and weight like those of one class, then figures of the value.
+
+        These are the value as text and as number, squares about the mean, squared error, colour and
+        its opacity, the interval as text, the mean, and the ends of the interval or null.
+        """
         scale = float(tree.deviation[0])
         error = tree.squares + tree.weight * (tree.mean - tree.value) ** 2
         intervals: list[str | None] = [None] * tree.n_nodes
-        model = self.model
-        if model.estimate is not None and np.array_equal(tree.value, model.tree.value):
-            ends = model.node_intervals(_COVERAGE).tolist()
-            intervals = [" to ".join(rounded(end, scale) for end in pair) for pair in ends]
+        ends: list[list[float | None]] = [[None, None]] * tree.n_nodes
+        if self.model.has_intervals:
+            ends = self.model.node_intervals(_COVERAGE).tolist()
+            intervals = [" to ".join(rounded(float(end or 0.0), scale) for end in pair)
+                         for pair in ends]  # fmt: skip
         return [
             (
                 int(tree.rows[node]), 0, (float(tree.weight[node]),), (1.0,),
                 rounded(float(tree.value[node]), scale), float(tree.value[node]),
                 float(tree.squares[node]), float(error[node]), *value_tint(tree, node),
-                intervals[node],
+                intervals[node], float(tree.mean[node]), *ends[node],
             )
             for node in range(tree.n_nodes)
         ]  # fmt: skip
@@ -75,7 +86,7 @@ def number_report_data(
         score = math.nan if path is None else float(path.scores[at])
         steps.append(
             {
-                "root": store.add(one.tree, one.swapped),
+                "root": store.add_model(one),
                 "step": at,
                 "leaves": one.tree.n_leaves,
                 **store.head(one),
@@ -83,12 +94,13 @@ def number_report_data(
                 "estimated": _estimated(one),
                 "score": score if math.isfinite(score) else None,
                 "certificate": None,
-                "certified": [],
+                "certified": store.numbers_of(_certified(one)),
+                "residuals": _residuals(one),
                 "test": None,
                 "quality": None,
             }
         )
-    start = start_of(store.add(tree, model.swapped), steps, chosen)
+    start = start_of(store.add_model(model), steps, chosen)
     return {
         "kind": "numbers",
         "target": None if model.reading.target is None else one_line(model.reading.target),
@@ -124,6 +136,25 @@ def number_report_data(
         "edits": [one_line(edit) for edit in model.provenance.edits],
         "made_by": f"treebound {__version__}",
     }
+
+
+def _certified(model: RegressionModel) -> list[str]:
+    """The certificate of a model, in lines."""
+    return [] if model.certificate is None else str(model.certificate).split("\n")
+
+
+def _residuals(model: RegressionModel) -> dict[str, Any] | None:
+    """Predictions and residuals of rows the tree was not grown on; None if there are none."""
+    pairs, role = model.unseen_predictions
+    if not len(pairs):
+        return None
+    total = len(pairs)
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    pairs = pairs[np.linspace(0, total - 1, min(total, _MAX_POINTS)).round().astype(np.intp)]
+    points = [[float(f"{p:.6g}"), float(f"{y - p:.6g}")] for p, y in pairs.tolist()]
+    estimate = model.estimate
+    rows = estimate.rows if estimate is not None and "calibration" not in role else total
+    return {"role": role, "rows": rows, "points": points}
 
 
 def _estimated(model: RegressionModel) -> float | None:

@@ -23,7 +23,7 @@ const isSwapped = (id) => data.nodes[id].length > 4;
 const splitOf = (id) => splits[data.nodes[id][1]];
 
 // A regression tree has stats of one class, followed by: value as text, value, squares about the
-// mean, squared error, colour, its opacity, interval as text.
+// mean, squared error, colour, its opacity, interval as text, mean, the ends of the interval.
 const isNumbers = () => data.kind === "numbers";
 const predictionOf = (id) => (isNumbers() ? statsOf(id)[4] : data.classes[statsOf(id)[1]]);
 // One number format: whole numbers in full, with commas; unlisted to four digits or one decimal.

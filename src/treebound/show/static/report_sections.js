@@ -80,8 +80,8 @@ const calibrationPlot = ({ words, calibration }) => {
     paragraph("Across: the probability of the predicted class; up: the share of correct predictions. Larger dots are more rows.", "note"));
 };
 const showConfusion = () => {
-  if (isNumbers()) { at("d-confusion").hidden = true; return; }
   const step = data.steps[state.step];
+  if (isNumbers()) { showResiduals(step); return; }
   const parts = [];
   // cross-validation describes the fitted tree only
   if (data.estimate?.confusion && state.step === data.start)
@@ -95,17 +95,19 @@ const showConfusion = () => {
 const MAX_RULES = 40;
 const showRules = (all = false) => {
   const rules = rulesOf(rootNow(), all ? Infinity : MAX_RULES), leaves = data.steps[state.step].leaves;
+  const ends = isNumbers() ? leafEnds(rootNow()) : null;
   const rows = rules.map(({ id, regions }) => {
     const [count, label, counts] = statsOf(id);
     const conditions = regions.map((region) => regionWords(region, { withMissing: true })).join(" and ") || "always";
-    if (isNumbers()) return [conditions, predictionOf(id), statsOf(id)[10] ?? "", number(count)];
+    if (isNumbers()) return [conditions, predictionOf(id), leafStrip(id, ends), statsOf(id)[10] ?? "", number(count)];
     return [conditions, data.classes[label],
       chancesOf(id)[label].toFixed(3), number(count), percent(counts[label] / (sum(counts) || 1))];
   });
-  const table = isNumbers() ? tableOf(["If", "then", "about 90 % of new rows", "rows"], rows, ["words", "label", "count", "count"])
+  const table = isNumbers() ? tableOf(["If", "then", `spread, from ${number(ends[0])} to ${number(ends[1])}`, "about 90 % of new rows", "rows"], rows, ["words", "label", "strip", "count", "count"])
     : tableOf(["If", "then", "probability", "rows", "right"], rows, ["words", "label", "count", "count", "count"]);
   table.classList.add("rules");
   const parts = [scrolling(table)];
+  if (isNumbers()) parts.push(paragraph("Spread of each leaf: the box is one standard deviation of its training rows on both sides of their mean, the mark is the value, the line is where about 90 % of new rows are, if that was estimated.", "note"));
   if (rules.length < leaves) {
     const more = made("button", { type: "button", id: "all-rules" }, `Show all ${number(leaves)} rules`);
     more.addEventListener("click", () => showRules(true));
@@ -115,7 +117,6 @@ const showRules = (all = false) => {
 };
 
 const showCertificate = () => {
-  if (isNumbers()) { at("d-certificate").hidden = true; return; }
   const lines = data.steps[state.step].certified.map((line) => data.lines[line]), parts = [];
   if (data.abstention) parts.push(paragraph(data.abstention));
   else if (!lines.length) parts.push(paragraph(data.reason ? `There is no certificate. ${data.reason}` : "There is no certificate for this tree."));

@@ -17,7 +17,9 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import treebound as tb
+from treebound.model.number_estimate import NumberEstimate
 from treebound.pruning import SquaredErrorPruner
+from treebound.pruning.number_pruner import Validated
 
 REGRESSOR = tb.BoundTreeRegressor
 
@@ -457,3 +459,55 @@ def test_without_folds_the_reason_and_the_remedy_are_given(diabetes):
     assert "No estimate: there are no folds (" in reg.summary()
     with pytest.raises(ValueError, match="Hint: fit with certificate='held-out', or with pruning"):
         reg.predict_interval(diabetes[0])
+
+
+# -- estimates of the errors ---------------------------------------------------------------------
+
+
+def validated(errors: np.ndarray, weight: np.ndarray | None = None) -> Validated:
+    n = len(errors)
+    ones = np.ones(n)
+    return Validated(errors, np.zeros(n), ones if weight is None else weight, ones * 3, ones)
+
+
+@pytest.mark.parametrize(
+    ("draw", "true", "least"),
+    [
+        (lambda rng: rng.normal(size=300), 1.0, 0.95),
+        (lambda rng: rng.laplace(size=300), np.sqrt(2.0), 0.95),
+        (lambda rng: rng.standard_t(3, 300), np.sqrt(3.0), 0.85),
+        (lambda rng: rng.lognormal(size=300) - np.exp(0.5), np.sqrt((np.e - 1) * np.e), 0.88),
+    ],
+)
+def test_standard_errors_of_the_rmse_hold_with_heavy_tails(draw, true, least) -> None:
+    rng = np.random.default_rng(0)
+    estimates = [NumberEstimate.of(validated(draw(rng)), "validated") for _ in range(600)]
+    near = [abs(one.rmse.value - true) <= 2.0 * one.rmse.standard_error for one in estimates]
+    assert np.mean(near) >= least
+
+
+def test_heavy_tails_are_stated() -> None:
+    rng = np.random.default_rng(1)
+    errors = rng.normal(size=400)
+    assert not NumberEstimate.of(validated(errors), "validated").heavy_tailed
+    errors[7] = 60.0
+    estimate = NumberEstimate.of(validated(errors), "validated")
+    assert estimate.heavy_tailed
+    assert "A few rows have most of the squared error" in str(estimate)
+
+
+def test_estimates_count_each_row_once_unless_weights_are_whole(diabetes) -> None:
+    X, y = diabetes
+    weight = np.random.default_rng(0).random(len(y)) + 0.5
+    reg = REGRESSOR(cv=3).fit(X, y, sample_weight=weight)
+    pairs = reg.model_.evidence.validated
+    assert len(pairs) == len(y)
+    errors = pairs[:, 1] - pairs[:, 0]
+    assert reg.estimate_.rmse.value == pytest.approx(np.sqrt((errors**2).mean()))
+    assert reg.estimate_.mae.value == pytest.approx(np.abs(errors).mean())
+    (chosen,) = [size for size in reg.sizes_ if size.leaves == reg.n_leaves_]
+    assert chosen.rmse == pytest.approx(reg.estimate_.rmse.value)
+    assert chosen.difference == 0.0
+    # whole weights stand for repeated rows
+    twice = REGRESSOR(cv=3).fit(X, y, sample_weight=np.full(len(y), 2))
+    assert twice.estimate_.rows >= len(y)

@@ -82,7 +82,7 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
     |   bmi <= 0.015: 164.9 (116 rows)
     |   bmi > 0.015: 219.9 (108 rows)
     >>> print(reg.estimate_.rmse)
-    64.64 ± 2.3
+    64.64 ± 3
     """
 
     def __sklearn_tags__(self) -> Tags:

@@ -107,6 +107,7 @@ class NumberEstimateDocument(Object):
     baseline_mae: Weight
     rows: Whole
     by: str
+    heavy_tailed: bool = False
 
 
 class NumberCalibrationDocument(Object):

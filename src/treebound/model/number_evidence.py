@@ -96,11 +96,13 @@ class NumberEvidence:
         choice = fit.result.choice
         if fit.validated is None or choice is None:
             return cls(delta)
-        rmse = float(np.sqrt(choice.loss))
+        estimate = NumberEstimate.of(fit.validated, choice.reason)
         sizes = [(leaves, float(np.sqrt(loss))) for leaves, loss in fit.sizes]
+        # the same errors as those of the estimate, summed in another order
+        rmse = dict(sizes).get(fit.result.tree.n_leaves, float(estimate.rmse.value))
         return cls(
             delta,
-            estimate=NumberEstimate.of(fit.validated, choice.reason),
+            estimate=estimate,
             sizes=tuple(NumberSizeEstimate(leaves, of, of - rmse) for leaves, of in sizes),
             residuals=scaled_residuals(fit.validated),
             validated=some_predictions(fit.validated),

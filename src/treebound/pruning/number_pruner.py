@@ -26,6 +26,7 @@ from treebound._utils.validation import (
 )
 from treebound.data.draws import Splitter
 from treebound.data.number_sample import NumberSample
+from treebound.data.weights import is_whole
 from treebound.pruning.base import PruningResult
 from treebound.pruning.estimate import sizes_of_interest
 from treebound.pruning.number_choice import (
@@ -83,13 +84,12 @@ class Validated:
     Attributes
     ----------
     y, prediction, weight : ndarray of float64
-        The number of each row, its prediction, and its weight.
+        The number of each row, its prediction, and how often it counts: once, unless weights are
+        whole numbers.
     baseline : ndarray of float64
         The mean of the training rows.
     spread : ndarray of float64
         The standard deviation of the training rows in the leaf of the prediction.
-    square_weight : ndarray of float64
-        The weight of each row in sums of squares: whole weights stand for repeated rows.
     groups : ndarray of int64 or None
         The group of each row.
     """
@@ -99,7 +99,6 @@ class Validated:
     weight: Floats
     baseline: Floats
     spread: Floats
-    square_weight: Floats
     groups: NDArray[np.int64] | None = None
 
 
@@ -339,22 +338,26 @@ class SquaredErrorPruner(Parameters):
         result = _result(chosen, choice)
         if max_leaves is not None:
             result = result.within(max_leaves)
-        paths = [path for path, _ in by_size[size]]
-        return NumberFit(result, validated, _losses_by_size(paths, place.shrinkage, result))
+        paths = [
+            _measured_once(path, reached, rows)
+            for (path, reached), rows in zip(by_size[size], samples, strict=True)
+        ]
+        return NumberFit(result, validated, _losses_by_size(paths, place, result))
 
 
 def _losses_by_size(
-    paths: Sequence[MeasuredPath], shrinkage: int, result: NumberResult
+    paths: Sequence[MeasuredPath], place: Place, result: NumberResult
 ) -> tuple[tuple[int, float], ...]:
     """Return the validated mean squared errors of trees of at most so many leaves."""
     rows = float(sum(path.rows.sums[:, 0].sum() for path in paths))
-    chosen, choice = result.tree.n_leaves, result.choice
-    assert choice is not None
+    chosen = result.tree.n_leaves
 
     def loss(size: int) -> float:
-        if size == chosen:
-            return choice.loss
-        return sum(path.loss_at(path.path.at_size(size), shrinkage) for path in paths) / rows
+        steps = [path.path.at_size(size) for path in paths]
+        if size == chosen:  # the candidate of the estimate, whose size differs between folds
+            steps = [int(path.steps[place.weight]) for path in paths]
+        each_path = zip(paths, steps, strict=True)
+        return sum(path.loss_at(step, place.shrinkage) for path, step in each_path) / rows
 
     sizes = sizes_of_interest(chosen, result.path.first.n_leaves)
     return tuple((size, loss(size)) for size in sizes)
@@ -394,17 +397,31 @@ def _predictions(
         columns.append((
             rows.y,
             measured.values[place.shrinkage][nodes],
-            rows.weights,
+            _counted_once(rows).weights,
             np.full(rows.n_rows, tree.mean[0]),
             spreads(tree, float(measured.path.errors[step]))[nodes],
-            rows.square_weights,
         ))  # fmt: skip
     groups = [rows.groups for rows in samples if rows.groups is not None]
-    y, prediction, weight, baseline, spread, square_weight = (
+    y, prediction, weight, baseline, spread = (
         np.concatenate(column) for column in zip(*columns, strict=True)
     )
     in_groups = np.concatenate(groups) if groups else None
-    return Validated(y, prediction, weight, baseline, spread, square_weight, in_groups)
+    return Validated(y, prediction, weight, baseline, spread, in_groups)
+
+
+def _measured_once(
+    path: MeasuredPath, reached: NDArray[np.int32], rows: NumberSample
+) -> MeasuredPath:
+    """Return a path with residuals of rows as estimates count them."""
+    once = _counted_once(rows)
+    if once is rows:
+        return path
+    return path._replace(rows=ResidualSums.at(path.path.first, reached, once))
+
+
+def _counted_once(rows: NumberSample) -> NumberSample:
+    """Return the rows as estimates count them: once, unless whole weights repeat them."""
+    return rows if is_whole(rows.weight) else replace(rows, weight=None)
 
 
 def spreads(tree: RegressionTree, pooled: float | None = None) -> Floats:

@@ -6,55 +6,15 @@ import os
 from typing import Any, Self
 
 from treebound.estimators.base import TreeEstimator
-from treebound.exchange import (
-    load_regression,
-    save_regression,
-    to_c,
-    to_onnx,
-    to_python,
-    to_sklearn,
-    to_sql,
-)
+from treebound.exchange import load_regression, to_c, to_python, to_sklearn, to_sql
 from treebound.model import RegressionModel
 
 
 class RegressionMethods(TreeEstimator[RegressionModel]):
     """The functions of :mod:`treebound.exchange` as methods of a regressor."""
 
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        pruning_path: bool = True,
-        row_record: bool = True,
-    ) -> None:
-        """Write the fitted regressor as JSON, in the documented format.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-        pruning_path : bool
-            Keep the pruning path; without it no other size can be chosen, and there is no
-            certificate.
-        row_record : bool
-            Keep the hashes by which rows that were used for fitting are recognised.
-
-        See Also
-        --------
-        treebound.exchange.save_regression : The same as a function, also for a tree.
-        """
-        save_regression(self, path, pruning_path=pruning_path, row_record=row_record)
-
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a regressor from a file that ``save`` wrote; loading executes no code.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to read.
-        """
+    def _of_file(cls, path: str | os.PathLike[str]) -> Self:
         model = load_regression(path)
         return cls(**model.provenance.parameters)._set_model(model)
 
@@ -105,20 +65,6 @@ class RegressionMethods(TreeEstimator[RegressionModel]):
         treebound.exchange.to_sql : The same as a function, also for a tree.
         """
         return to_sql(self, table=table, name=name, dialect=dialect)
-
-    def to_onnx(self, *, missing_text: str = "") -> Any:
-        """Return an ONNX model with the same predictions, as doubles.
-
-        Parameters
-        ----------
-        missing_text : str
-            The text that marks a missing value in a string column.
-
-        See Also
-        --------
-        treebound.exchange.to_onnx : The same as a function, also for a tree.
-        """
-        return to_onnx(self, missing_text=missing_text)
 
     def to_sklearn(self, *, indicators: bool = False) -> Any:
         """Return a fitted ``DecisionTreeRegressor`` with the same splits and numbers.

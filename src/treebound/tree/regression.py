@@ -165,11 +165,6 @@ class RegressionTree(BaseTree):
         return self.moments[:, 0]
 
     @property
-    def mass(self) -> Floats:
-        """The weight of the training rows at each node."""
-        return self.weight
-
-    @property
     def mean(self) -> Floats:
         """Mean of the training rows at each node."""
         return self.moments[:, 1]

@@ -17,7 +17,7 @@ from treebound._utils.validation import parameters_of
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import is_stream
-from treebound.exchange import save, to_onnx
+from treebound.exchange import save, to_c, to_onnx, to_python, to_sql
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
 from treebound.model import Model, RegressionModel
@@ -181,7 +181,7 @@ class FittedTree(Generic[AnyModel]):
         )
         return display.ax_
 
-    # -- files -----------------------------------------------------------------------------
+    # -- files and code --------------------------------------------------------------------
 
     def save(
         self, path: str | os.PathLike[str], *, pruning_path: bool = True, row_record: bool = True
@@ -214,6 +214,55 @@ class FittedTree(Generic[AnyModel]):
             The file to read.
         """
         return cls._of_file(path)
+
+    def to_python(self, *, name: str = "predict") -> str:
+        """Return the source of a Python function with the same predictions.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function; it must not begin with an underscore.
+
+        See Also
+        --------
+        treebound.exchange.to_python : The same as a function, also for a tree.
+        """
+        return to_python(self, name=name)
+
+    def to_c(self, *, name: str = "predict") -> str:
+        """Return C source, ``predict(const struct predict_row *row)``, of the same predictions.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function, and prefix of all other names; it must not begin with ``x_``.
+
+        See Also
+        --------
+        treebound.exchange.to_c : The same as a function, also for a tree.
+        """
+        return to_c(self, name=name)
+
+    def to_sql(
+        self, *, table: str | None = None, name: str = "prediction", dialect: str | None = None
+    ) -> str:
+        """Return an SQL ``CASE`` expression with the same predictions.
+
+        Parameters
+        ----------
+        table : str, optional
+            If given, write a whole query, ``SELECT table.*, CASE ... AS prediction FROM table``.
+        name : str
+            Name of the result; probabilities are named after it and the class.
+        dialect : str, optional
+            The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``,
+            ``"tsql"``, ``"bigquery"``, ``"snowflake"`` or ``"spark"``.
+
+        See Also
+        --------
+        treebound.exchange.to_sql : The same as a function, also for a tree.
+        """
+        return to_sql(self, table=table, name=name, dialect=dialect)
 
     def to_onnx(self, *, missing_text: str = "") -> Any:
         """Return an ONNX model with the same predictions; numbers are doubles.

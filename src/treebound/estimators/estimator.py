@@ -168,14 +168,9 @@ class BoundTreeClassifier(
             return lazy_predictions(self._fitted(), X, output, predict)
         return super()._predict(X, output, predict)
 
+    @parameters_of(TreeEstimator.apply)
     def predict(self, X: Any) -> Any:
         """Predict the class of each row of a table.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
-            in batches.
 
         Returns
         -------
@@ -382,9 +377,9 @@ class BoundTreeClassifier(
         --------
         >>> from sklearn.datasets import load_iris
         >>> import treebound as tb
-        >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> clf = tb.BoundTreeClassifier().fit(X, y)
-        >>> editor = clf.edit(X, y)
+        >>> rows = load_iris(return_X_y=True, as_frame=True)
+        >>> clf = tb.BoundTreeClassifier().fit(*rows)
+        >>> editor = clf.edit(*rows)
         >>> step = editor.collapse("R")
         >>> editor.done().n_leaves_, clf.n_leaves_
         (2, 7)

@@ -313,13 +313,12 @@ class ModelMethods(FittedTree[Model]):
         """
         write_predictions(self, X, path, proba=proba, keep=keep)
 
+    @parameters_of(FittedTree.to_python)
     def to_python(self, *, name: str = "predict", output: Output = "label") -> str:
         """Return the source of a Python function with the same predictions.
 
         Parameters
         ----------
-        name : str
-            Name of the function; it must not begin with an underscore.
         output : {"label", "proba"}
             Return the class, or a list of probabilities in the order of ``CLASSES``.
 
@@ -329,13 +328,12 @@ class ModelMethods(FittedTree[Model]):
         """
         return to_python(self, name=name, output=output)
 
+    @parameters_of(FittedTree.to_c)
     def to_c(self, *, name: str = "predict", output: Output = "label") -> str:
         """Return C source, ``int predict(const struct predict_row *row)``, of the same predictions.
 
         Parameters
         ----------
-        name : str
-            Name of the function, and prefix of all other names; it must not begin with ``x_``.
         output : {"label", "proba"}
             Return the index of the class, or also write the probability of each class.
 
@@ -345,6 +343,7 @@ class ModelMethods(FittedTree[Model]):
         """
         return to_c(self, name=name, output=output)
 
+    @parameters_of(FittedTree.to_sql)
     def to_sql(
         self,
         *,
@@ -357,15 +356,8 @@ class ModelMethods(FittedTree[Model]):
 
         Parameters
         ----------
-        table : str, optional
-            If given, write a whole query, ``SELECT table.*, CASE ... AS prediction FROM table``.
-        name : str
-            Name of the result; probabilities are named after it and the class.
         output : {"label", "proba"}
             Write the class, or the probability of each class, separated by commas.
-        dialect : str, optional
-            The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``,
-            ``"tsql"``, ``"bigquery"``, ``"snowflake"`` or ``"spark"``.
 
         See Also
         --------

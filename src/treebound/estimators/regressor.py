@@ -24,9 +24,10 @@ from treebound._utils.validation import invalid, parameters_of
 from treebound.certificate.number_certificate import NumberCertificate
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
+from treebound.estimators.base import TreeEstimator
 from treebound.estimators.number_fitting import fit_numbers
 from treebound.estimators.number_tables import read_number_table
-from treebound.estimators.regression_methods import RegressionMethods
+from treebound.exchange import load_regression, to_sklearn
 from treebound.model import RegressionModel
 from treebound.model.number_estimate import NumberEstimate
 from treebound.model.number_evidence import NumberSizeEstimate
@@ -40,7 +41,9 @@ Floats = NDArray[np.float64]
 
 
 @parameters_of(RegressionParameters)
-class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, RegressionParameters):
+class BoundTreeRegressor(
+    TreeEstimator[RegressionModel], RegressorMixin, BaseEstimator, RegressionParameters
+):
     """A regression tree that prunes itself with a score from learning theory.
 
     One readable tree, grown best-first by squared error on real, ordinal and nominal columns as
@@ -125,6 +128,11 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
             model = replace(model, reading=replace(model.reading, target=target))
         return self._set_model(model)
 
+    @classmethod
+    def _of_file(cls, path: str | os.PathLike[str]) -> Self:
+        model = load_regression(path)
+        return cls(**model.provenance.parameters)._set_model(model)
+
     # -- prediction ------------------------------------------------------------------------
 
     def _predict(self, X: Any, output: Any, predict: Callable[..., Any]) -> Any:
@@ -132,14 +140,9 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
         _check_reading(X, predict.__name__)
         return super()._predict(X, output, predict)
 
+    @parameters_of(TreeEstimator.apply)
     def predict(self, X: Any) -> Floats:
         """Predict the number of each row of a table.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
-            in batches.
 
         Returns
         -------
@@ -316,6 +319,22 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
     def summary(self) -> str:
         """Describe the tree, its estimated errors and those of other sizes in a few lines."""
         return self._fitted().summary()
+
+    # -- other libraries -------------------------------------------------------------------
+
+    def to_sklearn(self, *, indicators: bool = False) -> Any:
+        """Return a fitted ``DecisionTreeRegressor`` with the same splits and numbers.
+
+        Parameters
+        ----------
+        indicators : bool
+            One-hot encode nominal columns.
+
+        See Also
+        --------
+        treebound.exchange.to_sklearn : The same as a function, also for a tree.
+        """
+        return to_sklearn(self, indicators=indicators)
 
 
 def _check_reading(X: Any, caller: str) -> None:

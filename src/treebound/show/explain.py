@@ -135,6 +135,14 @@ class Counterfactual:
     changes: tuple[Change, ...]
     row: dict[str, Any]
 
+    def to_dict(self) -> dict[str, Any]:
+        """The change as plain values."""
+        return {
+            "prediction": self.prediction,
+            "node": self.node,
+            "changes": [vars(change) for change in self.changes],
+        }
+
     def __str__(self) -> str:
         return f"{one_line(self.prediction)} with {' and '.join(map(str, self.changes))}"
 
@@ -263,7 +271,6 @@ class Explanation(ExplainedRow):
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for JSON."""
-        changed = self.counterfactual
         return {
             "target": self.target,
             "prediction": self.prediction,
@@ -273,17 +280,8 @@ class Explanation(ExplainedRow):
             "counts": [[label, weight] for label, weight in self.counts.items()],
             "path": [step.to_dict() for step in self.path],
             "next_best": self.next_best,
-            "counterfactual": changed and change_values(changed),
+            "counterfactual": self.counterfactual and self.counterfactual.to_dict(),
         }
-
-
-def change_values(changed: Counterfactual) -> dict[str, Any]:
-    """Return a counterfactual, of a class or of a number, as plain values."""
-    return {
-        "prediction": changed.prediction,
-        "node": changed.node,
-        "changes": [vars(change) for change in changed.changes],
-    }
 
 
 def value_in_words(value: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from treebound._utils.validation import invalid
 from treebound.model import RegressionModel
-from treebound.show.explain import Counterfactual, ExplainedRow, ReadRow, change_values
+from treebound.show.explain import Counterfactual, ExplainedRow, ReadRow
 from treebound.show.words import counted, number, rounded
 
 _COVERAGE = 0.9
@@ -81,7 +81,6 @@ class NumberExplanation(ExplainedRow):
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for JSON."""
-        changed = self.counterfactual
         return {
             "target": self.target,
             "prediction": self.prediction,
@@ -91,7 +90,7 @@ class NumberExplanation(ExplainedRow):
             "mean": self.mean,
             "deviation": self.deviation,
             "path": [step.to_dict() for step in self.path],
-            "counterfactual": changed and change_values(changed),
+            "counterfactual": self.counterfactual and self.counterfactual.to_dict(),
         }
 
 

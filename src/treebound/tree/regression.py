@@ -253,10 +253,8 @@ class RegressionTree(BaseTree):
 
         Parameters
         ----------
-        X : Matrix
-            Rows in the columns of the tree.
-        target : NumericTarget
-            Their numbers and weights.
+        X, target
+            See :meth:`sums_on`.
         """
         # a tree has no rows that stop above its leaves
         policy = "other" if X.handle_unknown == "stop" else X.handle_unknown

@@ -67,14 +67,17 @@ class BoundFold(NamedTuple):
 
     candidates: Candidates
     objective: Objective  # of the rows outside, without a weight
+    weights: Floats
     leaves: Ints
     measured: Any  # Measured, or None if the weight is not chosen on folds
     inside: Sample
 
     def best_size(self, weight: float, max_leaves: int | None) -> int:
         """The leaves of the tree with the lowest score, of at most so many."""
-        weights = np.array([weight])
-        size = int(self.candidates.best_sizes(self.objective, weights)[0])
+        weights, sizes = np.array([weight]), self.leaves[self.weights == weight]
+        if not len(sizes):
+            sizes = self.candidates.best_sizes(self.objective, weights)
+        size = int(sizes[0])
         if max_leaves is None or size <= max_leaves:
             return size
         errors = self.candidates.errors(max_leaves)
@@ -350,7 +353,7 @@ class BoundPruner(BasePruner):
         objective = replace(objective, m=candidates.m)
         leaves = candidates.best_sizes(objective, self._weights)
         measured = candidates.measure(leaves, inside) if measures else None
-        return BoundFold(candidates, objective, leaves, measured, inside)
+        return BoundFold(candidates, objective, self._weights, leaves, measured, inside)
 
     def predictions(
         self, grown: Sequence[BoundFold], max_leaves: int | None = None

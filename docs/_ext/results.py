@@ -41,7 +41,7 @@ def difference(comparison: dict[str, Any] | None, digits: int = 2) -> str:
         return ""
     error = comparison["standard_error"]
     text = f"{comparison['difference']:+.{digits}f}"
-    return text if error is None else f"{text} ± {error:.{digits}f}"
+    return text if error is None else f"{text}\u00a0±\u00a0{error:.{digits}f}"
 
 
 # -- accuracy --------------------------------------------------------------------------------------
@@ -128,8 +128,8 @@ def equal_leaves() -> Table:
 
 def searches(stem: str) -> Table:
     """Compare greedy growth and the wide search at each limit on the leaves."""
-    header = ("leaves at most", "accuracy %, greedy", "accuracy %, wide", "wide minus greedy",
-              "balanced accuracy", "leaves")  # fmt: skip
+    header = ("at most", "accuracy %, greedy", "accuracy %, wide", "difference in accuracy",
+              "in balanced accuracy", "in leaves")  # fmt: skip
     rows = [
         (setting, f"{row['greedy']['accuracy']:.2f}", f"{row['wide']['accuracy']:.2f}",
          *(difference(row["wide minus greedy"][figure])

@@ -58,7 +58,8 @@ class _NumberStore(Store[RegressionModel]):
     def head(self, model: RegressionModel) -> dict[str, Any]:
         """The first sentence about a model and its first figures, as numbers of lines."""
         (first,) = self.numbers_of([_headline(model)])
-        return {"headline": first, "tiles": [self.numbers_of(tile) for tile in _tiles(model, self._baseline())]}
+        tiles = _tiles(model, self._baseline())
+        return {"headline": first, "tiles": [self.numbers_of(tile) for tile in tiles]}
 
 
 def number_report_data(

@@ -108,6 +108,21 @@ def unseen_regression() -> Table:
     return header, rows
 
 
+def calibration_rows() -> Table:
+    """Compare held-out certificates with those of training rows, by the number of rows."""
+    header = ("tables", "training rows", "number of tables", "accuracy, held-out minus training",
+              "test error", "certified from training rows", "certified from a tenth")  # fmt: skip
+    summary, rows = read("calibration_rows"), []
+    for source in ("development half", "simulated"):
+        for group, row in summary[source].items():
+            figures = ("test error", "certified, training", "certified, held-out")
+            rows.append(
+                (source, group, f"{row['tables']}", difference(row),
+                 *(f"{row[key]:.1f} %" for key in figures))
+            )  # fmt: skip
+    return header, rows
+
+
 def equal_leaves() -> Table:
     """Compare the methods of ``equal_leaves.py`` at each limit on the leaves."""
     header = ("method, leaves at most", "tables", "accuracy %", "training error %", "leaves",
@@ -318,6 +333,7 @@ TABLES: dict[str, Callable[[], Table]] = {
     "unseen-groups": lambda: unseen_groups("unseen"),
     "unseen-regression": unseen_regression,
     "equal-leaves": equal_leaves,
+    "calibration-rows": calibration_rows,
     "search-development": lambda: searches("search"),
     "search": lambda: searches("search_test"),
     "study-standard": study_standard,

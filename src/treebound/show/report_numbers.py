@@ -12,7 +12,7 @@ from treebound.data import Matrix
 from treebound.model import RegressionModel
 from treebound.show.colours import value_tint
 from treebound.show.report_data import (
-    Store,
+    NodeStore,
     column_data,
     described_columns,
     picked_steps,
@@ -27,7 +27,7 @@ from treebound.tree.split import one_line
 _COVERAGE = 0.9
 
 
-class _NumberStore(Store[RegressionModel]):
+class _NumberStore(NodeStore[RegressionModel]):
     """The nodes of regression trees."""
 
     def stats_of(self, tree: RegressionTree) -> list[tuple[Any, ...]]:

@@ -163,9 +163,9 @@ class BaseTree(ABC):
         """Weight of the training rows at each node."""
 
     @property
-    @abstractmethod
     def mass(self) -> Floats:
         """The weight of the training rows at each node, times the class weights if any."""
+        return self.weight
 
     # -- size and shape --------------------------------------------------------------------
 

@@ -22,38 +22,19 @@ if TYPE_CHECKING:
 class Tree(BaseTree):
     """A classification tree: a structure of arrays, one entry per node, in pre-order.
 
-    Node 0 is the root; the left child of an inner node ``i`` is ``i + 1`` and its subtree is the
-    contiguous slice ``i : i + size[i]``, so a bottom-up pass is a plain reversed loop.
-    An example goes left when ``x <= threshold`` (real and ordinal columns; an ordinal value is the
-    rank of its category) or ``x == category`` (nominal columns).
+    The splits are those of :class:`~treebound.tree.base.BaseTree`.
 
     Attributes
     ----------
-    feature : ndarray of int32
-        Column that the node splits on; -1 for a leaf.
-    threshold : ndarray of float64
-        Threshold of a real or ordinal split; NaN elsewhere.
-    category : ndarray of int32
-        Category code of a nominal split; -1 elsewhere. In a column with missing values the code
-        ``len(categories)`` stands for missing.
-    missing_left : ndarray of bool
-        Missing values go left. Learned if values were missing in training; otherwise they go to
-        the larger child.
-    left, right : ndarray of int32
-        The children; -1 for a leaf.
+    feature, threshold, category, missing_left, left, right, rows, columns, weighted
+        See :class:`~treebound.tree.base.BaseTree`.
     counts : ndarray of float64, shape (n_nodes, n_classes)
         Sample weight of the training rows of each class at each node.
-    rows : ndarray of int64
-        Number of training rows (of positive weight) at each node.
     label : ndarray of int32
         The class of each node, an index into ``classes``: the class of the largest mass, the
         first one on ties, unless costs, shrunk probabilities or the user chose another.
-    columns : tuple of Column
-        The input columns.
     classes : ndarray
         The class labels, sorted.
-    weighted : bool
-        The rows had weights.
     counted : bool
         Counts, rows and labels come from one sample. False after a subtree was raised without a
         sample to recount; such a tree predicts, but has no certificate.

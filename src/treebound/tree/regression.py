@@ -165,11 +165,6 @@ class RegressionTree(BaseTree):
         return self.moments[:, 0]
 
     @property
-    def mass(self) -> Floats:
-        """The weight of the training rows at each node."""
-        return self.weight
-
-    @property
     def mean(self) -> Floats:
         """Mean of the training rows at each node."""
         return self.moments[:, 1]
@@ -258,10 +253,8 @@ class RegressionTree(BaseTree):
 
         Parameters
         ----------
-        X : Matrix
-            Rows in the columns of the tree.
-        target : NumericTarget
-            Their numbers and weights.
+        X, target
+            See :meth:`sums_on`.
         """
         # a tree has no rows that stop above its leaves
         policy = "other" if X.handle_unknown == "stop" else X.handle_unknown

@@ -43,15 +43,17 @@ class Request(NamedTuple):
     divisions: Sequence[Sequence[ShardSplit]]
 
 
-class Plan(NamedTuple):
+class RequestPlan(NamedTuple):
     """The worker that gets a request, the keys of its bundles, and the workers it passes it to."""
 
     address: str
     keys: Sequence[str]
-    below: Sequence[Plan]
+    below: Sequence[RequestPlan]
 
     @classmethod
-    def over(cls, holders: Sequence[tuple[str, Sequence[str]]], fan: int, at: int = 0) -> Plan:
+    def over(
+        cls, holders: Sequence[tuple[str, Sequence[str]]], fan: int, at: int = 0
+    ) -> RequestPlan:
         """Make a tree of workers, each of which passes a request to at most ``fan`` others."""
         places = range(fan * at + 1, min(fan * at + fan + 1, len(holders)))
         return cls(*holders[at], [cls.over(holders, fan, place) for place in places])
@@ -96,7 +98,7 @@ class FitState(WorkerPlugin):
         """Reply to another worker."""
         return pickle.dumps(await self.reply(request, pickle.loads(plan)), protocol=5)
 
-    async def reply(self, request: bytes, plan: Plan) -> Any:
+    async def reply(self, request: bytes, plan: RequestPlan) -> Any:
         """Combine the replies of the bundles of a plan; ValuesLost names those without values."""
         message: Request = pickle.loads(request)
         replies = await asyncio.gather(
@@ -115,7 +117,7 @@ class FitState(WorkerPlugin):
     async def _run(self, function: Callable[..., Any], *args: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
 
-    async def _pass_on(self, request: bytes, plan: Plan) -> Any:
+    async def _pass_on(self, request: bytes, plan: RequestPlan) -> Any:
         if plan.address == self._worker.address:
             return await self.reply(request, plan)
         other = self._worker.rpc(plan.address)
@@ -161,7 +163,7 @@ class FitState(WorkerPlugin):
         return request.function(bundle._replace(rows=rows), *request.args)
 
 
-async def reply_to_driver(request: bytes, plan: Plan, dask_worker: Any = None) -> Any:
+async def reply_to_driver(request: bytes, plan: RequestPlan, dask_worker: Any = None) -> Any:
     """Reply to the driver; return lost values, so that the worker does not log an error."""
     try:
         return await dask_worker.plugins[FitState.name].reply(request, plan)
@@ -170,12 +172,12 @@ async def reply_to_driver(request: bytes, plan: Plan, dask_worker: Any = None) -
 
 
 def finish(
-    request: bytes, holders: Sequence[Plan], subtrees: Sequence[Subtree]
+    request: bytes, holders: Sequence[RequestPlan], subtrees: Sequence[Subtree]
 ) -> list[TreeArrays]:
     """Grow the trees below some nodes, on their rows from all workers."""
     worker = get_worker()
     state: Any = worker.plugins[FitState.name]
-    pieces = sync(worker.loop, state.reply, request, Plan("", [], holders))
+    pieces = sync(worker.loop, state.reply, request, RequestPlan("", [], holders))
     return [
         grow_subtree([piece], subtree.kernel)
         for piece, subtree in zip(pieces, subtrees, strict=True)

@@ -109,7 +109,7 @@ class Model(LabelledRowReader):
         if self.estimate is not None:
             return None
         if self.evidence.estimate is not None:
-            return "it was made for the tree that was fitted"
+            return "it was made for the fitted tree only"
         if self.evidence.no_estimate:
             return self.evidence.no_estimate
         if self.provenance.edits:

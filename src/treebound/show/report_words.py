@@ -140,7 +140,7 @@ def headline(model: Model) -> str:
 
 def plain_lines(certificate: Certificate) -> list[str]:
     """The explanation of a certificate without the terms of its proof and of programs."""
-    technical = re.compile(r"\bnats\b|\bdelta\b|=['\"]")
+    technical = re.compile(r"^Kind:|\bnats\b|\bdelta\b|=['\"]")
     lines = certificate.explain().splitlines()
     return [line for line in lines if line.startswith("- ") or not technical.search(line)]
 

@@ -27,7 +27,7 @@ from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError
 from treebound.exchange.parameters import parameters_document, parameters_of
-from treebound.exchange.regression_document import RegressionDocument
+from treebound.exchange.regression_document import NumberChoiceDocument, RegressionDocument
 from treebound.exchange.stored import (
     Listing,
     classes_document,
@@ -266,15 +266,21 @@ def _result(path: PruningPath, document: doc.PathDocument | None) -> PruningResu
 
 
 def _choice(document: doc.ChoiceDocument) -> WeightChoice:
-    for name in ("losses", "leaves", "strengths"):
-        values = getattr(document, name)
-        if values or name != "strengths":
-            same_size(values, len(document.weights), f"pruning.choice.{name}")
+    strengths = ("strengths",) if document.strengths else ()
+    return WeightChoice(**choice_fields(document, "losses", "leaves", *strengths))
+
+
+def choice_fields(
+    document: doc.ChoiceDocument | NumberChoiceDocument, *measured: str
+) -> dict[str, Any]:
+    """Return the fields of a choice; the lists ``measured`` have a value for each weight."""
+    for name in measured:
+        same_size(getattr(document, name), len(document.weights), f"pruning.choice.{name}")
     if document.rule is not None and document.weight not in document.weights:
         raise FormatError("pruning.choice.weight", "must be one of the weights")
     given = msgspec.structs.asdict(document)
     none = [name for name in ("standard_error", "constant") if given[name] is None]
-    return WeightChoice(**{**given, **dict.fromkeys(none, math.nan)})
+    return {**given, **dict.fromkeys(none, math.nan)}
 
 
 def _estimate_document(estimate: Estimate) -> doc.EstimateDocument:

@@ -18,6 +18,7 @@ from treebound.exchange import document as doc
 from treebound.exchange import regression_document as numbers
 from treebound.exchange.document import FormatError
 from treebound.exchange.model_file import (
+    choice_fields,
     draw_document,
     encoded,
     inner_nodes,
@@ -255,16 +256,10 @@ def _pruning(
 
 
 def _choice(document: numbers.NumberChoiceDocument) -> NumberChoice:
-    for name in ("losses", "leaves"):
-        same_size(getattr(document, name), len(document.weights), f"pruning.choice.{name}")
-    if document.rule is not None and document.weight not in document.weights:
-        raise FormatError("pruning.choice.weight", "must be one of the weights")
-    given = msgspec.structs.asdict(document)
+    given = choice_fields(document, "losses", "leaves")
     given["weight"] = float(document.weight)
     given["weights"] = tuple(map(float, document.weights))
     given["shrinkage"] = Shrinkage(document.shrinkage.kind, document.shrinkage.strength)
-    for name in ("standard_error", "constant"):
-        given[name] = math.nan if given[name] is None else given[name]
     return NumberChoice(**given)
 
 

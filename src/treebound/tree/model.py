@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.frozen import set_fields
 from treebound.data.weights import heaviest
 from treebound.tree._structure import add_up
 from treebound.tree.base import ROUNDING, BaseTree, frozen
@@ -66,17 +67,17 @@ class Tree(BaseTree):
 
     def __post_init__(self) -> None:
         self._freeze()
-        state = vars(self)
+        set_fields(self, classes=frozen(np.array(self.classes), None))
         if self.factors is not None:
-            state["factors"] = frozen(self.factors, np.float64)
+            set_fields(self, factors=frozen(self.factors, np.float64))
         by_counts = self.label is None
         if by_counts:
             label = heaviest(self.masses) if self.weighted else self.counts.argmax(axis=1)
-            state["label"] = frozen(label, np.int32)
-        state["classes"] = frozen(np.array(self.classes), None)
+            set_fields(self, label=frozen(label, np.int32))
         self._check()
         if by_counts and self.monotone is not None:
-            state["label"] = frozen(self.monotone.labels(self, self.label), np.int32)
+            label = self.monotone.labels(self, self.label)
+            set_fields(self, label=frozen(label, np.int32))
 
     def _check(self) -> None:
         """Raise a ValueError if the arrays are inconsistent."""

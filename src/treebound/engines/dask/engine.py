@@ -204,7 +204,7 @@ class DaskEngine(Engine):
                 reply.cancel()
                 raise ValuesLost
             if time.monotonic() - start > waiting.PATIENCE:
-                await waiting.warn_about_workers(self._client)
+                await asyncio.to_thread(waiting.warn_about_workers, self._client)
                 start = time.monotonic()
         return reply.result()[plan.address]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treebound.edit.kind import AnySample, AnyTree, TargetKind
 from treebound.edit.nodes import LEAF, Nodes, nodes_of, planted, rows_at, split_nodes, stump
-from treebound.edit.rules import Rules
+from treebound.edit.rules import EditRules
 from treebound.growing import GrowOptions, grow
 from treebound.show.words import branch_condition
 from treebound.tree.base import BaseTree
@@ -50,7 +50,7 @@ class NodeRows(Generic[AnyTree, AnySample]):
     """The training rows of a node, and subtrees grown on them by the rules of fit."""
 
     def __init__(
-        self, rules: Rules[AnyTree, AnySample], tree: AnyTree, node: int, sample: AnySample
+        self, rules: EditRules[AnyTree, AnySample], tree: AnyTree, node: int, sample: AnySample
     ) -> None:
         self.tree, self.node, self._rules, self._kind = tree, node, rules, rules.kind
         self._total, self.sample = self._kind.total(sample), sample
@@ -149,7 +149,7 @@ class EditedTrees(Generic[AnyTree, AnySample]):
 
     def __init__(self, kind: TargetKind[Any, AnyTree, AnySample], sample: AnySample) -> None:
         self._kind, self._sample = kind, sample
-        self.rules = Rules(kind, sample)
+        self.rules = EditRules(kind, sample)
         self._last: NodeRows[AnyTree, AnySample] | None = None
 
     def rows_of(self, tree: AnyTree, node: int) -> NodeRows[AnyTree, AnySample]:

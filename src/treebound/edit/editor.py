@@ -21,7 +21,7 @@ from treebound.model import Model
 from treebound.model.edits import Edit, NodeState, Remark
 from treebound.model.methods import as_any_model
 from treebound.model.regression import RegressionModel
-from treebound.show.report_data import Alternatives
+from treebound.show.report_data import AlternativeTrees
 from treebound.tree.base import BaseTree
 from treebound.tree.parsing import column_named, parse_split
 from treebound.tree.recoding import recoded
@@ -56,7 +56,7 @@ class Editor(ShownTree):
     autosave : path, optional
         A file that keeps the steps, written after each of them, to
         :meth:`~treebound.edit.Editor.recover` them.
-    alternatives : Alternatives, optional
+    alternatives : AlternativeTrees, optional
         Other good trees, from :meth:`treebound.BoundTreeClassifier.alternatives`, to
         :meth:`~treebound.edit.Editor.adopt` one of them.
     finish : callable, optional
@@ -93,7 +93,7 @@ class Editor(ShownTree):
         sample_weight: Any = None,
         groups: Any = None,
         autosave: str | PathLike[str] | None = None,
-        alternatives: Alternatives | None = None,
+        alternatives: AlternativeTrees | None = None,
         finish: Callable[[Any], Any] | None = None,
     ) -> None:
         self._source = as_any_model(source, "edit")

@@ -17,7 +17,7 @@ from treebound.growing.rules import forced_splits, groups_of
 from treebound.tree.split import SplitTest, test_of
 
 
-class Rules(Generic[AnyTree, AnySample]):
+class EditRules(Generic[AnyTree, AnySample]):
     """The rules of a fitted model."""
 
     def __init__(self, kind: TargetKind[Any, AnyTree, AnySample], sample: AnySample) -> None:

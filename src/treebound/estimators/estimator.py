@@ -28,8 +28,6 @@ from treebound.model import Model
 from treebound.model.parameters import FitParameters, with_class_order
 
 if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
     from treebound.estimators.abstaining import AbstainingClassifier
     from treebound.estimators.alternatives import Alternatives
 
@@ -83,13 +81,6 @@ class BoundTreeClassifier(
     >>> print(f"{clf.score(X, y):.2f}")
     0.99
     """
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
     # -- learning --------------------------------------------------------------------------
 
@@ -193,9 +184,14 @@ class BoundTreeClassifier(
         """
         return self._predict(X, "label", Model.predict)
 
-    @parameters_of(predict)
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class for each row, smoothed by ``smoothing``.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
 
         Returns
         -------
@@ -204,14 +200,14 @@ class BoundTreeClassifier(
         """
         return self._predict(X, "proba", Model.predict_proba)
 
-    @parameters_of(predict)
     def predict_log_proba(self, X: Any) -> Any:
-        """Predict the log-probability of each class for each row.
+        """Predict the log-probability of each class for each row, see :meth:`predict_proba`.
 
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            See :meth:`predict_proba`.
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
         """
         if in_database(X):
             raise TypeError(
@@ -219,23 +215,14 @@ class BoundTreeClassifier(
             )
         return self._predict(X, "proba", _log_proba)
 
-    @parameters_of(predict)
-    def apply(self, X: Any) -> Any:
-        """Return the node of ``tree_`` that each row reaches.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_rows,)
-            Leaves, or inner nodes with ``handle_unknown="stop"``.
-        """
-        return self._predict(X, "node", Model.apply)
-
-    @parameters_of(predict)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on labelled rows.
 
         Parameters
         ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
         y : array-like of shape (n_rows,), or str
             The labels; of a table that is not in memory, as for :meth:`fit`.
         sample_weight : array-like of shape (n_rows,), or str, optional
@@ -321,38 +308,6 @@ class BoundTreeClassifier(
         classifiers = [AbstainingClassifier(model) for model in models]
         return classifiers if many else classifiers[0]
 
-    def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
-        """Return a copy of this classifier at another step of the pruning path, without refitting.
-
-        Parameters
-        ----------
-        leaves : int
-            The largest tree on the path with at most this many leaves; usually better than a tree
-            that was stopped at this size while growing.
-        step : int
-            The tree at this step of ``pruning_path_``.
-
-        Returns
-        -------
-        BoundTreeClassifier
-            A fitted copy; this classifier is not changed.
-
-        Raises
-        ------
-        ValueError
-            If both or none of ``leaves`` and ``step`` are given, there is no such step, or the
-            classifier was fitted with ``pruning=None``.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_wine
-        >>> import treebound as tb
-        >>> clf = tb.BoundTreeClassifier().fit(*load_wine(return_X_y=True))
-        >>> clf.prune_to(2).n_leaves_, clf.prune_to(step=0).n_leaves_
-        (2, 8)
-        """
-        return self._with_model(self._fitted().prune_to(leaves, step=step))
-
     def alternatives(
         self,
         X: Any,
@@ -413,7 +368,6 @@ class BoundTreeClassifier(
             sample_weight=sample_weight, groups=groups,
         )  # fmt: skip
 
-    @parameters_of(Editor)
     def edit(
         self,
         X: Any,
@@ -427,24 +381,37 @@ class BoundTreeClassifier(
     ) -> Editor:
         """Change the tree by hand; this classifier is not changed.
 
+        X and y must be the rows that the tree was trained on.
+
+        Parameters
+        ----------
+        X, y : table and labels
+            The rows it was fitted on.
+        test : (X, y), optional
+            Rows for the test error. They cannot be used for a certificate afterwards; the model
+            records them.
+        sample_weight, groups : array-like of shape (n_rows,), optional
+            The weights and the groups of ``fit``.
+        autosave : path, optional
+            A file that keeps the steps, written after each of them, to
+            :meth:`~treebound.edit.Editor.recover` them.
+        alternatives : Alternatives, optional
+            Other good trees, from :meth:`treebound.BoundTreeClassifier.alternatives`, to
+            :meth:`~treebound.edit.Editor.adopt` one of them.
+
         Returns
         -------
         Editor
             A notebook with anywidget shows it as a page to edit in. Its method ``done`` gives a
             fitted classifier with the edited tree.
 
-        Raises
-        ------
-        ValueError
-            If these are not the rows that the tree was trained on.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
         >>> import treebound as tb
-        >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> clf = tb.BoundTreeClassifier().fit(X, y)
-        >>> editor = clf.edit(X, y)
+        >>> rows = load_iris(return_X_y=True, as_frame=True)
+        >>> clf = tb.BoundTreeClassifier().fit(*rows)
+        >>> editor = clf.edit(*rows)
         >>> step = editor.collapse("R")
         >>> editor.done().n_leaves_, clf.n_leaves_
         (2, 7)

@@ -12,7 +12,7 @@ from treebound._utils.choices import CertificateKind
 from treebound.certificate import Certificate, Frontier
 from treebound.certificate.mean_cost import MeanCost
 from treebound.estimators.base import FittedTree
-from treebound.exchange import load, save, to_c, to_onnx, to_python, to_sql, write_predictions
+from treebound.exchange import load, to_c, to_python, to_sql, write_predictions
 from treebound.exchange.code import Output
 from treebound.landscape import Landscape
 from treebound.model import Model
@@ -95,11 +95,6 @@ class ModelMethods(FittedTree[Model]):
     def certificate_(self) -> Certificate | None:
         """An upper bound on the true risk; None if it would not hold: ``certificate_reason_``."""
         return self._fitted().certificate
-
-    @property
-    def certificate_reason_(self) -> str | None:
-        """The reason why there is no certificate; None if there is one."""
-        return self._fitted().certificate_reason
 
     @property
     def frontier_(self) -> Frontier | None:
@@ -186,8 +181,8 @@ class ModelMethods(FittedTree[Model]):
         --------
         >>> from sklearn.datasets import load_breast_cancer
         >>> import treebound as tb
-        >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
+        >>> rows = load_breast_cancer(return_X_y=True)
+        >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(*rows)
         >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
         With probability 95 %, a new example costs at most 0.6017 on average (0.2867 on the 150
         counted here).
@@ -298,40 +293,8 @@ class ModelMethods(FittedTree[Model]):
 
     # -- files and code --------------------------------------------------------------------
 
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        pruning_path: bool = True,
-        row_record: bool = True,
-    ) -> None:
-        """Write the model as JSON, in the documented format.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-        pruning_path : bool
-            Keep the pruning path. Without it the file has only the tree that predicts.
-        row_record : bool
-            Keep the hashes that identify the rows of ``fit``. With the hashes, one can test whether
-            a row was used.
-
-        See Also
-        --------
-        treebound.exchange.save : The same as a function, also for a tree.
-        """
-        save(self, path, pruning_path=pruning_path, row_record=row_record)
-
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model written by :meth:`save`, with the same predictions; no code is executed.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to read.
-        """
+    def _of_file(cls, path: str | os.PathLike[str]) -> Self:
         return cls._of_model(load(path))
 
     def write_predictions(
@@ -415,17 +378,3 @@ class ModelMethods(FittedTree[Model]):
         treebound.exchange.to_sql : The same as a function, also for a tree.
         """
         return to_sql(self, table=table, name=name, output=output, dialect=dialect)
-
-    def to_onnx(self, *, missing_text: str = "") -> Any:
-        """Return an ONNX model with the same predictions.
-
-        Parameters
-        ----------
-        missing_text : str
-            The text that marks a missing value in a string column.
-
-        See Also
-        --------
-        treebound.exchange.to_onnx : The same as a function, also for a tree.
-        """
-        return to_onnx(self, missing_text=missing_text)

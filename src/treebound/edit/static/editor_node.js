@@ -223,9 +223,9 @@ const showNode = async (key) => {
   Object.assign(chosen, { key, node: null, all: false });
   markChosen();
   at("h-node").textContent = placeOfNode(key);
-  const facts = isNumbers() ? `${many(rows, "row")} with standard deviation ${number(Math.sqrt(statsOf(id)[6] / (counts[0] || 1)))}`
-    : `${number(counts[label])} of ${number(sum(counts))} (${many(rows, "row")})`;
-  at("where").textContent = `${isInner(id) ? "Inner node" : "Leaf"}, predicts ${predictionOf(id)}: ${facts}`;
+  const total = sum(counts), all = total === rows ? many(rows, "row") : `${number(total)}, ${many(rows, "row")}`;
+  const facts = isNumbers() ? `${many(rows, "row")} with standard deviation ${number(Math.sqrt(statsOf(id)[6] / (total || 1)))}` : `${number(counts[label])} of ${all}`;
+  at("where").textContent = `${isInner(id) ? "Inner node" : "Leaf"}, predicts ${predictionOf(id)} (${facts})`;
   at("counts").replaceChildren(...(isNumbers() ? [] : [classTable(id)]));
   showActions(id);
   at("keeping").hidden = at("surrogates").hidden = at("agreement").hidden = !isInner(id);

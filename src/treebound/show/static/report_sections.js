@@ -98,12 +98,13 @@ const showRules = (all = false) => {
   const ends = isNumbers() ? leafEnds(rootNow()) : null;
   const rows = rules.map(({ id, regions }) => {
     const [count, label, counts] = statsOf(id);
-    const conditions = regions.map((region) => regionWords(region, { withMissing: true })).join(" and ") || "always";
+    const words = regions.map((region) => regionWords(region, { withMissing: true }));
+    const conditions = words.map((one) => (words.length > 1 && one.includes(" or ") ? `(${one})` : one)).join(" and ") || "always";
     if (isNumbers()) return [conditions, predictionOf(id), leafStrip(id, ends), statsOf(id)[10] ?? "", number(count)];
     return [conditions, data.classes[label],
       chancesOf(id)[label].toFixed(3), number(count), percent(counts[label] / (sum(counts) || 1))];
   });
-  const table = isNumbers() ? tableOf(["If", "then", `spread, from ${number(ends[0])} to ${number(ends[1])}`, "about 90 % of new rows", "rows"], rows, ["words", "label", "strip", "count", "count"])
+  const table = isNumbers() ? tableOf(["If", "then", `spread, from ${number(ends[0])} to ${number(ends[1])}`, "about 90 % of new rows within", "rows"], rows, ["words", "label", "strip", "count", "count"])
     : tableOf(["If", "then", "probability", "rows", "right"], rows, ["words", "label", "count", "count", "count"]);
   table.classList.add("rules");
   const parts = [scrolling(table)];
@@ -139,7 +140,7 @@ const showColumns = () => {
     return [column.name, column.kind, values, missing, percent(shares[k])];
   });
   const unused = data.columns.map((_, k) => k).filter((k) => !used.includes(k)), parts = [];
-  if (rows.length) parts.push(scrolling(tableOf(["Column", "kind", "values", "missing", "importance"], rows, ["words", "", "words", "count", "count"])));
+  if (rows.length) parts.push(scrolling(tableOf(["Column", "kind", "values", "missing", "importance"], rows, ["label", "", "words", "count", "count"])));
   else parts.push(paragraph("The tree has no splits.", "note"));
   if (unused.length) {
     const named = unused.map((k) => data.columns[k].name + (data.columns[k].identifier ? " (identifies rows)" : ""));
@@ -167,7 +168,7 @@ const showWhy = () => {
   const chosen = data.steps[data.chosen], size = many(chosen.leaves, "leaf", "leaves");
   const parts = [`The tree was grown to ${many(data.grown, "leaf", "leaves")}, and ${many(data.last + 1, "size")} were compared.`];
   if (data.limit !== null) parts.push(`At most ${many(data.limit, "leaf", "leaves")} were allowed; of these trees, the one with ${size} was chosen.`);
-  else parts.push(`The tree with ${size} was chosen by weighing errors on the training rows against size.`);
+  else parts.push(`The tree with ${size} was chosen by ${isNumbers() && data.estimate ? "cross-validation" : "weighing errors on the training rows against size"}.`);
   if (data.choice !== null) parts.push(data.choice.words);
   at("why").textContent = parts.join(" ");
 };
@@ -179,10 +180,11 @@ const showSizes = () => {
     const step = data.steps.findIndex((one) => one.leaves === leaves), words = many(leaves, "leaf", "leaves");
     const go = step < 0 ? words : made("button", { type: "button", class: "link" }, words);
     if (step >= 0) go.addEventListener("click", () => goTo(step));
-    const points = (100 * difference).toFixed(1);
-    return [go, percent(error), leaves === data.steps[data.chosen].leaves ? "chosen" : `${difference < 0 ? "" : "+"}${points} points`];
+    const digits = Math.max(0, 3 - Math.floor(Math.log10(error || 1))), shown = (value) => number(Number(value.toFixed(digits)));
+    const change = isNumbers() ? shown(difference) : `${(100 * difference).toFixed(1)} points`;
+    return [go, isNumbers() ? shown(error) : percent(error), leaves === data.steps[data.chosen].leaves ? "chosen" : `${difference < 0 ? "" : "+"}${change}`];
   });
-  at("other-sizes").replaceChildren(scrolling(tableOf(["Size", "estimated error", "difference"], rows, ["", "count", "count"])));
+  at("other-sizes").replaceChildren(scrolling(tableOf(["Size", `estimated ${isNumbers() ? "RMSE" : "error"}`, "difference"], rows, ["", "count", "count"])));
 };
 
 // Other good trees; a click shows one.
@@ -272,6 +274,7 @@ const showStep = () => {
   if (state.step === data.chosen) parts.push("chosen");
   if (data.choice !== null && state.step === data.choice.small) parts.push("the smallest within one standard error");
   at("status").textContent = parts.join(" · ");
+  at("chosen").hidden = state.step === data.chosen;
   at("slider").setAttribute("aria-valuetext", parts.join(", "));
 };
 const drawChart = () => {

@@ -9,7 +9,6 @@ from commands import refused, run
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_score
 
 import treebound as tb
-from treebound.pruning import BoundPruner
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,15 @@ def fitted(capsys, table, *options):
         (("--size", "small"), {"size": "small"}),
         (("--class-weight", "balanced"), {"class_weight": "balanced"}),
         (("--class-weight", "bad=4"), {"class_weight": {"bad": 4.0}}),
-        (("--costs", "bad=4"), {"pruning": BoundPruner(costs={"bad": 4.0})}),
+        (("--costs", "bad=4"), {"costs": {"bad": 4.0}}),
+        (
+            ("--costs", "bad=4", "--cv", "3", "--size", "small"),
+            {"costs": {"bad": 4.0}, "cv": 3, "size": "small"},
+        ),
+        (
+            ("--costs", "bad=4", "--pruning", "log-loss"),
+            {"costs": {"bad": 4.0}, "pruning": "log-loss"},
+        ),
         (("--pruning", "log-loss"), {"pruning": "log-loss"}),
         (("--pruning", "log-loss", "--seed", "3"), {"pruning": "log-loss", "random_state": 3}),
         (("--max-depth", "2", "--seed", "5"), {"max_depth": 2, "random_state": 5}),
@@ -200,7 +207,8 @@ def test_costs_and_class_weights_are_estimated_too(table, capsys):
         (("--weight-column", "y2"), "--weight-column must name a column of numbers. Got 'y2'"),
         (
             ("--costs", "bad=2", "--pruning", "mdl"),
-            "--costs needs --pruning bound or log-loss. Got --pruning mdl",
+            "--costs needs --pruning bound or --pruning log-loss. Got --pruning mdl instead. Hint: "
+            "use --class-weight.",
         ),
         (("--size", "small", "--pruning", "mdl"), "--size must be None with this pruner"),
     ],

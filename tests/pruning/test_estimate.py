@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 import treebound as tb
 from treebound.data import Sample
 from treebound.data.draws import folds
 from treebound.growing import grow
-from treebound.pruning import BoundPruner
+from treebound.pruning import PRUNERS, BoundPruner
 from treebound.pruning.estimate import (
     Prediction,
     estimate_by_counts,
@@ -169,6 +170,17 @@ def test_large_tables_are_estimated_on_the_validation_rows(monkeypatch):
     assert 200 < estimate.rows < 400
     assert estimate.error == pytest.approx(clf.pruning_result_.choice.loss)
     assert clf.n_leaves_ in [size.leaves for size in clf.sizes_]
+
+
+@pytest.mark.parametrize("options", [
+    *({"pruning": name} for name in PRUNERS), {"certificate": "prior"}, {"search": "wide"},
+])  # fmt: skip
+def test_every_size_is_that_of_a_tree_on_the_path(options):
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier(**options).fit(X, y)
+    sizes = [size.leaves for size in clf.sizes_]
+    assert [clf.prune_to(size).n_leaves_ for size in sizes] == sizes
+    assert clf.n_leaves_ in sizes
 
 
 def test_sizes_are_about_six_and_contain_the_chosen_one():

@@ -114,19 +114,21 @@ def check_error_and_leaves(choice, best, sample, pruner):
     assert choice.leaves == tuple(leaves)
 
 
-def test_costs_are_what_is_validated():
-    sample = noisy()
+@pytest.mark.parametrize("class_weight", [None, {0: 1.0, 1: 3.0}])
+def test_the_means_of_costs_as_given_are_validated(class_weight):
+    sample = noisy(class_weight=class_weight)
     costs = np.array([[0.0, 1.0], [8.0, 0.0]])
+    weight = np.ones(2) if class_weight is None else np.array([1.0, 3.0])
 
     def cost(tree, inside):
-        return costs[inside.y, tree.label[tree.apply(inside.X)]]
+        return weight[inside.y] * costs[inside.y, tree.label[tree.apply(inside.X)]]
 
     pruner = BoundPruner(costs=costs)
     result = pruner.prune(grow(sample), sample, grow=grow)
     rows = losses_by_hand(sample, pruner, cost)
-    worst = sample.counts @ costs.max(axis=1)
-    np.testing.assert_allclose(result.choice.losses, rows.sum(axis=1) / worst, rtol=1e-9)
-    assert "cross-validated cost" in result.explain()
+    means = rows.sum(axis=1) / (sample.counts @ weight)
+    np.testing.assert_allclose(result.choice.losses, means, rtol=1e-9)
+    assert f"(cross-validated cost {result.choice.loss:.4g})" in result.explain()
 
 
 def test_the_result_is_the_tree_pruned_at_the_chosen_weight():

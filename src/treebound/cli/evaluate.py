@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from treebound.cli.app import command, console
-from treebound.cli.options import Data, Delta, FileOptions, Json, Model, More, Target, Threshold
+from treebound.cli.options import Data, Delta, Json, LabelledOptions, Model, More, Target, Threshold
 from treebound.cli.output import check_output, plain_table, print_json, print_result
 from treebound.cli.weighting import Numbers
 
@@ -37,7 +37,7 @@ def evaluate(
     threshold: Threshold = None,
     plot: Path | None = None,
     json: Json = False,
-    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+    options: LabelledOptions = LabelledOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Try a model on labelled rows that were not used for fitting.
 
@@ -144,7 +144,7 @@ def certify(
     delta: Delta = None,
     costs: Numbers = (),
     json: Json = False,
-    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+    options: LabelledOptions = LabelledOptions(),  # noqa: B008  # frozen
 ) -> None:  # fmt: skip
     """Print the certificate of a model: a bound on its errors on new examples.
 
@@ -200,7 +200,7 @@ def compare(
     target: Target = None,
     json: Json = False,
     plot: Path | None = None,
-    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+    options: LabelledOptions = LabelledOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Show where the predictions of two models differ, and which is right.
 

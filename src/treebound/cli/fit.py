@@ -20,9 +20,9 @@ from treebound._utils.validation import invalid
 from treebound.cli.app import command
 from treebound.cli.options import (
     Data,
-    FileOptions,
     Force,
     Json,
+    LabelledOptions,
     Many,
     Model,
     Output,
@@ -357,7 +357,7 @@ def prune(
     leaves: int | None = None,
     output: Output = None,
     force: Force = False,
-    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+    options: LabelledOptions = LabelledOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Prune the tree of a model again.
 

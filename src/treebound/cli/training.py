@@ -20,7 +20,9 @@ from treebound.cli.options import (
     Json,
     TableOptions,
     is_database,
+    labelled_relation,
     no_target,
+    quoted,
     refuse_file_options,
     relation_of,
 )
@@ -247,12 +249,12 @@ class Training:
             schema = options.checked_schema(self.target)
             declared = [text for text in (*options.nominal, *options.ordinal) if "=" in text]
             refuse_file_options(options, declared)
-            if schema.target not in relation.columns:
+            if schema.target is None or schema.target not in relation.columns:
                 raise no_target(relation.columns)
             if schema.drop_unlabelled:
-                relation = relation.filter(f"{_quoted(schema.target)} IS NOT NULL")
+                relation = labelled_relation(relation, schema.target)
             if schema.text_labels:
-                name = _quoted(schema.target)
+                name = quoted(schema.target)
                 relation = relation.project(f"* REPLACE (CAST({name} AS VARCHAR) AS {name})")
             out = {schema.target, weights.weight_column, *schema.ignored}
             columns = [name for name in relation.columns if name not in out]
@@ -368,11 +370,6 @@ class Training:
                     f"Warning: Column {column!r} is not used: a tree cannot split on its type "
                     "(a date, a list, a map). Hint: make columns of the parts that matter."
                 )
-
-
-def _quoted(name: str | None) -> str:
-    """A name of a column in SQL."""
-    return '"' + str(name).replace('"', '""') + '"'
 
 
 def too_large(paths: Sequence[Path]) -> bool:

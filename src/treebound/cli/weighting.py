@@ -59,26 +59,18 @@ class WeightOptions:
         return bool(self.costs or self.weight_column or (self.class_weight and not self.balanced))
 
     def applied(self, parameters: FitParameters, labels: Any) -> FitParameters:
-        """The parameters with the weights and costs of the classes."""
+        """The parameters with the weights and costs of the classes, checked."""
         from treebound.data.targets import learn_classes
-        from treebound.pruning import BoundPruner, make_pruner
+        from treebound.model.parameters import checked_parameters
 
         classes = learn_classes(labels)[0].tolist()
         if self.class_weight and not self.balanced:
             class_weight = by_class(self.class_weight, classes, "class_weight")
             parameters = replace(parameters, class_weight=class_weight)
-        if not self.costs:
-            return parameters
-        pruner = make_pruner(parameters.pruning)
-        if not isinstance(pruner, BoundPruner):
-            raise ValueError(
-                "The option --costs needs --pruning bound or log-loss. Got --pruning "
-                f"{parameters.pruning or 'none'} instead. Hint: use --class-weight."
-            )
-        costs = by_class(self.costs, classes)
-        changes = {"costs": costs, "n_jobs": parameters.n_jobs}
-        changes["random_state"] = parameters.random_state
-        return replace(parameters, pruning=pruner.set_params(**changes))
+        if self.costs:
+            parameters = replace(parameters, costs=by_class(self.costs, classes))
+        checked_parameters(parameters)
+        return parameters
 
     def divided(self, table: Table) -> tuple[Table, NDArray[Any] | None]:
         """The table without the column of weights, and the weights."""
@@ -101,21 +93,13 @@ class WeightOptions:
             yield str(certify_cost(model, costs=by_class(self.costs, model.classes.tolist())))
 
 
-def fitted_costs(model: Model) -> NDArray[Any] | None:
-    """Return the costs that a model was fitted with, true by predicted class; None without."""
-    from treebound.pruning.costs import cost_matrix
-
-    costs = getattr(model.provenance.parameters.get("pruning"), "costs", None)
-    return None if costs is None else cost_matrix(model.tree.classes, costs)
-
-
 def certified_cost(model: Model, confusion: NDArray[Any], delta: float | None) -> MeanCost | None:
     """Return the bound on the mean cost from test rows; None if there are no costs."""
     import numpy as np
 
     from treebound.certificate.mean_cost import certify_mean_cost
 
-    matrix = fitted_costs(model)
+    matrix = model.costs
     if matrix is None:
         return None
     values = np.repeat(matrix.ravel(), confusion.ravel())
@@ -128,7 +112,7 @@ def cost_figures(model: Model, confusion: NDArray[Any]) -> dict[str, Any]:
 
     Nothing if the model was fitted without costs. The constant is chosen on the training rows.
     """
-    matrix = fitted_costs(model)
+    matrix = model.costs
     if matrix is None:
         return {}
     tree, rows = model.tree, float(confusion.sum())

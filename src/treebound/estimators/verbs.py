@@ -150,10 +150,10 @@ def _prune_numbers(
 
 def _fitted_costs(model: Any, pruner: Any) -> dict[str, Any]:
     """The costs that a model was fitted with, for the bound pruner."""
-    if pruner != "bound" or isinstance(model, Tree) or _is_sklearn_tree(model):
+    named = isinstance(pruner, str) and pruner in ("bound", "log-loss")
+    if not named or isinstance(model, Tree) or _is_sklearn_tree(model):
         return {}
-    fitted = as_model(model, "prune").provenance.parameters.get("pruning")
-    costs = getattr(fitted, "costs", None)
+    costs = as_model(model, "prune").costs
     return {} if costs is None else {"costs": costs}
 
 

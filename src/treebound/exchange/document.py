@@ -334,7 +334,25 @@ class PrunerDocument(Object, tag_field="type", tag="pruner"):
     parameters: dict[str, Any]
 
 
-Stored = TupleDocument | SetDocument | MappingDocument | ArrayDocument | NotFinite | PrunerDocument
+SplitterName = Literal["KFold", "StratifiedKFold", "GroupKFold", "StratifiedGroupKFold"]
+
+
+class SplitterDocument(Object, tag_field="type", tag="splitter"):
+    """A cross-validation splitter of scikit-learn, by name, and its parameters."""
+
+    name: SplitterName
+    parameters: dict[str, Any]
+
+
+Stored = (
+    TupleDocument
+    | SetDocument
+    | MappingDocument
+    | ArrayDocument
+    | NotFinite
+    | PrunerDocument
+    | SplitterDocument
+)
 Parameter = None | bool | int | float | str | list[Any] | Stored
 
 

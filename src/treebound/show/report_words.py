@@ -12,8 +12,7 @@ from treebound.certificate.certificate import Certificate, bound_percent
 from treebound.model import Model, summary
 from treebound.model.parameters import FitParameters, parameter_values
 from treebound.model.summary import percent
-from treebound.pruning import BoundPruner, WeightChoice, make_pruner
-from treebound.pruning.costs import cost_matrix
+from treebound.pruning import WeightChoice
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
 from treebound.tree.split import one_line, plain
@@ -25,6 +24,7 @@ _NAMES = {
     "categorical_features": "Nominal columns",
     "certificate": "Kind of certificate",
     "criterion": "Criterion of splits",
+    "costs": "Costs of errors",
     "cv": "Folds of the cross-validation",
     "delta": "Probability that the certificate fails",
     "forced_splits": "Splits at the top",
@@ -152,11 +152,9 @@ def without_hint(reason: str | None) -> str:
 
 def mean_cost(model: Model) -> MeanCost | None:
     """The mean cost on the training rows; None if no costs were chosen."""
-    pruner = make_pruner(model.provenance.parameters.get("pruning"))
-    if not isinstance(pruner, BoundPruner) or pruner.costs is None or model.abstention is not None:
+    matrix, tree = model.costs, model.tree
+    if matrix is None or model.abstention is not None:
         return None
-    tree = model.tree
-    matrix = cost_matrix(tree.classes, pruner.costs)
     total = float(tree.weight[0]) or 1.0
     leaves = tree.leaves
     cost = float((tree.counts[leaves] @ matrix)[np.arange(len(leaves)), tree.label[leaves]].sum())

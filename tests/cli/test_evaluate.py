@@ -106,7 +106,7 @@ def test_the_summary_leads_with_the_estimate(files, capsys):
     assert clf.summary().splitlines()[0] in err
     code, _, err = run(capsys, "fit", train, "--target", "y", "--cv", "0")
     assert code == 0
-    assert "No estimate: cv=None fits without folds" in err
+    assert "No estimate: it was fitted without folds" in err
     code, _, err = run(capsys, "fit", train, "--target", "y", "--cv", "1")
     assert code == 2
     assert "--cv must be an int >= 2" in " ".join(err.split())

@@ -204,7 +204,7 @@ def test_no_folds_no_estimate():
     clf = tb.BoundTreeClassifier(cv=None).fit(X, y)
     assert (clf.estimate_, clf.sizes_) == (None, ())
     assert clf.n_leaves_ == BoundPruner(weight=0.6).prune(clf.grown_tree_).tree.n_leaves
-    assert clf.summary().startswith("No estimate: cv=None fits without folds (baseline")
+    assert clf.summary().startswith("No estimate: it was fitted without folds (baseline")
     with pytest.raises(ValueError, match=r"'size' parameter .* with cv=None, as folds .*'small'"):
         tb.BoundTreeClassifier(cv=None, size="small").fit(X, y)
     for wrong in (1, 0, "5", 2.5):

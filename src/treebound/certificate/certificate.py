@@ -61,8 +61,7 @@ DRAWN_APART = tuple(
     for text in (
         "every example and every error counts once, weighted or not",
         "no preprocessing of the columns used the classes",
-        "fit was not repeated with another random_state or other parameters after a certificate "
-        "was seen",
+        "fit was not repeated with another seed or other parameters after a certificate was seen",
         CLASSES_AS_FOUND,
         "the kind of each column was taken from all rows: more rows would not change it",
     )
@@ -254,7 +253,7 @@ class Certificate:
     def _help(self) -> str:
         """How to get a bound below the error of always predicting one class."""
         if self.constant_error is not None and self.errors / self.m >= self.constant_error:
-            return "The tree is wrong as often itself: look at the bounds of the classes."
+            return "The tree itself is wrong at least as often: see the bounds of the classes."
         if self.kind == "training":
             return "A certificate from held-out rows, folds or a prior guarantees more."
         return "More rows would guarantee more."
@@ -278,11 +277,9 @@ class Certificate:
         lines = [str(self), worth, f"Kind: {self.kind}, by {method}."]
         lines += [f"It rests on {self._grounds}.", _SMALLER[self.kind]]
         lines += self.class_lines() if by_class else []
-        if self.declared_risk is not None:
-            lines.append(
-                "Declaring the categories beforehand would have given "
-                f"{bound_percent(self.declared_risk)}."
-            )
+        declared = None if self.declared_risk is None else bound_percent(self.declared_risk)
+        if declared is not None and declared != bound_percent(self.risk):
+            lines.append(f"Declaring the categories beforehand would have given {declared}.")
         if self.assumptions:
             lines.append("It holds only if all of this is true:")
             lines += [f"- {assumption}" for assumption in self.assumptions]

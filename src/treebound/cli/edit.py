@@ -86,7 +86,7 @@ def edit(
         )
     fitted = loaded_model(model)
     table, y = labelled_rows(fitted, data, options, target, weight_column)
-    X, weights = WeightOptions(weight_column=weight_column).divided(table)
+    X, weights, _ = WeightOptions(weight_column=weight_column).divided(table)
     tested = None if test is None else labelled_rows(fitted, test, options, target)
     editor = Editor(fitted, X, y, test=tested, sample_weight=weights, autosave=steps)
     if recover:

@@ -207,22 +207,22 @@ def summary(model: Model) -> str:
         lines[-1] += f" {result.choice_in_words}"
     if offer := smaller_trees(model):
         lines.append(f"{offer} Hint: --size readable, or --max-leaves.")
-    return "\n".join([*lines, *rules_in_words(model.options, tree), *_odd(tree)])
+    return "\n".join([*lines, *rules_in_words(model.options, tree), *_odd(model)])
 
 
-def _odd(tree: Tree) -> list[str]:
+def _odd(model: Model) -> list[str]:
     """Notes: class weights that make rows count little; hints for a tree of one leaf."""
-    lines = []
+    tree, lines = model.tree, []
     if tree.factors is not None and float(tree.mass[0]) < 0.5 * float(tree.weight[0]):
         lines.append(
             f"With these class weights {_number(float(tree.weight[0]))} examples count as "
             f"{tree.mass[0]:,.0f}."
         )
     if tree.n_leaves == 1 and tree.n_classes > 1 and tree.factors is None:
-        lines.append(
-            "Hint: --class-weight balanced, or --costs LABEL=COST, if all classes matter; "
-            "--pruning log-loss for probabilities."
-        )
+        remedy = "--class-weight balanced, or --costs LABEL=COST, if all classes matter"
+        if model.costs is not None:
+            remedy = "no split lowers the mean cost; larger --costs of rare classes may change that"
+        lines.append(f"Hint: {remedy}; --pruning log-loss for probabilities.")
     return lines
 
 

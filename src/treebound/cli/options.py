@@ -265,7 +265,7 @@ def relation_of(path: Path) -> Iterator[Any]:
     if not place.exists() or {*names} != {"table"}:
         raise ValueError(
             "A table of a database must be named duckdb:///FILE?table=NAME, with a file that "
-            f"exists. Got {str(path)!r} instead."
+            f"exists. Got {str(path).replace(':/', ':///', 1)!r} instead."
         )
     duckdb = require("duckdb", extra="sql", why="A table of a database")
     with duckdb.connect(str(place), read_only=True) as connection:

@@ -263,7 +263,8 @@ def _checked(part: list[list[str]], width: int, row: int, name: str) -> list[lis
         if len(record) != width:
             raise WordedError(
                 f"{name}, row {at}: {len(record)} fields where {width} are expected. Hint: the "
-                "file may be truncated, or have another separator (",
+                "file may be truncated, have a line break in a text without quotes, or another "
+                "separator (",
                 SEPARATOR,
                 ").",
             )

@@ -331,8 +331,10 @@ def _codes_among(
 def _unknown_category(
     each: list[Any], codes: NDArray[Any], at: int, column: Column, first_row: int
 ) -> ValueError:
-    return ValueError(
-        f"Column {column.name!r}, row {first_row + _first(codes, at)}: {each[at]!r} is not one of "
-        f"its categories ({some_names(column.categories or ())}). Hint: add it to the schema's "
-        "categories, or to 'missing'."
+    return WordedError(
+        f"Column {column.name!r}, row {first_row + _first(codes, at):,}: {each[at]!r} is not one "
+        f"of its categories ({some_names(column.categories or ())}). Hint: declare it "
+        "too, or make it a missing value with ",
+        Setting("missing", python="'missing' of the schema"),
+        ".",
     )

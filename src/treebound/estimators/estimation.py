@@ -139,8 +139,8 @@ def _sizes(model: Model) -> tuple[int, ...]:
     else:
         return (chosen,)
     wanted = sizes_of_interest(chosen, largest)
-    others = {model.prune_to(size).tree.n_leaves for size in wanted if size != chosen}
-    return tuple(sorted({chosen, *others}))
+    reachable = {model.prune_to(size).tree.n_leaves for size in wanted if size != chosen}
+    return tuple(sorted({chosen, *reachable}))
 
 
 def _losses(model: Model) -> tuple[NDArray[np.float64] | None, bool]:

@@ -357,7 +357,7 @@ def fit_engine(
             stacklevel=5,
         )
     model = pruned(parameters, grown, pruner, options, validation=engine.validation_sums(grown))
-    reason = "cv=None fits without folds" if parameters.cv is None else _NO_VALIDATION
+    reason = "it was fitted without folds" if parameters.cv is None else _NO_VALIDATION
     model = model if model.evidence.estimate is not None else without_estimate(model, reason)
     counts = engine.class_rows(grown) if grown.weighted else None
     return replace(

@@ -119,8 +119,8 @@ def further_estimates(model: Model) -> list[str]:
     lines = []
     if estimate.mean_cost is not None and estimate.baseline_cost is not None:
         lines.append(
-            f"Estimated mean cost {estimate.mean_cost:.4g} (cheapest constant prediction "
-            f"{estimate.baseline_cost:.4g})."
+            f"Estimated mean cost {estimate.mean_cost:.4g} (baseline "
+            f"{estimate.baseline_cost:.4g}, the cheapest constant prediction)."
         )
     if estimate.balanced_accuracy is not None:
         share = percent(estimate.balanced_accuracy)

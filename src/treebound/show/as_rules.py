@@ -177,7 +177,7 @@ class Rule(Premise):
 
     def __str__(self) -> str:
         counts = ", ".join(
-            f"{_value(label)}: {count(weight)}" for label, weight in self.counts.items()
+            f"{_value(label)}: {count(weight)}" for label, weight in self.counts.items() if weight
         )
         return (
             f"if {self.premise} then {_value(self.label)}"

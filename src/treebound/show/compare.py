@@ -20,7 +20,7 @@ from treebound.show.compare_numbers import compare_numbers
 from treebound.show.compared import ComparedTrees
 from treebound.show.figure import TreeDisplay
 from treebound.show.subgroups import compare_subgroups
-from treebound.show.words import counted
+from treebound.show.words import counted, p_value_in_words
 from treebound.tree.split import one_line, plain
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Comparison(ComparedTrees[Disagreement]):
             f"a: {counted(self.a.tree.n_leaves, 'leaf')}, {counted(self.errors_a, 'error')}; "
             f"b: {counted(self.b.tree.n_leaves, 'leaf')}, {counted(self.errors_b, 'error')}.",
             f"Right in a alone: {self.only_a:,}, in b alone: {self.only_b:,} "
-            f"(McNemar's exact test: p = {self.p_value:.3g}).",
+            f"(McNemar's exact test: {p_value_in_words(self.p_value)}).",
         ]
         if self.seen:
             lines.append(

@@ -23,6 +23,13 @@ def digits():
     return tb.BoundTreeClassifier().fit(*load_digits(return_X_y=True))
 
 
+def test_an_estimate_prints_as_the_first_sentence_of_the_summary():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier().fit(X, y)
+    assert clf.summary().startswith(f"{clf.estimate_} ")
+    assert repr(clf.estimate_) == f"<Estimate: {clf.estimate_}>"
+
+
 def test_the_headline_states_estimate_baseline_and_certificate(cancer):
     clf = tb.BoundTreeClassifier().fit(*cancer)
     low, high = clf.estimate_.interval

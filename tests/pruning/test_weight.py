@@ -129,6 +129,7 @@ def test_the_means_of_costs_as_given_are_validated(class_weight):
     means = rows.sum(axis=1) / (sample.counts @ weight)
     np.testing.assert_allclose(result.choice.losses, means, rtol=1e-9)
     assert f"(cross-validated cost {result.choice.loss:.4g})" in result.explain()
+    assert " scaled costs: score " in result.explain()
 
 
 def test_the_result_is_the_tree_pruned_at_the_chosen_weight():

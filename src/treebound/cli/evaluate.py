@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from treebound.cli.app import command, console
-from treebound.cli.options import Data, Delta, Json, LabelledOptions, Model, More, Target, Threshold
+from treebound.cli.options import (
+    Data,
+    Delta,
+    Json,
+    LabelledOptions,
+    Model,
+    More,
+    Switch,
+    Target,
+    Threshold,
+)
 from treebound.cli.output import check_output, plain_table, print_json, print_result
 from treebound.cli.weighting import Numbers
 
@@ -144,6 +154,7 @@ def certify(
     delta: Delta = None,
     costs: Numbers = (),
     json: Json = False,
+    verbose: Switch = False,
     options: LabelledOptions = LabelledOptions(),  # noqa: B008  # frozen
 ) -> None:  # fmt: skip
     """Print the certificate of a model: a bound on its errors on new examples.
@@ -157,10 +168,13 @@ def certify(
     costs
         Bound the mean cost instead: LABEL=COST, what an error on a class costs (may be repeated;
         1 for the others).
+    verbose
+        Also print what the proof of the bound uses.
     """
     from treebound.cli.models import labelled_rows, loaded_model, one_leaf, tested_rows
     from treebound.cli.weighting import by_class
     from treebound.model.guarantees import certify_cost
+    from treebound.show.report_words import plain_lines
 
     loaded = loaded_model(model, data)
     if loaded.abstention is not None:
@@ -184,7 +198,9 @@ def certify(
         return
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
-    print_result(certificate.explain(by_class=_few_classes(certificate)))
+    few = _few_classes(certificate)
+    lines = plain_lines(certificate, by_class=few)
+    print_result(certificate.explain(by_class=few) if verbose else "\n".join(lines))
 
 
 @command(

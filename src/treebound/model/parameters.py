@@ -308,10 +308,11 @@ def _pruner(parameters: FitParameters, owner: str) -> Pruner | None:
     if parameters.costs is None:
         return pruner
     if not isinstance(pruner, BoundPruner | PaperPruner):
+        given = parameters.pruning
         raise WordedError(
             "The ", Setting("costs", python=f"'costs' parameter of {owner}"), " needs ",
             Setting("pruning", "bound"), " or ", Setting("pruning", "log-loss"), ". Got ",
-            Setting("pruning", parameters.pruning or "none", python=f"pruning={pruner!r:.80}"),
+            Setting("pruning", given or "none", python=f"pruning={given!r:.80}"),
             " instead. Hint: use ", Setting("class_weight"), ".",
         )  # fmt: skip
     if pruner.costs is not None:

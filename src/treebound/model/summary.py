@@ -74,11 +74,7 @@ def smaller_sizes(model: Model) -> list[SizeEstimate]:
 def _estimated(model: Model) -> str:
     estimate, listed = model.estimate, model.size_estimate
     if estimate is not None:
-        low, high = estimate.interval
-        return (
-            f"Estimated error {percent(estimate.error)} (about {100 * low:.1f} to {percent(high)}; "
-            f"{estimate.method}; {_baseline(estimate.baseline, estimate.baseline_label)})."
-        )
+        return str(estimate)
     counts, classes = model.tree.counts[0], model.classes.tolist()
     most = int(counts.argmax())
     total = float(counts.sum())

@@ -106,6 +106,17 @@ class Estimate:
     balanced_accuracy: float | None = None
     sizes: tuple[SizeEstimate, ...] = ()
 
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"Estimated error {100 * self.error:.1f} % (about {100 * low:.1f} to {100 * high:.1f} "
+            f"%; {self.method}; baseline {100 * self.baseline:.1f} %, always "
+            f"{self.baseline_label!r})."
+        )
+
+    def __repr__(self) -> str:
+        return f"<Estimate: {self}>"
+
     def as_dict(self) -> dict[str, Any]:
         """The estimate as plain values for JSON; a recall that is not known is None."""
         return {

@@ -46,7 +46,8 @@ class PruningPath(ABC, Generic[PathTree]):
     leaves : ndarray of int64
         Number of leaves at each step.
     errors : ndarray of float64
-        Errors at each step, counted in ``unit``: training or validation errors, or their cost.
+        Errors at each step, counted in ``unit``: training or validation errors, or their cost,
+        scaled so that the worst predictions cost as much as the effective rows are.
     scores : ndarray of float64
         Score of each step; lower is better.
     chosen : int

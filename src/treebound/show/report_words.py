@@ -138,10 +138,10 @@ def headline(model: Model) -> str:
     return without_hint(str(model.abstention or summary.headline(model)))
 
 
-def plain_lines(certificate: Certificate) -> list[str]:
+def plain_lines(certificate: Certificate, *, by_class: bool = True) -> list[str]:
     """The explanation of a certificate without the terms of its proof and of programs."""
     technical = re.compile(r"\bnats\b|\bdelta\b|=['\"]")
-    lines = certificate.explain().splitlines()
+    lines = certificate.explain(by_class=by_class).splitlines()
     return [line for line in lines if line.startswith("- ") or not technical.search(line)]
 
 

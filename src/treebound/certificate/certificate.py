@@ -258,13 +258,15 @@ class Certificate:
             return "A certificate from held-out rows, folds or a prior guarantees more."
         return "More rows would guarantee more."
 
-    def explain(self, *, by_class: bool = True) -> str:
+    def explain(self, *, by_class: bool = True, proof: bool = True) -> str:
         """Describe the bound, how it was computed, and what it assumes.
 
         Parameters
         ----------
         by_class : bool
             Whether to list the bounds of the classes.
+        proof : bool
+            Whether to state what the proof of the bound uses.
         """
         worth = "Any risk up to 100 % is possible."
         if not self.vacuous:
@@ -273,9 +275,12 @@ class Certificate:
                 f"This is a bound, not an estimate: expect fewer errors. At most {few} of all "
                 "samples of this size give a wrong bound."
             )
-        method = self.method if self.kind == "training" else "the exact binomial bound"
-        lines = [str(self), worth, f"Kind: {self.kind}, by {method}."]
-        lines += [f"It rests on {self._grounds}.", _SMALLER[self.kind]]
+        lines = [str(self), worth, f"Kind: {self.kind}."]
+        if proof:
+            method = self.method if self.kind == "training" else "the exact binomial bound"
+            lines[-1] = f"Kind: {self.kind}, by {method}."
+            lines.append(f"It rests on {self._grounds}.")
+        lines.append(_SMALLER[self.kind])
         lines += self.class_lines() if by_class else []
         declared = None if self.declared_risk is None else bound_percent(self.declared_risk)
         if declared is not None and declared != bound_percent(self.risk):

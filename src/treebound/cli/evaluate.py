@@ -174,7 +174,6 @@ def certify(
     from treebound.cli.models import labelled_rows, loaded_model, one_leaf, tested_rows
     from treebound.cli.weighting import by_class
     from treebound.model.guarantees import certify_cost
-    from treebound.show.report_words import plain_lines
 
     loaded = loaded_model(model, data)
     if loaded.abstention is not None:
@@ -198,9 +197,7 @@ def certify(
         return
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
-    few = _few_classes(certificate)
-    lines = plain_lines(certificate, by_class=few)
-    print_result(certificate.explain(by_class=few) if verbose else "\n".join(lines))
+    print_result(certificate.explain(by_class=_few_classes(certificate), proof=verbose))
 
 
 @command(

@@ -60,7 +60,7 @@ class Tile(NamedTuple):
     remark: str = ""
 
 
-class MeanCost(NamedTuple):
+class TrainingCost(NamedTuple):
     """The mean cost of the predictions of a tree, and that of the cheapest constant prediction."""
 
     cost: float
@@ -138,10 +138,10 @@ def headline(model: Model) -> str:
     return without_hint(str(model.abstention or summary.headline(model)))
 
 
-def plain_lines(certificate: Certificate, *, by_class: bool = True) -> list[str]:
+def plain_lines(certificate: Certificate) -> list[str]:
     """The explanation of a certificate without the terms of its proof and of programs."""
-    technical = re.compile(r"\bnats\b|\bdelta\b|=['\"]")
-    lines = certificate.explain(by_class=by_class).splitlines()
+    technical = re.compile(r"^Kind:|\bnats\b|\bdelta\b|=['\"]")
+    lines = certificate.explain(proof=False).splitlines()
     return [line for line in lines if line.startswith("- ") or not technical.search(line)]
 
 
@@ -150,7 +150,7 @@ def without_hint(reason: str | None) -> str:
     return (reason or "").partition(" Hint:")[0]
 
 
-def mean_cost(model: Model) -> MeanCost | None:
+def mean_cost(model: Model) -> TrainingCost | None:
     """The mean cost on the training rows; None if no costs were chosen."""
     matrix, tree = model.costs, model.tree
     if matrix is None or model.abstention is not None:
@@ -161,7 +161,7 @@ def mean_cost(model: Model) -> MeanCost | None:
     constant = tree.counts[0] @ matrix
     cheapest = int(constant.argmin())
     label = one_line(tree.classes[cheapest])
-    return MeanCost(cost / total, float(constant[cheapest]) / total, label)
+    return TrainingCost(cost / total, float(constant[cheapest]) / total, label)
 
 
 def choice_in_words(choice: WeightChoice) -> str:

@@ -13,7 +13,7 @@ from treebound.certificate.row_record import RowComparison
 from treebound.data.targets import read_classes
 from treebound.data.weights import check_rows
 from treebound.engines.sql.relation import Relation, fetch_table
-from treebound.engines.sql.stores import ROWS, Store, store_of
+from treebound.engines.sql.stores import ROWS, SqlStore, store_of
 from treebound.exchange.code import columns_used, predictions
 from treebound.exchange.sql_code import case_of
 from treebound.model import Model
@@ -60,7 +60,7 @@ def _check_columns(tree: Tree, names: list[str]) -> None:
 
 
 def rows_at_nodes(
-    store: Store,
+    store: SqlStore,
     frame: Any,
     tree: Tree,
     label: str,

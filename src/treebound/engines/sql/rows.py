@@ -34,8 +34,8 @@ from treebound.engines.sql.relation import (
     is_number,
     number_codings,
 )
-from treebound.engines.sql.stores import ROWS, Store, store_of
-from treebound.engines.sql.weights import Labels, Weights
+from treebound.engines.sql.stores import ROWS, SqlStore, store_of
+from treebound.engines.sql.weights import TableLabels, Weights
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, summed_up
 
@@ -51,7 +51,7 @@ class CodedRows(NamedTuple):
     ``w0``, ``w1``, ... of codes, and the number ``vj`` of every column j that is real.
     """
 
-    store: Store
+    store: SqlStore
     table: str
     words: list[str]
     codings: list[Coding]
@@ -154,7 +154,7 @@ class RelationRows:
                 "without a label. Hint: leave them out."
             )
         classes, codes = learn_classes(values)
-        self._labels = Labels(table, classes, codes.astype(np.int64), rows)
+        self._labels = TableLabels(table, classes, codes.astype(np.int64), rows)
 
     def _read(self, names: Mapping[str, str], **more: Any) -> Any:
         """The relation of some columns, by names of ours, text by its bytes; and of more."""

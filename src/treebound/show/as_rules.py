@@ -241,7 +241,7 @@ class Rules(tuple[AnyRule, ...]):
         return "\n".join(map(str, self))
 
     def __repr__(self) -> str:
-        return f"<{len(self)} rules>\n{self}"
+        return f"<{len(self):,} rules>\n{self}"
 
     def to_frame(self) -> Any:
         """The rules as a pandas DataFrame.

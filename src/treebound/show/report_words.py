@@ -187,7 +187,9 @@ def settings(model: Model) -> list[tuple[str, str]]:
 def _value(name: str, value: Any) -> str:
     """The value of a parameter; of declared categories only their number."""
     if name == "ordinal_features" and isinstance(value, Mapping):
-        return ", ".join(f"{one_line(key)}: {len(item)} categories" for key, item in value.items())
+        return ", ".join(
+            f"{one_line(key)}: {len(item):,} categories" for key, item in value.items()
+        )
     return _in_words(value)
 
 

@@ -1,5 +1,7 @@
 """BoundTreeClassifier: growing, predicting, and the attributes of a fit."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -467,3 +469,16 @@ def test_methods_of_scikit_learn_trees_name_their_replacement(name):
     assert not hasattr(clf, "get_n_leaves")
     with pytest.raises(NotFittedError, match="not fitted"):
         assert BoundTreeClassifier().classes_ is None
+
+
+@pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
+def test_warnings_name_the_line_that_called_fit(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    X[:, 2] = 1.0
+    y = (X[:, 0] > 0) ^ (rng.random(400) < 0.1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tb.BoundTreeClassifier(certificate=kind).fit(X, y, sample_weight=np.full(400, 2))
+    assert [str(one.message).split()[0] for one in caught] == ["The", "Column"]  # each once
+    assert {one.filename for one in caught} == {__file__}

@@ -197,7 +197,8 @@ def test_the_choice_and_its_alternatives_are_reported():
     )
     assert choice.explain() == (
         "31 leaves (cross-validated error 13.9 %); 12 leaves (14.2 %) are within one standard "
-        "error. An estimate: weight 0.1 was chosen among 3 by it."
+        "error. The cross-validated error chose weight 0.1 among 3, so it is a little "
+        "too small."
     )
     small = replace(choice, weight=choice.weights[1], rule="small")
     assert small.explain().startswith(
@@ -217,7 +218,9 @@ def test_the_choice_and_its_alternatives_are_reported():
     assert (
         replace(detailed, strengths=(30.0, 30.0, 10.0, 10.0))
         .explain()
-        .endswith("weight 0.1 was chosen among 4, with shrinkage 30 among 10, by it.")
+        .endswith(
+            "chose weight 0.1 among 4 and shrinkage 30 among 10, so it is a little too small."
+        )
     )
 
 

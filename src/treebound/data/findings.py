@@ -32,6 +32,7 @@ _MANY_CLASSES = 100
 _FEW_OF_A_CLASS = 5
 _LARGEST_CODE = 1e9
 _FEW_CODES = 10
+_TO_NOMINAL = "if they are codes of names, name it in 'categorical_features'"
 _FEW_UNITS = 3
 _WORDS_OF_TEXT = 4  # of free text, in most rows
 _MINORITY = 0.1
@@ -337,7 +338,7 @@ def few_whole_values(sample: Sample) -> Iterator[Finding]:
             shown = ", ".join(more[:_SHOWN]) + (", ..." if len(more) > _SHOWN else "")
             further = f"does {shown}" if len(more) == 1 else f"do {len(more)} more: {shown}"
             problem += f" (and so {further})"
-        yield Finding(name, problem, "if they are codes of names, make it nominal", note=True)
+        yield Finding(name, problem, _TO_NOMINAL, note=True)
 
 
 def different_whole_numbers(sample: Sample, known: Collection[str | None]) -> Iterator[Finding]:

@@ -108,6 +108,7 @@ def fit_rows(
         raise invalid("certificate", "BoundTreeClassifier", must, "prior", DEPENDENT_ROWS)
     named, draw = rows.table.names is not None, Draw.start(parameters.random_state)
     kind = certificate_kind(parameters, rows.n_units)
+    warn_of_common_factor(rows.weight, stacklevel=5)
     if kind in ("held-out", "folds"):
         draw = draw.keyed(sample)
         del sample  # its values are of no more use
@@ -146,7 +147,7 @@ def _fit_calibrated(
             calibration = calibration.part(one_of_each(units[inside], selections[0].key))
         record = RowRecord.of(sample, rows.table.names is not None).with_rows("calibration", hashes)
         if at == 1:
-            warn_of_findings(sample, record.sketches["training"], stacklevel=8)
+            warn_of_findings(sample, record.sketches["training"], stacklevel=9)
         model = fit_sample(
             parameters,
             sample,
@@ -183,7 +184,6 @@ def fit_sample(
     draw = Draw.start(parameters.random_state) if draw is None else draw
     table = sample.without_identifiers()
     n_rows = table.n_rows if n_rows is None else n_rows
-    warn_of_common_factor(sample.weight, stacklevel=6)
     given, parameters = parameters, with_search(parameters, n_rows, len(sample.columns))
     if parameters.search == "wide" and is_large(n_rows, len(sample.columns)):
         raise invalid("search", "", _IN_MEMORY, parameters.search)

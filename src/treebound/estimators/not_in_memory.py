@@ -29,6 +29,7 @@ from treebound.data.streams import (
     open_stream,
 )
 from treebound.data.summaries import TableSummary
+from treebound.data.weights import warn_of_common_factor
 from treebound.estimators.estimation import without_estimate
 from treebound.estimators.fitting import (
     UNWATCHED,
@@ -257,6 +258,7 @@ def _fit_joined(
     else:
         record = RowRecord.of(sample, named)
         warn_of_findings(sample, record.sketches["training"], stacklevel=6)
+        warn_of_common_factor(sample.weight, stacklevel=6)
         model = fit_sample(parameters, sample, rows=record, watch=watch)
     return replace(model, reading=replace(model.reading, target=table.target, named=named))
 

@@ -138,10 +138,11 @@ class WeightChoice(ChosenWeight):
                 verb = verb if rule == "accurate" else "is" if size == 1 else "are"
                 alternatives.append(f"{count(size, 'leaf')} ({self._figure(other)}) {verb} {claim}")
         sentence = "; ".join([words, *alternatives])
-        chosen = f"weight {self.weight:g} was chosen among {len(self.weights)}"
+        chosen = f"weight {self.weight:g} among {len(self.weights)}"
         if self.strength is not None:
-            chosen += f", with shrinkage {self.strength:g} among {len(STRENGTHS)},"
-        return f"{sentence}. An estimate: {chosen} by it."
+            chosen += f" and shrinkage {self.strength:g} among {len(STRENGTHS)}"
+        loss = f"{self.reason} {self.unit}"
+        return f"{sentence}. The {loss} chose {chosen}, so it is a little too small."
 
     def _figure(self, place: int) -> str:
         loss = self.losses[place]

@@ -212,3 +212,11 @@ def test_evaluate_and_certify_give_limits_by_class(files, capsys):
     assert sum(limit["m"] for limit in limits) == 500
     _, out, _ = run(capsys, "evaluate", model, train)
     assert "comparable rows equal training rows" in out
+
+
+def test_a_kind_needs_rows(files, capsys):
+    train, _, model = files
+    run(capsys, "fit", train, "--target", "y", "-o", model)
+    for kind in ("training", "held-out", "prior"):
+        line = refused(capsys, "certify", model, "--kind", kind)
+        assert "--kind describes the rows of a table. Hint: name the table, or leave out" in line

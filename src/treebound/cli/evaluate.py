@@ -175,6 +175,11 @@ def certify(
     from treebound.cli.weighting import by_class
     from treebound.model.guarantees import certify_cost
 
+    if kind is not None and data is None:
+        raise ValueError(
+            "The option --kind describes the rows of a table. Hint: name the table, or leave out "
+            "--kind for the certificate of fit."
+        )
     loaded = loaded_model(model, data)
     if loaded.abstention is not None:
         print_result(str(loaded.abstention))

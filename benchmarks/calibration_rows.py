@@ -1,4 +1,4 @@
-"""What a tenth of calibration rows costs in accuracy, and what it gains in certified error.
+"""Measure what a tenth of calibration rows costs in accuracy and gains in certified error.
 
     python benchmarks/calibration_rows.py [--match TEXT] [--draws 20] [--jobs 2]
 

@@ -40,7 +40,7 @@ AnyModel = TypeVar("AnyModel", Model, RegressionModel)
 
 
 class FittedTree(Generic[AnyModel]):
-    """The attributes and texts of a fitted tree that do not depend on the kind of target."""
+    """Attributes, texts, files and code of a fitted tree of any kind of target."""
 
     model_: AnyModel
 

@@ -66,9 +66,9 @@ class Variants:
         """The best tree of each combination within a number of leaves, lowest score first."""
         best = []
         for variant in self._variants(self._graph.n_nodes - 1, 0):
-            found = self._lowest(variant.curve, objective, max_leaves)
-            if found is not None:
-                best.append((*found, variant))
+            lowest = self._lowest(variant.curve, objective, max_leaves)
+            if lowest is not None:
+                best.append((*lowest, variant))
         best.sort(key=lambda entry: entry[:2])
         return [ScoredTree(self._tree(variant.nodes(n)), score) for score, n, variant in best]
 
@@ -77,16 +77,16 @@ class Variants:
     ) -> ScoredTree:
         """The best tree of the graph that does not split on a column."""
         graph = self._graph
-        kept = np.flatnonzero(graph.feature != column)
-        first = np.searchsorted(kept, graph.first).astype(np.int32)
+        allowed = np.flatnonzero(graph.feature != column)
+        first = np.searchsorted(allowed, graph.first).astype(np.int32)
         plan = _dp.best_of_graph(
-            first, graph.left[kept], graph.right[kept], self._sizes.packed, _MAX_LEAVES
+            first, graph.left[allowed], graph.right[allowed], self._sizes.packed, _MAX_LEAVES
         )
-        found = self._lowest(np.asarray(plan.best[1:]), objective, max_leaves)
-        assert found is not None  # the root is a leaf in one of them
-        nodes = plan.tree(found[1])
-        nodes[1] = np.where(nodes[1] < 0, -1, np.append(kept, -1)[nodes[1]])
-        return ScoredTree(graph.tree(nodes, self._sizes.label), found[0])
+        lowest = self._lowest(np.asarray(plan.best[1:]), objective, max_leaves)
+        assert lowest is not None  # the root is a leaf in one of them
+        nodes = plan.tree(lowest[1])
+        nodes[1] = np.where(nodes[1] < 0, -1, np.append(allowed, -1)[nodes[1]])
+        return ScoredTree(graph.tree(nodes, self._sizes.label), lowest[0])
 
     def _lowest(
         self, curve: Ints, objective: Objective, max_leaves: int | None

@@ -204,7 +204,7 @@ def test_evaluate_and_certify_give_limits_by_class(files, capsys):
     assert "It rests on" not in out
     assert all(f"- {limit}" in out for limit in certificate.by_class)
     _, out, _ = run(capsys, "evaluate", model, test)
-    assert "\nBy class (the bound above and these bounds together each hold separately" in out
+    assert "\nBy class (all of these hold with probability 95 %, separately from the" in out
     assert "\n- ill" in out
     _, out, _ = run(capsys, "evaluate", model, test, "--json")
     limits = json.loads(out)["certificate"]["by_class"]

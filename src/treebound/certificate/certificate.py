@@ -247,7 +247,7 @@ class Certificate:
                 "This guarantees no more than always predicting the most frequent class, which is "
                 f"wrong on {baseline} of these examples. {self._help} {bound} ({seen})."
             )
-        return f"{bound} ({seen}; always the most frequent class: {baseline})."
+        return f"{bound} ({seen}; baseline {baseline})."
 
     @property
     def _help(self) -> str:
@@ -297,8 +297,8 @@ class Certificate:
             return []
         sure = _percent(self.confidence, short=True)
         head = (
-            f"By class (the bound above and these bounds together each hold separately with "
-            f"probability {sure}):"
+            f"By class (all of these hold with probability {sure}, separately from the bound "
+            "above):"
         )
         return [head, *(f"- {bound.sentence(grouped=self.grouped)}" for bound in bounds)]
 

@@ -220,3 +220,11 @@ def test_a_kind_needs_rows(files, capsys):
     for kind in ("training", "held-out", "prior"):
         line = refused(capsys, "certify", model, "--kind", kind)
         assert "--kind describes the rows of a table. Hint: name the table, or leave out" in line
+
+
+def test_no_row_is_of_the_class_of_abstention(files, capsys):
+    train, test, model = files
+    options = ("--certificate", "held-out", "--abstain", "0.12")
+    run(capsys, "fit", train, "--target", "y", *options, "-o", model)
+    out = run(capsys, "evaluate", model, test)[1]
+    assert [line.split()[0] for line in out.splitlines()[-3:]] == ["true", "ill", "well"]

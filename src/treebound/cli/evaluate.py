@@ -273,7 +273,7 @@ def _print_predicted(figures: dict[str, Any], abstention: Abstention) -> None:
         f"{predicted:,} of {figures['rows']:,} rows get a prediction ({share}), {wrong:,} of them "
         f"a wrong one ({risk}); the tree abstains on the others.\n{abstention}\n"
     )
-    _print_confusion(figures)
+    _print_confusion(figures, abstention)
 
 
 def _print_figures(figures: dict[str, Any], model: FittedModel) -> None:
@@ -314,8 +314,11 @@ def _fields(certificate: Certificate) -> dict[str, Any]:
     return {**certificate.as_dict(), "by_class": by_class}
 
 
-def _print_confusion(figures: dict[str, Any]) -> None:
-    """The confusion matrix; if it does not fit, the errors that are made most often."""
+def _print_confusion(figures: dict[str, Any], abstention: Abstention | None = None) -> None:
+    """The confusion matrix; if it does not fit, the errors that are made most often.
+
+    No row is of the class for which a model abstains.
+    """
     counts = figures["confusion"]
     labels = [str(label) for label in figures["classes"]]
     heads = [f"predicted {labels[0]}", *labels[1:]]
@@ -324,6 +327,7 @@ def _print_confusion(figures: dict[str, Any]) -> None:
         rows = [
             (name, *(f"{count:,}" for count in row))
             for name, row in zip(labels, counts, strict=True)
+            if abstention is None or name != str(abstention.label)
         ]
         print_result(plain_table(("true", *heads), rows, numbers=heads))
         return

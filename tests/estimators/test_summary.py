@@ -58,6 +58,7 @@ def test_many_leaves_come_with_an_offer_of_smaller_trees(digits, cancer):
     assert "Smaller" not in tb.BoundTreeClassifier().fit(*cancer).summary()
     assert size_in_words(SizeEstimate(12, 0.1, 0.004)) == "12 leaves: +0.4 points"
     assert size_in_words(SizeEstimate(1, 0.1, -0.01)) == "1 leaf: -1.0 points"
+    assert size_in_words(SizeEstimate(7, 0.1, -0.01, 1.23456)) == "7 leaves: mean cost 1.235"
 
 
 def test_a_tree_of_another_size_has_the_estimate_of_its_size(digits):

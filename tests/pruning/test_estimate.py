@@ -164,6 +164,21 @@ def test_counts_at_nodes_give_the_same_as_rows():
     }
 
 
+def test_other_sizes_have_mean_costs_if_there_are_costs():
+    X, y = table(900, classes=3)
+    sample = Sample.learn(X, y)
+    rng, costs = np.random.default_rng(0), np.array([[0, 1, 2], [1, 0, 1], [5, 1, 0]], dtype=float)
+    by_size = {size: rng.integers(0, 3, 900).astype(np.int32) for size in (2, 4, 7)}
+    predictions = [FoldPrediction(sample, by_size[4], by_size.__getitem__)]
+    options = {"chosen": 4, "sizes": (2, 4, 7), "method": "validation rows"}
+    estimate = estimate_error(predictions, sample.classes, costs=costs, **options)
+    expected = [costs[sample.y, labels].mean() for labels in by_size.values()]
+    assert [size.mean_cost for size in estimate.sizes] == pytest.approx(expected)
+    assert estimate.sizes[1].mean_cost == estimate.mean_cost
+    without = estimate_error(predictions, sample.classes, **options)
+    assert [size.mean_cost for size in without.sizes] == [None] * 3
+
+
 def test_large_tables_are_estimated_on_the_validation_rows(monkeypatch):
     X, y = table(3000, seed=5)
     monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 3000)

@@ -241,6 +241,7 @@ class SizeDocument(Object):
     leaves: Annotated[int, Meta(ge=1)]
     error: Share
     difference: Annotated[float, Meta(ge=-1.0, le=1.0)]
+    mean_cost: Annotated[float, Meta(ge=0.0)] | None = None
 
 
 class EstimateDocument(Object):

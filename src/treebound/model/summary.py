@@ -52,8 +52,10 @@ def summary_values(model: Model) -> dict[str, Any]:
 
 
 def size_in_words(size: SizeEstimate) -> str:
-    """``12 leaves: +0.4 points``, the difference of the estimated errors."""
+    """``12 leaves: +0.4 points``, the difference of the estimated errors; or the mean cost."""
     leaves = "1 leaf" if size.leaves == 1 else f"{size.leaves:,} leaves"
+    if size.mean_cost is not None:
+        return f"{leaves}: mean cost {size.mean_cost:.4g}"
     return f"{leaves}: {100 * size.difference:+.1f} points"
 
 

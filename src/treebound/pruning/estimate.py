@@ -241,8 +241,8 @@ def estimate_error(
         for at, size in enumerate(sizes):
             other = tally
             if size != chosen and of_size is not None:
-                labels = of_size(size).astype(np.int64)
-                other = Tally.of(truth, labels, times, len(classes), costs)
+                of_other = of_size(size).astype(np.int64)
+                other = Tally.of(truth, of_other, times, len(classes), costs)
             errors_by_size[at] += other.wrong
             costs_by_size[at] += other.cost
     if total is None or not total.rows:

@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 
 import numpy as np
 import pandas as pd
@@ -239,13 +238,6 @@ def test_options_of_numbers_are_refused_for_classes(table, certified, capsys):
     run(capsys, "fit", path, "--target", "town", "-o", folder / "classes.json")
     line = refused(capsys, "certify", folder / "classes.json", "--tolerance", "1")
     assert "--tolerance needs a regression tree" in line
-
-
-def test_fit_has_at_most_32_options(capsys):
-    _, out, _ = run(capsys, "fit", "--help")
-    listed = set(re.findall(r"^│ (--[a-z-]+)(?= +[A-Z-]| *│)", out, re.MULTILINE))
-    assert {"--target", "--tolerance", "--y-range", "--quiet", "--weight-column"} <= listed
-    assert len(listed) <= 32
 
 
 def test_certify_and_evaluate_give_the_certificates_of_the_library(certified, capsys):

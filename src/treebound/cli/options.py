@@ -60,8 +60,8 @@ class FileOptions:
     Parameters
     ----------
     schema
-        A TOML file with the layout of the file and the texts of missing values; the
-        options below win over it.
+        A TOML file with the layout of the file, such as the sheet of an Excel workbook, and the
+        texts of missing values; the options below win over it.
     sep
         What separates the fields: one character, 'tab' or 'whitespace'; by default a tab for .tsv,
         and else what the first line has: a comma, a semicolon, a tab or a bar.
@@ -72,8 +72,6 @@ class FileOptions:
     missing
         A text that stands for a missing value, in addition to an empty field, NA, N/A, n/a, NaN,
         nan, null and NULL; may be repeated.
-    sheet
-        The sheet of an Excel workbook; by default the only one that is not empty.
     """
 
     schema: Path | None = None
@@ -81,7 +79,6 @@ class FileOptions:
     encoding: str | None = None
     decimal: str | None = None
     missing: Many = ()
-    sheet: str | None = None
 
     def as_schema(self) -> Schema:
         """Return the options as a schema, on top of the schema file."""
@@ -100,7 +97,7 @@ class FileOptions:
             if separator != "whitespace" and len(separator) != 1:
                 raise invalid("sep", "", "one character, 'tab' or 'whitespace'", self.sep)
             layout = replace(layout, separator=separator)
-        for option in ("encoding", "decimal", "sheet"):
+        for option in ("encoding", "decimal"):
             value = getattr(self, option)
             try:
                 layout = layout if value is None else replace(layout, **{option: value})
@@ -111,7 +108,26 @@ class FileOptions:
 
 @Parameter(name="*", group=_reading)
 @dataclass(frozen=True)
-class TableOptions(FileOptions):
+class LabelledOptions(FileOptions):
+    """How a file with labelled rows is laid out.
+
+    Parameters
+    ----------
+    drop_unlabelled
+        Drop the rows without a label.
+    """
+
+    drop_unlabelled: Switch = False
+
+    def as_schema(self) -> Schema:
+        """Return the options as a schema, on top of the schema file."""
+        schema = super().as_schema()
+        return replace(schema, drop_unlabelled=schema.drop_unlabelled or self.drop_unlabelled)
+
+
+@Parameter(name="*", group=_reading)
+@dataclass(frozen=True)
+class TableOptions(LabelledOptions):
     """How a file is laid out, and what its columns are.
 
     Parameters
@@ -131,8 +147,6 @@ class TableOptions(FileOptions):
         classify: each number of the target is a class, however many there are; regress: predict
         numbers. By default a target is of numbers if one has a fraction, or if there are more than
         100 and more than the square root of the rows.
-    drop_unlabelled
-        Drop the rows without a label.
     """
 
     schema: Path | None = None
@@ -140,18 +154,13 @@ class TableOptions(FileOptions):
     nominal: Many = ()
     ordinal: Many = ()
     task: Literal["classify", "regress"] | None = None
-    drop_unlabelled: Switch = False
 
     def as_schema(self) -> Schema:
         """Return the options as a schema, on top of the schema file."""
         from treebound.data import Column
 
         schema = super().as_schema()
-        schema = replace(
-            schema,
-            text_labels=schema.text_labels or self.task == "classify",
-            drop_unlabelled=schema.drop_unlabelled or self.drop_unlabelled,
-        )
+        schema = replace(schema, text_labels=schema.text_labels or self.task == "classify")
         for name in _names(self.ignore, "ignore"):
             schema = _with(schema, name, None)
         for name, categories in _columns(self.nominal, "nominal"):
@@ -253,7 +262,7 @@ def relation_of(path: Path) -> Iterator[Any]:
     if not place.exists() or {*names} != {"table"}:
         raise ValueError(
             "A table of a database must be named duckdb:///FILE?table=NAME, with a file that "
-            f"exists. Got {str(path)!r} instead."
+            f"exists. Got {str(path).replace(':/', ':///', 1)!r} instead."
         )
     duckdb = require("duckdb", extra="sql", why="A table of a database")
     with duckdb.connect(str(place), read_only=True) as connection:
@@ -261,6 +270,16 @@ def relation_of(path: Path) -> Iterator[Any]:
             yield connection.table(names["table"][0])
         except duckdb.CatalogException as error:
             raise ValueError(f"{place}: {str(error).splitlines()[0]}") from None
+
+
+def labelled_relation(relation: Any, target: str) -> Any:
+    """The rows of a table of a database that have a label."""
+    return relation.filter(f"{quoted(target)} IS NOT NULL")
+
+
+def quoted(name: str) -> str:
+    """A name of a column in SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def nodes_of(model: FittedModel, relation: Any, chunk_rows: int) -> Iterator[tuple[Any, Any]]:
@@ -277,7 +296,7 @@ def nodes_of(model: FittedModel, relation: Any, chunk_rows: int) -> Iterator[tup
 
 def refuse_file_options(options: FileOptions, *more: Any) -> None:
     """Raise an error for options that describe a file."""
-    named = (options.schema, options.sep, options.encoding, options.decimal, options.sheet)
+    named = (options.schema, options.sep, options.encoding, options.decimal)
     if any(named) or options.missing or any(more):
         raise ValueError(
             "A table of a database has its own types and missing values: only --target, --ignore, "

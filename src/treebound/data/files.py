@@ -404,6 +404,6 @@ def need(names: Sequence[str], wanted: Sequence[str], table: str) -> None:
                 )
     if absent:
         raise ValueError(
-            f"{table} has no column {', '.join(map(repr, absent))}. "
+            f"{table} has no column{'s' * (len(absent) > 1)} {', '.join(map(repr, absent))}. "
             f"Hint: it has {some_names(names)}."
         )

@@ -21,7 +21,6 @@ from treebound.edit.places import turns
 from treebound.edit.rows import EditedRows
 from treebound.growing import GrowOptions, grow
 from treebound.model import Model
-from treebound.pruning import BoundPruner, PaperPruner, make_pruner
 from treebound.pruning.costs import Costs, probable_labels
 from treebound.show.report_data import report_data
 from treebound.show.words import counted
@@ -253,9 +252,8 @@ class Classes(TargetKind[Model, Tree, Sample]):
 
 
 def _costs_of(model: Model) -> Costs | None:
-    """The costs of the pruner, or of class weights; None if all errors cost the same."""
-    pruner = make_pruner(model.provenance.parameters.get("pruning"))
-    chosen = pruner.costs if isinstance(pruner, BoundPruner | PaperPruner) else None
+    """The costs of errors, or of class weights; None if all errors cost the same."""
+    chosen = model.costs
     if chosen is None and model.tree.factors is None:
         return None
     return Costs.of(model.tree, chosen)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.validation import Setting, WordedError
 from treebound.certificate.held_out import best_of_folds
 from treebound.certificate.row_record import RowRecord
 from treebound.data.draws import Draw, Slice, Tenth, derived, learn_without, one_of_each
@@ -101,9 +102,8 @@ def _calibrated(
     m = int(units.max(initial=-1)) + 1
     if m < 2:
         unit = "rows" if rows.groups is None else "groups"
-        raise ValueError(
-            f"certificate={kind!r} needs at least 2 {unit} to calibrate on. Got {m} instead."
-        )
+        chosen = Setting("certificate", kind)
+        raise WordedError(chosen, f" needs at least 2 {unit} to calibrate on. Got {m} instead.")
     draw = Draw.start(parameters.random_state)
     draw = replace(draw, key=draw.key_of(sample.summary))
     large = is_large(rows.n_rows, rows.table.shape[1])

@@ -60,6 +60,17 @@ def test_options_of_growing_are_those_of_the_regressor(table, capsys):
     assert out.strip() == reg.to_text().strip()
 
 
+def test_groups_are_kept_in_one_fold(table, capsys):
+    path, frame = table
+    options = ["--ignore", "count,rooms", "--groups", "w", "--certificate", "folds"]
+    _, out, err = run(capsys, "fit", path, "--target", "price", *options)
+    reg = tb.BoundTreeRegressor(certificate="folds")
+    reg.fit(frame[["area", "town"]], frame.price, groups=frame.w)
+    assert out.strip() == reg.to_text().strip()
+    assert str(reg.certificate_) in err
+    assert reg.certificate_.grouped
+
+
 def test_few_numbers_are_classes_unless_the_task_is_given(table, capsys):
     path, _ = table
     common = ("--ignore", "count,price,w", "--max-leaves", "3")

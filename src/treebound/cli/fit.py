@@ -254,7 +254,7 @@ def fit(
         "ordinal_features": options.ordered or None,
         "n_jobs": -1,  # OMP_NUM_THREADS limits it
     }
-    given = {"abstain": abstain, "costs": weights.costs, "groups": weights.groups,
+    given = {"abstain": abstain, "costs": weights.costs,
              "class_weight": weights.class_weight, "alternatives": alternatives}  # fmt: skip
 
     def for_numbers() -> RegressionParameters:

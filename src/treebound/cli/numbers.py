@@ -85,11 +85,12 @@ def read_number_sample(
     y: NDArray[np.float64],
     weights: NDArray[Any] | None,
     columns: Mapping[str, Any],
+    groups: NDArray[Any] | None = None,
 ) -> tuple[LabelledRows, NumberSample, list[Finding]]:
     """Return the rows, the same with their numbers, and what is suspicious about columns."""
     from treebound.data.findings import findings
 
-    rows = LabelledRows.of(table, np.zeros(len(y), dtype=int), weights)
+    rows = LabelledRows.of(table, np.zeros(len(y), dtype=int), weights, groups)
     learned = rows.learn(**columns)
     return rows, NumberSample.of(learned, y[rows.row_numbers]), list(findings(learned))
 

@@ -323,7 +323,7 @@ class Training:
             labels = table.labels()
             assert labels is not None
             if is_number_target(table, labels, self.options.task):
-                return self._numbers(table, X, numbers_of(labels), row_weights)
+                return self._numbers(table, X, numbers_of(labels), row_weights, groups)
             self._check_classes()
             parameters = self.weights.applied(parameters, labels)
             rows = LabelledRows.of(X, labels, row_weights, groups)
@@ -355,7 +355,12 @@ class Training:
         return Fitted(model, table.names, find)
 
     def _numbers(
-        self, table: RawTable, X: Table, y: NDArray[Any], weights: NDArray[Any] | None
+        self,
+        table: RawTable,
+        X: Table,
+        y: NDArray[Any],
+        weights: NDArray[Any] | None,
+        groups: NDArray[Any] | None,
     ) -> Fitted:
         """Fit a regression tree to rows in memory."""
         from treebound.cli import numbers
@@ -365,7 +370,7 @@ class Training:
         target = str(table.schema.target)
         parameters = self.for_numbers()
         rows, sample, of_columns = numbers.read_number_sample(
-            X, y, weights, column_parameters(parameters)
+            X, y, weights, column_parameters(parameters), groups
         )
         words = numbers.described(target, sample.y)
         hint = "" if self.options.task else " Hint: --task classify makes classes of the numbers."

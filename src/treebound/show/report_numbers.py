@@ -31,9 +31,11 @@ _MAX_POINTS = 300  # of a plot of residuals
 class _NumberStore(NodeStore[RegressionModel]):
     """The nodes of regression trees."""
 
+    _ends: list[tuple[float, float]] | None = None  # the intervals of the tree that is added
+
     def add_model(self, model: RegressionModel) -> int:
         """Add the tree of a model with its intervals; return the number of its root."""
-        self.model = model
+        self._ends = model.node_intervals(_COVERAGE).tolist() if model.has_intervals else None
         return self.add(model.tree, model.swapped)
 
     def stats_of(self, tree: RegressionTree) -> list[tuple[Any, ...]]:
@@ -46,10 +48,9 @@ class _NumberStore(NodeStore[RegressionModel]):
         error = tree.squares + tree.weight * (tree.mean - tree.value) ** 2
         intervals: list[str | None] = [None] * tree.n_nodes
         ends: list[list[float | None]] = [[None, None]] * tree.n_nodes
-        if self.model.has_intervals:
-            ends = self.model.node_intervals(_COVERAGE).tolist()
-            intervals = [" to ".join(rounded(float(end or 0.0), scale) for end in pair)
-                         for pair in ends]  # fmt: skip
+        if self._ends is not None:
+            intervals = [" to ".join(rounded(end, scale) for end in pair) for pair in self._ends]
+            ends = [[*pair] for pair in self._ends]
         return [
             (
                 int(tree.rows[node]), 0, (float(tree.weight[node]),), (1.0,),

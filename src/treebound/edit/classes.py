@@ -30,7 +30,7 @@ from treebound.tree.naming import naming_rows
 from treebound.tree.split import by_threshold, one_line
 
 
-class Classes(TargetKind[Model, Tree, Sample]):
+class ClassKind(TargetKind[Model, Tree, Sample]):
     """Classes as target: predictions are indices of classes."""
 
     loss_name = "errors"

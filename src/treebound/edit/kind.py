@@ -207,7 +207,7 @@ class TargetKind(ABC, Generic[AnyModel, AnyTree, AnySample]):
 
 def kind_of(model: Model | RegressionModel) -> TargetKind[Any, Any, Any]:
     """Return the kind of the target of a model."""
-    from treebound.edit.classes import Classes
-    from treebound.edit.numbers import Numbers
+    from treebound.edit.classes import ClassKind
+    from treebound.edit.numbers import NumberKind
 
-    return Numbers(model) if isinstance(model, RegressionModel) else Classes(model)
+    return NumberKind(model) if isinstance(model, RegressionModel) else ClassKind(model)

@@ -34,7 +34,7 @@ _FIFTHS = (0.2, 0.4, 0.6, 0.8)  # where bands of numbers end, as shares of the t
 _ROUNDING = 1e-9
 
 
-class Numbers(TargetKind[RegressionModel, RegressionTree, NumberSample]):
+class NumberKind(TargetKind[RegressionModel, RegressionTree, NumberSample]):
     """Numbers as target: predictions are values."""
 
     loss_name = "rmse"

@@ -14,7 +14,7 @@ from treebound._utils.validation import Constraint, Number, Whole, check, invali
 from treebound.certificate.held_out import HeldOut
 from treebound.data import Matrix, Sample
 from treebound.data.draws import folds
-from treebound.edit.classes import Classes
+from treebound.edit.classes import ClassKind
 from treebound.edit.rows import EditedRows, read_rows
 from treebound.estimators.fitting import fit_sample
 from treebound.growing.graph import search
@@ -150,7 +150,7 @@ def find_alternatives(
     if model.evidence.proof is not None:
         must = "'training', 'held-out' or 'folds' for alternatives"
         raise invalid("certificate", "", must, parameters.certificate)
-    rows = read_rows(Classes(model), X, y, None, sample_weight, groups)
+    rows = read_rows(ClassKind(model), X, y, None, sample_weight, groups)
     sample = rows.sample.without_identifiers()
     if is_large(sample.n_rows, len(sample.columns)):
         raise ValueError(

@@ -67,6 +67,22 @@ def test_labelled_commands_drop_rows_without_a_label(visits, command, capsys, mo
     assert run(capsys, *command, visits, "--schema", "drop.toml") == expected
 
 
+def test_a_table_without_any_label_is_refused_as_such(visits, capsys, monkeypatch):
+    monkeypatch.chdir(visits.parent)
+    fit = ("fit", visits, "--target", "ill", "--drop-unlabelled", "--max-leaves", "4")
+    assert run(capsys, *fit, "-o", "model.json")[0] == 0
+    (visits.parent / "none.csv").write_text("x,z,ill\n1,2,\n3,4,n/a\n")
+    table = ("none.csv", "--drop-unlabelled")
+    commands = [
+        ("fit", *table, "--target", "ill"), ("fit", *table, "--target", "ill", "--stream"),
+        ("evaluate", "model.json", *table), ("certify", "model.json", *table),
+        ("prune", "model.json", *table), ("compare", "model.json", "model.json", *table),
+    ]  # fmt: skip
+    for command in commands:
+        line = refused(capsys, *command)
+        assert "none.csv: The target column 'ill' has no label in any row. Hint: name" in line
+
+
 def test_a_table_of_a_database_is_evaluated_without_unlabelled_rows(visits, capsys, monkeypatch):
     duckdb = pytest.importorskip("duckdb")
     monkeypatch.chdir(visits.parent)

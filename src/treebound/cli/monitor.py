@@ -91,9 +91,10 @@ def _no_alarm(watched: Monitor) -> str:
 
     first = watched.streams[0]
     rows = "rows" if watched.abstains is None else "predicted rows"
-    wrong = "are misclassified"
+    wrong = "is misclassified" if first.events == 1 else "are misclassified"
     if watched.tolerance is not None:
-        wrong = f"are predicted with an error of more than {watched.tolerance:g}"
+        verb = "is" if first.events == 1 else "are"
+        wrong = f"{verb} predicted with an error of more than {watched.tolerance:g}"
     return (
         f"No alarm: {first.events:,} of {first.seen:,} {rows} {wrong}; certified: at "
         f"most {bound_percent(first.bound)}."

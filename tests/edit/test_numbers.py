@@ -449,3 +449,46 @@ def test_alternatives_and_surrogates_are_listed_and_drawn(editor) -> None:
     assert list(surrogates.columns) == list(editor.alternatives("").columns)
     assert surrogates["agreement"].between(0.5, 1.0).all()
     assert len(editor.plot_alternatives("").ax_.patches) == len(editor.alternatives(""))
+
+
+# -- steps at random -----------------------------------------------------------------------------
+
+
+def random_step(editor: Editor, rng: np.random.Generator) -> None:
+    """Take a step, or none if it is refused."""
+    node, column = int(rng.integers(editor.tree.n_nodes)), str(rng.choice(["age", "sex", "port"]))
+    steps = [
+        lambda: editor.collapse(node),
+        lambda: editor.use(node, column, keep=bool(rng.integers(2))),
+        lambda: editor.grow(node, max_leaves=int(rng.integers(2, 5))),
+        lambda: editor.relabel(node, float(rng.normal(40, 10))),
+        lambda: editor.split(node, f"age <= {rng.uniform(5, 60):.1f}", keep=bool(rng.integers(2))),
+        lambda: editor.undo(),
+    ]
+    try:
+        steps[rng.integers(len(steps))]()
+    except ValueError:  # a leaf, an inner node, an order that would break, nothing to undo
+        return
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_values_and_figures_follow_from_the_rows_after_any_steps(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    options: dict = {"monotonic_cst": {"age": 1}} if seed % 3 == 0 else {}
+    options |= {"clip": (0.05, 0.95)} if seed % 4 == 1 else {}
+    weight = rng.random(300) + 0.1 if seed % 2 else None
+    reg, X, y = fares(sample_weight=weight, **options)
+    editor = reg.edit(X, y, sample_weight=weight)
+    for _ in range(12):
+        random_step(editor, rng)
+        tree, rows = editor.tree, editor.training_rows
+        by_hand = editor.kind.by_hand(tree)
+        assert tree.value[~by_hand] == pytest.approx(editor.kind.defaults(tree)[~by_hand])
+        squares = (rows.y - tree.predict(rows.X)) ** 2
+        error = np.sqrt(np.average(squares, weights=rows.weights))
+        assert editor.figures.training_error == pytest.approx(error)
+    done = editor.done()
+    again = parse_regression(regression_text(done.model_))
+    assert (again.predict(X) == done.predict(X)).all()
+    assert not editor.edits or Editor(again, X, y, sample_weight=weight).tree.n_leaves >= 1

@@ -105,8 +105,8 @@ class NumberSample:
         """Return the sample with numbers moved into a range."""
         return replace(self, y=np.clip(self.y, low, high))
 
-    def part(self, rows: NDArray[np.bool_], weight: Floats | None = None) -> NumberSample:
-        """Select rows by a mask, perhaps with other weights."""
+    def part(self, rows: NDArray[Any] | slice, weight: Floats | None = None) -> NumberSample:
+        """Select rows by an index array, a slice or a mask, perhaps with other weights."""
         if weight is None and self.weight is not None:
             weight = self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]

@@ -35,24 +35,33 @@ class NumberFacts:
         The range of the numbers.
     digits : int or None
         All numbers are decimals of so many digits after the point; None if there are more.
+    min_weight : float
+        The least weight of a row.
     """
 
     least: float = inf
     greatest: float = -inf
     digits: int | None = 0
+    min_weight: float = inf
 
     @classmethod
-    def of(cls, y: NDArray[np.float64]) -> NumberFacts:
-        """Of some rows, all finite."""
+    def of(cls, y: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> NumberFacts:
+        """Of some rows, all finite, with their weights."""
         if not len(y):
             return cls()
-        return cls(float(y.min()), float(y.max()), digits_of(y))
+        min_weight = 1.0 if weight is None else float(weight.min())
+        return cls(float(y.min()), float(y.max()), digits_of(y), min_weight)
 
     def __add__(self, other: NumberFacts) -> NumberFacts:
         digits = None
         if self.digits is not None and other.digits is not None:
             digits = max(self.digits, other.digits)
-        return NumberFacts(min(self.least, other.least), max(self.greatest, other.greatest), digits)
+        return NumberFacts(
+            min(self.least, other.least),
+            max(self.greatest, other.greatest),
+            digits,
+            min(self.min_weight, other.min_weight),
+        )
 
 
 def digits_of(y: NDArray[np.float64]) -> int | None:
@@ -222,21 +231,18 @@ class NumericTarget:
             row = int((~finite).argmax())
             raise invalid("y", "", "finite numbers", f"{numbers[row]} in row {row}")
         total = WeightTotal.of(weight, len(numbers))
-        return cls.part_of(numbers, weight, TargetScale.of(NumberFacts.of(numbers), total), total)
+        return cls.part_of(numbers, weight, NumberFacts.of(numbers, weight), total)
 
     @classmethod
     def part_of(
         cls,
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
-        scale: TargetScale,
+        facts: NumberFacts,
         total: WeightTotal,
-        min_weight: float | None = None,
     ) -> NumericTarget:
-        """The channels of some rows of a sample that has this scale and this weight.
-
-        ``min_weight`` is the least weight of all its rows; by default of these.
-        """
+        """The channels of some rows of a sample, of whose rows these are facts and weight."""
+        scale = TargetScale.of(facts, total)
         units = total.integers(weight, len(y))
         weights = np.ones(len(y), dtype=np.int64) if units is None else units
         exact_weights = total.shift == 0  # then s is the weight times an integer
@@ -255,17 +261,13 @@ class NumericTarget:
             share = sums.astype(np.float64) ** 2 / weights * (1.0 + 2.0**-48)
             squares = np.ceil(np.ldexp(share, -shift)).astype(np.int64)
         rounded = scale.digits is None and scale.most > 0.0
-        least = (
-            float(weights.min(initial=2**62))
-            if min_weight is None
-            else (max(1.0, np.rint(ldexp(min_weight, total.shift))))
-        )
+        lightest = max(1.0, float(np.rint(np.ldexp(facts.min_weight, total.shift))))
         return cls(
             np.column_stack([weights, sums, squares, np.ones(len(y), dtype=np.int64)]),
             scale,
             shift,
             1.0 if rounded and exact_weights else 0.0,
-            0.0 if exact_weights else 1.0 / least,
+            0.0 if exact_weights else 1.0 / lightest,
             total.unit,
         )
 

@@ -82,17 +82,17 @@ class SpillFile:
         self._file = open(self._path, "wb", buffering=0)  # noqa: SIM115 (written more than once)
         self._end = 0
 
-    def write(self, sample: Sample, but: Sequence[bool] | None = None) -> FileValues:
+    def write(self, X: Matrix, but: Sequence[bool] | None = None) -> FileValues:
         """Write the values of all columns, or of all but some."""
         places: list[tuple[int, str] | None] = []
-        for j, values in enumerate(sample.X.values):
+        for j, values in enumerate(X.values):
             if but is not None and but[j]:
                 places.append(None)
                 continue
             places.append((self._end, values.dtype.str))
             _write(self._file, values, self._end, self._folder, "dask's 'local_directory'")
             self._end = _aligned(self._end + values.nbytes)
-        return FileValues(self._path, sample.n_rows, tuple(places))
+        return FileValues(self._path, X.n_rows, tuple(places))
 
     def close(self) -> None:
         """Nothing more is written; values stay at hand by the name of the file."""

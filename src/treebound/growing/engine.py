@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add, attrgetter
@@ -19,9 +18,9 @@ from numpy.typing import NDArray
 
 from treebound._utils._pool import each
 from treebound.data import Sample
+from treebound.data.number_sample import NumberSample
 from treebound.data.parts import PartRows
 from treebound.data.spill import ColumnFile
-from treebound.data.weights import WeightTotal
 from treebound.growing._bins import Bins
 from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.messages import (
@@ -48,6 +47,7 @@ from treebound.growing.shard import (
     recode,
     sum_selected,
 )
+from treebound.growing.shard_target import Totals
 from treebound.tree.model import Tree
 from treebound.tree.naming import last_names
 from treebound.tree.node_sums import NodeSums, WeightTotals, class_sums, summed_up
@@ -70,8 +70,8 @@ class Engine:
     ----------
     bins : Bins
         The bins of all shards, as made by :func:`treebound.growing.make_bins`.
-    n_classes : int
-        Number of classes.
+    n_channels : int
+        Number of classes, or ``NUMBER_CHANNELS`` of a target of numbers.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ class Engine:
     _facts: Facts
     _counts: NDArray[np.int64]
 
-    def __init__(self, bins: Bins, n_classes: int) -> None:
-        self.bins, self._n_classes = bins, n_classes
+    def __init__(self, bins: Bins, n_channels: int) -> None:
+        self.bins, self._n_channels = bins, n_channels
         self._bundles: list[Any] = []
 
     @property
@@ -95,12 +95,12 @@ class Engine:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """The weight of every class, as integers."""
+        """The weight of every class, or the sum of every other channel, as integers."""
         self.ready()
         return self._counts
 
     @property
-    def sample(self) -> Sample | None:
+    def sample(self) -> Sample | NumberSample | None:
         """All rows, if they are one sample in memory."""
         return None
 
@@ -135,9 +135,9 @@ class Engine:
         """Take bundles that :meth:`map` made instead of those they are made of."""
         self._bundles = results
 
-    def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[int]) -> Any:
+    def bundle(self, coded: Sequence[Any], totals: Totals, starts: Sequence[int]) -> Any:
         """A bundle of coded rows where they are; see :func:`make_bundle`."""
-        return make_bundle(coded, self.bins, total, starts, self._n_classes)
+        return make_bundle(coded, self.bins, totals, starts, self._n_channels)
 
     # -- the operations --------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class Engine:
         total = reduce(add, facts)
         starts = np.cumsum([0, *(part.n_rows for part in facts)]).tolist()
         bundles = [
-            self.bundle([coded[i] for i in group], total.total, [starts[i] for i in group])
+            self.bundle([coded[i] for i in group], total.totals, [starts[i] for i in group])
             for group in groups
         ]
         self.start_bundles(total, bundles)
@@ -166,10 +166,10 @@ class Engine:
         self.bins = bins
         self.keep(self.map(recode, bins))
         facts = self.reduce(partial(reduce, add), self.map(attrgetter("facts")))
-        self._facts = replace(facts, total=self._facts.total, validation=self._facts.validation)
+        self._facts = self._facts.with_values_of(facts)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
-        """Count the rows of some nodes, by bin and class; one histogram for each node."""
+        """Add the channels of some nodes, by bin; one histogram for each node."""
         wide = self.facts.n_rows >= 2**32
         table: NDArray[Any] = self.reduce(sum_of, self.map(count_rows, slots, wide))
         return table
@@ -218,7 +218,7 @@ class Engine:
         return np.asarray(counts[0], dtype=np.int64)
 
     def digest(self) -> list[int]:
-        """A number for every column that depends on its values and labels, not on their order."""
+        """A number for every column that depends on its values and targets, not on their order."""
         numbers: list[int] = self.reduce(sum_of, self.map(digest_of)).tolist()
         return numbers
 
@@ -243,15 +243,15 @@ class LocalEngine(Engine):
 
     def __init__(
         self,
-        parts: Sequence[Sample],
+        parts: Sequence[Sample | NumberSample],
         bins: Bins,
-        n_classes: int,
+        n_channels: int,
         *,
         n_threads: int = 1,
         calibration: Sample | None = None,
         validation: Sample | None = None,
     ) -> None:
-        super().__init__(bins, n_classes)
+        super().__init__(bins, n_channels)
         self._parts, self._n_threads = parts, n_threads
         self._calibration, self._validation = calibration, validation
         # rows are at hand: nodes are finished as soon as there is room for their values
@@ -274,7 +274,7 @@ class LocalEngine(Engine):
         )
 
     @property
-    def sample(self) -> Sample | None:
+    def sample(self) -> Sample | NumberSample | None:
         """All rows, if they are one sample."""
         return self._parts[0] if len(self._parts) == 1 else None
 
@@ -285,7 +285,8 @@ class LocalEngine(Engine):
 
     def class_rows(self, tree: Tree) -> NDArray[np.int64]:
         ones = WeightTotals()
-        counts = [class_sums(tree, part.X, part.y, None, ones)[0] for part in self._parts]
+        samples = [part for part in self._parts if isinstance(part, Sample)]
+        counts = [class_sums(tree, part.X, part.y, None, ones)[0] for part in samples]
         return summed_up(tree, sum_of(counts)).astype(np.int64)
 
     def validation_sums(self, tree: Tree) -> NodeSums | None:

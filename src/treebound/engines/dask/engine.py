@@ -42,13 +42,13 @@ from treebound.growing.shard import (
     Bundle,
     Coded,
     Facts,
-    check_classes,
     code_parts,
     divide_rows,
     gather_rows,
     join_pieces,
     make_bundle,
 )
+from treebound.growing.shard_target import check_classes
 
 # Number of workers whose results one worker combines.
 _FAN = 8
@@ -90,14 +90,14 @@ class DaskEngine(Engine):
         partitions: Partitions,
         read: Callable[..., PartRows],
         bins: Bins,
-        n_classes: int,
+        n_channels: int,
         *,
         n_rows: int = 0,
         first: Sequence[PartStart] | None = None,
         gather_rows: int = Engine.gather_rows,
     ) -> None:
-        check_classes(n_classes)
-        super().__init__(bins, n_classes)
+        check_classes(n_channels)
+        super().__init__(bins, n_channels)
         self.gather_rows = gather_rows
         self._client, self._partitions = partitions.client, partitions
         self._first = first or [START] * len(partitions)
@@ -127,9 +127,9 @@ class DaskEngine(Engine):
         starts = np.cumsum(rows) - rows
         self._starts = [starts[group].tolist() for group in self._groups]
         total = reduce(add, facts)
-        of_all = ([same] * len(coded) for same in (self._bins, total.total, self._n_classes))
-        bins, totals, classes = of_all
-        bundles = self._map(make_bundle, coded, bins, totals, self._starts, classes)
+        of_all = ([same] * len(coded) for same in (self._bins, total.totals, self._n_channels))
+        bins, totals, channels = of_all
+        bundles = self._map(make_bundle, coded, bins, totals, self._starts, channels)
         self.start_bundles(total, bundles)
 
     def close(self) -> None:
@@ -272,7 +272,7 @@ class DaskEngine(Engine):
 
     def _renew(self, i: int) -> None:
         """Read and code the partitions of a bundle again."""
-        of_bundle = self._facts.total, self._starts[i], self._n_classes
+        of_bundle = self._facts.totals, self._starts[i], self._n_channels
         (self._bundles[i],) = self._compute([self._task(self._groups[i], _code_again, *of_bundle)])
 
     def _name(self, i: int) -> str:

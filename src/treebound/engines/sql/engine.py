@@ -24,6 +24,7 @@ from treebound.growing.engine import Engine
 from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.messages import IntervalCounts, IntervalRequest, ShardSplit, Subtree
 from treebound.growing.shard import Facts, Piece, grow_subtree
+from treebound.growing.shard_target import ClassTarget
 from treebound.tree.model import Tree
 
 # Columns that are counted in one query.
@@ -270,7 +271,9 @@ class SqlEngine(Engine):
             ]
             labels = self._rows.classes_of[fetched["label"][at]].astype(np.int32)
             weights = fetched["units"][at].astype(np.int64) if self._weighted else None
-            arrays.append(grow_subtree([Piece(columns, labels, weights)], subtree.kernel))
+            arrays.append(
+                grow_subtree([Piece(columns, ClassTarget(labels, None, weights))], subtree.kernel)
+            )
         return arrays
 
     def check_unchanged(self) -> None:

@@ -12,17 +12,17 @@ from test_rules import random_rules
 
 from treebound.data import Sample
 from treebound.data.number_sample import NumberSample
+from treebound.data.numeric_target import N_CHANNELS
 from treebound.growing import GrowOptions, grow_numbers, grow_numbers_on_engine
 from treebound.growing.engine import Engine, LocalEngine
 from treebound.growing.shard import code_sample
-from treebound.growing.shard_target import NUMBER_CHANNELS
 
 
 class RemoteEngine(Engine):
     """Shards whose requests and replies are sent as bytes."""
 
     def __init__(self, parts, bins):
-        super().__init__(bins, NUMBER_CHANNELS)
+        super().__init__(bins, N_CHANNELS)
         coded = [code_sample(part, bins) for part in parts]
         facts = [part.facts for part in coded]
         self.start(coded, facts, [[k] for k in range(len(parts))])
@@ -56,7 +56,7 @@ def assert_same_tree(seed, max_rows=400):
     bins, limits, parts = random_bins(rng, sample), random_limits(rng), random_parts(rng, sample)
     if rng.random() < 0.5:
         n_threads = int(rng.choice([1, 2]))
-        engine = LocalEngine(parts, bins, NUMBER_CHANNELS, n_threads=n_threads)
+        engine = LocalEngine(parts, bins, N_CHANNELS, n_threads=n_threads)
     else:
         engine = RemoteEngine(parts, bins)
     tree = grow_numbers_on_engine(

@@ -222,10 +222,10 @@ class Training:
 
     def fit(self, parameters: FitParameters) -> Fitted:
         """Fit on the rows, wherever they are."""
-        if self.options.task == "regress" and (is_database(self.paths[0]) or self.stream):
+        if self.options.task == "regress" and is_database(self.paths[0]):
             raise ValueError(
-                "Regression trees are fitted to files that fit in memory, not to a table of a "
-                "database or with --stream. Hint: export a sample of the rows to a file."
+                "Regression trees are fitted to files, not to a table of a database. Hint: export "
+                "the rows to Parquet files, and use --stream if they do not fit in memory."
             )
         if is_database(self.paths[0]):
             return Fitted(self._in_database(parameters))
@@ -259,7 +259,8 @@ class Training:
             weight = weights.weight_column
             return fit_elsewhere(parameters, relation, schema.target, weight, columns)
 
-    def _in_batches(self, parameters: FitParameters) -> Model:
+    def _in_batches(self, parameters: FitParameters) -> Model | RegressionModel:
+        from treebound.cli import numbers
         from treebound.data.files import Source
         from treebound.estimators.not_in_memory import fit_elsewhere
         from treebound.estimators.progress import Watch
@@ -271,10 +272,15 @@ class Training:
             )
         with self._progress() as show:
             schema = self.options.checked_schema(self.target)
-            source = Source([str(path) for path in self.paths], schema)
-            if schema.target is None:
+            paths, target = [str(path) for path in self.paths], schema.target
+            source = Source(paths, schema)
+            if target is None:
                 raise no_target(source.columns)
-            return fit_elsewhere(parameters, source, schema.target, watch=Watch(show))
+            if not numbers.is_number_stream(source, self.options.task):
+                return fit_elsewhere(parameters, source, target, watch=Watch(show))
+            assert self.for_numbers is not None
+            number_source = numbers.NumberSource(paths, schema)
+            return numbers.fit_number_stream(self.for_numbers(target), number_source, Watch(show))
 
     @contextmanager
     def _progress(self) -> Iterator[Report]:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from treebound._utils.validation import invalid
 from treebound.data.weights import WeightTotal
 
+# Integers of a row that are added: weight, sum and squares.
+N_CHANNELS = 3
 # Decimals of so many digits, below this number of units, are taken without rounding.
 MAX_DIGITS, _MAX_UNITS = 6, 2.0**31
 # Bits of a sum of all rows, of one rounded number, and of the squares of all rows.

@@ -15,7 +15,7 @@ from treebound.data.columns import Column
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.learned import LearnedSchema, PartFacts, merge_facts
-from treebound.data.matrix import Matrix, type_of
+from treebound.data.matrix import Matrix
 from treebound.data.raw import spread
 from treebound.data.summaries import TableSummary
 from treebound.data.targets import (
@@ -157,9 +157,8 @@ class Sample:
         factors: NDArray[np.float64] | None = None,
     ) -> Sample:
         """A sample of no rows."""
-        values = tuple(np.empty(0, dtype=type_of(column)) for column in columns)
-        X, labels = Matrix(tuple(columns), values), np.empty(0, dtype=np.int32)
-        return cls(X, labels, None, classes, factors)
+        labels = np.empty(0, dtype=np.int32)
+        return cls(Matrix.empty(columns), labels, None, classes, factors)
 
     @staticmethod
     def joined(samples: Sequence[Sample]) -> Sample:

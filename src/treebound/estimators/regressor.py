@@ -2,9 +2,9 @@
 
 Offered for tables in memory: fitting with weights, groups and rules on splits, prediction,
 intervals, estimated errors, certificates from calibration rows, other sizes, text, rules, figures,
-reports, explanations, model files and code. Tables of at most 10^7 values that are elsewhere are
-read into memory. Larger tables and the editor are not offered: their functions raise an error that
-names them.
+reports, explanations, model files and code. Streams and Dask collections of any size give the same
+model; relations of a database are read into memory up to 10^7 values. Larger relations and the
+editor are not offered: their functions raise an error that names them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.estimators.number_fitting import fit_numbers
 from treebound.estimators.number_tables import read_number_table
+from treebound.estimators.numbers_elsewhere import fit_numbers_elsewhere
 from treebound.estimators.regression_methods import RegressionMethods
 from treebound.model import RegressionModel
 from treebound.model.number_estimate import NumberEstimate
@@ -112,11 +113,12 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            A data frame of any library that narwhals knows, an array, or nested lists; or a pyarrow
-            dataset, a lazy polars frame, a Dask DataFrame, or a DuckDB, PySpark or Ibis relation of
-            at most 10^7 values, which is read into memory.
+            A data frame of any library that narwhals knows, an array, or nested lists; a pyarrow
+            dataset or a lazy polars frame, which is read in batches; a Dask DataFrame or Array; or
+            a DuckDB, PySpark or Ibis relation of at most 10^7 values, which is read into memory.
         y : array-like of shape (n_rows,), or str
-            The number of every row; of a table that is not in memory, the name of its column.
+            The number of every row; of a table that is not in memory, the name of its column; on
+            Dask also a Dask collection.
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column, as for ``y``. Whole numbers count
             as repeated rows; of others only the ratios matter.
@@ -127,6 +129,8 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
         """
         if groups is not None and (is_stream(X) or in_database(X) or is_on_dask(X)):
             raise invalid("groups", "", "None for rows that are not in memory", type(groups))
+        if is_stream(X) or is_on_dask(X):
+            return self._set_model(fit_numbers_elsewhere(self, X, y, sample_weight, columns))
         X, y, sample_weight, target = read_number_table(X, y, sample_weight, columns)
         rows = read_table(X)
         if y is None or not (type(X) is np.ndarray or rows.names):  # else there is nothing to find

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add, attrgetter
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 
 from treebound._utils._pool import each
 from treebound.data import Sample
-from treebound.data.number_sample import NumberSample
+from treebound.data.number_sample import AnySample, NumberSample, WeightedNumbers
+from treebound.data.numeric_target import N_CHANNELS
 from treebound.data.parts import PartRows
 from treebound.data.spill import ColumnFile
 from treebound.growing._bins import Bins
@@ -32,15 +34,20 @@ from treebound.growing.messages import (
 )
 from treebound.growing.options import Limits
 from treebound.growing.shard import (
+    DrawnTargets,
     Facts,
+    SelectedRole,
     code_sample,
     count_classes,
     count_rows,
     digest_of,
     divide_rows,
+    drawn_nodes,
+    drawn_targets,
     gather_rows,
     grow_subtree,
     join_pieces,
+    joined_arrays,
     look_into,
     make_bundle,
     name_splits,
@@ -51,6 +58,7 @@ from treebound.growing.shard_target import Totals
 from treebound.tree.model import Tree
 from treebound.tree.naming import last_names
 from treebound.tree.node_sums import NodeSums, WeightTotals, class_sums, summed_up
+from treebound.tree.regression import RegressionTree
 
 # So many are grown in seconds: a checkpoint would not be of use.
 QUICK_VALUES = 1 << 25
@@ -71,7 +79,7 @@ class Engine:
     bins : Bins
         The bins of all shards, as made by :func:`treebound.growing.make_bins`.
     n_channels : int
-        Number of classes, or ``NUMBER_CHANNELS`` of a target of numbers.
+        Number of classes, or ``N_CHANNELS`` of a target of numbers.
 
     Attributes
     ----------
@@ -84,7 +92,7 @@ class Engine:
     _counts: NDArray[np.int64]
 
     def __init__(self, bins: Bins, n_channels: int) -> None:
-        self.bins, self._n_channels = bins, n_channels
+        self.bins, self.n_channels = bins, n_channels
         self._bundles: list[Any] = []
 
     @property
@@ -137,7 +145,7 @@ class Engine:
 
     def bundle(self, coded: Sequence[Any], totals: Totals, starts: Sequence[int]) -> Any:
         """A bundle of coded rows where they are; see :func:`make_bundle`."""
-        return make_bundle(coded, self.bins, totals, starts, self._n_channels)
+        return make_bundle(coded, self.bins, totals, starts, self.n_channels)
 
     # -- the operations --------------------------------------------------------------------------
 
@@ -217,10 +225,41 @@ class Engine:
         counts = self.reduce(sum_of, self.map(sum_selected, tree, "calibration", None))
         return np.asarray(counts[0], dtype=np.int64)
 
+    def drawn_numbers(self, role: SelectedRole) -> WeightedNumbers | None:
+        """Numbers of validation or calibration rows, in the order of the table; None without any.
+
+        Their nodes in a tree are found where the rows are.
+        """
+        drawn = DrawnTargets(*self.reduce(joined_arrays, self.map(drawn_targets, role)))
+        if not len(drawn.y):
+            return None
+        order = np.argsort(drawn.numbers)
+        return DrawnNumbers(drawn.y[order], drawn.weight[order], None, self, role)
+
+    def drawn_nodes(self, tree: RegressionTree, role: SelectedRole) -> NDArray[np.int32]:
+        """The nodes at which the rows of :meth:`drawn_numbers` end."""
+        numbers, nodes = self.reduce(joined_arrays, self.map(drawn_nodes, tree, role))
+        in_order: NDArray[np.int32] = nodes[np.argsort(numbers)]
+        return in_order
+
     def digest(self) -> list[int]:
         """A number for every column that depends on its values and targets, not on their order."""
         numbers: list[int] = self.reduce(sum_of, self.map(digest_of)).tolist()
         return numbers
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnNumbers(WeightedNumbers):
+    """Validation or calibration rows of an engine, whose columns are elsewhere."""
+
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+    groups: None
+    engine: Engine
+    role: SelectedRole
+
+    def nodes_of(self, tree: RegressionTree) -> NDArray[np.int32]:
+        return self.engine.drawn_nodes(tree, self.role)
 
 
 def sum_of(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -248,8 +287,8 @@ class LocalEngine(Engine):
         n_channels: int,
         *,
         n_threads: int = 1,
-        calibration: Sample | None = None,
-        validation: Sample | None = None,
+        calibration: Sample | NumberSample | None = None,
+        validation: Sample | NumberSample | None = None,
     ) -> None:
         super().__init__(bins, n_channels)
         self._parts, self._n_threads = parts, n_threads
@@ -290,15 +329,20 @@ class LocalEngine(Engine):
         return summed_up(tree, sum_of(counts)).astype(np.int64)
 
     def validation_sums(self, tree: Tree) -> NodeSums | None:
-        if self._validation is None or not self._validation.n_rows:
+        rows = self._validation
+        if not isinstance(rows, Sample) or not rows.n_rows:
             return None
-        return NodeSums.of(tree, self._validation)
+        return NodeSums.of(tree, rows)
 
     def calibration_counts(self, tree: Tree) -> NDArray[np.int64]:
         rows = self._calibration
-        assert rows is not None
+        assert isinstance(rows, Sample)
         counts = class_sums(tree, rows.X, rows.y, None, WeightTotals())
         return np.asarray(counts[0], dtype=np.int64)
+
+    def drawn_numbers(self, role: SelectedRole) -> NumberSample | None:
+        rows = self._calibration if role == "calibration" else self._validation
+        return rows if isinstance(rows, NumberSample) and rows.n_rows else None
 
     def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         """Call a function with each bundle, in threads."""
@@ -309,14 +353,14 @@ class LocalEngine(Engine):
 
 
 def stream_engine(
-    parts: Iterable[PartRows],
+    parts: Iterable[PartRows[AnySample]],
     bins: Bins,
     n_rows: int,
     *,
     n_threads: int = 1,
 ) -> LocalEngine:
     """An engine for rows that are read in batches: codes in memory, values in a temporary file."""
-    files: dict[str, ColumnFile] = {}
+    files: dict[str, ColumnFile[Any]] = {}
     with ExitStack() as stack:
         for part in parts:
             roles = {
@@ -333,4 +377,5 @@ def stream_engine(
                 files[role].add(batch)
         samples = {role: file.sample() for role, file in files.items()}
     rows = samples.pop("training")
-    return LocalEngine([rows], bins, rows.n_classes, n_threads=n_threads, **samples)
+    n_channels = rows.n_classes if isinstance(rows, Sample) else N_CHANNELS
+    return LocalEngine([rows], bins, n_channels, n_threads=n_threads, **samples)

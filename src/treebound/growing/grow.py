@@ -7,7 +7,7 @@ samples and engines become what the kernels take, and arrays become a tree.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from treebound.data import Column, Matrix, Sample
 from treebound.data.columns import KINDS
 from treebound.data.matrix import MatrixPart
 from treebound.data.number_sample import NumberSample
-from treebound.data.numeric_target import NumericTarget
+from treebound.data.numeric_target import N_CHANNELS, NumericTarget
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
 from treebound.growing._bins import Bins
 from treebound.growing._layout import MAX_CATEGORIES
@@ -32,7 +32,6 @@ from treebound.growing.checkpoint import Checkpoint, check_checkpoint
 from treebound.growing.kernel_types import SQUARED, KernelOptions, NumberKernel, TreeArrays
 from treebound.growing.options import GrowOptions, Limits
 from treebound.growing.rules import kernel_rules, monotone_of
-from treebound.growing.shard_target import NUMBER_CHANNELS
 from treebound.tree.model import Tree
 from treebound.tree.naming import naming_rows
 from treebound.tree.regression import RegressionTree
@@ -302,7 +301,7 @@ def grow_on_engine(
     if isinstance(sample, Sample):
         return grow(sample, options, progress=progress)
     facts = engine.facts
-    columns = _columns_of_engine(engine, columns)
+    columns = _with_missing(columns, facts.missing)
     monotone = monotone_of(options, columns, classes)
     rules = kernel_rules(options, columns, monotone)
     grown = grow_on_shards(
@@ -341,22 +340,22 @@ def grow_numbers_on_engine(
     """
     sample = _sample_in_memory(engine, len(columns), limits, None)
     if isinstance(sample, NumberSample):
-        return grow_numbers(
-            sample.X, sample.target, options, min_weight=min_weight, progress=progress
-        )
+        missing = [column.missing for column in sample.columns]
+        X = replace(sample.X, columns=_with_missing(columns, missing))
+        return grow_numbers(X, sample.target, options, min_weight=min_weight, progress=progress)
     facts = engine.facts
     assert facts.numbers is not None
     weighted = not facts.total.ones
     # without rows: its units
     target = NumericTarget.part_of(np.empty(0), None, facts.numbers, facts.total)
-    columns = _columns_of_engine(engine, columns)
+    columns = _with_missing(columns, facts.missing)
     kernel, signs = _number_kernel(
         options, columns, min_weight / target.weight_unit if weighted else 0.0
     )
     grown = grow_on_shards(
         engine,
         columns,
-        NUMBER_CHANNELS,
+        N_CHANNELS,
         options=kernel,
         limits=limits or Limits(),
         finer=finer,
@@ -384,11 +383,11 @@ def _sample_in_memory(
     return sample if checkpoint is None or (quick and not os.path.exists(checkpoint)) else None
 
 
-def _columns_of_engine(engine: Engine, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Return the columns; those of which the engine has missing values state it."""
+def _with_missing(columns: Sequence[Column], missing: Iterable[bool]) -> tuple[Column, ...]:
+    """Return the columns; those with missing values state it."""
     return tuple(
-        column.with_missing(column.missing or bool(missing))
-        for column, missing in zip(columns, engine.facts.missing, strict=True)
+        column.with_missing(column.missing or bool(some))
+        for column, some in zip(columns, missing, strict=True)
     )
 
 

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
-from treebound.data.number_sample import NumberSample
+from treebound.data.columns import Column
+from treebound.data.number_sample import AnySample, NumberSample
 from treebound.data.numeric_target import NumberFacts
 from treebound.data.parts import PartRows, join_parts
 from treebound.data.spill import SpillFile, Values
@@ -33,10 +34,17 @@ from treebound.growing._histogram import (
 )
 from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.messages import IntervalCounts, IntervalRequest, ShardSplit, interval_counts
-from treebound.growing.shard_target import ClassTarget, ShardTarget, Totals, target_of
+from treebound.growing.shard_target import (
+    ClassTarget,
+    NumberTarget,
+    ShardTarget,
+    Totals,
+    target_of,
+)
 from treebound.tree.model import Tree
 from treebound.tree.naming import Names, last_names, names_of_part
 from treebound.tree.node_sums import WeightTotals, class_sums
+from treebound.tree.regression import RegressionTree
 
 # Parts of fewer rows are merged.
 _FEW_ROWS = 1 << 15
@@ -136,8 +144,14 @@ class SelectedRows(NamedTuple):
 
     role: SelectedRole
     values: Values
-    target: ShardTarget  # as it was given
+    target: ClassTarget | NumberTarget  # as it was given
     handle_unknown: str  # as a ``Matrix`` has it
+    numbers: NDArray[np.int64] | None = None  # of the rows in the table
+
+    def matrix(self, columns: tuple[Column, ...]) -> Matrix:
+        """The values of the rows."""
+        values = tuple(self.values[j] for j in range(len(columns)))
+        return Matrix(columns, values, handle_unknown=self.handle_unknown)
 
 
 class Coded(NamedTuple):
@@ -160,9 +174,9 @@ class Bundle(NamedTuple):
     selected: list[SelectedRows]
 
 
-def code_parts(parts: Iterable[PartRows], bins: Bins, file: SpillFile) -> list[Coded]:
+def code_parts(parts: Iterable[PartRows[AnySample]], bins: Bins, file: SpillFile) -> list[Coded]:
     """Code rows whose values are kept in a file; small parts become one shard."""
-    coded, small, n_rows = [], list[PartRows](), 0
+    coded, small, n_rows = [], list[PartRows[AnySample]](), 0
     for part in parts:
         small.append(part)
         n_rows += part.n_rows
@@ -172,26 +186,27 @@ def code_parts(parts: Iterable[PartRows], bins: Bins, file: SpillFile) -> list[C
     return [*coded, _code_joined(small, bins, file)] if small else coded
 
 
-def _code_joined(parts: Sequence[PartRows], bins: Bins, file: SpillFile) -> Coded:
+def _code_joined(parts: Sequence[PartRows[AnySample]], bins: Bins, file: SpillFile) -> Coded:
     sizes = tuple(part.training.n_rows for part in parts)
     return code_part(join_parts(parts), bins, file)._replace(sizes=sizes)
 
 
-def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Coded:
+def code_part(part: PartRows[AnySample], bins: Bins, file: SpillFile | None = None) -> Coded:
     """Code training rows and selected rows; store values in a file, or in memory."""
     values = None if file is None else file.write(part.training.X, bins.by_code)
     coded = code_sample(part.training, bins, values)
     selected, facts = [], coded.facts
-    roles: dict[SelectedRole, Sample | NumberSample | None]
-    roles = {"calibration": part.calibration, "validation": part.validation}
-    for role, rows in roles.items():
+    roles: dict[SelectedRole, tuple[Sample | NumberSample | None, NDArray[np.int64] | None]]
+    roles = {
+        "calibration": (part.calibration, part.calibration_numbers),
+        "validation": (part.validation, part.validation_numbers),
+    }
+    for role, (rows, numbers) in roles.items():
         if rows is None:
             continue
         stored = rows.X.values if file is None else file.write(rows.X)
-        target = target_of(rows)
-        selected.append(
-            SelectedRows(role, stored, replace(target, weight=rows.weight), rows.X.handle_unknown)
-        )
+        target = replace(target_of(rows), weight=rows.weight)
+        selected.append(SelectedRows(role, stored, target, rows.X.handle_unknown, numbers))
         if role == "validation":
             facts = replace(facts, validation=WeightTotals.of(rows.weight, rows.n_rows))
     return coded._replace(facts=facts, selected=tuple(selected))
@@ -295,12 +310,12 @@ def look_into(bundle: Bundle, requests: Mapping[int, IntervalRequest]) -> dict[i
         intervals, keys, targets = [], [], []
         for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
             labels, units, numbers = shard.target.kernel
-            at, found, ids = look_into_shard(
+            at, some_keys, ids = look_into_shard(
                 bundle.bins, shard.codes, labels, units, numbers, rows, starts, j,
                 shard.column(j, bundle.bins), *request[1:], slices,
             )  # fmt: skip
             intervals.append(at)
-            keys.append(found)
+            keys.append(some_keys)
             targets.append(shard.target.take(ids))
         replies[j] = interval_counts(
             request,
@@ -414,15 +429,54 @@ def sum_selected(
 ) -> NDArray[np.float64]:
     """Return the :func:`class_sums` of the rows of a role; without totals each counts once."""
     tables = [np.zeros((2, tree.n_nodes, tree.n_classes))]
-    for rows_role, values, target, handle_unknown in bundle.selected:
-        if rows_role != role:
+    for rows in bundle.selected:
+        if rows.role != role:
             continue
+        target = rows.target
         assert isinstance(target, ClassTarget)
-        columns = tuple(values[j] for j in range(len(tree.columns)))
-        X = Matrix(tree.columns, columns, handle_unknown=handle_unknown)
         weights = None if totals is None else target.weight
+        X = rows.matrix(tree.columns)
         tables.append(class_sums(tree, X, target.labels, weights, totals or WeightTotals()))
     return reduce(add, tables)
+
+
+class DrawnTargets(NamedTuple):
+    """Numbers of the rows of a role in the table, and in the target, with their weights."""
+
+    numbers: NDArray[np.int64]
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+
+def drawn_targets(bundle: Bundle, role: SelectedRole) -> DrawnTargets:
+    """Return the targets of the rows of a role, of a target of numbers."""
+    each = [DrawnTargets(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))]
+    for rows in bundle.selected:
+        if rows.role == role:
+            assert isinstance(rows.target, NumberTarget)
+            assert rows.numbers is not None
+            weight = rows.target.weight
+            weights = np.ones(rows.target.n_rows) if weight is None else weight
+            each.append(DrawnTargets(rows.numbers, rows.target.y, weights))
+    return DrawnTargets(*joined_arrays(each))
+
+
+def drawn_nodes(
+    bundle: Bundle, tree: RegressionTree, role: SelectedRole
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the numbers of the rows of a role in the table, and the nodes where they end."""
+    each = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))]
+    for rows in bundle.selected:
+        if rows.role == role:
+            assert rows.numbers is not None
+            each.append((rows.numbers, tree.apply(rows.matrix(tree.columns))))
+    numbers, nodes = joined_arrays(each)
+    return numbers, nodes
+
+
+def joined_arrays(many: Sequence[Sequence[NDArray[Any]]]) -> tuple[NDArray[Any], ...]:
+    """Return arrays of several bundles, one after the other."""
+    return tuple(np.concatenate(arrays) for arrays in zip(*many, strict=True))
 
 
 def _matrix(tree: Tree, values: Sequence[NDArray[Any]]) -> Matrix:

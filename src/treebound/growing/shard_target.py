@@ -23,8 +23,6 @@ from treebound.growing.kernel_types import TreeArrays
 
 # Labels have two bytes.
 MAX_CLASSES = 1 << 16
-# Weight, sum and squares of numbers.
-NUMBER_CHANNELS = 3
 
 # Labels, their weights as integers, and the channels of numbers; None for what there is not.
 KernelTarget = tuple[NDArray[np.uint16] | None, NDArray[np.int64] | None, NDArray[np.int64] | None]

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import KFold
 
 import treebound as tb
+from treebound.data import Sample
+from treebound.data.draws import Draw
+from treebound.data.encoding import read_matrix
+from treebound.data.frames import read_table
+from treebound.data.number_sample import NumberSample
+from treebound.data.weights import relative_weights
+from treebound.engines.sql import Relation
+from treebound.estimators.number_fitting import fit_training_rows, with_calibration
+from treebound.growing import grow_numbers
 
 pa = pytest.importorskip("pyarrow")
 pds = pytest.importorskip("pyarrow.dataset")
 dd = pytest.importorskip("dask.dataframe")
-polars = pytest.importorskip("polars")
+duckdb = pytest.importorskip("duckdb")
 
 
 def random_numbers(rng, score):
@@ -180,3 +191,170 @@ def test_a_cluster_gives_the_model_of_memory(client, monkeypatch):
         expected = in_memory(parameters, table)
         actual = fitted(parameters, partitions(rng, table), "y", "w" if "w" in table else None)
         assert_same_models(actual, expected, f"{seed} {parameters}", recorded=False)
+
+
+# -- in a database ---------------------------------------------------------------------------------
+
+
+def relation(rng, table, max_fetched_rows=None):
+    """The rows in any order."""
+    rows = table.assign(id=np.arange(len(table))).iloc[rng.permutation(len(table))]
+    connection = duckdb.connect(config={"threads": 1})
+    connection.register("rows", rows)
+    most = int(rng.choice([0, 5, 50])) if max_fetched_rows is None else max_fetched_rows
+    return Relation(connection.sql("SELECT * FROM rows"), id="id", max_fetched_rows=most)
+
+
+def test_a_database_gives_the_model_of_memory():
+    for seed in range(8):
+        rng = np.random.default_rng([9, seed])
+        table = random_table(rng)
+        parameters = random_parameters(rng, table) | {"cv": None, "certificate": None}
+        expected = in_memory(parameters, table)
+        actual = fitted(parameters, relation(rng, table), "y", "w" if "w" in table else None)
+        assert_same_models(actual, expected, f"{seed} {parameters}", recorded=False)
+
+
+def drawn_in_memory(parameters, table, draw):
+    """The model of the rows of a draw, in memory: training, validation and calibration rows."""
+    if "w" in table:
+        table = table[table.w > 0].reset_index(drop=True)
+    columns = [name for name in table.columns if name not in ("y", "w")]
+    held_out = np.zeros(len(table), dtype=bool)
+    if draw.calibration is not None:
+        held_out = draw.calibration.mask(len(table))
+    rest = table[~held_out].reset_index(drop=True)
+    inside = np.zeros(len(rest), dtype=bool)
+    if draw.validation is not None:
+        inside = draw.validation.mask(len(rest))
+    training = rest[~inside]
+    learned = Sample.learn(training[columns], np.zeros(len(training)), training.get("w"))
+    weight = None
+    if "w" in table:
+        weight = relative_weights(rest.w[inside].to_numpy(), training.w.to_numpy())
+
+    def matrix(rows):
+        unknown = learned.without_identifiers().columns
+        return read_matrix(read_table(rows[columns]), unknown, named=True, handle_unknown="other")
+
+    sample = NumberSample.of(learned, training.y.to_numpy()).without_identifiers()
+    validation = None
+    if draw.validation is not None:
+        validation = NumberSample(matrix(rest[inside]), rest.y[inside].to_numpy(), weight)
+    estimator = tb.BoundTreeRegressor(**parameters)
+
+    def grow(rows, options, min_weight):
+        return grow_numbers(rows.X, rows.target, options, min_weight=min_weight)
+
+    first = replace(draw, calibration=None)
+    model = fit_training_rows(estimator, sample, grow, first, validation)
+    if draw.calibration is None:
+        return model
+    rows = table[held_out]
+    nodes = model.grown.apply(matrix(rows))
+    return with_calibration(estimator, model, draw, rows.y.to_numpy(), nodes)
+
+
+def test_drawn_rows_of_a_database_choose_the_size_and_certify_as_in_memory():
+    validated = 0
+    for seed in range(6):
+        rng = np.random.default_rng([10, seed])
+        table = random_table(rng)
+        certificate = ["held-out", None][seed % 2]
+        parameters = random_parameters(rng, table) | {"cv": 5, "certificate": certificate}
+        actual = fitted(parameters, relation(rng, table), "y", "w" if "w" in table else None)
+        draw = actual.provenance.draw
+        expected = drawn_in_memory(parameters, table, draw)
+        assert_same_models(actual, expected, f"{seed} {parameters}", recorded=False)
+        assert (actual.certificate is None) == (certificate is None)
+        validated += draw.validation is not None
+    assert validated > 2
+
+
+def test_draws_of_a_database_are_those_of_the_summary_of_memory():
+    for seed in range(6):
+        rng = np.random.default_rng([11, seed])
+        table = random_table(rng)
+        weight = "w" if "w" in table else None
+        actual = fitted({"certificate": "held-out"}, relation(rng, table), "y", weight)
+        rows = table if weight is None else table[table.w > 0]
+        columns = [name for name in table.columns if name not in ("y", "w")]
+        sample = Sample.learn(rows[columns], np.zeros(len(rows)), rows.get("w"))
+        key = Draw.start(0).key_of(NumberSample.of(sample, rows.y.to_numpy()).summary)
+        assert actual.provenance.draw.key == key
+
+
+def test_what_is_not_offered_in_a_database_is_named():
+    rng = np.random.default_rng(0)
+    table = random_table(rng, 100)
+    for parameters in (
+        {"certificate": "folds"},
+        {"clip": (0.1, 0.9)},
+        {"cv": KFold(3)},
+        {"thresholds": "observed"},
+    ):
+        (name,) = parameters
+        with pytest.raises(ValueError, match=f"'{name}' parameter"):
+            fitted(parameters, relation(rng, table, 0), "y")
+    for change, words in (
+        ({"y": table.s}, "has the type .*, not numbers"),
+        ({"y": table.y.where(table.index > 3)}, "has 4 rows without a number"),
+        ({"y": table.y.where(table.index > 3, np.inf)}, "leave out rows without a finite number"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            fitted({}, relation(rng, table.assign(**change), 0), "y")
+    with pytest.raises(ValueError, match="'y_range' parameter"):
+        fitted({"y_range": (1e8, 1e9)}, relation(rng, table, 0), "y")
+
+
+def test_a_database_that_nothing_is_written_to_draws_no_rows(monkeypatch):
+    monkeypatch.setattr("treebound.engines.sql.rows.RelationRows.can_draw", False)
+    rng = np.random.default_rng(3)
+    table = random_table(rng, 120)
+    weight = "w" if "w" in table else None
+    expected = in_memory({"cv": None, "certificate": None}, table)
+    actual = fitted({}, relation(rng, table, 0), "y", weight)
+    assert_same_models(actual, expected, "", recorded=False)
+    monkeypatch.setattr("treebound.model.regression_parameters.AUTO_ROWS", 50)
+    with pytest.warns(UserWarning, match="none can be written in this database"):
+        tb.BoundTreeRegressor().fit(relation(rng, table, 0), "y", weight)
+    with pytest.raises(ValueError, match="temporary table"):
+        fitted({"certificate": "held-out"}, relation(rng, table, 0), "y", weight)
+
+
+# -- all of them -----------------------------------------------------------------------------------
+
+
+def assert_same_everywhere(seed):
+    """Memory, a stream, Dask and DuckDB, the rows in another order in each."""
+    rng = np.random.default_rng(seed)
+    table = random_table(rng)
+    parameters = random_parameters(rng, table) | {"cv": None, "certificate": None}
+    expected = in_memory(parameters, table)
+    weight = "w" if "w" in table else None
+
+    def moved():
+        return table.iloc[rng.permutation(len(table))].reset_index(drop=True)
+
+    models = {
+        "memory": in_memory(parameters, moved()),
+        "stream": fitted(parameters, dataset(rng, moved()), "y", weight),
+        "Dask": fitted(parameters, partitions(rng, moved()), "y", weight),
+        "DuckDB": fitted(parameters, relation(rng, moved()), "y", weight),
+    }
+    for name, model in models.items():
+        assert_same_models(model, expected, f"{name} {seed} {parameters}", recorded=False)
+    return expected.grown.n_leaves
+
+
+def test_random_tables_give_one_tree_everywhere(client, monkeypatch):
+    monkeypatch.setattr("treebound.growing.engine.Engine.gather_rows", 20)
+    assert sum(assert_same_everywhere([20, seed]) for seed in range(5)) > 50
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("part", range(4))
+def test_a_hundred_random_tables_give_one_tree_everywhere(client, monkeypatch, part):
+    monkeypatch.setattr("treebound.growing.engine.Engine.gather_rows", 20)
+    for seed in range(25):
+        assert_same_everywhere([21, part, seed])

@@ -43,13 +43,31 @@ def is_number_target(table: RawTable, labels: Labels, task: Task | None) -> bool
     if task is not None or table.schema.classes is not None or table.schema.text_labels:
         return task == "regress"
     values = _numbers(labels)
-    if values is None:
-        return False
-    return _has_fraction(values) or len(values) > max(_MAX_CLASSES, sqrt(len(labels)))
+    return values is not None and _is_quantity(_has_fraction(values), len(values), len(labels))
 
 
 def _has_fraction(values: list[float]) -> bool:
     return any(value % 1 for value in values)
+
+
+def _is_quantity(fraction: bool, n_values: int, n_rows: int) -> bool:
+    return fraction or n_values > max(_MAX_CLASSES, sqrt(n_rows))
+
+
+def is_number_relation(relation: Any, schema: Schema, task: Task | None) -> bool:
+    """Return True if a regression tree is to be fitted to a DuckDB relation, by the same rule."""
+    if task is not None or schema.classes is not None or schema.text_labels:
+        return task == "regress"
+    import narwhals as nw
+
+    dtype = nw.from_native(relation).collect_schema()[str(schema.target)]
+    if not dtype.is_numeric():
+        return False
+    quoted = '"' + str(schema.target).replace('"', '""') + '"'
+    [(n_rows, n_values, fractions)] = relation.aggregate(
+        f"COUNT(*), COUNT(DISTINCT {quoted}), COUNT(*) FILTER ({quoted} <> FLOOR({quoted}))"
+    ).fetchall()
+    return _is_quantity(fractions > 0, n_values, n_rows)
 
 
 def is_number_stream(source: Source, task: Task | None) -> bool:
@@ -166,6 +184,16 @@ def fit_number_stream(
     target = source.declared.target
     parameters = replace(parameters, certificate=None)
     return fit_numbers_elsewhere(parameters, source, target, watch=watch)
+
+
+def fit_number_table(
+    parameters: RegressionParameters, relation: Any, target: str, weight: Any, columns: list[str]
+) -> RegressionModel:
+    """Fit a regression tree to a table of a database: without a certificate."""
+    from treebound.estimators.numbers_in_database import fit_number_relation
+
+    parameters = replace(parameters, certificate=None)
+    return fit_number_relation(parameters, relation, target, weight, columns)
 
 
 def target_findings(sample: NumberSample, target: str) -> list[Finding]:

@@ -222,18 +222,14 @@ class Training:
 
     def fit(self, parameters: FitParameters) -> Fitted:
         """Fit on the rows, wherever they are."""
-        if self.options.task == "regress" and is_database(self.paths[0]):
-            raise ValueError(
-                "Regression trees are fitted to files, not to a table of a database. Hint: export "
-                "the rows to Parquet files, and use --stream if they do not fit in memory."
-            )
         if is_database(self.paths[0]):
             return Fitted(self._in_database(parameters))
         if self.stream or (not self.weights.needs_labels and too_large(self.paths)):
             return Fitted(self._in_batches(parameters))
         return self._in_memory(parameters)
 
-    def _in_database(self, parameters: FitParameters) -> Model:
+    def _in_database(self, parameters: FitParameters) -> Model | RegressionModel:
+        from treebound.cli import numbers
         from treebound.estimators.not_in_memory import fit_elsewhere
 
         weights, options = self.weights, self.options
@@ -256,8 +252,12 @@ class Training:
                 relation = relation.project(f"* REPLACE (CAST({name} AS VARCHAR) AS {name})")
             out = {schema.target, weights.weight_column, *schema.ignored}
             columns = [name for name in relation.columns if name not in out]
-            weight = weights.weight_column
-            return fit_elsewhere(parameters, relation, schema.target, weight, columns)
+            target, weight = str(schema.target), weights.weight_column
+            if not numbers.is_number_relation(relation, schema, options.task):
+                return fit_elsewhere(parameters, relation, target, weight, columns)
+            assert self.for_numbers is not None
+            for_numbers = self.for_numbers(target)
+            return numbers.fit_number_table(for_numbers, relation, target, weight, columns)
 
     def _in_batches(self, parameters: FitParameters) -> Model | RegressionModel:
         from treebound.cli import numbers

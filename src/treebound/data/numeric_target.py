@@ -124,12 +124,17 @@ class TargetScale:
             centre = ldexp(float(np.rint(ldexp(centre, shift))), -shift)
         return cls(centre, ldexp(1.0, -shift), ldexp(half, shift) + 1.0, None)
 
+    @property
+    def shift(self) -> int:
+        """Of rounded numbers: two to this power are units of 1."""
+        return 1 - frexp(self.unit)[1]
+
     def integers(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """The numbers of rows of weight 1 as integers, in floats."""
         if self.digits is not None:
             power = 10.0**self.digits
             return np.asarray(np.rint(y * power) - np.rint(self.centre * power))
-        return np.asarray(np.rint(np.ldexp(y - self.centre, -_exponent(self.unit))))
+        return np.asarray(np.rint(np.ldexp(y - self.centre, self.shift)))
 
     def numbers(self, integers: NDArray[np.float64]) -> NDArray[np.float64]:
         """The numbers that integers, or means of them, stand for."""
@@ -251,7 +256,7 @@ class NumericTarget:
         if exact_weights:
             sums = scale.integers(y).astype(np.int64) * weights
         else:
-            away = np.ldexp(y - scale.centre, -_exponent(scale.unit))
+            away = np.ldexp(y - scale.centre, scale.shift)
             sums = np.rint(away * weights).astype(np.int64)
         # the squares of all rows are at most those of the largest number with the whole weight
         all_squares = scale.most**2 * float(total.total) * 2.0**total.shift
@@ -282,8 +287,3 @@ class NumericTarget:
     def weighted(self) -> bool:
         """Some row has another weight than 1."""
         return self.weight_unit != 1.0 or not bool((self.channels[:, 0] == 1).all())
-
-
-def _exponent(unit: float) -> int:
-    """Of a power of two."""
-    return frexp(unit)[1] - 1

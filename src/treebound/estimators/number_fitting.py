@@ -248,6 +248,8 @@ def fit_training_rows(
     Rows of ``clip`` were moved into this range.
     """
     pruner, options = checked_parameters(parameters)
+    if pruner is not None and validation is None and not isinstance(rows, NumberSample):
+        pruner = replace(pruner, folds=None)  # rows that are elsewhere are not grown on again
 
     def grow(sample: WeightedRows, min_samples_leaf: int) -> RegressionTree:
         if parameters.min_samples_leaf == "auto" and sample.is_weighted:

@@ -86,7 +86,8 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
     if not is_large(*size):
         return _fit_joined(parameters, schema, table)
     kind = certificate_kind(parameters, schema.n_rows)
-    _check_large(pruner, kind)
+    why = f"for a table of more than {MAX_VALUES:,} values that is not in memory"
+    refuse_what_needs_a_table(pruner, kind, why)
     _check_range(parameters, schema)
     warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
     start, calibration = Draw.start(parameters.random_state), None
@@ -120,9 +121,10 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
     return replace(model, reading=reading)
 
 
-def _check_large(pruner: SquaredErrorPruner | None, kind: str | None) -> None:
+def refuse_what_needs_a_table(
+    pruner: SquaredErrorPruner | None, kind: str | None, why: str
+) -> None:
     """Raise a ValueError for parameters that need the rows of a table in memory."""
-    why = f"for a table of more than {MAX_VALUES:,} values that is not in memory"
     if kind == "folds":
         hint = "'held-out' has nearly the bound of 'folds' with so many rows."
         raise invalid("certificate", "", f"'auto', 'held-out' or None {why}", kind, hint)

@@ -33,7 +33,7 @@ test-all: test $(VENV)/.installed-heavy test-oldest wheel-test
 OLDEST := .venv-oldest
 test-oldest:
 	rm -rf $(OLDEST) && $(PYTHON) -m venv $(OLDEST)
-	$(PYTHON) tools/oldest.py plot study theory onnx edit > $(OLDEST)/oldest.txt
+	$(PYTHON) tools/oldest.py plot study theory dask onnx edit > $(OLDEST)/oldest.txt
 	$(OLDEST)/bin/python -m pip install --quiet -r $(OLDEST)/oldest.txt
 	$(OLDEST)/bin/python -m pip install --quiet "meson-python>=0.17" "Cython>=3.0.10" ninja \
 	  pytest pytest-xdist hypothesis psutil jsonschema networkx PyYAML polars httpx

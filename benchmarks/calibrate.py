@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold
 from treebound.growing import grow
 from treebound.growing.options import GrowOptions
 from treebound.pruning import BoundPruner
-from treebound.study import Draw, NamedSample, load_sample
+from treebound.study import NamedSample, StudyDraw, load_sample
 from treebound.study.protocols import paper_options, paper_pruner
 from treebound.study.splits import seeds_of
 
@@ -63,7 +63,7 @@ def _best(r: bool, grid: tuple[float, ...], errors: np.ndarray) -> float:
 
 def error_rates(r: bool, named: NamedSample, seed: int, folds: int) -> list[float]:
     """Cross-validated error rate of each value of the grid on the training part of one draw."""
-    train = Draw(named, seed).part("train")
+    train = StudyDraw(named, seed).part("train")
     grid = EXPONENTS if r else WEIGHTS
     pruners = [paper_pruner(value) if r else BoundPruner(weight=value) for value in grid]
     wrong = np.zeros(len(grid))

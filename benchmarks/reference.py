@@ -34,7 +34,7 @@ from treebound.landscape import Landscape
 from treebound.pruning.greedy import greedy
 from treebound.pruning.scores import Objective
 from treebound.shapes import TreeShape
-from treebound.study.models import Draw
+from treebound.study.models import StudyDraw
 from treebound.study.protocols import paper_options, paper_pruner
 from treebound.study.samples import NamedSample, load_sample
 from treebound.tree.model import Tree
@@ -117,7 +117,7 @@ def compare(named: NamedSample, figures: Figures) -> Agreement:
     """Every draw of one data set."""
     agreement = Agreement(Counter(), [], [])
     for number, row in sorted(figures["Ours"].items()):
-        draw = Draw(named, int(row["seed"]))
+        draw = StudyDraw(named, int(row["seed"]))
         train, test = draw.part("train"), draw.part("test")
         grown, _ = draw.grown(paper_options())
         unpruned = figures["OG"][number]

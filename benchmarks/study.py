@@ -24,7 +24,7 @@ from rich.console import Console
 
 from treebound._utils.files import write_text
 from treebound.study import run
-from treebound.study.display import Display
+from treebound.study.display import StudyDisplay
 from treebound.study.results import Results
 from treebound.study.sheets import Cell, Sheet, as_markdown
 from treebound.study.summaries import (
@@ -59,7 +59,7 @@ def main() -> None:
     text, document = ["# The study\n"], {}
     for protocol in ("paper", "standard"):
         start = time.perf_counter()
-        with Display(console) as display:
+        with StudyDisplay(console) as display:
             added = run(
                 protocol=protocol,
                 data=options.data,

@@ -13,7 +13,10 @@ half, for choices that are final, and appends date, commit and result to
 
 Settings of the rivals: scikit-learn's trees and forests have one-hot columns, at most 50 per
 column; ``ccp_alpha`` is chosen by ``GridSearchCV`` with 5 folds, on the encoded columns, among at
-most 20 trees of the pruning path, whose sizes form a geometric sequence. The forest has 100 trees.
+most 20 trees of the pruning path, whose sizes form a geometric sequence. The optimal tree has the
+least training error of all trees of depth 3 (pystreed, at most 8 leaves, 5 thresholds per column,
+medians for missing values; ``equal_leaves.py`` has other sizes and searches). The forest has 100
+trees.
 The explainable boosting machine has no interactions, 4 outer bags, at most 1,000 rounds and a
 learning rate of 0.05: its default settings take up to minutes per fit. On tables with more than
 100,000 rows x classes it has 4 draws. Probabilities are clipped at 0.001 for the log-loss. All
@@ -63,6 +66,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
@@ -140,6 +144,35 @@ def fit_forest(data: Data) -> tuple[Any, None]:
     return Pipeline([("encoder", encoder(data.X)), ("forest", forest)]).fit(data.X, data.y), None
 
 
+class OptimalTree:
+    """The tree of depth 3 with the least training error."""
+
+    def __init__(self, data: Data) -> None:
+        from pystreed import STreeDClassifier
+
+        medians = SimpleImputer(strategy="median", keep_empty_features=True)
+        self._columns = Pipeline([("encoder", encoder(data.X)), ("medians", medians)])
+        self.classes_, codes = np.unique(data.y, return_inverse=True)
+        self._tree = STreeDClassifier(max_depth=3, max_num_nodes=7, time_limit=60)
+        self._tree.fit(self._columns.fit_transform(data.X), codes)
+        self.n_leaves = int(self._tree.get_n_leaves())
+
+    def predict(self, X: pd.DataFrame) -> NDArray[Any]:
+        """Predict the classes."""
+        codes = np.asarray(self._tree.predict(self._columns.transform(X)))
+        return np.asarray(self.classes_[codes.astype(np.intp)])
+
+    def predict_proba(self, X: pd.DataFrame) -> NDArray[np.float64]:
+        """Predict the probabilities: shares of training rows in a leaf."""
+        return np.asarray(self._tree.predict_proba(self._columns.transform(X)))
+
+
+def fit_optimal(data: Data) -> tuple[Any, int]:
+    """Fit the optimal tree of depth 3."""
+    tree = OptimalTree(data)
+    return tree, tree.n_leaves
+
+
 def fit_ebm(data: Data) -> tuple[Any, None]:
     """Fit a small explainable boosting machine."""
     from interpret.glassbox import ExplainableBoostingClassifier
@@ -161,21 +194,27 @@ def _fit_with(options: Mapping[str, Any]) -> Callable[[Data], tuple[Any, int]]:
     return lambda data: fit_ours(options, data)
 
 
+def _release(package: str) -> str:
+    """Return a package with its version; empty if it is not installed."""
+    try:
+        return f"{package} {version(package)}"
+    except ModuleNotFoundError:
+        return ""
+
+
 @lru_cache
 def methods() -> dict[str, Method]:
     """Return the methods by name."""
     sources = source_hash(Path(tb.__file__).parent)
     scikit_learn = f"scikit-learn {version('scikit-learn')}"
-    try:
-        interpret = f"interpret {version('interpret-core')}"
-    except ModuleNotFoundError:
-        interpret = ""
+    interpret, streed = (_release(name) for name in ("interpret-core", "pystreed"))
     rivals = {
         "scikit-learn, ccp_alpha": Method(
             f"{scikit_learn}, 20 alphas on encoded columns", fit_grid
         ),
         "random forest": Method(f"{scikit_learn}, 100 trees, 50 categories", fit_forest),
         **({"EBM": Method(f"{interpret}, 4 bags, 1000 rounds", fit_ebm)} if interpret else {}),
+        **({"optimal, depth 3": Method(f"{streed}, 60 s", fit_optimal)} if streed else {}),
     }
     ours = {
         name: Method(f"{sources} {options}", _fit_with(options)) for name, options in OURS.items()

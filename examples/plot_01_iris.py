@@ -2,7 +2,7 @@
 Five lines on iris
 ==================
 
-Grow a tree, prune it, read it, draw it. Nothing is tuned, and no row is held out.
+Grow a tree, prune it, read it and draw it, with the default settings and all rows.
 """
 
 from sklearn.datasets import load_iris
@@ -15,12 +15,13 @@ print(clf.to_text())
 
 # %%
 # The two numbers after a class are the training rows of that class in the leaf, and all training
-# rows in the leaf. The same tree as a picture: yes goes left.
+# rows in the leaf. The same tree as a picture: rows
+# that meet the condition go left.
 
 tb.show.TreeDisplay.from_estimator(clf)
 
 # %%
-# The certificate is an upper limit on the error rate. With 150 rows it is large, but it holds for
+# The certificate is an upper bound on the error rate. With 150 rows it is large, but it holds for
 # new flowers from the same source, for any distribution.
 
 print(clf.certificate_)

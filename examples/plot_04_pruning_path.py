@@ -2,8 +2,8 @@
 The pruning path, and why this size
 ===================================
 
-The pruner compares the best trees of every size and keeps the one with the least score. All of them
-remain available, without fitting again.
+The pruner compares the best trees of every size and keeps the one with the lowest score. All of
+them remain available, without fitting again.
 """
 
 import matplotlib.pyplot as plt

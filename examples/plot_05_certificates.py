@@ -3,7 +3,7 @@ Certificates and declared categories
 ====================================
 
 A certificate bounds the error rate on new examples, from the training rows alone. Here the source
-of the rows is known, so the limit can be compared with the true error rate.
+of the rows is known, so the bound can be compared with the true error rate.
 """
 
 import matplotlib.pyplot as plt
@@ -48,7 +48,7 @@ print(better.certificate_)
 
 # %%
 # The certificate of each size. Larger trees make fewer errors on the training rows, but more leaves
-# make the limit larger.
+# make the bound larger.
 
 tb.show.CertificateDisplay.from_estimator(better)
 
@@ -74,7 +74,7 @@ ax.set(xscale="log", xlabel="training rows", ylabel="share of errors", ylim=(0, 
 ax.legend()
 
 # %%
-# With extra labelled rows there is a simpler limit, from those rows alone.
+# With extra labelled rows there is a simpler bound, from those rows alone.
 
 rows, labels = draw(2000, seed=5)
 errors = int((better.predict(rows.astype(kinds)) != labels).sum())

@@ -55,8 +55,8 @@ clf = tb.BoundTreeClassifier(pruning=BoundPruner(costs=matrix)).fit(X, y)
 print(clf.to_text())
 
 # %%
-# The certificate counts rows, each once, however they were weighted. A limit on the mean cost
-# follows from rows that were held out.
+# The certificate counts every row once, however it was weighted. Held-out rows give a bound on the
+# mean cost.
 
 print(models["class_weight"].certificate_)
 clf = tb.BoundTreeClassifier(pruning=BoundPruner(costs=price), certificate="held-out").fit(X, y)

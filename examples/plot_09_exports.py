@@ -2,8 +2,8 @@
 SQL, C, ONNX, JSON and Python
 =============================
 
-One tree in five forms. Each must give the predictions of ``predict``, also for missing values and
-for new categories.
+One tree in five forms. Each form gives the predictions of ``predict``, also for missing values and
+new categories.
 """
 
 import shutil

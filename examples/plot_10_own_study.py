@@ -24,7 +24,7 @@ from treebound.study.sheets import print_sheet
 from treebound.study.summaries import accuracy_table, cost_table
 
 # %%
-# The schema declares the columns. What it leaves out is inferred.
+# The schema declares the columns. Columns that it does not name are inferred.
 
 print(Path("parcels.toml").read_text())
 

@@ -2,9 +2,9 @@
 Explaining a row
 ================
 
-Why does a row get its prediction? The splits on its path, with its own values; the next best class;
-and the smallest change that gives another prediction. The table is invented: loans, and whether
-they were paid back.
+Why does a row get its prediction? ``explain`` shows the splits on its path with its own values, the
+next best class, and the smallest change that gives another prediction. The table is invented:
+loans, and whether they were paid back.
 """
 
 import numpy as np

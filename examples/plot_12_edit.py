@@ -4,7 +4,7 @@ Editing a tree by hand
 
 A tree learns from its table, and a table can mislead: patients with asthma were treated at
 once and seldom died of pneumonia, so asthma looks like a protection. The table is invented after
-this well-known case. Whoever knows better replaces the split and sees what it costs.
+this well-known case. People who know better replace the split and see what it costs.
 """
 
 import numpy as np

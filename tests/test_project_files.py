@@ -118,3 +118,39 @@ def test_files_to_touch_exist():
     absent = {name for name in named if not any((folder / name).exists() for folder in folders)}
     assert named
     assert not absent
+
+
+def test_files_to_touch_are_counted():
+    """Each row of "To add ..." states how many files it names, here or in its paragraph below."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table, _, below = text.partition("### To add")[2].partition("\n## ")[0].partition("\n\n**")
+    counted = 0
+    for subject, number, files in re.findall(r"^\| ([\w ]+) \| (\d+) \| (.*) \|$", table, re.M):
+        if files == "see below":
+            files = f"**{below}".partition(f"**{subject.capitalize()}")[2]
+            files = re.split(r"\n\n(?!- )", files.replace(", such as sets of categories.\n\n", ""))[
+                0
+            ]
+        named = set(re.findall(r"`([\w/]+\.\w+)`", files))
+        named |= set(re.findall(r"its (?:file|package) in `[\w/]+`", files))
+        assert len(named) == int(number), (subject, sorted(named))
+        counted += 1
+    assert counted == 9
+
+
+def test_lines_for_contributors_fit_a_screen():
+    lines = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 120] == []
+
+
+def test_the_listing_of_packages_is_that_of_the_folder():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listing = text.partition("```text\nsrc/treebound/\n")[2].partition("```")[0]
+    listed = re.findall(r"^  ([\w.]+)/? ", listing, re.M)
+    there = {
+        path.name
+        for path in (ROOT / "src" / "treebound").iterdir()
+        if not path.name.startswith("__") and path.name != "py.typed"
+    }
+    assert {*listed} == there
+    assert len(listed) == len(there)

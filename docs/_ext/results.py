@@ -41,7 +41,7 @@ def difference(comparison: dict[str, Any] | None, digits: int = 2) -> str:
         return ""
     error = comparison["standard_error"]
     text = f"{comparison['difference']:+.{digits}f}"
-    return text if error is None else f"{text} ± {error:.{digits}f}"
+    return text if error is None else f"{text}\u00a0±\u00a0{error:.{digits}f}"
 
 
 # -- accuracy --------------------------------------------------------------------------------------
@@ -108,6 +108,21 @@ def unseen_regression() -> Table:
     return header, rows
 
 
+def calibration_rows() -> Table:
+    """Compare held-out certificates with those of training rows, by the number of rows."""
+    header = ("tables", "training rows", "number of tables", "accuracy, held-out minus training",
+              "test error", "certified from training rows", "certified from a tenth")  # fmt: skip
+    summary, rows = read("calibration_rows"), []
+    for source in ("development half", "simulated"):
+        for group, row in summary[source].items():
+            figures = ("test error", "certified, training", "certified, held-out")
+            rows.append(
+                (source, group, f"{row['tables']}", difference(row),
+                 *(f"{row[key]:.1f} %" for key in figures))
+            )  # fmt: skip
+    return header, rows
+
+
 def equal_leaves() -> Table:
     """Compare the methods of ``equal_leaves.py`` at each limit on the leaves."""
     header = ("method, leaves at most", "tables", "accuracy %", "training error %", "leaves",
@@ -128,8 +143,8 @@ def equal_leaves() -> Table:
 
 def searches(stem: str) -> Table:
     """Compare greedy growth and the wide search at each limit on the leaves."""
-    header = ("leaves at most", "accuracy %, greedy", "accuracy %, wide", "wide minus greedy",
-              "balanced accuracy", "leaves")  # fmt: skip
+    header = ("at most", "accuracy %, greedy", "accuracy %, wide", "difference in accuracy",
+              "in balanced accuracy", "in leaves")  # fmt: skip
     rows = [
         (setting, f"{row['greedy']['accuracy']:.2f}", f"{row['wide']['accuracy']:.2f}",
          *(difference(row["wide minus greedy"][figure])
@@ -243,10 +258,109 @@ def certificates() -> Table:
     rows = [
         (name, f"{mean[f'{key}: certificate']:.1f} %", f"{mean[f'{key}: test error']:.1f} %",
          f"{mean[f'{key}: leaves']:.1f}", time(mean[f"{key}: seconds"]))
-        for name, key in (("training", "decimal"), ("held-out", "held-out"), ("folds", "folds"),
-                          ("prior", "prior"))
+        for name, key in KINDS.items()
     ]  # fmt: skip
     return ("kind", "certified error", "test error", "leaves", "fit"), rows
+
+
+KINDS = {"training": "decimal", "held-out": "held-out", "folds": "folds", "prior": "prior"}
+SETS = {
+    "iris": "iris",
+    "planning_relax": "planning relax",
+    "breast_cancer_wisconsin_diagnostic": "breast cancer",
+    "statlog_german": "German credit",
+    "spambase": "spambase",
+    "mushroom": "mushroom",
+}
+
+
+def certificate_sets() -> Table:
+    """Compare certified errors and test errors of each kind on six data sets, and on all."""
+    result = read("certificates")
+    tested = ("training", "folds", "prior")
+    header = ("data set", *(f"{kind}, certified %" for kind in KINDS),
+              *(f"{kind}, test error %" for kind in tested))  # fmt: skip
+    named = [(f"{name}, {result['sets'][of]['rows']:,} rows", result["sets"][of])
+             for of, name in SETS.items()]  # fmt: skip
+    rows = [
+        (name, *(f"{row[f'{key}: certificate']:.1f}" for key in KINDS.values()),
+         *(f"{row[f'{KINDS[kind]}: test error']:.1f}" for kind in tested))
+        for name, row in (*named, (f"mean of {len(result['sets'])}", result["mean"]))
+    ]  # fmt: skip
+    return header, rows
+
+
+def certificate_kinds() -> Table:
+    """Compare bound, excess, test error and time of the kinds of certificates."""
+    summary = read("certificates")["summary"]
+    everywhere, large = summary["all"], summary["500 training rows and more"]
+    names = {
+        '``"training"``': "decimal",
+        '``"training"``, ``thresholds="observed"``': "observed",
+        '``"held-out"``': "held-out",
+        '``"folds"``': "folds",
+        '``"prior"``, within 3 points': "prior",
+        '``"prior"``, within 8 points': "prior, 8 points",
+    }
+    rows = [
+        (name, f"{everywhere[key]['certificate']:.1f}", f"{everywhere[key]['excess ratio']:.2f}",
+         f"{large[key]['excess ratio']:.2f}", _change(everywhere[key]),
+         f"{everywhere[key]['times slower']:.1f}")
+        for name, key in names.items()
+    ]  # fmt: skip
+    header = ("kind", "bound, %", "excess", "excess, from 500 rows on", "change, points",
+              "times slower")  # fmt: skip
+    return header, rows
+
+
+def _change(row: dict[str, float], digits: int = 1) -> str:
+    """Return the change of the test error with its standard error."""
+    change = {
+        "difference": row["change of test error"],
+        "standard_error": row["its standard error"],
+    }
+    return difference(change, digits)
+
+
+def thresholds() -> Table:
+    """Compare the three choices of thresholds."""
+    result = read("certificates")
+    mean, summary = result["mean"], result["summary"]
+    parts = (summary["all"], summary["500 training rows and more"])
+    rows = [
+        (f'``"{key}"``', f"{mean[f'{key}: test error']:.2f}", f"{mean[f'{key}: digits']:.1f}",
+         f"{mean[f'{key}: certificate']:.1f}",
+         *("" if key == "decimal" else _change(part[key], 2) for part in parts))
+        for key in ("decimal", "midpoint", "observed")
+    ]  # fmt: skip
+    header = ("thresholds", "test error, %", "digits of a threshold", "certificate, %",
+              "difference", "from 500 rows on")  # fmt: skip
+    return header, rows
+
+
+def wrong_certificates() -> Table:
+    """Count the samples in which a certificate is below the true risk."""
+    violations = read("certificates")["violations"]
+    names = {
+        "tail inversion": "tail inversion",
+        "compression": "compression",
+        "the smaller of both, as in ``certificate_``": "the least of both",
+        "held-out rows": "held-out rows",
+        "the best of three folds": "folds",
+        "the tree of least bound by a prior": "prior, least limit",
+        "any of the trees that the search by a prior found": "prior, any tree",
+        "the best of three folds, all of delta for each": "folds, delta for each",
+        "training rows used as held-out rows": "training errors alone",
+    }
+    rows = []
+    for name, key in names.items():
+        wrong = sorted(row["wrong"] for row in violations[key].values())
+        few, many = f"{wrong[0]:,}", f"{wrong[-1]:,}"
+        rows.append((name, few if few == many else f"{few} to {many}"))
+    by_class = violations["held-out rows, drawn by class"]["rare classes"]
+    rare = f"{by_class['wrong']:,} of {by_class['draws']:,}"
+    rows.append(("stratified held-out rows, rare classes", rare))
+    return ("bound", "wrong, of 8,000"), rows
 
 
 # -- speed -----------------------------------------------------------------------------------------
@@ -318,6 +432,7 @@ TABLES: dict[str, Callable[[], Table]] = {
     "unseen-groups": lambda: unseen_groups("unseen"),
     "unseen-regression": unseen_regression,
     "equal-leaves": equal_leaves,
+    "calibration-rows": calibration_rows,
     "search-development": lambda: searches("search"),
     "search": lambda: searches("search_test"),
     "study-standard": study_standard,
@@ -326,6 +441,10 @@ TABLES: dict[str, Callable[[], Table]] = {
     "probabilities": probabilities,
     "noise": noise,
     "certificates": certificates,
+    "certificate-sets": certificate_sets,
+    "certificate-kinds": certificate_kinds,
+    "thresholds": thresholds,
+    "wrong-certificates": wrong_certificates,
     "estimate": estimate,
     "growing": growing,
     "predicting": predicting,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from treebound._utils.frozen import set_fields
 from treebound._utils.validation import as_int, invalid
 
 
@@ -43,14 +44,13 @@ class Landscape:
     nominal: tuple[int | None, ...] = ()
 
     def __post_init__(self) -> None:
-        state = vars(self)  # how a frozen dataclass can set its fields
-        state["real"] = _count("real", self.real, least=0)
+        real = _count("real", self.real, least=0)
         ordinal = tuple(_count("ordinal", o, least=1) for o in _sequence("ordinal", self.ordinal))
         nominal = tuple(
             None if n is None else _count("nominal", n, least=1)
             for n in _sequence("nominal", self.nominal)
         )
-        state["ordinal"], state["nominal"] = ordinal, nominal
+        set_fields(self, real=real, ordinal=ordinal, nominal=nominal)
 
     @property
     def n_features(self) -> int:

@@ -20,6 +20,7 @@ from threading import Lock
 from typing import ClassVar
 from weakref import WeakValueDictionary
 
+from treebound._utils.frozen import set_fields
 from treebound._utils.validation import as_int
 
 
@@ -61,6 +62,7 @@ class TreeShape:
     symmetries: int
     _text: str | None
 
+    # Equal shapes are one object, so that they are compared and hashed by identity.
     _pool: ClassVar[WeakValueDictionary[tuple[int, int], TreeShape]] = WeakValueDictionary()
     _leaf: ClassVar[TreeShape | None] = None
     _lock: ClassVar[Lock] = Lock()
@@ -76,10 +78,10 @@ class TreeShape:
             leaves = left.leaves + right.leaves
             depth = 1 + max(left.depth, right.depth)
             symmetries = left.symmetries + right.symmetries + (left is right)
-        values = (left, right, leaves, depth, symmetries, None)
-        names = ("left", "right", "leaves", "depth", "symmetries", "_text")
-        for name, value in zip(names, values, strict=True):
-            object.__setattr__(self, name, value)
+        set_fields(
+            self, left=left, right=right, leaves=leaves, depth=depth, symmetries=symmetries,
+            _text=None,
+        )  # fmt: skip
         return self
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -256,7 +258,7 @@ class TreeShape:
                 else:
                     stack += [")", part.right, part.left, "("]
             text = "".join(parts)
-            object.__setattr__(self, "_text", text)
+            set_fields(self, _text=text)  # a cache
         return text
 
     def __repr__(self) -> str:

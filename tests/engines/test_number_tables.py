@@ -25,6 +25,7 @@ from treebound.growing import grow_numbers
 pa = pytest.importorskip("pyarrow")
 pds = pytest.importorskip("pyarrow.dataset")
 dd = pytest.importorskip("dask.dataframe")
+dask_array = pytest.importorskip("dask.array")
 duckdb = pytest.importorskip("duckdb")
 
 
@@ -72,7 +73,7 @@ def random_parameters(rng, table):
         "pruning": ["bound", "bound", "cost-complexity", None][rng.integers(4)],
         "min_samples_leaf": ["auto", "auto", 1, 7][rng.integers(4)],
         "size": [None, "accurate", "small", "readable"][rng.integers(4)],
-        "thresholds": str(rng.choice(["decimal", "midpoint"])),
+        "thresholds": str(rng.choice(["decimal", "midpoint", "observed"])),
         "max_leaves": [None, None, 6][rng.integers(3)],
         "random_state": int(rng.integers(9)),
     }
@@ -193,6 +194,38 @@ def test_a_cluster_gives_the_model_of_memory(client, monkeypatch):
         assert_same_models(actual, expected, f"{seed} {parameters}", recorded=False)
 
 
+def test_separate_collections_and_arrays_of_dask(client):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 3)).round(2)
+    y = (X[:, 0] > 0) + 0.2 * rng.normal(size=300)
+    expected = fitted({}, X, y)
+    arrays = dask_array.from_array(X, chunks=(100, 3)), dask_array.from_array(y, chunks=100)
+    assert_same_models(fitted({}, *arrays), expected, "arrays", recorded=False)
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
+    frame = dd.from_pandas(table, npartitions=3)
+    model = fitted({}, frame[["a", "b", "c"]], frame["y"])
+    expected = fitted({}, table[["a", "b", "c"]], table["y"])
+    assert_same_models(model, expected, "series", recorded=False)
+    assert model.reading.target == "y"
+
+
+def test_what_is_not_offered_for_large_tables_is_named(client):
+    rng = np.random.default_rng(0)
+    table = random_table(rng, 200)
+    for parameters in ({"certificate": "folds"}, {"cv": KFold(3)}, {"clip": (0.1, 0.9)}):
+        (name,) = parameters
+        with pytest.raises(ValueError, match=f"'{name}' parameter"):
+            fitted(parameters, partitions(rng, table), "y")
+        if name != "clip":
+            with pytest.raises(ValueError, match=f"'{name}' parameter"):
+                fitted(parameters, dataset(rng, table), "y")
+    for source in (partitions(rng, table), dataset(rng, table)):
+        with pytest.raises(ValueError, match="'y_range' parameter"):
+            fitted({"y_range": (1e8, 1e9)}, source, "y")
+        with pytest.raises(ValueError, match="y must hold a number for each row"):
+            fitted({}, source, "s", columns=["a"])
+
+
 # -- in a database ---------------------------------------------------------------------------------
 
 
@@ -291,7 +324,6 @@ def test_what_is_not_offered_in_a_database_is_named():
         {"certificate": "folds"},
         {"clip": (0.1, 0.9)},
         {"cv": KFold(3)},
-        {"thresholds": "observed"},
     ):
         (name,) = parameters
         with pytest.raises(ValueError, match=f"'{name}' parameter"):

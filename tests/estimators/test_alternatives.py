@@ -24,12 +24,14 @@ DELTA = 0.1
 
 
 def all_trees(graph, node, level=0, levels=2):
-    """Every tree below a node: its choices at the searched levels, and its leaves."""
-    yield ("leaf",) if level < levels else (), (node,)
+    """Every tree below a node: choices at the searched levels, its leaves, and its columns."""
+    yield ("leaf",) if level < levels else (), (node,), frozenset()
     for split in range(graph.first[node], graph.first[node + 1]):
-        for left, a in all_trees(graph, graph.left[split], level + 1, levels):
-            for right, b in all_trees(graph, graph.right[split], level + 1, levels):
-                yield (split, left, right) if level < levels else (), a + b
+        column = {int(graph.feature[split])}
+        for left, a, of_left in all_trees(graph, graph.left[split], level + 1, levels):
+            for right, b, of_right in all_trees(graph, graph.right[split], level + 1, levels):
+                choices = (split, left, right) if level < levels else ()
+                yield choices, a + b, of_left | of_right | column
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -45,16 +47,22 @@ def test_the_best_tree_of_each_combination_of_choices(seed):
     sizes = BestOfGraph(graph, costs)
     objective = objective_of(graph.root, costs, weight=0.3)
     losses = sizes.losses(sizes.packed)
-    expected = {}
-    for choices, leaves in all_trees(graph, graph.n_nodes - 1):
+    expected, avoiding = {}, dict.fromkeys(range(len(sample.columns)), np.inf)
+    for choices, leaves, columns in all_trees(graph, graph.n_nodes - 1):
         loss = sum(losses[list(leaves)])
         score = objective.by_leaves(np.full(len(leaves), loss))[-1]
         expected[choices] = min(score, expected.get(choices, np.inf))
+        for column in avoiding.keys() - columns:
+            avoiding[column] = min(score, avoiding[column])
     scored = Variants(sizes).scored(objective)
+    without = {column: Variants(sizes).avoiding(column, objective) for column in avoiding}
+    for column, one in without.items():
+        assert one.score == pytest.approx(avoiding[column], abs=1e-6)
+        assert column not in columns_of(one.tree)
     scores = [one.score for one in scored]
     assert np.allclose(scores, sorted(expected.values()), atol=1e-6)
     assert scores[0] == pytest.approx(objective.by_leaves(sizes.errors()).min(), abs=1e-6)
-    for one in scored:
+    for one in [*scored, *without.values()]:
         tree = one.tree
         again = tree.recounted(sample)
         assert np.allclose(tree.counts, again.counts)

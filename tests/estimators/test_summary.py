@@ -61,7 +61,7 @@ def test_a_tree_of_another_size_has_the_estimate_of_its_size(digits):
     words = f"Estimated error {100 * size.error:.1f} % (5-fold cross-validation; baseline 89.8 %"
     assert small.summary().startswith(words)
     unknown = digits.prune_to(11).summary()
-    assert unknown.startswith("No estimate: it was made for the tree that was fitted (baseline")
+    assert unknown.startswith("No estimate: it was made for the fitted tree only (baseline")
 
 
 def test_costs_and_class_weights_have_lines_of_their_own(cancer):

@@ -9,7 +9,7 @@ from treebound.data.draws import folds
 from treebound.growing import grow
 from treebound.pruning import BoundPruner
 from treebound.pruning.estimate import (
-    Prediction,
+    FoldPrediction,
     estimate_by_counts,
     estimate_error,
     sizes_of_interest,
@@ -149,9 +149,12 @@ def test_counts_at_nodes_give_the_same_as_rows():
     options = {"method": "validation rows", "costs": costs, "balanced": True}
     by_counts = estimate_by_counts(counts, tree, [(tree.n_leaves, counts, tree)], **options)
     by_rows = estimate_error(
-        [Prediction(other, tree.label[tree.apply(other.X)])], sample.classes, chosen=tree.n_leaves,
-        sizes=(tree.n_leaves,), **options,
-    )  # fmt: skip
+        [FoldPrediction(other, tree.label[tree.apply(other.X)])],
+        sample.classes,
+        chosen=tree.n_leaves,
+        sizes=(tree.n_leaves,),
+        **options,
+    )
     assert vars(by_rows) == {
         **vars(by_counts),
         "standard_error": pytest.approx(by_counts.standard_error),

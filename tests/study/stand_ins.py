@@ -14,7 +14,7 @@ from published import MODELS, published
 from sklearn.tree import DecisionTreeClassifier
 
 from treebound.data import Sample
-from treebound.study import Draw, Estimator, Fitted, Learner, NamedSample, Protocol, run
+from treebound.study import Estimator, FittedLearner, Learner, NamedSample, Protocol, StudyDraw, run
 from treebound.study.measure import QUANTITIES
 from treebound.study.results import Results
 from treebound.study.runner import Study
@@ -28,7 +28,7 @@ class Slow(Learner):
     name: str
     seconds: float = 0.1
 
-    def fit(self, draw: Draw) -> Fitted:
+    def fit(self, draw: StudyDraw) -> FittedLearner:
         time.sleep(self.seconds)
         return Estimator(self.name, DecisionTreeClassifier(max_depth=1)).fit(draw)
 
@@ -40,7 +40,7 @@ class Fails(Learner):
     name: str
     seed: int
 
-    def fit(self, draw: Draw) -> Fitted:
+    def fit(self, draw: StudyDraw) -> FittedLearner:
         if draw.seed == self.seed:
             raise ArithmeticError("no luck with this draw")
         return Estimator(self.name, DecisionTreeClassifier(max_depth=2)).fit(draw)
@@ -54,7 +54,7 @@ class Ends(Learner):
     how: str
     seed: int
 
-    def fit(self, draw: Draw) -> Fitted:
+    def fit(self, draw: StudyDraw) -> FittedLearner:
         if draw.seed == self.seed:
             if self.how == "exit":
                 raise SystemExit("done")

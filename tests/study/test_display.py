@@ -7,12 +7,12 @@ from rich.console import Console
 from stand_ins import run_study
 
 from treebound._utils.progress import Progress
-from treebound.study.display import Display
+from treebound.study.display import StudyDisplay
 from treebound.study.splits import seeds_of
 
 
 def watched(console, study, path, **how):
-    with Display(console, **how) as display:
+    with StudyDisplay(console, **how) as display:
         run_study(study, path, observer=display)
     return console.file.getvalue()
 
@@ -35,7 +35,7 @@ def test_a_terminal_shows_the_models_on_the_sets_that_are_worked_on(tmp_path):
     for word in ("toy0: complete", "toy1: complete", "12 of 12 results", "2 failed"):
         assert word in shown
     plain = Console(file=io.StringIO(), width=80)
-    with Display(console) as display:
+    with StudyDisplay(console) as display:
         display.start(stand_ins.study(models, draws=2, count=9), [])
         row = {"dataset": "toy8", "draw": 0, "error": None}
         for done, further in enumerate(
@@ -61,7 +61,7 @@ def test_a_terminal_shows_the_models_on_the_sets_that_are_worked_on(tmp_path):
 def test_what_the_store_has_is_counted_and_not_the_draws_beyond(tmp_path):
     models, path = stand_ins.trees(), tmp_path / "r.sqlite"
     run_study(stand_ins.study(models, draws=4), path)
-    display = Display(Console(file=io.StringIO()))
+    display = StudyDisplay(Console(file=io.StringIO()))
     run_study(stand_ins.study(models, draws=2), path, observer=display)
     assert display.status == "8 of 8 results, 0 left"
 

@@ -328,11 +328,12 @@ def parameters_of(source: Any) -> Callable[[F], F]:
     shared = _described(source)
 
     def described(target: F) -> F:
-        names, entries = signature(target).parameters.keys(), _described(target)
+        names, entries = [*signature(target).parameters], _described(target)
         summary, _, rest = cleandoc(target.__doc__ or "").partition(_HEADING)
         text = "\n\n".join([summary, *rest.split("\n\n")[1:]])
-        entries = {of: entry for of, entry in shared.items() if {*of} <= names} | entries
-        section = _HEADING + "\n".join(entries.values()) + "\n\n"
+        entries = {of: entry for of, entry in shared.items() if {*of} <= {*names}} | entries
+        order = sorted(entries, key=lambda of: min(map(names.index, {*of} & {*names}), default=-1))
+        section = _HEADING + "\n".join(entries[of] for of in order) + "\n\n"
         target.__doc__ = _SECTION.sub(lambda _: section, text, count=1).rstrip()
         return target
 

@@ -61,7 +61,7 @@ class Option(NamedTuple):
     gain: int = 0
 
 
-class Plan(NamedTuple):
+class ClusterPlan(NamedTuple):
     """The best option of a shape under constraints; size 0 if there is none."""
 
     size: int
@@ -77,7 +77,7 @@ class Built(NamedTuple):
     categorical: IntArray
 
 
-Plans = dict[tuple[TreeShape, Counts], Plan]
+Plans = dict[tuple[TreeShape, Counts], ClusterPlan]
 
 
 @lru_cache(maxsize=64)
@@ -94,7 +94,7 @@ class Clusters:
         self.stump = stump
         self.tables: dict[int, Plans] = {}
 
-    def plan(self, shape: TreeShape) -> Plan:
+    def plan(self, shape: TreeShape) -> ClusterPlan:
         """Size of the sample that :meth:`sample` builds, and by which rule."""
         return self._plans(shape)[shape, ()]
 
@@ -180,8 +180,8 @@ class Clusters:
             yield Option("cluster at a leaf", keepers, _with(left, u), (), u, size - 2)
 
 
-def _best(shape: TreeShape, options: list[Option], plans: Plans) -> Plan:
-    best = Plan(0, options[0])
+def _best(shape: TreeShape, options: list[Option], plans: Plans) -> ClusterPlan:
+    best = ClusterPlan(0, options[0])
     for option in options:
         size = option.gain
         if shape.leaves > 2 and option.rule != "search":
@@ -189,7 +189,7 @@ def _best(shape: TreeShape, options: list[Option], plans: Plans) -> Plan:
             sizes = plans[left, option.left].size, plans[right, option.right].size
             size = sum(sizes) + size if all(sizes) else 0
         if size > best.size:
-            best = Plan(size, option)
+            best = ClusterPlan(size, option)
     return best
 
 

@@ -79,9 +79,9 @@ def run_study(
         Accept inferred types without a question.
     """
     from treebound.study import run
-    from treebound.study.display import Display
+    from treebound.study.display import StudyDisplay
 
-    with _stopped_by_hand(store), Display(console) as display:
+    with _stopped_by_hand(store), StudyDisplay(console) as display:
         added = run(
             protocol=protocol,
             sets=sets,

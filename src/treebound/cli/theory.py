@@ -52,7 +52,7 @@ AsJson = Annotated[
 
 @Parameter(name="*", group=_features)
 @dataclass(frozen=True)
-class Features:
+class FeatureOptions:
     """The options for features.
 
     Parameters
@@ -79,7 +79,7 @@ class Features:
         return Landscape(self.real, ordinal, self.nominal)
 
 
-_NONE = Features()
+_NONE = FeatureOptions()
 
 
 @command(
@@ -91,7 +91,7 @@ def vcdim(
     shape: Shape,
     /,
     *,
-    features: Features = _NONE,
+    features: FeatureOptions = _NONE,
     sample: Switch = False,
     as_json: AsJson = False,
 ) -> None:
@@ -130,7 +130,7 @@ def growth(
     *,
     examples: AtLeastOne,
     classes: AtLeastOne = 2,
-    features: Features = _NONE,
+    features: FeatureOptions = _NONE,
     form: Literal["best", "tight", "chain-sum", "fast", "closed", "chain"] = "best",
     all_forms: Switch = False,
     as_json: AsJson = False,
@@ -184,7 +184,7 @@ def partitions(
     *,
     examples: AtLeastOne,
     parts: AtLeastOne = 2,
-    features: Features = _NONE,
+    features: FeatureOptions = _NONE,
     search: AtLeastZero = 0,
     as_json: AsJson = False,
 ) -> None:

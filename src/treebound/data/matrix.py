@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.frozen import set_fields
 from treebound.data.columns import Column
 from treebound.data.raw import MISSING, UNKNOWN, smallest_ints
 
@@ -155,9 +156,8 @@ class MatrixPart(Matrix):
     def __init__(self, whole: Matrix, rows: NDArray[np.intp]) -> None:
         if isinstance(whole, MatrixPart):
             rows, whole = whole.rows[rows], whole.whole
-        vars(self).update(
-            columns=whole.columns, handle_unknown=whole.handle_unknown, whole=whole, rows=rows
-        )
+        policy = whole.handle_unknown
+        set_fields(self, columns=whole.columns, handle_unknown=policy, whole=whole, rows=rows)
 
     @cached_property
     def _copied(self) -> Matrix:

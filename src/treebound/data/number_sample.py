@@ -16,29 +16,18 @@ from treebound.data.frames import Table
 from treebound.data.matrix import Matrix
 from treebound.data.numeric_target import NumericTarget
 from treebound.data.row_hashes import row_hashes
-from treebound.data.sample import Sample, same_length
+from treebound.data.sample import EncodedRows, Sample, WeightedTargets
 from treebound.data.summaries import TableSummary, TargetSummary
 from treebound.data.weights import is_whole
 
 Floats = NDArray[np.float64]
 
 
-class WeightedNumbers:
+class WeightedNumbers(WeightedTargets):
     """Numbers of rows with their weights, wherever the columns of the rows are."""
 
     y: Floats
-    weight: Floats | None
     groups: NDArray[np.int64] | None
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.y)
-
-    @property
-    def weights(self) -> Floats:
-        """The weight of each row, one if the rows are not weighted."""
-        return np.ones(self.n_rows) if self.weight is None else self.weight
 
     @property
     def square_weights(self) -> Floats:
@@ -51,7 +40,7 @@ class WeightedNumbers:
 
 
 @dataclass(frozen=True, eq=False)
-class NumberSample(WeightedNumbers):
+class NumberSample(EncodedRows, WeightedNumbers):
     """Encoded and checked rows with a number each; immutable.
 
     Attributes
@@ -72,35 +61,19 @@ class NumberSample(WeightedNumbers):
         If the lengths differ, a number is not finite, or a weight is not positive.
     """
 
-    X: Matrix
     y: Floats
     weight: Floats | None = None
     groups: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        same_length(self.X.n_rows, len(self.y))
+        self._check_rows()
         if not np.isfinite(self.y).all():
             raise ValueError("The 'y' of a NumberSample must be finite numbers.")
-        if self.weight is not None:
-            same_length(len(self.y), len(self.weight))
-            if not (np.isfinite(self.weight) & (self.weight > 0.0)).all():
-                raise ValueError("The 'weight' of a NumberSample must be finite numbers > 0.")
-        self.X.check_codes()
 
     @classmethod
     def of(cls, sample: Sample, y: Floats) -> NumberSample:
         """Return the rows of a sample with numbers instead of classes."""
         return cls(sample.X, y, sample.weight, sample.groups)
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of ``X``."""
-        return self.X.columns
-
-    @property
-    def total(self) -> float:
-        """The sum of the weights."""
-        return float(self.n_rows) if self.weight is None else float(self.weight.sum())
 
     @property
     def is_weighted(self) -> bool:
@@ -116,11 +89,6 @@ class NumberSample(WeightedNumbers):
     def target(self) -> NumericTarget:
         """The channels of the rows, for growing."""
         return NumericTarget.of(self.y, self.weight)
-
-    def without_identifiers(self) -> NumberSample:
-        """Return the sample to grow trees on: all values of identifiers are missing."""
-        matrix = self.X.without_identifiers()
-        return self if matrix is self.X else replace(self, X=matrix)
 
     def clipped(self, low: float, high: float) -> NumberSample:
         """Return the sample with numbers moved into a range."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,60 @@ from treebound.data.weights import (
 ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
 
 
+class WeightedTargets:
+    """The targets of rows with their weights, wherever the columns of the rows are."""
+
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weight of each row, one if the rows are not weighted."""
+        return np.ones(self.n_rows) if self.weight is None else self.weight
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(self.n_rows) if self.weight is None else float(self.weight.sum())
+
+
 @dataclass(frozen=True, eq=False)
-class Sample:
+class EncodedRows(WeightedTargets):
+    """Encoded rows with a target and weights: what samples of classes and of numbers share."""
+
+    X: Matrix
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None
+
+    def _check_rows(self) -> None:
+        """Raise a ValueError if lengths differ, or a weight or a code is out of range."""
+        same_length(self.X.n_rows, len(self.y))
+        if self.weight is not None:
+            same_length(len(self.y), len(self.weight))
+            if not (np.isfinite(self.weight) & (self.weight > 0.0)).all():
+                raise ValueError(
+                    f"The 'weight' of a {type(self).__name__} must be finite numbers > 0, or None."
+                )
+        self.X.check_codes()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of ``X``."""
+        return self.X.columns
+
+    def without_identifiers(self) -> Self:
+        """Return the sample to grow trees on: all values of identifiers are missing."""
+        matrix = self.X.without_identifiers()
+        return self if matrix is self.X else replace(self, X=matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample(EncodedRows):
     """Encoded and checked rows with their classes and weights; immutable.
 
     Made by :meth:`learn` from a table and a target, or by :meth:`read` with the columns and
@@ -67,37 +119,20 @@ class Sample:
         If a code, a class or a weight is out of range.
     """
 
-    X: Matrix
     y: NDArray[np.int32]
-    weight: NDArray[np.float64] | None
     classes: NDArray[Any]
     factors: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         """Check the codes: the kernels use them as indices."""
-        same_length(self.X.n_rows, len(self.y))
+        self._check_rows()
         last = len(self.classes) - 1
         if len(self.y) and not (self.y.min() >= 0 and self.y.max() <= last):
             raise ValueError(
                 f"The 'y' of a Sample must be classes from 0 to {last}. "
                 f"Got {self.y.min()} to {self.y.max()} instead."
             )
-        if self.weight is not None:
-            same_length(len(self.y), len(self.weight))
-            if not (np.isfinite(self.weight) & (self.weight > 0.0)).all():
-                raise ValueError("The 'weight' of a Sample must be finite numbers > 0, or None.")
-        self.X.check_codes()
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of ``X``."""
-        return self.X.columns
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.y)
 
     @property
     def n_classes(self) -> int:
@@ -105,21 +140,11 @@ class Sample:
         return len(self.classes)
 
     @property
-    def weights(self) -> NDArray[np.float64]:
-        """The weight of each row, one if the rows are not weighted."""
-        return np.ones(self.n_rows) if self.weight is None else self.weight
-
-    @property
     def masses(self) -> NDArray[np.float64] | None:
         """The sample weight of each row times its class weight; None if every row counts once."""
         if self.factors is None:
             return self.weight
         return self.factors[self.y] * self.weights
-
-    @property
-    def total(self) -> float:
-        """The sum of the weights."""
-        return float(self.n_rows) if self.weight is None else float(self.weight.sum())
 
     @property
     def mass(self) -> float:
@@ -143,11 +168,6 @@ class Sample:
         weight = None if self.weight is None else self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]
         return Sample(self.X.part(rows), self.y[rows], weight, self.classes, self.factors, groups)
-
-    def without_identifiers(self) -> Sample:
-        """The sample to grow trees on: all values of identifiers are missing."""
-        matrix = self.X.without_identifiers()
-        return self if matrix is self.X else replace(self, X=matrix)
 
     @classmethod
     def empty(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from treebound._utils.frozen import set_fields
 from treebound._utils.validation import Setting
 from treebound.data.columns import Column, Kind
 
@@ -120,11 +121,11 @@ class Schema:
     drop_unlabelled: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(self.columns))
+        set_fields(self, columns=tuple(self.columns))
         if not self.order:
             last = () if self.target is None else (self.target,)
             names = (*(c.name for c in self.columns), *last, *self.ignored)
-            object.__setattr__(self, "order", names)
+            set_fields(self, order=names)
 
     @property
     def names(self) -> list[str]:

@@ -22,7 +22,7 @@ from treebound.edit.nodes import (
     split_nodes,
     stump,
 )
-from treebound.edit.rules import Rules
+from treebound.edit.rules import EditRules
 from treebound.growing import GrowOptions, grow
 from treebound.model import Model
 from treebound.show.words import branch_condition
@@ -61,7 +61,7 @@ class Candidate:
 class NodeRows:
     """The training rows of a node, and subtrees grown on them by the rules of fit."""
 
-    def __init__(self, rules: Rules, tree: Tree, node: int, sample: Sample) -> None:
+    def __init__(self, rules: EditRules, tree: Tree, node: int, sample: Sample) -> None:
         self.tree, self.node, self._rules = tree, node, rules
         self.sample = sample.part(rows_at(tree, node, sample)) if node else sample
         self._total = sample.mass
@@ -156,7 +156,7 @@ class EditedTrees:
 
     def __init__(self, model: Model, sample: Sample, default: DefaultLabels) -> None:
         self._sample, self._default = sample, default
-        self.rules = Rules(model, sample)
+        self.rules = EditRules(model, sample)
         self._last: NodeRows | None = None
 
     def rows_of(self, tree: Tree, node: int) -> NodeRows:

@@ -21,7 +21,7 @@ from treebound.edit.steps import State, Step, Steps
 from treebound.model import Model
 from treebound.model.edits import Edit, NodeState, Remark
 from treebound.model.methods import as_model
-from treebound.show.report_data import Alternatives
+from treebound.show.report_data import AlternativeTrees
 from treebound.tree import Tree
 from treebound.tree.parsing import column_named, parse_split
 from treebound.tree.recoding import recoded
@@ -92,7 +92,7 @@ class Editor(ShownTree):
         sample_weight: Any = None,
         groups: Any = None,
         autosave: str | PathLike[str] | None = None,
-        alternatives: Alternatives | None = None,
+        alternatives: AlternativeTrees | None = None,
         finish: Callable[[Model], Any] | None = None,
     ) -> None:
         self._source = as_model(source, "edit")

@@ -18,7 +18,7 @@ from treebound.tree import Tree
 from treebound.tree.split import SplitTest, by_threshold, test_of
 
 
-class Rules:
+class EditRules:
     """The rules of a fitted model."""
 
     def __init__(self, model: Model, sample: Sample) -> None:

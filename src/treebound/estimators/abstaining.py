@@ -62,10 +62,6 @@ class AbstainingClassifier(ModelMethods):
         ----------
         X : table of shape (n_rows, n_columns)
             The columns of the training table.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
         """
         return self.model_.predict(X)
 

@@ -163,8 +163,14 @@ def find_alternatives(
     choice = None if model.pruning is None else model.pruning.choice
     weight = pruner.objective(graph.root).weight if choice is None else choice.weight
     objective = objective_of(graph.root, costs, weight=weight, delta=pruner.delta)
-    scored = Variants(BestOfGraph(graph, costs)).scored(objective, leaf_limit(parameters))
+    variants, max_leaves = Variants(BestOfGraph(graph, costs)), leaf_limit(parameters)
+    scored = variants.scored(objective, max_leaves)
+    scored += [
+        variants.avoiding(column, objective, max_leaves)
+        for column in sorted(columns_of(scored[0].tree))
+    ]
     worst = scored[0].score + within * objective.m
+    scored.sort(key=lambda candidate: candidate.score)  # stable: the best one stays the first
     good = [candidate.tree for candidate in scored if candidate.score <= worst]
     return _of_trees(model, differing_trees(good, sample, k), rows, sample)
 

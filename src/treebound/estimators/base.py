@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
@@ -12,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from treebound._utils.validation import parameters_of
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import is_stream
+from treebound.exchange import save, to_c, to_onnx, to_python, to_sql
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
 from treebound.model import Model, RegressionModel
@@ -31,18 +34,24 @@ from treebound.show import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from scipy.sparse import csr_matrix
+    from sklearn.utils import Tags
 
 AnyModel = TypeVar("AnyModel", Model, RegressionModel)
 
 
 class FittedTree(Generic[AnyModel]):
-    """The attributes and texts of a fitted tree that do not depend on the kind of target."""
+    """Attributes, texts, files and code of a fitted tree of any kind of target."""
 
     model_: AnyModel
 
     @abstractmethod
     def _fitted(self) -> AnyModel:
         """Return the model; raise scikit-learn's NotFittedError before ``fit``."""
+
+    @classmethod
+    @abstractmethod
+    def _of_file(cls, path: str | os.PathLike[str]) -> Self:
+        """Return a fitted estimator with the model of a file."""
 
     # -- attributes ------------------------------------------------------------------------
 
@@ -81,6 +90,11 @@ class FittedTree(Generic[AnyModel]):
         """Share of each column in the total decrease of impurity; they sum to one."""
         return self._fitted().importances
 
+    @property
+    def certificate_reason_(self) -> str | None:
+        """The reason why there is no certificate; None if there is one."""
+        return self._fitted().certificate_reason
+
     # -- text ------------------------------------------------------------------------------
 
     def to_text(self, *, max_depth: int | None = None, digits: int | None = None) -> str:
@@ -108,6 +122,7 @@ class FittedTree(Generic[AnyModel]):
         """
         return to_rules(self)
 
+    @parameters_of(to_text)
     def to_dot(self, *, max_depth: int | None = None, digits: int | None = None) -> str:
         """Return the tree in the DOT language, for ``dot -Tsvg``.
 
@@ -115,8 +130,6 @@ class FittedTree(Generic[AnyModel]):
         ----------
         max_depth : int, optional
             Subtrees below this depth are drawn as one node.
-        digits : int, optional
-            Significant digits of thresholds; by default they are exact.
 
         See Also
         --------
@@ -124,6 +137,7 @@ class FittedTree(Generic[AnyModel]):
         """
         return to_dot(self, max_depth=max_depth, digits=digits)
 
+    @parameters_of(to_dot)
     def to_latex(
         self, *, document: bool = False, max_depth: int | None = None, digits: int | None = None
     ) -> str:
@@ -133,10 +147,6 @@ class FittedTree(Generic[AnyModel]):
         ----------
         document : bool
             Write a whole document, cropped to the tree, instead of the picture alone.
-        max_depth : int, optional
-            Subtrees below this depth are drawn as one node.
-        digits : int, optional
-            Significant digits of thresholds; by default they are exact.
 
         See Also
         --------
@@ -144,6 +154,7 @@ class FittedTree(Generic[AnyModel]):
         """
         return to_latex(self, document=document, max_depth=max_depth, digits=digits)
 
+    @parameters_of(to_text)
     def plot(
         self,
         *,
@@ -158,10 +169,6 @@ class FittedTree(Generic[AnyModel]):
         ----------
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure of suitable size.
-        max_depth : int, optional
-            Deeper nodes are omitted and counted.
-        digits : int, optional
-            Significant digits of thresholds; by default they are exact.
         fontsize : float, optional
             In points; by default it depends on the number of leaves.
 
@@ -173,6 +180,105 @@ class FittedTree(Generic[AnyModel]):
             self, max_depth=max_depth, digits=digits, ax=ax, fontsize=fontsize
         )
         return display.ax_
+
+    # -- files and code --------------------------------------------------------------------
+
+    def save(
+        self, path: str | os.PathLike[str], *, pruning_path: bool = True, row_record: bool = True
+    ) -> None:
+        """Write the model as JSON, in the documented format.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+        pruning_path : bool
+            Keep the pruning path. Without it the file has only the tree that predicts.
+        row_record : bool
+            Keep the hashes that identify the rows of ``fit``. With the hashes, one can test whether
+            a row was used.
+
+        See Also
+        --------
+        treebound.exchange.save : The same as a function, also for a tree.
+        """
+        save(self, path, pruning_path=pruning_path, row_record=row_record)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model written by :meth:`save`, with the same predictions; no code is executed.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to read.
+        """
+        return cls._of_file(path)
+
+    def to_python(self, *, name: str = "predict") -> str:
+        """Return the source of a Python function with the same predictions.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function; it must not begin with an underscore.
+
+        See Also
+        --------
+        treebound.exchange.to_python : The same as a function, also for a tree.
+        """
+        return to_python(self, name=name)
+
+    def to_c(self, *, name: str = "predict") -> str:
+        """Return C source, ``predict(const struct predict_row *row)``, of the same predictions.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function, and prefix of all other names; it must not begin with ``x_``.
+
+        See Also
+        --------
+        treebound.exchange.to_c : The same as a function, also for a tree.
+        """
+        return to_c(self, name=name)
+
+    def to_sql(
+        self, *, table: str | None = None, name: str = "prediction", dialect: str | None = None
+    ) -> str:
+        """Return an SQL ``CASE`` expression with the same predictions.
+
+        Parameters
+        ----------
+        table : str, optional
+            If given, write a whole query, ``SELECT table.*, CASE ... AS prediction FROM table``.
+        name : str
+            Name of the result; probabilities are named after it and the class.
+        dialect : str, optional
+            The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``,
+            ``"tsql"``, ``"bigquery"``, ``"snowflake"`` or ``"spark"``.
+
+        See Also
+        --------
+        treebound.exchange.to_sql : The same as a function, also for a tree.
+        """
+        return to_sql(self, table=table, name=name, dialect=dialect)
+
+    def to_onnx(self, *, missing_text: str = "") -> Any:
+        """Return an ONNX model with the same predictions; numbers are doubles.
+
+        Parameters
+        ----------
+        missing_text : str
+            The text that marks a missing value in a string column.
+
+        See Also
+        --------
+        treebound.exchange.to_onnx : The same as a function, also for a tree.
+        """
+        return to_onnx(self, missing_text=missing_text)
+
+    # -- notebooks -------------------------------------------------------------------------
 
     def _picture(self) -> str:
         """The tree as HTML, empty before fitting."""
@@ -193,6 +299,13 @@ class TreeEstimator(FittedTree[AnyModel]):
 
     n_features_in_: int
     n_jobs: int | None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
 
     def _set_model(self, model: AnyModel) -> Self:
         """Set the model, and the names of its columns."""
@@ -224,16 +337,62 @@ class TreeEstimator(FittedTree[AnyModel]):
         """Return predictions for rows in memory or in batches."""
         return partial(predict, n_jobs=self.n_jobs)(self._fitted(), self._rows(X))
 
+    def apply(self, X: Any) -> Any:
+        """Return the node of ``tree_`` that each row reaches.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_rows,)
+            Leaves, or inner nodes with ``handle_unknown="stop"``.
+        """
+        return self._predict(X, "node", type(self._fitted()).apply)
+
     def decision_path(self, X: Any) -> csr_matrix:
-        """Return the nodes on the path of each row.
+        """Return the nodes on the path of each row, as a matrix of shape (n_rows, n_nodes).
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
             The columns of the training table.
+        """
+        return self._fitted().tree.decision_path(self._read(X))
+
+    # -- other trees -----------------------------------------------------------------------
+
+    def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
+        """Return a fitted copy at another step of the pruning path, without refitting.
+
+        Parameters
+        ----------
+        leaves : int
+            The largest tree on the path with at most this many leaves; usually better than a tree
+            that was stopped at this size while growing.
+        step : int
+            The tree at this step of ``pruning_path_``.
 
         Returns
         -------
-        csr_matrix of shape (n_rows, n_nodes)
+        BoundTreeClassifier or BoundTreeRegressor
+            A fitted copy, whose ``estimate_`` is None; this estimator is not changed.
+
+        Raises
+        ------
+        ValueError
+            If both or none of ``leaves`` and ``step`` are given, there is no such step, or there
+            was no pruning (``pruning=None``).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> import treebound as tb
+        >>> clf = tb.BoundTreeClassifier().fit(*load_wine(return_X_y=True))
+        >>> clf.prune_to(2).n_leaves_, clf.prune_to(step=0).n_leaves_
+        (2, 8)
         """
-        return self._fitted().tree.decision_path(self._read(X))
+        return self._with_model(self._fitted().prune_to(leaves, step=step))

@@ -22,7 +22,7 @@ from treebound.pruning import BoundPruner, PaperPruner, Pruner, make_pruner
 from treebound.pruning.costs import cost_matrix
 from treebound.pruning.estimate import (
     Estimate,
-    Prediction,
+    FoldPrediction,
     estimate_by_counts,
     estimate_error,
     sizes_of_interest,
@@ -51,14 +51,14 @@ def with_places(parameters: _P, rows: LabelledRows) -> _P:
     return copied
 
 
-def prediction_of(model: Model, rows: Sample) -> Prediction:
+def prediction_of(model: Model, rows: Sample) -> FoldPrediction:
     """The predictions of a model for rows that it was fitted without."""
     has_sizes = model.path is not None or model.evidence.frontier is not None
     of_size = partial(_predicted, model, rows) if has_sizes else None
-    return Prediction(rows, model.tree.label[model.tree.apply(rows.X)], of_size)
+    return FoldPrediction(rows, model.tree.label[model.tree.apply(rows.X)], of_size)
 
 
-def with_estimate(model: Model, predictions: Iterable[Prediction], k: int) -> Model:
+def with_estimate(model: Model, predictions: Iterable[FoldPrediction], k: int) -> Model:
     """The model with the estimate from trees that were fitted without each of k folds."""
     costs, balanced = _losses(model)
     estimate = estimate_error(

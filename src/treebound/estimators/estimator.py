@@ -29,8 +29,6 @@ from treebound.model import Model
 from treebound.model.parameters import FitParameters, with_class_order
 
 if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
     from treebound.estimators.abstaining import AbstainingClassifier
     from treebound.estimators.alternatives import Alternatives
 
@@ -84,13 +82,6 @@ class BoundTreeClassifier(
     >>> print(f"{clf.score(X, y):.2f}")
     0.99
     """
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
     # -- learning --------------------------------------------------------------------------
 
@@ -177,14 +168,9 @@ class BoundTreeClassifier(
             return lazy_predictions(self._fitted(), X, output, predict)
         return super()._predict(X, output, predict)
 
+    @parameters_of(TreeEstimator.apply)
     def predict(self, X: Any) -> Any:
         """Predict the class of each row of a table.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
-            in batches.
 
         Returns
         -------
@@ -207,29 +193,12 @@ class BoundTreeClassifier(
 
     @parameters_of(predict)
     def predict_log_proba(self, X: Any) -> Any:
-        """Predict the log-probability of each class for each row.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            See :meth:`predict_proba`.
-        """
+        """Predict the log-probability of each class for each row, see :meth:`predict_proba`."""
         if in_database(X):
             raise TypeError(
                 "A database gives no logarithms of probabilities. Hint: use predict_proba."
             )
         return self._predict(X, "proba", _log_proba)
-
-    @parameters_of(predict)
-    def apply(self, X: Any) -> Any:
-        """Return the node of ``tree_`` that each row reaches.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_rows,)
-            Leaves, or inner nodes with ``handle_unknown="stop"``.
-        """
-        return self._predict(X, "node", Model.apply)
 
     @parameters_of(predict)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -322,38 +291,6 @@ class BoundTreeClassifier(
         classifiers = [AbstainingClassifier(model) for model in models]
         return classifiers if many else classifiers[0]
 
-    def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
-        """Return a copy of this classifier at another step of the pruning path, without refitting.
-
-        Parameters
-        ----------
-        leaves : int
-            The largest tree on the path with at most this many leaves; usually better than a tree
-            that was stopped at this size while growing.
-        step : int
-            The tree at this step of ``pruning_path_``.
-
-        Returns
-        -------
-        BoundTreeClassifier
-            A fitted copy; this classifier is not changed.
-
-        Raises
-        ------
-        ValueError
-            If both or none of ``leaves`` and ``step`` are given, there is no such step, or the
-            classifier was fitted with ``pruning=None``.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_wine
-        >>> import treebound as tb
-        >>> clf = tb.BoundTreeClassifier().fit(*load_wine(return_X_y=True))
-        >>> clf.prune_to(2).n_leaves_, clf.prune_to(step=0).n_leaves_
-        (2, 8)
-        """
-        return self._with_model(self._fitted().prune_to(leaves, step=step))
-
     def alternatives(
         self,
         X: Any,
@@ -428,24 +365,21 @@ class BoundTreeClassifier(
     ) -> Editor:
         """Change the tree by hand; this classifier is not changed.
 
+        X and y must be the rows that the tree was trained on.
+
         Returns
         -------
         Editor
             A notebook with anywidget shows it as a page to edit in. Its method ``done`` gives a
             fitted classifier with the edited tree.
 
-        Raises
-        ------
-        ValueError
-            If these are not the rows that the tree was trained on.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
         >>> import treebound as tb
-        >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> clf = tb.BoundTreeClassifier().fit(X, y)
-        >>> editor = clf.edit(X, y)
+        >>> rows = load_iris(return_X_y=True, as_frame=True)
+        >>> clf = tb.BoundTreeClassifier().fit(*rows)
+        >>> editor = clf.edit(*rows)
         >>> step = editor.collapse("R")
         >>> editor.done().n_leaves_, clf.n_leaves_
         (2, 7)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from numpy.typing import NDArray
 
 from treebound._utils.choices import CertificateKind
+from treebound._utils.validation import parameters_of
 from treebound.certificate import Certificate, Frontier
 from treebound.certificate.mean_cost import MeanCost
 from treebound.estimators.base import FittedTree
-from treebound.exchange import load, save, to_c, to_onnx, to_python, to_sql, write_predictions
+from treebound.exchange import load, to_c, to_python, to_sql, write_predictions
 from treebound.exchange.code import Output
 from treebound.landscape import Landscape
 from treebound.model import Model
@@ -95,11 +96,6 @@ class ModelMethods(FittedTree[Model]):
     def certificate_(self) -> Certificate | None:
         """An upper bound on the true risk; None if it would not hold: ``certificate_reason_``."""
         return self._fitted().certificate
-
-    @property
-    def certificate_reason_(self) -> str | None:
-        """The reason why there is no certificate; None if there is one."""
-        return self._fitted().certificate_reason
 
     @property
     def frontier_(self) -> Frontier | None:
@@ -186,8 +182,8 @@ class ModelMethods(FittedTree[Model]):
         --------
         >>> from sklearn.datasets import load_breast_cancer
         >>> import treebound as tb
-        >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
+        >>> rows = load_breast_cancer(return_X_y=True)
+        >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(*rows)
         >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
         With probability 95 %, a new example costs at most 0.6017 on average (0.2867 on the 150
         counted here).
@@ -261,6 +257,7 @@ class ModelMethods(FittedTree[Model]):
             tree_facts=tree_facts,
         )
 
+    @parameters_of(FittedTree.plot)
     def plot(
         self,
         X: Any = None,
@@ -278,14 +275,6 @@ class ModelMethods(FittedTree[Model]):
         X, y : table and labels, optional
             Rows for histograms in the nodes, by class, of the column that the node splits on; for
             example the training rows.
-        ax : matplotlib Axes, optional
-            Axes to draw in; by default those of a new figure of suitable size.
-        max_depth : int, optional
-            Deeper nodes are omitted and counted.
-        digits : int, optional
-            Significant digits of thresholds; by default they are exact.
-        fontsize : float, optional
-            In points; by default it depends on the number of leaves.
 
         See Also
         --------
@@ -298,40 +287,8 @@ class ModelMethods(FittedTree[Model]):
 
     # -- files and code --------------------------------------------------------------------
 
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        pruning_path: bool = True,
-        row_record: bool = True,
-    ) -> None:
-        """Write the model as JSON, in the documented format.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-        pruning_path : bool
-            Keep the pruning path. Without it the file has only the tree that predicts.
-        row_record : bool
-            Keep the hashes that identify the rows of ``fit``. With the hashes, one can test whether
-            a row was used.
-
-        See Also
-        --------
-        treebound.exchange.save : The same as a function, also for a tree.
-        """
-        save(self, path, pruning_path=pruning_path, row_record=row_record)
-
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model written by :meth:`save`, with the same predictions; no code is executed.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to read.
-        """
+    def _of_file(cls, path: str | os.PathLike[str]) -> Self:
         return cls._of_model(load(path))
 
     def write_predictions(
@@ -356,13 +313,12 @@ class ModelMethods(FittedTree[Model]):
         """
         write_predictions(self, X, path, proba=proba, keep=keep)
 
+    @parameters_of(FittedTree.to_python)
     def to_python(self, *, name: str = "predict", output: Output = "label") -> str:
         """Return the source of a Python function with the same predictions.
 
         Parameters
         ----------
-        name : str
-            Name of the function; it must not begin with an underscore.
         output : {"label", "proba"}
             Return the class, or a list of probabilities in the order of ``CLASSES``.
 
@@ -372,13 +328,12 @@ class ModelMethods(FittedTree[Model]):
         """
         return to_python(self, name=name, output=output)
 
+    @parameters_of(FittedTree.to_c)
     def to_c(self, *, name: str = "predict", output: Output = "label") -> str:
         """Return C source, ``int predict(const struct predict_row *row)``, of the same predictions.
 
         Parameters
         ----------
-        name : str
-            Name of the function, and prefix of all other names; it must not begin with ``x_``.
         output : {"label", "proba"}
             Return the index of the class, or also write the probability of each class.
 
@@ -388,6 +343,7 @@ class ModelMethods(FittedTree[Model]):
         """
         return to_c(self, name=name, output=output)
 
+    @parameters_of(FittedTree.to_sql)
     def to_sql(
         self,
         *,
@@ -400,32 +356,11 @@ class ModelMethods(FittedTree[Model]):
 
         Parameters
         ----------
-        table : str, optional
-            If given, write a whole query, ``SELECT table.*, CASE ... AS prediction FROM table``.
-        name : str
-            Name of the result; probabilities are named after it and the class.
         output : {"label", "proba"}
             Write the class, or the probability of each class, separated by commas.
-        dialect : str, optional
-            The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``,
-            ``"tsql"``, ``"bigquery"``, ``"snowflake"`` or ``"spark"``.
 
         See Also
         --------
         treebound.exchange.to_sql : The same as a function, also for a tree.
         """
         return to_sql(self, table=table, name=name, output=output, dialect=dialect)
-
-    def to_onnx(self, *, missing_text: str = "") -> Any:
-        """Return an ONNX model with the same predictions.
-
-        Parameters
-        ----------
-        missing_text : str
-            The text that marks a missing value in a string column.
-
-        See Also
-        --------
-        treebound.exchange.to_onnx : The same as a function, also for a tree.
-        """
-        return to_onnx(self, missing_text=missing_text)

@@ -114,7 +114,6 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
     model = _fit_engine(parameters, engine, columns, schema, draw)
     if calibration is not None:
         rows = engine.drawn_numbers("calibration")
-        assert rows is not None
         nodes = rows.nodes_of(model.grown)
         model = with_calibration(parameters, model, calibrated, rows.y, nodes)
     reading = replace(model.reading, target=table.target, named=schema.names is not None)
@@ -190,7 +189,7 @@ def _fit_engine(
     draw: Draw,
 ) -> RegressionModel:
     """Grow on the rows of an engine; its validation rows choose the size."""
-    validation = engine.drawn_numbers("validation")
+    validation = None if draw.validation is None else engine.drawn_numbers("validation")
     sample, clip = engine.sample, None
     if parameters.clip is not None:
         if not isinstance(sample, NumberSample):

@@ -43,7 +43,7 @@ def fit_number_relation(
     """Fit inside a database; y and sample_weight name columns."""
     from treebound.engines.sql import Relation, RelationRows, SqlEngine
 
-    pruner, options = checked_parameters(parameters)
+    pruner, _ = checked_parameters(parameters)
     relation = Relation.of(X)
     with RelationRows(relation, y, sample_weight, columns, numeric=True) as rows:
         if rows.n_rows <= relation.max_fetched_rows:
@@ -55,7 +55,9 @@ def fit_number_relation(
             f"{relation.max_fetched_rows:,} of Relation's 'max_fetched_rows'"
         )
         refuse_what_needs_a_table(pruner, kind, stay)
-        _refuse_what_needs_an_order(parameters, options)
+        if parameters.clip is not None:
+            must, hint = f"None {stay}", "clip the column in the query."
+            raise invalid("clip", "BoundTreeRegressor", must, parameters.clip, hint)
         if kind == "held-out" and parameters.certificate == "auto" and not rows.can_draw:
             warnings.warn(_NO_CALIBRATION, UserWarning, stacklevel=4)
             kind = None
@@ -88,13 +90,3 @@ def fit_number_relation(
             nodes = drawn.nodes_of(model.grown)
             model = with_calibration(parameters, model, draw, drawn.y, nodes)
     return replace(model, reading=replace(model.reading, target=y, named=True))
-
-
-def _refuse_what_needs_an_order(parameters: RegressionParameters, options: GrowOptions) -> None:
-    """Raise a ValueError for parameters that need the order of the rows, or of the numbers."""
-    if options.thresholds == "observed":
-        must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
-        raise invalid("thresholds", "BoundTreeRegressor", must, options.thresholds)
-    if parameters.clip is not None:
-        hint = "clip the column in the query."
-        raise invalid("clip", "BoundTreeRegressor", "None in a database", parameters.clip, hint)

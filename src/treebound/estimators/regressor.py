@@ -10,9 +10,9 @@ not offered: their functions raise an error that names them.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,11 @@ from treebound._utils.validation import invalid, parameters_of
 from treebound.certificate.number_certificate import NumberCertificate
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
+from treebound.estimators.base import TreeEstimator
 from treebound.estimators.number_fitting import fit_numbers
 from treebound.estimators.numbers_elsewhere import fit_numbers_elsewhere
 from treebound.estimators.numbers_in_database import fit_number_relation
-from treebound.estimators.regression_methods import RegressionMethods
+from treebound.exchange import load_regression, to_sklearn
 from treebound.model import RegressionModel
 from treebound.model.number_estimate import NumberEstimate
 from treebound.model.number_evidence import NumberSizeEstimate
@@ -36,14 +37,13 @@ from treebound.pruning.number_choice import NumberChoice
 from treebound.show import NumberExplanation, explain, to_html
 from treebound.tree.regression import RegressionTree
 
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
 Floats = NDArray[np.float64]
 
 
 @parameters_of(RegressionParameters)
-class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, RegressionParameters):
+class BoundTreeRegressor(
+    TreeEstimator[RegressionModel], RegressorMixin, BaseEstimator, RegressionParameters
+):
     """A regression tree that prunes itself with a score from learning theory.
 
     One readable tree, grown best-first by squared error on real, ordinal and nominal columns as
@@ -52,10 +52,8 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Names of the columns, if the table has any.
+    n_features_in_, feature_names_in_
+        See :class:`treebound.BoundTreeClassifier`.
     model_ : RegressionModel
         The fitted model: what was learned, without scikit-learn's interface.
 
@@ -84,13 +82,6 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
     >>> print(reg.estimate_.rmse)
     64.64 ± 2.3
     """
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
     def _fitted(self) -> RegressionModel:
         check_is_fitted(self, "model_")
@@ -141,22 +132,26 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
             validate_data(copy(self), X, skip_check_array=True)
         return self._set_model(fit_numbers(self, rows, y, sample_weight, groups))
 
+    @classmethod
+    def _of_file(cls, path: str | os.PathLike[str]) -> Self:
+        model = load_regression(path)
+        return cls(**model.provenance.parameters)._set_model(model)
+
     # -- prediction ------------------------------------------------------------------------
 
+    def _predict(self, X: Any, output: Any, predict: Callable[..., Any]) -> Any:
+        """Return predictions for rows in memory or in batches; refuse other tables."""
+        _check_reading(X, predict.__name__)
+        return super()._predict(X, output, predict)
+
+    @parameters_of(TreeEstimator.apply)
     def predict(self, X: Any) -> Floats:
         """Predict the number of each row of a table.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
-            in batches.
 
         Returns
         -------
         ndarray of float64, shape (n_rows,)
         """
-        _check_reading(X, "predict")
         numbers: Floats = self._predict(X, "value", RegressionModel.predict)
         return numbers
 
@@ -247,18 +242,6 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
         """
         return float(super().score(X, y, sample_weight))
 
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the node of ``tree_`` that each row reaches.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_rows,)
-            Leaves, or inner nodes with ``handle_unknown="stop"``.
-        """
-        _check_reading(X, "apply")
-        nodes: NDArray[np.int32] = self._predict(X, "node", RegressionModel.apply)
-        return nodes
-
     # -- attributes ------------------------------------------------------------------------
 
     @property
@@ -295,11 +278,6 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
     def certificate_(self) -> NumberCertificate | None:
         """Bounds on the errors of new predictions; None: see ``certificate_reason_``."""
         return self._fitted().certificate
-
-    @property
-    def certificate_reason_(self) -> str | None:
-        """The reason why there is no certificate; None if there is one."""
-        return self._fitted().certificate_reason
 
     def certify(
         self,
@@ -346,51 +324,27 @@ class BoundTreeRegressor(RegressionMethods, RegressorMixin, BaseEstimator, Regre
         """Describe the tree, its estimated errors and those of other sizes in a few lines."""
         return self._fitted().summary()
 
-    # -- other trees -----------------------------------------------------------------------
+    # -- other libraries -------------------------------------------------------------------
 
-    def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
-        """Return a copy of this regressor at another step of the pruning path, without refitting.
+    def to_sklearn(self, *, indicators: bool = False) -> Any:
+        """Return a fitted ``DecisionTreeRegressor`` with the same splits and numbers.
 
         Parameters
         ----------
-        leaves : int
-            The pruning with this many leaves and the least squared error; the grown tree if it has
-            fewer.
-        step : int
-            The tree at this step of ``pruning_path_``.
+        indicators : bool
+            One-hot encode nominal columns.
 
-        Returns
-        -------
-        BoundTreeRegressor
-            A fitted copy without estimates and intervals of its own; this regressor is not changed.
-
-        Raises
-        ------
-        ValueError
-            If both or none of ``leaves`` and ``step`` are given, there is no such step, or the
-            regressor was fitted with ``pruning=None``.
-
-        Examples
+        See Also
         --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> import treebound as tb
-        >>> reg = tb.BoundTreeRegressor().fit(*load_diabetes(return_X_y=True))
-        >>> reg.prune_to(4).n_leaves_
-        4
+        treebound.exchange.to_sklearn : The same as a function, also for a tree.
         """
-        return self._with_model(self._fitted().prune_to(leaves, step=step))
-
-
-def _check_in_memory(X: Any, caller: str) -> None:
-    """Raise a TypeError for tables that are not in memory."""
-    if is_stream(X) or in_database(X) or is_on_dask(X):
-        raise TypeError(
-            f"{caller} of BoundTreeRegressor takes tables in memory. Got {type(X).__name__} "
-            "instead. Hint: collect the rows, or a sample of them."
-        )
+        return to_sklearn(self, indicators=indicators)
 
 
 def _check_reading(X: Any, caller: str) -> None:
     """Raise a TypeError for tables on which predictions are not offered."""
     if in_database(X) or is_on_dask(X):
-        _check_in_memory(X, caller)
+        raise TypeError(
+            f"{caller} of BoundTreeRegressor takes tables in memory. Got {type(X).__name__} "
+            "instead. Hint: collect the rows, or a sample of them."
+        )

@@ -2,13 +2,13 @@
 
 from treebound.exchange.c_code import to_c
 from treebound.exchange.document import FormatError, json_schema
+from treebound.exchange.files import load, load_regression, save
 from treebound.exchange.indicators import Indicators
-from treebound.exchange.model_file import dumps, load, loads, save
+from treebound.exchange.model_file import dumps, loads
 from treebound.exchange.onnx_model import to_onnx
 from treebound.exchange.predictions import write_predictions
 from treebound.exchange.python_code import to_python
 from treebound.exchange.regression_document import regression_json_schema
-from treebound.exchange.regression_file import load_regression, save_regression
 from treebound.exchange.sklearn_tree import from_sklearn, to_sklearn
 from treebound.exchange.sql_code import to_sql
 
@@ -23,7 +23,6 @@ __all__ = [
     "loads",
     "regression_json_schema",
     "save",
-    "save_regression",
     "to_c",
     "to_onnx",
     "to_python",

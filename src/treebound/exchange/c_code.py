@@ -111,16 +111,12 @@ def to_c(source: Any, *, name: str = "predict", output: code.Output = "label") -
     source
         See :func:`treebound.exchange.to_python`.
     name : str
-        Name of the function, and prefix of all other names; it must not begin with ``x_``.
+        Name of the function, and prefix of all other names; it must not begin with ``x_``. Any
+        other name is a ValueError.
     output : {"label", "proba"}
         With ``"label"`` the function returns the index of the class in ``predict_classes``.
         With ``"proba"`` it is ``int predict(row, double *out)`` and also writes the probability
         of each class to ``out``.
-
-    Raises
-    ------
-    ValueError
-        If ``name`` is not such a name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Model files: a model as one JSON document, and back. Loading executes no code."""
+"""Models of classes as JSON documents, and back. Loading executes no code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.files import write_text
 from treebound._utils.versions import __version__
 from treebound.certificate import Frontier
 from treebound.certificate.abstention import Abstention
@@ -28,6 +27,7 @@ from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError
 from treebound.exchange.parameters import parameters_document, parameters_of
+from treebound.exchange.regression_document import NumberChoiceDocument, RegressionDocument
 from treebound.exchange.stored import (
     Listing,
     classes_document,
@@ -47,7 +47,6 @@ from treebound.exchange.stored import (
 from treebound.growing import GrowOptions
 from treebound.model import Model
 from treebound.model.evidence import Evidence
-from treebound.model.methods import as_model
 from treebound.model.options import PredictionOptions, ReadingOptions
 from treebound.model.parameters import (
     FitParameters,
@@ -70,7 +69,7 @@ R = TypeVar("R")
 
 
 def dumps(model: Model, *, pruning_path: bool = True, row_record: bool = True) -> str:
-    """A model as JSON text, with the options of :func:`save`; equal models give equal texts."""
+    """A model as JSON text, with the options of ``save``; equal models give equal texts."""
     if not pruning_path:
         model = _without_path(model)
     return encoded(_document(model, row_record))
@@ -93,69 +92,6 @@ def encoded(document: msgspec.Struct) -> str:
             "in a name or category. Hint: repair the text before fitting."
         ) from None
     return text + "\n"
-
-
-def save(
-    model: Any,
-    path: str | os.PathLike[str],
-    *,
-    pruning_path: bool = True,
-    row_record: bool = True,
-) -> None:
-    """Write a model as JSON, in the documented format.
-
-    The file holds everything needed to predict, to certify and to use the pruning path (its steps
-    of at most 200 leaves). It lists categories only of columns that a tree in it splits on, and
-    with ``handle_unknown="other"`` only those that splits name. All parameters of the classifier
-    are stored; one that the format cannot hold, such as a pruner of another package, is an error.
-    The file is replaced at once when it is complete, so that no incomplete file is left.
-
-    Parameters
-    ----------
-    model : BoundTreeClassifier, Model or Tree
-        The model to write.
-    path : str or path-like
-        The file to write.
-    pruning_path : bool
-        Keep the pruning path; without it the file has only the tree that predicts, and
-        no other step can be chosen or certified.
-    row_record : bool
-        Keep the hashes by which rows that were used for fitting are recognised. With them, every
-        reader of the file can test whether a row was used.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from sklearn.datasets import load_iris
-    >>> import treebound as tb
-    >>> X, y = load_iris(return_X_y=True)
-    >>> clf = tb.BoundTreeClassifier().fit(X, y)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     clf.save(f"{folder}/model.json")
-    ...     again = tb.BoundTreeClassifier.load(f"{folder}/model.json")
-    >>> bool((again.predict(X) == clf.predict(X)).all())
-    True
-    """
-    text = dumps(as_model(model, "save"), pruning_path=pruning_path, row_record=row_record)
-    write_text(path, text)
-
-
-def load(path: str | os.PathLike[str]) -> Model:
-    """Read and check a model file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file to read.
-
-    Raises
-    ------
-    FormatError
-        If the file is not a valid model; the message names the file and the location.
-    OSError
-        If the file cannot be read.
-    """
-    return read_file(Path(path), loads)
 
 
 def read_file(path: Path, parse: Callable[[bytes], R]) -> R:
@@ -195,12 +131,7 @@ def loads(text: str | bytes) -> Model:
             estimate=optional(_estimate, document.estimate, classes),
             no_estimate=document.no_estimate,
         ),
-        provenance=Provenance(
-            parameters={} if parameters is None else parameter_values(parameters),
-            row_record=optional(read_record, document.rows),
-            draw=optional(read_draw, document.draw),
-            edits=read_edits(document.edits),
-        ),
+        provenance=read_provenance(document, optional(parameter_values, parameters)),
         swapped=inner_nodes(document.swapped, tree),
         abstention=optional(_abstention, document.abstention, columns),
     )
@@ -218,6 +149,18 @@ def _options(parameters: FitParameters, tree: Tree) -> GrowOptions:
 def optional(convert: Callable[..., R], value: Any, *arguments: Any) -> R | None:
     """A part of a model, or of its document, if it has one."""
     return None if value is None else convert(value, *arguments)
+
+
+def read_provenance(
+    document: doc.ModelDocument | RegressionDocument, parameters: dict[str, Any] | None
+) -> Provenance:
+    """Return the parameters and rows of ``fit``, and the edits."""
+    return Provenance(
+        parameters=parameters or {},
+        row_record=optional(_read_record, document.rows),
+        draw=optional(_read_draw, document.draw),
+        edits=read_edits(document.edits),
+    )
 
 
 def inner_nodes(nodes: tuple[int, ...], tree: BaseTree) -> tuple[int, ...]:
@@ -323,15 +266,21 @@ def _result(path: PruningPath, document: doc.PathDocument | None) -> PruningResu
 
 
 def _choice(document: doc.ChoiceDocument) -> WeightChoice:
-    for name in ("losses", "leaves", "strengths"):
-        values = getattr(document, name)
-        if values or name != "strengths":
-            same_size(values, len(document.weights), f"pruning.choice.{name}")
+    strengths = ("strengths",) if document.strengths else ()
+    return WeightChoice(**choice_fields(document, "losses", "leaves", *strengths))
+
+
+def choice_fields(
+    document: doc.ChoiceDocument | NumberChoiceDocument, *measured: str
+) -> dict[str, Any]:
+    """Return the fields of a choice; the lists ``measured`` have a value for each weight."""
+    for name in measured:
+        same_size(getattr(document, name), len(document.weights), f"pruning.choice.{name}")
     if document.rule is not None and document.weight not in document.weights:
         raise FormatError("pruning.choice.weight", "must be one of the weights")
     given = msgspec.structs.asdict(document)
     none = [name for name in ("standard_error", "constant") if given[name] is None]
-    return WeightChoice(**{**given, **dict.fromkeys(none, math.nan)})
+    return {**given, **dict.fromkeys(none, math.nan)}
 
 
 def _estimate_document(estimate: Estimate) -> doc.EstimateDocument:
@@ -427,7 +376,7 @@ def draw_document(draw: Draw) -> doc.DrawDocument:
     )
 
 
-def read_draw(document: doc.DrawDocument) -> Draw:
+def _read_draw(document: doc.DrawDocument) -> Draw:
     """Return the draw of a document."""
 
     def selection(stored: doc.SelectionDocument) -> Any:
@@ -514,7 +463,7 @@ def record_document(record: RowRecord) -> dict[Any, doc.SketchDocument]:
     return {role: _sketch_document(sketch) for role, sketch in record.sketches.items()}
 
 
-def read_record(document: Mapping[Any, doc.SketchDocument]) -> RowRecord:
+def _read_record(document: Mapping[Any, doc.SketchDocument]) -> RowRecord:
     """Return the record of rows of a document."""
     return RowRecord({role: _sketch(each, f"rows.{role}") for role, each in document.items()})
 

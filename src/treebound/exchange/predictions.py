@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 
 
 def write_predictions(
-    source: Any,
-    X: Any,
-    path: str | os.PathLike[str],
-    *,
-    proba: bool = False,
-    keep: bool = False,
+    source: Any, X: Any, path: str | os.PathLike[str], *, proba: bool = False, keep: bool = False
 ) -> None:
     """Write the predictions for a table to a CSV or Parquet file.
 
@@ -39,14 +34,8 @@ def write_predictions(
     ----------
     source : BoundTreeClassifier, Model or Tree
         The model that predicts.
-    X : table
-        The rows; a pyarrow dataset or a lazy polars frame is read in batches.
-    path : path-like
-        The file, ``.csv`` or ``.parquet``; it appears when it is complete.
-    proba : bool
-        Write the probability of every class too.
-    keep : bool
-        Write the columns of X too.
+    X, path, proba, keep
+        See :meth:`treebound.BoundTreeClassifier.write_predictions`.
     """
     model = as_model(source, "write_predictions")
 

@@ -1,18 +1,15 @@
-"""Files of regression models: a model as one JSON document, and back. Loading executes no code."""
+"""Regression models as JSON documents, and back. Loading executes no code."""
 
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from treebound._utils.files import write_text
 from treebound._utils.versions import __version__
 from treebound.certificate.row_record import RowRecord
 from treebound.data.columns import Column
@@ -21,13 +18,12 @@ from treebound.exchange import document as doc
 from treebound.exchange import regression_document as numbers
 from treebound.exchange.document import FormatError
 from treebound.exchange.model_file import (
+    choice_fields,
     draw_document,
     encoded,
     inner_nodes,
     optional,
-    read_draw,
-    read_file,
-    read_record,
+    read_provenance,
     record_document,
 )
 from treebound.exchange.parameters import parameters_document, read_parameters
@@ -37,7 +33,6 @@ from treebound.exchange.stored import (
     document_of,
     edit_documents,
     listed_path,
-    read_edits,
     refuse,
     same_size,
     splits_of,
@@ -46,11 +41,9 @@ from treebound.exchange.stored import (
     thresholds,
 )
 from treebound.growing import GrowOptions
-from treebound.model.methods import as_regression_model
 from treebound.model.number_estimate import EstimatedFigure, NumberEstimate
 from treebound.model.number_evidence import NumberCalibration, NumberEvidence, NumberSizeEstimate
 from treebound.model.options import ReadingOptions
-from treebound.model.provenance import Provenance
 from treebound.model.regression import RegressionModel
 from treebound.model.regression_parameters import (
     RegressionParameters,
@@ -65,32 +58,6 @@ from treebound.tree.leaf_values import Shrinkage
 from treebound.tree.regression import RegressionTree
 
 
-def save_regression(
-    model: Any,
-    path: str | os.PathLike[str],
-    *,
-    pruning_path: bool = True,
-    row_record: bool = True,
-) -> None:
-    """Write a regression model as JSON, in the documented format.
-
-    Numbers are exact. The file is replaced at once when it is complete.
-
-    Parameters
-    ----------
-    model : BoundTreeRegressor, RegressionModel or RegressionTree
-        The model to write.
-    path : str or path-like
-        The file to write.
-    pruning_path : bool
-        Keep the pruning path; without it no other size can be chosen, and there is no certificate.
-    row_record : bool
-        Keep the hashes by which rows that were used for fitting are recognised.
-    """
-    source = as_regression_model(model, "save_regression")
-    write_text(path, regression_text(source, pruning_path=pruning_path, row_record=row_record))
-
-
 def regression_text(
     model: RegressionModel, *, pruning_path: bool = True, row_record: bool = True
 ) -> str:
@@ -101,24 +68,6 @@ def regression_text(
         model = replace(model, pruning=None, step=None, evidence=evidence)
     record = model.provenance.row_record if row_record else None
     return encoded(_document(model, record))
-
-
-def load_regression(path: str | os.PathLike[str]) -> RegressionModel:
-    """Read and check a file of a regression model.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file to read.
-
-    Raises
-    ------
-    FormatError
-        If the file is not a valid regression model; the message names the file and the location.
-    OSError
-        If the file cannot be read.
-    """
-    return read_file(Path(path), parse_regression)
 
 
 def parse_regression(text: str | bytes) -> RegressionModel:
@@ -145,12 +94,7 @@ def parse_regression(text: str | bytes) -> RegressionModel:
         step=None if document.pruning is None else document.pruning.step,
         options=GrowOptions() if parameters is None else _options(parameters, pruning),
         reading=ReadingOptions(document.handle_unknown, document.named, document.target),
-        provenance=Provenance(
-            parameters={} if parameters is None else parameter_values(parameters),
-            row_record=optional(read_record, document.rows),
-            draw=optional(read_draw, document.draw),
-            edits=read_edits(document.edits),
-        ),
+        provenance=read_provenance(document, optional(parameter_values, parameters)),
         swapped=inner_nodes(document.swapped, tree),
         evidence=NumberEvidence(
             document.delta,
@@ -312,16 +256,10 @@ def _pruning(
 
 
 def _choice(document: numbers.NumberChoiceDocument) -> NumberChoice:
-    for name in ("losses", "leaves"):
-        same_size(getattr(document, name), len(document.weights), f"pruning.choice.{name}")
-    if document.rule is not None and document.weight not in document.weights:
-        raise FormatError("pruning.choice.weight", "must be one of the weights")
-    given = msgspec.structs.asdict(document)
+    given = choice_fields(document, "losses", "leaves")
     given["weight"] = float(document.weight)
     given["weights"] = tuple(map(float, document.weights))
     given["shrinkage"] = Shrinkage(document.shrinkage.kind, document.shrinkage.strength)
-    for name in ("standard_error", "constant"):
-        given[name] = math.nan if given[name] is None else given[name]
     return NumberChoice(**given)
 
 

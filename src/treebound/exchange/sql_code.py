@@ -47,16 +47,11 @@ def to_sql(
     ----------
     source
         See :func:`treebound.exchange.to_python`.
-    table : str, optional
-        If given, write a whole query, ``SELECT table.*, CASE ... AS prediction FROM table``.
-    name : str
-        Name of the result; probabilities are named after it and the class.
-    output : {"label", "proba"}
-        Write the class, or the probability of each class, separated by commas.
+    table, name, output
+        See :meth:`treebound.BoundTreeClassifier.to_sql`.
     dialect : str, optional
-        The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``, ``"tsql"``,
-        ``"bigquery"``, ``"snowflake"`` or ``"spark"``; all but the first three need sqlglot (the
-        extra ``sql``). By default, a text that runs in SQLite, DuckDB and PostgreSQL.
+        The database; all but ``"sqlite"``, ``"duckdb"`` and ``"postgres"`` need sqlglot (the extra
+        ``sql``). By default, a text that runs in these three.
 
     Notes
     -----

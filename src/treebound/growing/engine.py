@@ -225,14 +225,12 @@ class Engine:
         counts = self.reduce(sum_of, self.map(sum_selected, tree, "calibration", None))
         return np.asarray(counts[0], dtype=np.int64)
 
-    def drawn_numbers(self, role: SelectedRole) -> WeightedNumbers | None:
-        """Numbers of validation or calibration rows, in the order of the table; None without any.
+    def drawn_numbers(self, role: SelectedRole) -> WeightedNumbers:
+        """Numbers of the validation or calibration rows, in the order of the table.
 
         Their nodes in a tree are found where the rows are.
         """
         drawn = DrawnTargets(*self.reduce(joined_arrays, self.map(drawn_targets, role)))
-        if not len(drawn.y):
-            return None
         order = np.argsort(drawn.numbers)
         return DrawnNumbers(drawn.y[order], drawn.weight[order], None, self, role)
 
@@ -340,9 +338,10 @@ class LocalEngine(Engine):
         counts = class_sums(tree, rows.X, rows.y, None, WeightTotals())
         return np.asarray(counts[0], dtype=np.int64)
 
-    def drawn_numbers(self, role: SelectedRole) -> NumberSample | None:
+    def drawn_numbers(self, role: SelectedRole) -> NumberSample:
         rows = self._calibration if role == "calibration" else self._validation
-        return rows if isinstance(rows, NumberSample) and rows.n_rows else None
+        assert isinstance(rows, NumberSample)
+        return rows
 
     def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         """Call a function with each bundle, in threads."""

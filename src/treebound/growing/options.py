@@ -113,7 +113,8 @@ class GrowOptions(GrowParameters):
         """The options among parameters that were checked, some of them replaced."""
         options = object.__new__(cls)
         given = {name: vars(parameters)[name] for name in _NAMES}
-        vars(options).update({"growth_order": "gain", "class_order": None} | given | fields)
+        for name, value in ({"growth_order": "gain", "class_order": None} | given | fields).items():
+            setattr(options, name, value)
         return options
 
     def for_kernels(self, rules: KernelRules | None = None) -> KernelOptions:

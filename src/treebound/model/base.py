@@ -10,6 +10,7 @@ from typing import Any, Generic, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.frozen import set_fields
 from treebound._utils.versions import checked_state, state_with_version
 from treebound.data import Column, Matrix, read_matrix
 from treebound.data.frames import Table, read_table
@@ -60,8 +61,7 @@ class BaseModel(Generic[PathTree, PathChoice]):
         )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in checked_state(state).items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **checked_state(state))
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -58,30 +58,7 @@ def _unused_rows(model: Model, X: Any, y: Any, caller: str) -> Tested:
 def certify_cost(
     model: Any, X: Any = None, y: Any = None, *, costs: Any, delta: float | None = None
 ) -> MeanCost:
-    """Bound the mean cost of a new example if errors differ in cost.
-
-    Parameters
-    ----------
-    model : BoundTreeClassifier or Model
-        The fitted tree.
-    X, y : table and labels, optional
-        Rows that were not used for fitting; by default the calibration rows of ``fit``.
-    costs : array-like or mapping
-        A matrix with a row for the true class and a column for the predicted one, or what an
-        error on each class costs (1 for classes that a mapping leaves out).
-    delta : float, optional
-        Probability that the bound is wrong; by default that of the classifier.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> import treebound as tb
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
-    >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
-    With probability 95 %, a new example costs at most 0.6017 on average (0.2867 on the 150
-    counted here).
-    """
+    """Bound the mean cost of a new example; see ``BoundTreeClassifier.certify_cost``."""
     model = as_model(model, "certify_cost")
     if model.abstention is not None:
         raise ValueError(

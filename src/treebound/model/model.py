@@ -57,24 +57,12 @@ class Model(LabelledRowReader):
 
     Attributes
     ----------
-    tree : Tree
-        The tree that predicts.
-    pruning : PruningResult or None
-        What pruning chose and its path; None if the tree was not pruned.
-    step : int or None
-        The step of the path selected by ``prune_to``; None for the tree that was fitted.
-    options : GrowOptions
-        The options of growing.
-    reading : ReadingOptions
-        How rows are read: unknown categories, names of columns, the target.
+    tree, pruning, step, options, reading, provenance, swapped
+        See :class:`~treebound.model.base.BaseModel`.
     prediction : PredictionOptions
         How counts become predictions.
     evidence : Evidence
         The counts and proofs of the certificate, and its ``delta``.
-    provenance : Provenance
-        The parameters and rows of ``fit``, and the edits.
-    swapped : tuple of int
-        Nodes whose right branch is shown first; nothing else depends on it.
     abstention : Abstention or None
         The leaves where the tree predicts, and the bound on its risk there.
     """
@@ -121,7 +109,7 @@ class Model(LabelledRowReader):
         if self.estimate is not None:
             return None
         if self.evidence.estimate is not None:
-            return "it was made for the tree that was fitted"
+            return "it was made for the fitted tree only"
         if self.evidence.no_estimate:
             return self.evidence.no_estimate
         if self.provenance.edits:

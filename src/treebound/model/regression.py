@@ -49,11 +49,12 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
     """A fitted regression tree, its pruning path, and how it reads rows; immutable.
 
     ``BoundTreeRegressor`` holds one as ``model_``. ``RegressionModel(tree)`` makes one of a bare
-    tree. The attributes that it shares with models of classes are those of
-    :class:`~treebound.model.base.BaseModel`.
+    tree.
 
     Attributes
     ----------
+    tree, pruning, step, options, reading, provenance, swapped
+        See :class:`~treebound.model.base.BaseModel`.
     evidence : NumberEvidence
         The calibration rows of the certificate and its ``delta``, and the estimates of errors.
     clip : tuple of float, or None

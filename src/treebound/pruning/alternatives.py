@@ -4,6 +4,8 @@ At the searched levels a tree makes choices: which candidate splits a node, or n
 trees, one per combination of these choices, takes the place of the minimum in the dynamic
 programme of :class:`~treebound.pruning.searched.BestOfGraph`; below, each node has one candidate
 and the best pruning of each size is exact. So the list contains the best tree of every combination.
+A tree that avoids a column may need another pruning than the best one: for each column of the best
+tree, the best tree of the graph without its splits is exact too.
 """
 
 from __future__ import annotations
@@ -62,19 +64,42 @@ class Variants:
 
     def scored(self, objective: Objective, max_leaves: int | None = None) -> list[ScoredTree]:
         """The best tree of each combination within a number of leaves, lowest score first."""
-        cap = _MAX_LEAVES if max_leaves is None else max_leaves
         best = []
         for variant in self._variants(self._graph.n_nodes - 1, 0):
-            curve = variant.curve[:cap]
-            feasible = curve < _NONE
-            if not feasible.any():
-                continue
-            errors = self._sizes.losses(np.where(feasible, curve, 0))
-            scores = np.where(feasible, objective.by_leaves(errors), np.inf)
-            size = int(np.argmin(scores)) + 1
-            best.append((float(scores[size - 1]), size, variant))
+            lowest = self._lowest(variant.curve, objective, max_leaves)
+            if lowest is not None:
+                best.append((*lowest, variant))
         best.sort(key=lambda entry: entry[:2])
         return [ScoredTree(self._tree(variant.nodes(n)), score) for score, n, variant in best]
+
+    def avoiding(
+        self, column: int, objective: Objective, max_leaves: int | None = None
+    ) -> ScoredTree:
+        """The best tree of the graph that does not split on a column."""
+        graph = self._graph
+        allowed = np.flatnonzero(graph.feature != column)
+        first = np.searchsorted(allowed, graph.first).astype(np.int32)
+        plan = _dp.best_of_graph(
+            first, graph.left[allowed], graph.right[allowed], self._sizes.packed, _MAX_LEAVES
+        )
+        lowest = self._lowest(np.asarray(plan.best[1:]), objective, max_leaves)
+        assert lowest is not None  # the root is a leaf in one of them
+        nodes = plan.tree(lowest[1])
+        nodes[1] = np.where(nodes[1] < 0, -1, np.append(allowed, -1)[nodes[1]])
+        return ScoredTree(graph.tree(nodes, self._sizes.label), lowest[0])
+
+    def _lowest(
+        self, curve: Ints, objective: Objective, max_leaves: int | None
+    ) -> tuple[float, int] | None:
+        """The lowest score of a curve and its number of leaves; None if there is no tree."""
+        curve = curve[: _MAX_LEAVES if max_leaves is None else max_leaves]
+        feasible = curve < _NONE
+        if not feasible.any():
+            return None
+        errors = self._sizes.losses(np.where(feasible, curve, 0))
+        scores = np.where(feasible, objective.by_leaves(errors), np.inf)
+        size = int(np.argmin(scores)) + 1
+        return float(scores[size - 1]), size
 
     def _variants(self, node: int, level: int) -> list[_Variant]:
         if (node, level) not in self._known:

@@ -155,7 +155,7 @@ class PruningResult(Generic[PathTree, PathChoice]):
         return f"{'Without the limit on leaves: ' * limited}{choice.explain()}"
 
 
-class Rows(NamedTuple):
+class PruningRows(NamedTuple):
     """The input of a pruner in addition to the tree; see :meth:`Pruner.prune`."""
 
     sample: Sample | None
@@ -217,17 +217,17 @@ class BasePruner(Parameters, Pruner):
         self._check()
         if sample is not None:
             _check_counts(tree, sample)
-        result = self._search(tree, Rows(sample, validation, grow, search, folds))
+        result = self._search(tree, PruningRows(sample, validation, grow, search, folds))
         return replace(result, score=float(result.score), fit_time=perf_counter() - start)
 
     def _check(self) -> None:
         check(type(self).__name__, vars(self), self._constraints)
 
     @abstractmethod
-    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
+    def _search(self, tree: Tree, rows: PruningRows) -> PruningResult:
         """Find the pruned tree."""
 
-    def _to_validate(self, rows: Rows) -> tuple[Sample, Grow]:
+    def _to_validate(self, rows: PruningRows) -> tuple[Sample, Grow]:
         """The sample and ``grow`` for cross-validation, or an error."""
         if rows.sample is None or rows.grow is None:
             raise ValueError(

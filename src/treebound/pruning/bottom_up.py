@@ -16,7 +16,7 @@ from treebound._utils.validation import Number, OneOf, Whole, parameter, with_pa
 from treebound.bounds.risk import binomial_rates
 from treebound.data import Sample
 from treebound.data.draws import Stratified, as_key
-from treebound.pruning.base import BasePruner, PruningResult, Rows
+from treebound.pruning.base import BasePruner, PruningResult, PruningRows
 from treebound.pruning.greedy import greedy_on
 from treebound.pruning.optimal import BestBySize
 from treebound.pruning.path import NEVER, NestedPath, PruningPath
@@ -136,7 +136,7 @@ class ReducedErrorPruner(BasePruner):
         seed = key if self.random_state is None else as_key(self.random_state)
         return Stratified(seed, self.validation_fraction)
 
-    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
+    def _search(self, tree: Tree, rows: PruningRows) -> PruningResult:
         if not isinstance(rows.validation, Sample):
             raise self._without("validation rows", "count errors on")
         if self.search == "greedy":
@@ -175,7 +175,7 @@ class PessimisticPruner(BasePruner):
 
     confidence: float = parameter(Number(0.0, 1.0, open=True), default=0.25)
 
-    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
+    def _search(self, tree: Tree, rows: PruningRows) -> PruningResult:
         estimated = upper_errors(tree.node_losses, tree.mass, float(self.confidence))
         return cheapest(tree, estimated, slack=0.1)
 
@@ -202,7 +202,7 @@ class MDLPruner(BasePruner):
     (8, 5)
     """
 
-    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
+    def _search(self, tree: Tree, rows: PruningRows) -> PruningResult:
         as_leaf = 1.0 + label_bits(tree.masses)
         return cheapest(tree, as_leaf, as_node=1.0 + test_bits(tree))
 

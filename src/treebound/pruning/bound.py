@@ -27,10 +27,10 @@ from treebound._utils.validation import (
 from treebound.data import Sample
 from treebound.data.draws import Splitter, Tenth, derived, folds
 from treebound.growing.graph import CandidateGraph
-from treebound.pruning.base import BasePruner, Grow, PruningResult, Rows, Search
+from treebound.pruning.base import BasePruner, Grow, PruningResult, PruningRows, Search
 from treebound.pruning.candidates import Candidates, GraphTrees, Prunings
 from treebound.pruning.costs import Costs
-from treebound.pruning.estimate import Prediction
+from treebound.pruning.estimate import FoldPrediction
 from treebound.pruning.scores import SCORES, Objective, objective_of
 from treebound.pruning.weight import (
     LOG_LOSS_WEIGHTS,
@@ -67,14 +67,17 @@ class BoundFold(NamedTuple):
 
     candidates: Candidates
     objective: Objective  # of the rows outside, without a weight
+    weights: Floats
     leaves: Ints
     measured: Any  # Measured, or None if the weight is not chosen on folds
     inside: Sample
 
     def best_size(self, weight: float, max_leaves: int | None) -> int:
         """The leaves of the tree with the lowest score, of at most so many."""
-        weights = np.array([weight])
-        size = int(self.candidates.best_sizes(self.objective, weights)[0])
+        weights, sizes = np.array([weight]), self.leaves[self.weights == weight]
+        if not len(sizes):
+            sizes = self.candidates.best_sizes(self.objective, weights)
+        size = int(sizes[0])
         if max_leaves is None or size <= max_leaves:
             return size
         errors = self.candidates.errors(max_leaves)
@@ -215,7 +218,7 @@ class BoundPruner(BasePruner):
         """Return True if there are few rows, and neither a rule nor the log-loss needs folds."""
         return rows < MIN_ROWS and self.rule is None and self.score != "log-loss"
 
-    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
+    def _search(self, tree: Tree, rows: PruningRows) -> PruningResult:
         costs = Costs.of(tree, self.costs)
         tree = costs.relabelled(tree)
         if rows.search is None or rows.sample is None:
@@ -250,7 +253,7 @@ class BoundPruner(BasePruner):
     # -- the weight ------------------------------------------------------------------------
 
     def _choice(
-        self, tree: Tree, candidates: Candidates, costs: Costs, rows: Rows
+        self, tree: Tree, candidates: Candidates, costs: Costs, rows: PruningRows
     ) -> WeightChoice | None:
         """The chosen weight, or why it is the default; None if there is nothing to choose."""
         if not self.selects_weight:
@@ -350,11 +353,11 @@ class BoundPruner(BasePruner):
         objective = replace(objective, m=candidates.m)
         leaves = candidates.best_sizes(objective, self._weights)
         measured = candidates.measure(leaves, inside) if measures else None
-        return BoundFold(candidates, objective, leaves, measured, inside)
+        return BoundFold(candidates, objective, self._weights, leaves, measured, inside)
 
     def predictions(
         self, grown: Sequence[BoundFold], max_leaves: int | None = None
-    ) -> Iterator[Prediction]:
+    ) -> Iterator[FoldPrediction]:
         """The rows of each fold, predicted by the tree that is chosen without them.
 
         Its weight is chosen on the other folds, so that no row inside the fold is used for it.
@@ -371,7 +374,7 @@ class BoundPruner(BasePruner):
                     weight, strength = choice.weight, choice.strength
             predict = fold.candidates.predict(fold.inside, strength)
             chosen = predict(fold.best_size(weight, max_leaves))
-            yield Prediction(fold.inside, chosen, predict)
+            yield FoldPrediction(fold.inside, chosen, predict)
 
     def _measured(
         self, candidates: Candidates, objective: Objective, rows: Sample | NodeSums

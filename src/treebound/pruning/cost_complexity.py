@@ -12,7 +12,7 @@ from treebound._utils.choices import Criterion
 from treebound._utils.validation import Folds, Number, OneOf, Whole, parameter, with_parameters
 from treebound.data import Sample
 from treebound.data.draws import Splitter
-from treebound.pruning.base import BasePruner, Grow, PruningResult, Rows
+from treebound.pruning.base import BasePruner, Grow, PruningResult, PruningRows
 from treebound.pruning.path import NestedPath, number, weakest_link_steps
 from treebound.pruning.validation import cross_validated, errors_on
 from treebound.pruning.weight import RULES
@@ -131,7 +131,7 @@ class CostComplexityPruner(BasePruner):
     def needs_rows(self) -> bool:
         return self.alpha is None
 
-    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
+    def _search(self, tree: Tree, rows: PruningRows) -> PruningResult:
         path = self._path(tree)
         if self.alpha is not None:
             path = path.choose(float(self.alpha))

@@ -118,7 +118,7 @@ class Estimate:
         }
 
 
-class Prediction(NamedTuple):
+class FoldPrediction(NamedTuple):
     """Rows, and the classes that a tree predicts for them that was fitted without them.
 
     ``of_size(leaves)`` are those of its tree of at most so many leaves; None if there is no other.
@@ -179,7 +179,7 @@ def sizes_of_interest(chosen: int, largest: int) -> tuple[int, ...]:
 
 
 def estimate_error(
-    predictions: Iterable[Prediction],
+    predictions: Iterable[FoldPrediction],
     classes: NDArray[Any],
     *,
     chosen: int,
@@ -193,7 +193,7 @@ def estimate_error(
 
     Parameters
     ----------
-    predictions : iterable of Prediction
+    predictions : iterable of FoldPrediction
         The rows of each fold and their predicted classes.
     classes : ndarray
         The class labels.

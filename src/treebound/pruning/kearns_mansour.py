@@ -13,7 +13,7 @@ from treebound._utils.validation import Folds, Number, OneOf, Whole, parameter, 
 from treebound.bounds import log_growth
 from treebound.data import Sample, landscape_of
 from treebound.data.draws import Splitter
-from treebound.pruning.base import BasePruner, PruningResult, Rows
+from treebound.pruning.base import BasePruner, PruningResult, PruningRows
 from treebound.pruning.path import ListedPath
 from treebound.pruning.validation import PrunedSums, cross_validated, errors_on
 from treebound.shapes import TreeShape
@@ -69,7 +69,7 @@ class KearnsMansourPruner(BasePruner):
     def needs_rows(self) -> bool:
         return self.constant is None
 
-    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
+    def _search(self, tree: Tree, rows: PruningRows) -> PruningResult:
         if self.constant is not None:
             return self._with(tree, [float(self.constant)], None)
         if tree.n_leaves == 1:

@@ -18,7 +18,7 @@ from treebound._utils.validation import (
     with_parameters,
 )
 from treebound.data import Sample
-from treebound.pruning.base import BasePruner, PruningResult, Rows
+from treebound.pruning.base import BasePruner, PruningResult, PruningRows
 from treebound.pruning.costs import Costs
 from treebound.pruning.greedy import greedy
 from treebound.pruning.optimal import best_by_size, optimal
@@ -120,7 +120,7 @@ class PaperPruner(BasePruner):
             size_prior=self.size_prior,
         )
 
-    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
+    def _search(self, tree: Tree, rows: PruningRows) -> PruningResult:
         costs = Costs.of(tree, self.costs)
         tree = costs.relabelled(tree)
         objective = self._objective(tree, costs)

@@ -85,7 +85,8 @@ class PruningPath(ABC, Generic[PathTree]):
     def _choosing(self, chosen: int, **changes: Any) -> Self:
         """A copy with another chosen step."""
         other = copy(self)
-        vars(other).update(changes, chosen=chosen)
+        for name, value in {**changes, "chosen": chosen}.items():
+            setattr(other, name, value)
         return other
 
     def with_first(self, tree: PathTree) -> Self:

@@ -50,12 +50,8 @@ def code_length(
 
     Parameters
     ----------
-    m : int
-        Number of examples.
-    errors : float or array of float
-        Training errors, or their total weight.
-    log_growth : float or array of float
-        Natural log of the growth function at 2m.
+    m, errors, log_growth
+        As in :func:`treebound.bounds.shawe_taylor`.
     n_classes : int
         Number of classes n.
     log_prior : float or array of float

@@ -12,7 +12,7 @@ from treebound._utils.html import assembled
 from treebound._utils.validation import invalid
 from treebound.model import Model, RegressionModel
 from treebound.model.methods import as_any_model
-from treebound.show.report_data import Alternatives, report_data
+from treebound.show.report_data import AlternativeTrees, report_data
 from treebound.show.report_numbers import number_report_data
 from treebound.tree.split import one_line
 
@@ -25,7 +25,7 @@ def to_html(
     *,
     test: tuple[Any, Any] | None = None,
     rows: Any = None,
-    alternatives: Alternatives | None = None,
+    alternatives: AlternativeTrees | None = None,
     title: str | None = None,
     facts: Mapping[str, str] | None = None,
     tree_facts: Mapping[str, str] | None = None,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import invalid
@@ -22,7 +23,6 @@ from treebound.model.methods import as_any_model
 from treebound.show.as_rules import Region
 from treebound.show.counterfactual import Cell, Grid, Move, smallest_change
 from treebound.show.words import branch_condition, count, number
-from treebound.tree import Tree
 from treebound.tree.base import BaseTree
 from treebound.tree.route import path_to
 from treebound.tree.split import Split, one_line, plain, split_of
@@ -135,15 +135,30 @@ class Counterfactual:
     changes: tuple[Change, ...]
     row: dict[str, Any]
 
+    def to_dict(self) -> dict[str, Any]:
+        """The change as plain values."""
+        return {
+            "prediction": self.prediction,
+            "node": self.node,
+            "changes": [vars(change) for change in self.changes],
+        }
+
     def __str__(self) -> str:
         return f"{one_line(self.prediction)} with {' and '.join(map(str, self.changes))}"
 
 
-class ExplainedRow:
-    """How an explanation is shown: the prediction, a table of the path, and the lines below it."""
+AnyCounterfactual = TypeVar("AnyCounterfactual", bound=Counterfactual)
 
+
+@dataclass(frozen=True, repr=False)
+class ExplainedRow:
+    """A row and its path, and how they are shown: a table of the path, and lines below it."""
+
+    row: dict[str, Any]
     target: str | None
+    node: int
     path: tuple[PathStep, ...]
+    rows: int
     stopped: bool
 
     @abstractmethod
@@ -206,8 +221,10 @@ class Explanation(ExplainedRow):
         The splits on the path, from the root.
     rows : int
         Number of training rows at that node.
+    stopped : bool
+        Whether the row stopped at an inner node because of an unknown category.
     counts, probabilities : dict
-        Their weight by class, and the probabilities of ``predict_proba``.
+        Weight of these rows by class, and the probabilities of ``predict_proba``.
     class_weights : bool
         Whether the probabilities count class weights, which ``counts`` do not.
     next_best : object
@@ -215,24 +232,16 @@ class Explanation(ExplainedRow):
     counterfactual : Counterfactual or None
         The smallest change that changes the prediction: the fewest columns, then the smallest sum
         of sizes (see :class:`Change`). None if no known values do.
-    stopped : bool
-        Whether the row stopped at an inner node because of an unknown category.
     overruled : bool
         Whether the predicted class is not that of most training examples at the node.
     """
 
-    row: dict[str, Any]
     prediction: Any
-    target: str | None
-    node: int
-    path: tuple[PathStep, ...]
-    rows: int
     counts: dict[Any, float]
     probabilities: dict[Any, float]
     class_weights: bool
     next_best: Any
     counterfactual: Counterfactual | None
-    stopped: bool
     overruled: bool
 
     # -- in words --------------------------------------------------------------------------
@@ -262,7 +271,6 @@ class Explanation(ExplainedRow):
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for JSON."""
-        changed = self.counterfactual
         return {
             "target": self.target,
             "prediction": self.prediction,
@@ -272,17 +280,8 @@ class Explanation(ExplainedRow):
             "counts": [[label, weight] for label, weight in self.counts.items()],
             "path": [step.to_dict() for step in self.path],
             "next_best": self.next_best,
-            "counterfactual": changed and change_values(changed),
+            "counterfactual": self.counterfactual and self.counterfactual.to_dict(),
         }
-
-
-def change_values(changed: Any) -> dict[str, Any]:
-    """Return a counterfactual, of a class or of a number, as plain values."""
-    return {
-        "prediction": changed.prediction,
-        "node": changed.node,
-        "changes": [vars(change) for change in changed.changes],
-    }
 
 
 def value_in_words(value: Any) -> str:
@@ -340,44 +339,92 @@ def explain(source: Any, row: Any, *, reach: tuple[float, float] | None = None) 
     if reach is not None:
         must = "None for a tree of classes, whose smallest change gives another class"
         raise invalid("reach", "explain", must, reach)
-    tree, handle_unknown = model.tree, model.reading.handle_unknown
-    table, cells, values, node = read_explained(model, row)
+    tree, read = model.tree, ReadRow.of(model, row)
+    node = read.node
     chances = model.node_probabilities[node]
     labels = [plain(label) for label in tree.classes.tolist()]
     label = int(tree.label[node])
     rest = [k for k in range(tree.n_classes) if k != label]
-    by_name = {column.name: value for column, value in zip(tree.columns, values, strict=True)}
     return Explanation(
-        row=by_name,
+        **read.explained(),
         prediction=labels[label],
-        target=model.reading.target,
-        node=node,
-        path=tuple(steps_to(tree, node, cells, values, handle_unknown)),
-        rows=int(tree.rows[node]),
         counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
         probabilities=dict(zip(labels, chances.tolist(), strict=True)),
         class_weights=tree.factors is not None,
         next_best=labels[max(rest, key=lambda k: (chances[k], -k))] if rest else None,
-        counterfactual=_otherwise(
-            tree, cells, label, handle_unknown, by_name, grids_of(tree, table, row)
+        counterfactual=read.nearest(
+            tree.label != label, lambda end: plain(tree.classes[tree.label[end]]), Counterfactual
         ),
-        stopped=bool(tree.left[node] >= 0),
         overruled=bool(tree.masses[node, label] < (1.0 - 1e-9) * tree.masses[node].max()),
     )
 
 
-def read_explained(
-    model: Model | RegressionModel, row: Any
-) -> tuple[Table, list[Cell], list[Any], int]:
-    """Read a row: the table, its cells, its values in the user's form, and the node reached."""
-    tree = model.tree
-    names = [column.name for column in tree.columns]
-    used = {names[at] for at in tree.feature.tolist() if at >= 0}
-    table = read_row(row, names, used if model.has_names else None)
-    matrix = model.read(table)
-    cells = [column[0].item() for column in matrix.values]
-    values = [_value(table.column(at), column) for at, column in enumerate(tree.columns)]
-    return table, cells, values, int(tree.apply(matrix)[0])
+class ReadRow(NamedTuple):
+    """A row as a model reads it, and the node that it reaches."""
+
+    model: Model | RegressionModel
+    grids: list[Grid]  # of the numbers of each column
+    cells: list[Cell]
+    values: list[Any]  # in the user's form
+    node: int
+
+    @classmethod
+    def of(cls, model: Model | RegressionModel, row: Any) -> ReadRow:
+        """Read a row."""
+        tree = model.tree
+        names = [column.name for column in tree.columns]
+        used = {names[at] for at in tree.feature.tolist() if at >= 0}
+        table = read_row(row, names, used if model.has_names else None)
+        matrix = model.read(table)
+        cells = [column[0].item() for column in matrix.values]
+        values = [_value(table.column(at), column) for at, column in enumerate(tree.columns)]
+        return cls(model, _grids(tree, table, row), cells, values, int(tree.apply(matrix)[0]))
+
+    @property
+    def by_name(self) -> dict[str, Any]:
+        """The values by column name."""
+        names = (column.name for column in self.model.columns)
+        return dict(zip(names, self.values, strict=True))
+
+    def explained(self) -> dict[str, Any]:
+        """Return the fields of an ExplainedRow."""
+        tree: BaseTree = self.model.tree
+        return {
+            "row": self.by_name,
+            "target": self.model.reading.target,
+            "node": self.node,
+            "path": tuple(self._steps()),
+            "rows": int(tree.rows[self.node]),
+            "stopped": bool(tree.left[self.node] >= 0),
+        }
+
+    def _steps(self) -> Iterator[PathStep]:
+        """The splits above the node."""
+        tree: BaseTree = self.model.tree
+        for here, child in pairwise(path_to(tree, self.node)):
+            split = split_of(tree, here, handle_unknown=self.model.reading.handle_unknown)
+            value, cell = self.values[split.feature], self.cells[split.feature]
+            known = split.is_real or value is None or cell not in (MISSING, UNKNOWN)
+            known = known or split.column.unlisted > 0  # perhaps one that is not listed
+            rows, of = int(tree.rows[child]), int(tree.rows[here])
+            yield PathStep(here, split, bool(tree.left[here] == child), value, known, rows, of)
+
+    def nearest(
+        self,
+        wanted: NDArray[np.bool_],
+        prediction: Callable[[int], Any],
+        kind: type[AnyCounterfactual],
+    ) -> AnyCounterfactual | None:
+        """Return the smallest change that brings the row to a wanted node; None if none does."""
+        tree: BaseTree = self.model.tree
+        policy, row = self.model.reading.handle_unknown, self.by_name
+        nearest = smallest_change(tree, self.cells, wanted, handle_unknown=policy, grids=self.grids)
+        if nearest is None:
+            return None
+        node, moves = nearest
+        changes = _changes(tree, moves, policy, row, self.grids)
+        changed = {**row, **{change.column: change.new for change in changes}}
+        return kind(prediction(node), node, changes, changed)
 
 
 def _value(raw: RawColumn, column: Column) -> Any:
@@ -387,20 +434,7 @@ def _value(raw: RawColumn, column: Column) -> Any:
     return float(value) if column.kind == "real" and isinstance(value, int | float) else value
 
 
-def steps_to(
-    tree: BaseTree, node: int, cells: list[Cell], values: list[Any], handle_unknown: Unknown
-) -> Iterator[PathStep]:
-    """The splits above a node."""
-    for here, child in pairwise(path_to(tree, node)):
-        split = split_of(tree, here, handle_unknown=handle_unknown)
-        value, cell = values[split.feature], cells[split.feature]
-        known = split.is_real or value is None or cell not in (MISSING, UNKNOWN)
-        known = known or split.column.unlisted > 0  # perhaps one that is not listed
-        rows, of = int(tree.rows[child]), int(tree.rows[here])
-        yield PathStep(here, split, bool(tree.left[here] == child), value, known, rows, of)
-
-
-def grids_of(tree: BaseTree, table: Table, row: Any) -> list[Grid]:
+def _grids(tree: BaseTree, table: Table, row: Any) -> list[Grid]:
     """The grid of numbers of each column, inferred from the row and the thresholds."""
     single = getattr(row, "dtype", None) == np.float32  # a row of a pandas frame, or an array
     grids: list[Grid] = []
@@ -415,30 +449,7 @@ def grids_of(tree: BaseTree, table: Table, row: Any) -> list[Grid]:
     return grids
 
 
-def _otherwise(
-    tree: Tree,
-    cells: list[Cell],
-    label: int,
-    handle_unknown: Unknown,
-    row: dict[str, Any],
-    grids: list[Grid],
-) -> Counterfactual | None:
-    nearest = smallest_change(
-        tree, cells, tree.label != label, handle_unknown=handle_unknown, grids=grids
-    )
-    if nearest is None:
-        return None
-    node, moves = nearest
-    changes = changes_of(tree, moves, handle_unknown, row, grids)
-    return Counterfactual(
-        prediction=plain(tree.classes[int(tree.label[node])]),
-        node=node,
-        changes=changes,
-        row={**row, **{change.column: change.new for change in changes}},
-    )
-
-
-def changes_of(
+def _changes(
     tree: BaseTree,
     moves: Mapping[int, Move],
     handle_unknown: Unknown,

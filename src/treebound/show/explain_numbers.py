@@ -9,42 +9,18 @@ import numpy as np
 
 from treebound._utils.validation import invalid
 from treebound.model import RegressionModel
-from treebound.show.counterfactual import smallest_change
-from treebound.show.explain import (
-    Change,
-    ExplainedRow,
-    PathStep,
-    change_values,
-    changes_of,
-    grids_of,
-    read_explained,
-    steps_to,
-)
+from treebound.show.explain import Counterfactual, ExplainedRow, ReadRow
 from treebound.show.words import counted, number, rounded
 
 _COVERAGE = 0.9
 
 
-@dataclass(frozen=True)
-class NumberCounterfactual:
+class NumberCounterfactual(Counterfactual):
     """The smallest change of a row that brings the prediction into a range.
 
-    Attributes
-    ----------
-    prediction : float
-        The value predicted after the change.
-    node : int
-        The node reached after the change.
-    changes : tuple of Change
-        The values that change, one for each column; empty if the value is in the range already.
-    row : dict
-        The changed row, by column name.
+    Its attributes are those of :class:`treebound.show.Counterfactual`; there are no changes if the
+    value is in the range already.
     """
-
-    prediction: float
-    node: int
-    changes: tuple[Change, ...]
-    row: dict[str, Any]
 
     def __str__(self) -> str:
         value = f"{self.prediction:.6g}"
@@ -75,18 +51,12 @@ class NumberExplanation(ExplainedRow):
         leaf has a value in it.
     """
 
-    row: dict[str, Any]
     prediction: float
-    target: str | None
-    node: int
-    path: tuple[PathStep, ...]
-    rows: int
     mean: float
     deviation: float
     interval: tuple[float, float] | None
     reach: tuple[float, float] | None
     counterfactual: NumberCounterfactual | None
-    stopped: bool
 
     def _heading(self) -> str:
         shown = [rounded(value, self.deviation) for value in (self.prediction, self.mean)]
@@ -111,7 +81,6 @@ class NumberExplanation(ExplainedRow):
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for JSON."""
-        changed = self.counterfactual
         return {
             "target": self.target,
             "prediction": self.prediction,
@@ -121,7 +90,7 @@ class NumberExplanation(ExplainedRow):
             "mean": self.mean,
             "deviation": self.deviation,
             "path": [step.to_dict() for step in self.path],
-            "counterfactual": changed and change_values(changed),
+            "counterfactual": self.counterfactual and self.counterfactual.to_dict(),
         }
 
 
@@ -129,38 +98,25 @@ def explain_number(
     model: RegressionModel, row: Any, reach: tuple[float, float] | None
 ) -> NumberExplanation:
     """Explain the number that is predicted for a row."""
-    tree, handle_unknown = model.tree, model.reading.handle_unknown
     wished = None if reach is None else _range(reach)
-    table, cells, values, node = read_explained(model, row)
-    by_name = {column.name: value for column, value in zip(tree.columns, values, strict=True)}
-    interval = None
+    tree, read = model.tree, ReadRow.of(model, row)
+    node, interval, counterfactual = read.node, None, None
     if len(model.evidence.residuals):
         low, high = model.node_intervals(_COVERAGE)[node].tolist()
         interval = (low, high)
-    counterfactual = None
     if wished is not None:
         wanted = (tree.value >= wished[0]) & (tree.value <= wished[1])
-        grids = grids_of(tree, table, row)
-        nearest = smallest_change(tree, cells, wanted, handle_unknown=handle_unknown, grids=grids)
-        if nearest is not None:
-            end, moves = nearest
-            changes = changes_of(tree, moves, handle_unknown, by_name, grids)
-            changed = {**by_name, **{change.column: change.new for change in changes}}
-            value = float(tree.value[end])
-            counterfactual = NumberCounterfactual(value, end, changes, changed)
+        counterfactual = read.nearest(
+            wanted, lambda end: float(tree.value[end]), NumberCounterfactual
+        )
     return NumberExplanation(
-        row=by_name,
+        **read.explained(),
         prediction=float(tree.value[node]),
-        target=model.reading.target,
-        node=node,
-        path=tuple(steps_to(tree, node, cells, values, handle_unknown)),
-        rows=int(tree.rows[node]),
         mean=float(tree.mean[node]),
         deviation=float(tree.deviation[node]),
         interval=interval,
         reach=wished,
         counterfactual=counterfactual,
-        stopped=bool(tree.left[node] >= 0),
     )
 
 

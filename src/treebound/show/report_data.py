@@ -43,7 +43,7 @@ AnyModel = TypeVar("AnyModel", bound=Model | RegressionModel)
 AnyTree = TypeVar("AnyTree", bound=BaseTree)
 
 
-class Alternatives(Protocol):
+class AlternativeTrees(Protocol):
     """Other good trees, and the share of rows for which they and the first one disagree."""
 
     @property
@@ -60,7 +60,7 @@ def report_data(
     max_steps: int,
     test: Sample | None,
     rows: Matrix | None = None,
-    alternatives: Alternatives | None = None,
+    alternatives: AlternativeTrees | None = None,
 ) -> dict[str, Any]:
     """The data of the report, as read by ``report_model.js``.
 
@@ -197,7 +197,7 @@ def _alternative(model: Model, store: ClassStore, test: Sample | None) -> dict[s
     return {**step, "alternative": True}
 
 
-def alternative_rows(alternatives: Alternatives) -> list[list[str]]:
+def alternative_rows(alternatives: AlternativeTrees) -> list[list[str]]:
     """The table of other good trees: columns, leaves, errors, disagreement."""
     listed = []
     for model, share in zip(alternatives.models, alternatives.disagreement, strict=True):
@@ -300,7 +300,7 @@ def _quality(model: Model, ends: NDArray[np.int64]) -> dict[str, Any]:
     return {"words": quality_words(figures), "calibration": points}
 
 
-class Store(Generic[AnyModel]):
+class NodeStore(Generic[AnyModel]):
     """The distinct nodes of many trees and lines of certificates; equal subtrees share a number."""
 
     # Pruning changes a node and its ancestors only, so that a path takes little more space than
@@ -357,7 +357,7 @@ class Store(Generic[AnyModel]):
         return numbers
 
 
-class ClassStore(Store[Model]):
+class ClassStore(NodeStore[Model]):
     """The nodes of trees of classes."""
 
     def certified(self, limit: Certificate) -> list[int]:

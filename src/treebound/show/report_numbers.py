@@ -12,7 +12,7 @@ from treebound.data import Matrix
 from treebound.model import RegressionModel
 from treebound.show.colours import value_tint
 from treebound.show.report_data import (
-    Store,
+    NodeStore,
     column_data,
     described_columns,
     picked_steps,
@@ -27,7 +27,7 @@ from treebound.tree.split import one_line
 _COVERAGE = 0.9
 
 
-class _NumberStore(Store[RegressionModel]):
+class _NumberStore(NodeStore[RegressionModel]):
     """The nodes of regression trees."""
 
     def stats_of(self, tree: RegressionTree) -> list[tuple[Any, ...]]:
@@ -49,10 +49,17 @@ class _NumberStore(Store[RegressionModel]):
             for node in range(tree.n_nodes)
         ]  # fmt: skip
 
+    def _baseline(self) -> str:
+        """The RMSE of always predicting the mean, as in the estimate of the fitted tree."""
+        estimate = self.model.estimate
+        rmse = float(self.model.tree.deviation[0]) if estimate is None else estimate.baseline_rmse
+        return f"baseline {rmse:.4g} (always the mean)"
+
     def head(self, model: RegressionModel) -> dict[str, Any]:
         """The first sentence about a model and its first figures, as numbers of lines."""
         (first,) = self.numbers_of([_headline(model)])
-        return {"headline": first, "tiles": [self.numbers_of(tile) for tile in _tiles(model)]}
+        tiles = _tiles(model, self._baseline())
+        return {"headline": first, "tiles": [self.numbers_of(tile) for tile in tiles]}
 
 
 def number_report_data(
@@ -109,7 +116,7 @@ def number_report_data(
         "grown": model.grown.n_leaves,
         "frontier": False,
         "unit": "squared error",
-        "estimate": None,
+        "estimate": _sizes(model),
         "limit": None if path is None or path.limit is None else int(path.limit),
         "lines": list(store.lines),
         "reason": "",
@@ -124,6 +131,14 @@ def number_report_data(
         "edits": [one_line(edit) for edit in model.provenance.edits],
         "made_by": f"treebound {__version__}",
     }
+
+
+def _sizes(model: RegressionModel) -> dict[str, Any] | None:
+    """The estimated errors of other sizes; None if there is no estimate."""
+    if model.estimate is None:
+        return None
+    sizes = model.evidence.sizes
+    return {"sizes": [[size.leaves, size.rmse, size.difference] for size in sizes]}
 
 
 def _estimated(model: RegressionModel) -> float | None:
@@ -148,10 +163,9 @@ def _headline(model: RegressionModel) -> str:
     return " ".join(lines) or model.summary().split("\n")[0]
 
 
-def _tiles(model: RegressionModel) -> list[Tile]:
+def _tiles(model: RegressionModel, baseline: str) -> list[Tile]:
     """The first figures of a model: its error, its leaves and its rows."""
     tree, estimate, size = model.tree, model.estimate, model.size_estimate
-    baseline = f"baseline {float(tree.deviation[0]):.4g} (the mean of all rows)"
     if estimate is not None:
         r2 = estimate.r2
         errors = [

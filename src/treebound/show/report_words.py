@@ -60,7 +60,7 @@ class Tile(NamedTuple):
     remark: str = ""
 
 
-class MeanCost(NamedTuple):
+class TrainingCost(NamedTuple):
     """The mean cost of the predictions of a tree, and that of the cheapest constant prediction."""
 
     cost: float
@@ -140,7 +140,7 @@ def headline(model: Model) -> str:
 
 def plain_lines(certificate: Certificate) -> list[str]:
     """The explanation of a certificate without the terms of its proof and of programs."""
-    technical = re.compile(r"\bnats\b|\bdelta\b|=['\"]")
+    technical = re.compile(r"^Kind:|\bnats\b|\bdelta\b|=['\"]")
     lines = certificate.explain().splitlines()
     return [line for line in lines if line.startswith("- ") or not technical.search(line)]
 
@@ -150,7 +150,7 @@ def without_hint(reason: str | None) -> str:
     return (reason or "").partition(" Hint:")[0]
 
 
-def mean_cost(model: Model) -> MeanCost | None:
+def mean_cost(model: Model) -> TrainingCost | None:
     """The mean cost on the training rows; None if no costs were chosen."""
     pruner = make_pruner(model.provenance.parameters.get("pruning"))
     if not isinstance(pruner, BoundPruner) or pruner.costs is None or model.abstention is not None:
@@ -163,7 +163,7 @@ def mean_cost(model: Model) -> MeanCost | None:
     constant = tree.counts[0] @ matrix
     cheapest = int(constant.argmin())
     label = one_line(tree.classes[cheapest])
-    return MeanCost(cost / total, float(constant[cheapest]) / total, label)
+    return TrainingCost(cost / total, float(constant[cheapest]) / total, label)
 
 
 def choice_in_words(choice: WeightChoice) -> str:

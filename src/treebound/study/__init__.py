@@ -8,7 +8,7 @@ from treebound._utils.extras import loaded_late
 
 if TYPE_CHECKING:
     from treebound.study import datasets
-    from treebound.study.models import Draw, Estimator, Fitted, Learner, PrunedTree
+    from treebound.study.models import Estimator, FittedLearner, Learner, PrunedTree, StudyDraw
     from treebound.study.protocols import PAPER, STANDARD, Protocol
     from treebound.study.runner import run
     from treebound.study.samples import NamedSample, load_sample
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = [
     "PAPER",
     "STANDARD",
-    "Draw",
+    "StudyDraw",
     "Estimator",
-    "Fitted",
+    "FittedLearner",
     "Learner",
     "NamedSample",
     "Protocol",
@@ -31,9 +31,9 @@ __all__ = [
 _HOME = {
     "PAPER": "protocols",
     "STANDARD": "protocols",
-    "Draw": "models",
+    "StudyDraw": "models",
     "Estimator": "models",
-    "Fitted": "models",
+    "FittedLearner": "models",
     "Learner": "models",
     "NamedSample": "samples",
     "Protocol": "protocols",

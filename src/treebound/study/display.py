@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treebound.study.runner import Study
 
 
-class Display:
+class StudyDisplay:
     """Prints a line at the start and when a data set is complete; elsewhere every minute, too.
 
     A terminal shows the models on the data sets that are worked on, the best one marked.
@@ -32,7 +32,7 @@ class Display:
         self._working: dict[str, None] = {}  # the data sets, in the order of their first result
         self.errors = self.fresh = 0
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> StudyDisplay:
         return self
 
     def __exit__(self, *error: object) -> None:

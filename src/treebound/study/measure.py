@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from treebound.study.models import Draw, Fitted, Learner
+from treebound.study.models import FittedLearner, Learner, StudyDraw
 from treebound.study.splits import Part
 
 # Quantities that a fitted model has itself.
@@ -20,7 +20,7 @@ _OF_ANSWERS = ("train_accuracy", "validation_accuracy", "test_accuracy", "log_lo
 QUANTITIES = (*_OF_ANSWERS, *_OF_MODEL)
 
 
-def measured(model: Learner, draw: Draw) -> dict[str, Any]:
+def measured(model: Learner, draw: StudyDraw) -> dict[str, Any]:
     """The quantities of one model on one draw, or the error of a model that failed.
 
     Except for times, they do not depend on process, machine or order: all randomness comes from
@@ -34,7 +34,7 @@ def measured(model: Learner, draw: Draw) -> dict[str, Any]:
         return {"error": message}
 
 
-def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
+def _quantities(fitted: FittedLearner, draw: StudyDraw) -> dict[str, Any]:
     def accuracy(part: Part | None) -> float | None:
         if part is None:
             return None

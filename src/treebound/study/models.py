@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 
-class Draw:
+class StudyDraw:
     """One split of one data set. Trees that several models share are grown once.
 
     Parameters
@@ -77,7 +77,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedLearner:
     """A fitted model, with the quantities that the study measures.
 
     Parameters
@@ -129,7 +129,7 @@ class Learner(ABC):
         return False
 
     @abstractmethod
-    def fit(self, draw: Draw) -> Fitted:
+    def fit(self, draw: StudyDraw) -> FittedLearner:
         """Learn from the draw's training part."""
 
 
@@ -167,7 +167,7 @@ class PrunedTree(Learner):
         """True if the model uses the test rows."""
         return self.judge == "test"
 
-    def fit(self, draw: Draw) -> Fitted:
+    def fit(self, draw: StudyDraw) -> FittedLearner:
         """Grow (or reuse the tree of another model of this draw), then prune."""
         from sklearn.base import clone
 
@@ -186,7 +186,7 @@ class PrunedTree(Learner):
             result = pruner.prune(tree, rows, validation=judge, grow=again)
             prune_seconds = thread_time() - start
             tree, bound = result.tree, float(result.score) if self.bound else None
-        return Fitted(
+        return FittedLearner(
             predict=lambda X: tree.label[tree.apply(X)],
             probabilities=lambda X: probabilities(tree)[tree.apply(X)],
             grow_seconds=grow_seconds,
@@ -219,7 +219,7 @@ class Estimator(Learner):
     estimator: Any
     takes: Literal["one-hot", "frame"] = "one-hot"
 
-    def fit(self, draw: Draw) -> Fitted:
+    def fit(self, draw: StudyDraw) -> FittedLearner:
         """Fit a clone; fitting time counts as growing."""
         from sklearn.base import clone
         from sklearn.pipeline import make_pipeline
@@ -246,7 +246,7 @@ class SklearnCostComplexity(Learner):
     folds: int = 5
     max_alphas: int = 20  # a full path takes half a minute on two thousand rows
 
-    def fit(self, draw: Draw) -> Fitted:
+    def fit(self, draw: StudyDraw) -> FittedLearner:
         """Search the alphas of the pruning path."""
         from sklearn.model_selection import GridSearchCV
         from sklearn.pipeline import make_pipeline
@@ -298,7 +298,7 @@ def _one_hot(columns: tuple[Column, ...]) -> Any:
 
 def _fitted(
     estimator: Any, form: Callable[[Matrix], Any], n_classes: int, seconds: float
-) -> Fitted:
+) -> FittedLearner:
     """The fitted model of a scikit-learn classifier, in the class codes of the sample."""
     last = estimator[-1] if hasattr(estimator, "steps") else estimator
     seen = np.asarray(estimator.classes_, dtype=np.int64)
@@ -314,7 +314,7 @@ def _fitted(
             shares[np.arange(X.n_rows), predict(X)] = 1.0
         return shares
 
-    return Fitted(
+    return FittedLearner(
         predict=predict,
         probabilities=probabilities,
         grow_seconds=seconds,

@@ -13,7 +13,7 @@ from treebound._utils.html import assembled
 from treebound.study.measure import QUANTITIES
 from treebound.study.results import Results
 from treebound.study.sheets import Cell, Sheet
-from treebound.study.statistics import Difference, difference
+from treebound.study.statistics import MeanDifference, difference
 from treebound.study.summaries import over_sets, per_set, ranking, reference_model, sheets_of
 
 
@@ -138,7 +138,7 @@ def _pairs(results: Results) -> dict[str, Any]:
     return pairs
 
 
-def _interval(gap: Difference) -> dict[str, float | None]:
+def _interval(gap: MeanDifference) -> dict[str, float | None]:
     return {name: _finite(value) for name, value in vars(gap).items()}
 
 

@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from treebound.study.measure import QUANTITIES, measured, versions
-from treebound.study.models import Draw, Learner
+from treebound.study.models import Learner, StudyDraw
 from treebound.study.samples import NamedSample
 
 Row = dict[str, Any]
@@ -188,7 +188,7 @@ def serve(handle: int) -> None:
         sys.path[:], content = tasks.get()
         try:
             task: Task = pickle.loads(content)
-            draw = Draw(_opened(task.sample), task.seed, test_fraction=task.test_fraction)
+            draw = StudyDraw(_opened(task.sample), task.seed, test_fraction=task.test_fraction)
         except Exception as error:
             pipe.send(RuntimeError(f"A worker cannot load its task: {error!r}"))
             continue

@@ -208,7 +208,7 @@ def _dask_client(scheduler: str | None, jobs: int) -> Iterator[Any]:
 def _worker_losses() -> tuple[type[BaseException], ...]:
     """The errors for workers that a cluster has lost."""
     with suppress(ModuleNotFoundError):
-        from distributed.scheduler import KilledWorker
+        from distributed import KilledWorker
 
         return (CancelledError, KilledWorker)
     return (CancelledError,)

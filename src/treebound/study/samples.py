@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from treebound._utils.frozen import set_fields
 from treebound.data import Kind, Sample
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class NamedSample:
     title: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "title", self.title or self.name)
+        set_fields(self, title=self.title or self.name)
 
     def count(self, kind: Kind) -> int:
         """Number of columns of a kind."""

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Difference:
+class MeanDifference:
     """A mean difference and its 95 % confidence interval."""
 
     mean: float
@@ -35,7 +35,7 @@ class Difference:
         return self.low > 0 or self.high < 0
 
 
-def difference(first: Array, second: Array, *, overlap: float = 0.0) -> Difference:
+def difference(first: Array, second: Array, *, overlap: float = 0.0) -> MeanDifference:
     """The mean of ``first - second``, over data sets or over the draws of one.
 
     Draws share training examples: with ``overlap`` test rows for each training row, the variance
@@ -44,12 +44,12 @@ def difference(first: Array, second: Array, *, overlap: float = 0.0) -> Differen
     gaps = _gaps(first, second)
     n = len(gaps)
     if n == 0:
-        return Difference(np.nan, np.nan, np.nan)
+        return MeanDifference(np.nan, np.nan, np.nan)
     mean, reach = float(gaps.mean()), np.inf
     if n > 1:
         error = np.std(gaps, ddof=1) * np.sqrt(1.0 / n + overlap)
         reach = float(stats.t.ppf(0.975, n - 1) * error)
-    return Difference(mean, mean - reach, mean + reach)
+    return MeanDifference(mean, mean - reach, mean + reach)
 
 
 def wilcoxon(first: Array, second: Array) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from treebound.study.results import Array, Results, mean_of_known
 from treebound.study.sheets import Cell, Sheet
 from treebound.study.statistics import (
-    Difference,
+    MeanDifference,
     Ranking,
     difference,
     rank,
@@ -187,7 +187,7 @@ def differences_table(results: Results) -> Sheet:
     return Sheet("differences", f"{model} against the others", header, rows, (), notes)
 
 
-def per_set(results: Results, at: int, to: int) -> list[Difference]:
+def per_set(results: Results, at: int, to: int) -> list[MeanDifference]:
     """The difference of two models on each data set, over its draws."""
     fraction = results.study.settings["test_fraction"]
     overlap = fraction / (1.0 - fraction)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.frozen import set_fields
 from treebound._utils.versions import checked_state, state_with_version
 from treebound.data.columns import Column, landscape_of
 from treebound.landscape import Landscape
@@ -84,11 +85,12 @@ class BaseTree(ABC):
 
     def _freeze(self) -> None:
         """Convert the arrays of the nodes to their types and make them read-only."""
-        state = vars(self)  # how a frozen dataclass can set its fields
-        for name, dtype in self.node_arrays.items():
-            if state[name] is not None:
-                state[name] = frozen(state[name], dtype)
-        state["columns"] = tuple(self.columns)
+        arrays = {
+            name: frozen(values, dtype)
+            for name, dtype in self.node_arrays.items()
+            if (values := getattr(self, name)) is not None
+        }
+        set_fields(self, **arrays, columns=tuple(self.columns))
 
     def _check_structure(self, amounts: Floats, *, slack: float, amount: str) -> None:
         """Raise a ValueError if the arrays are inconsistent.
@@ -102,7 +104,8 @@ class BaseTree(ABC):
             raise ValueError(
                 f"The arrays of a {kind} must have one entry for each node, at least 1."
             )
-        state["size"], state["node_depth"], wrong = sizes_and_depths(self.left, self.right)
+        sizes, depths, wrong = sizes_and_depths(self.left, self.right)
+        set_fields(self, size=sizes, node_depth=depths)
         if wrong >= 0:
             raise ValueError(f"The nodes of a {kind} must be in pre-order. Node {wrong} is not.")
         fault, node = first_fault(self, route.records_of(self.columns), amounts, slack)
@@ -145,7 +148,7 @@ class BaseTree(ABC):
         )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(checked_state(state))
+        set_fields(self, **checked_state(state))
         self.__post_init__()  # unpickled arrays are writeable
 
     @abstractmethod
@@ -163,9 +166,9 @@ class BaseTree(ABC):
         """Weight of the training rows at each node."""
 
     @property
-    @abstractmethod
     def mass(self) -> Floats:
         """The weight of the training rows at each node, times the class weights if any."""
+        return self.weight
 
     # -- size and shape --------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.frozen import set_fields
 from treebound.data.weights import heaviest
 from treebound.tree._structure import add_up
 from treebound.tree.base import ROUNDING, BaseTree, frozen
@@ -22,38 +23,19 @@ if TYPE_CHECKING:
 class Tree(BaseTree):
     """A classification tree: a structure of arrays, one entry per node, in pre-order.
 
-    Node 0 is the root; the left child of an inner node ``i`` is ``i + 1`` and its subtree is the
-    contiguous slice ``i : i + size[i]``, so a bottom-up pass is a plain reversed loop.
-    An example goes left when ``x <= threshold`` (real and ordinal columns; an ordinal value is the
-    rank of its category) or ``x == category`` (nominal columns).
+    The splits are those of :class:`~treebound.tree.base.BaseTree`.
 
     Attributes
     ----------
-    feature : ndarray of int32
-        Column that the node splits on; -1 for a leaf.
-    threshold : ndarray of float64
-        Threshold of a real or ordinal split; NaN elsewhere.
-    category : ndarray of int32
-        Category code of a nominal split; -1 elsewhere. In a column with missing values the code
-        ``len(categories)`` stands for missing.
-    missing_left : ndarray of bool
-        Missing values go left. Learned if values were missing in training; otherwise they go to
-        the larger child.
-    left, right : ndarray of int32
-        The children; -1 for a leaf.
+    feature, threshold, category, missing_left, left, right, rows, columns, weighted
+        See :class:`~treebound.tree.base.BaseTree`.
     counts : ndarray of float64, shape (n_nodes, n_classes)
         Sample weight of the training rows of each class at each node.
-    rows : ndarray of int64
-        Number of training rows (of positive weight) at each node.
     label : ndarray of int32
         The class of each node, an index into ``classes``: the class of the largest mass, the
         first one on ties, unless costs, shrunk probabilities or the user chose another.
-    columns : tuple of Column
-        The input columns.
     classes : ndarray
         The class labels, sorted.
-    weighted : bool
-        The rows had weights.
     counted : bool
         Counts, rows and labels come from one sample. False after a subtree was raised without a
         sample to recount; such a tree predicts, but has no certificate.
@@ -85,17 +67,17 @@ class Tree(BaseTree):
 
     def __post_init__(self) -> None:
         self._freeze()
-        state = vars(self)
+        set_fields(self, classes=frozen(np.array(self.classes), None))
         if self.factors is not None:
-            state["factors"] = frozen(self.factors, np.float64)
+            set_fields(self, factors=frozen(self.factors, np.float64))
         by_counts = self.label is None
         if by_counts:
             label = heaviest(self.masses) if self.weighted else self.counts.argmax(axis=1)
-            state["label"] = frozen(label, np.int32)
-        state["classes"] = frozen(np.array(self.classes), None)
+            set_fields(self, label=frozen(label, np.int32))
         self._check()
         if by_counts and self.monotone is not None:
-            state["label"] = frozen(self.monotone.labels(self, self.label), np.int32)
+            label = self.monotone.labels(self, self.label)
+            set_fields(self, label=frozen(label, np.int32))
 
     def _check(self) -> None:
         """Raise a ValueError if the arrays are inconsistent."""

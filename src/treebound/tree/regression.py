@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.frozen import set_fields
 from treebound.data.numeric_target import NumericTarget, TargetUnits
 from treebound.tree._structure import add_up, gains, squared_deviations
 from treebound.tree.base import ROUNDING, BaseTree, Floats, frozen
@@ -81,11 +82,11 @@ class RegressionTree(BaseTree):
     def __post_init__(self) -> None:
         by_means = self.value is None
         if by_means:
-            object.__setattr__(self, "value", np.asarray(self.moments)[:, 1])
+            set_fields(self, value=np.asarray(self.moments)[:, 1])
         self._freeze()
         self._check()
         if by_means and self.monotone is not None:
-            object.__setattr__(self, "value", frozen(self.in_order(self.mean), np.float64))
+            set_fields(self, value=frozen(self.in_order(self.mean), np.float64))
 
     def _check(self) -> None:
         """Raise a ValueError if the arrays are inconsistent."""
@@ -163,11 +164,6 @@ class RegressionTree(BaseTree):
     def weight(self) -> Floats:
         """Weight of the training rows at each node; ``weight[0]`` is that of all rows."""
         return self.moments[:, 0]
-
-    @property
-    def mass(self) -> Floats:
-        """The weight of the training rows at each node."""
-        return self.weight
 
     @property
     def mean(self) -> Floats:
@@ -258,10 +254,8 @@ class RegressionTree(BaseTree):
 
         Parameters
         ----------
-        X : Matrix
-            Rows in the columns of the tree.
-        target : NumericTarget
-            Their numbers and weights.
+        X, target
+            See :meth:`sums_on`.
         """
         # a tree has no rows that stop above its leaves
         policy = "other" if X.handle_unknown == "stop" else X.handle_unknown

@@ -188,7 +188,7 @@ def splits(tree: BaseTree, handle_unknown: str = "other") -> NDArray[np.void]:
     return records
 
 
-# Records of recent columns: many trees share their columns.
+# Records of recent columns: many trees share their columns. A cache, which changes no result.
 _recent: dict[int, tuple[tuple[Column, ...], NDArray[np.void]]] = {}
 
 

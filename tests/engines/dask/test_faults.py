@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -285,6 +287,29 @@ def test_a_cluster_without_workers_gives_a_warning(monkeypatch, sample, expected
             engine = engine_of(client, sample)
         timer.join()
         assert_same(grown(engine, sample), expected)
+
+
+def test_a_request_that_is_pending_gives_a_warning_about_workers():
+    """The request waits in the event loop, where Dask gives no information about workers."""
+    from treebound.engines.dask import waiting
+
+    async def look(client):
+        await asyncio.to_thread(waiting.warn_about_workers, client)
+
+    with (
+        distributed.LocalCluster(
+            n_workers=0, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        with pytest.warns(UserWarning, match="has had no worker for 60 s"):
+            client.sync(look, client)
+        cluster.scale(7)
+        client.wait_for_workers(7)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            client.sync(look, client)
+        assert len(client.scheduler_info(n_workers=-1)["workers"]) == 7
 
 
 def paused(dask_worker=None):

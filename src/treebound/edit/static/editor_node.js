@@ -220,7 +220,8 @@ const showNode = async (key) => {
   Object.assign(chosen, { key, node: null, all: false });
   markChosen();
   at("h-node").textContent = placeOfNode(key);
-  at("where").textContent = `${isInner(id) ? "Inner node" : "Leaf"}, predicts ${data.classes[label]}: ${number(counts[label])} of ${number(sum(counts))} (${many(rows, "row")})`;
+  const total = sum(counts), all = total === rows ? many(rows, "row") : `${number(total)}, ${many(rows, "row")}`;
+  at("where").textContent = `${isInner(id) ? "Inner node" : "Leaf"}, predicts ${data.classes[label]} (${number(counts[label])} of ${all})`;
   at("counts").replaceChildren(classTable(id));
   showActions(id);
   at("keeping").hidden = at("surrogates").hidden = at("agreement").hidden = !isInner(id);

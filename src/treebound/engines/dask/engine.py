@@ -28,8 +28,8 @@ from treebound.engines.dask.partitions import Partitions, in_words, same
 from treebound.engines.dask.waiting import PartitionError, gathered, waited
 from treebound.engines.dask.worker import (
     FitState,
-    Plan,
     Request,
+    RequestPlan,
     finish,
     folder_of,
     reply_to_driver,
@@ -189,13 +189,13 @@ class DaskEngine(Engine):
         requested, args = results
 
         def send() -> Any:
-            plan = Plan.over(self._holders(), _FAN)
+            plan = RequestPlan.over(self._holders(), _FAN)
             request = self._request(requested, args, function)
             return self._client.sync(self._reply_to, request, plan)
 
         return self._tried(send)
 
-    async def _reply_to(self, request: bytes, plan: Plan) -> Any:
+    async def _reply_to(self, request: bytes, plan: RequestPlan) -> Any:
         """Return the reply of a worker; Dask alone would try to reach a lost one for 30 seconds."""
         call = self._client.run(reply_to_driver, request, plan, workers=[plan.address])
         reply, start = asyncio.ensure_future(call), time.monotonic()
@@ -204,7 +204,7 @@ class DaskEngine(Engine):
                 reply.cancel()
                 raise ValuesLost
             if time.monotonic() - start > waiting.PATIENCE:
-                await waiting.warn_about_workers(self._client)
+                await asyncio.to_thread(waiting.warn_about_workers, self._client)
                 start = time.monotonic()
         return reply.result()[plan.address]
 
@@ -214,7 +214,7 @@ class DaskEngine(Engine):
         groups = [subtrees[k::n_groups] for k in range(n_groups)]
 
         def send() -> list[Any]:
-            plans = [Plan(*holder, []) for holder in self._holders()]
+            plans = [RequestPlan(*holder, []) for holder in self._holders()]
             slots = [[subtree.slot for subtree in group] for group in groups]
             requests = [self._request(gather_rows, (group,), join_pieces) for group in slots]
             tasks = self._map(finish, requests, [plans] * n_groups, groups)

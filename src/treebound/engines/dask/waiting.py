@@ -32,7 +32,7 @@ def waited(client: Any, futures: Sequence[Any], name: Callable[[int], str]) -> S
             if not any(future.status == "lost" for future in futures):
                 break
         except TimeoutError:
-            client.sync(warn_about_workers, client)
+            warn_about_workers(client)
         except CancelledError:
             break
     for i, future in enumerate(futures):
@@ -52,9 +52,12 @@ def gathered(client: Any, futures: Sequence[Any], name: Callable[[int], str]) ->
     return list(client.gather(list(waited(client, futures, name))))
 
 
-async def warn_about_workers(client: Any) -> None:
-    """Warn if no worker is available, or if workers do not respond."""
-    info = await client.scheduler.identity(n_workers=-1)
+def warn_about_workers(client: Any) -> None:
+    """Warn if no worker is available, or if workers do not respond.
+
+    Not in the thread of the event loop, where Dask gives no information about workers.
+    """
+    info = client.scheduler_info(n_workers=-1)  # not only of the first five; older ones give all
     text = _worker_problem(info["workers"])
     if text is not None:
         warnings.warn(text, UserWarning, stacklevel=2)

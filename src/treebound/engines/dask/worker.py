@@ -3,6 +3,11 @@
 A request is one message: it goes from the driver to a worker and from there to other workers, and
 their replies are combined on the way back. One task per worker would cost the driver and the
 scheduler several times as much.
+
+Of a worker of ``distributed`` the documented attributes are used: ``address``, ``data``,
+``handlers``, ``local_directory``, ``state`` and ``scheduler``. Two more are public but not
+described: ``plugins``, as there is no other way from a task to its plugin, and ``rpc``, the pool of
+connections with the security settings of the worker, which ``distributed.rpc`` does not have.
 """
 
 from __future__ import annotations
@@ -16,7 +21,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from distributed import WorkerPlugin, get_worker
-from distributed.utils import sync
 
 from treebound.data.spill import ValuesLost
 from treebound.growing.kernel_types import TreeArrays
@@ -43,15 +47,17 @@ class Request(NamedTuple):
     divisions: Sequence[Sequence[ShardSplit]]
 
 
-class Plan(NamedTuple):
+class RequestPlan(NamedTuple):
     """The worker that gets a request, the keys of its bundles, and the workers it passes it to."""
 
     address: str
     keys: Sequence[str]
-    below: Sequence[Plan]
+    below: Sequence[RequestPlan]
 
     @classmethod
-    def over(cls, holders: Sequence[tuple[str, Sequence[str]]], fan: int, at: int = 0) -> Plan:
+    def over(
+        cls, holders: Sequence[tuple[str, Sequence[str]]], fan: int, at: int = 0
+    ) -> RequestPlan:
         """Make a tree of workers, each of which passes a request to at most ``fan`` others."""
         places = range(fan * at + 1, min(fan * at + fan + 1, len(holders)))
         return cls(*holders[at], [cls.over(holders, fan, place) for place in places])
@@ -67,7 +73,7 @@ class FitState(WorkerPlugin):
     idempotent = True
 
     def setup(self, worker: Any) -> None:
-        self._worker = worker
+        self._worker, self._loop = worker, asyncio.get_running_loop()
         self._pool = ThreadPoolExecutor(worker.state.nthreads)  # tasks may wait for requests
         self._keys: dict[str, set[str]] = {}  # of each fit, by its token
         self._rows: dict[
@@ -96,7 +102,7 @@ class FitState(WorkerPlugin):
         """Reply to another worker."""
         return pickle.dumps(await self.reply(request, pickle.loads(plan)), protocol=5)
 
-    async def reply(self, request: bytes, plan: Plan) -> Any:
+    async def reply(self, request: bytes, plan: RequestPlan) -> Any:
         """Combine the replies of the bundles of a plan; ValuesLost names those without values."""
         message: Request = pickle.loads(request)
         replies = await asyncio.gather(
@@ -112,16 +118,21 @@ class FitState(WorkerPlugin):
             raise ValuesLost(*(key for error in errors for key in error.args))
         return replies[0] if len(replies) == 1 else await self._run(message.combine, replies)
 
+    def reply_to_task(self, request: bytes, plan: RequestPlan) -> Any:
+        """Return the reply to a task, which runs in another thread than the messages."""
+        return asyncio.run_coroutine_threadsafe(self.reply(request, plan), self._loop).result()
+
     async def _run(self, function: Callable[..., Any], *args: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
 
-    async def _pass_on(self, request: bytes, plan: Plan) -> Any:
+    async def _pass_on(self, request: bytes, plan: RequestPlan) -> Any:
         if plan.address == self._worker.address:
             return await self.reply(request, plan)
         other = self._worker.rpc(plan.address)
         call = other.treebound_request(request=request, plan=pickle.dumps(plan))
         reply = asyncio.ensure_future(call)
         while not (await asyncio.wait([reply], timeout=_GLANCE))[0]:
+            # the operation of the scheduler that Client.nthreads calls, too
             if not await self._worker.scheduler.ncores(workers=[plan.address]):
                 reply.cancel()  # Dask has given it up
                 raise ValuesLost
@@ -161,7 +172,7 @@ class FitState(WorkerPlugin):
         return request.function(bundle._replace(rows=rows), *request.args)
 
 
-async def reply_to_driver(request: bytes, plan: Plan, dask_worker: Any = None) -> Any:
+async def reply_to_driver(request: bytes, plan: RequestPlan, dask_worker: Any = None) -> Any:
     """Reply to the driver; return lost values, so that the worker does not log an error."""
     try:
         return await dask_worker.plugins[FitState.name].reply(request, plan)
@@ -170,12 +181,11 @@ async def reply_to_driver(request: bytes, plan: Plan, dask_worker: Any = None) -
 
 
 def finish(
-    request: bytes, holders: Sequence[Plan], subtrees: Sequence[Subtree]
+    request: bytes, holders: Sequence[RequestPlan], subtrees: Sequence[Subtree]
 ) -> list[TreeArrays]:
     """Grow the trees below some nodes, on their rows from all workers."""
-    worker = get_worker()
-    state: Any = worker.plugins[FitState.name]
-    pieces = sync(worker.loop, state.reply, request, Plan("", [], holders))
+    state: Any = get_worker().plugins[FitState.name]
+    pieces = state.reply_to_task(request, RequestPlan("", [], holders))
     return [
         grow_subtree([piece], subtree.kernel)
         for piece, subtree in zip(pieces, subtrees, strict=True)

@@ -17,7 +17,7 @@ from treebound.data.numbers import MAX_NUMBER
 from treebound.data.numeric_target import MAX_DIGITS, NumberFacts, NumericTarget
 from treebound.data.summaries import ColumnSummary, TargetSummary
 from treebound.data.weights import WeightTotal
-from treebound.engines.sql.stores import ROWS, Store, rounded
+from treebound.engines.sql.stores import ROWS, SqlStore, rounded
 
 # Numbers are summed in pieces of so many bits, at most so many of them: a product with the power of
 # two of the last one is finite.
@@ -27,13 +27,13 @@ _NO_DIGITS = MAX_DIGITS + 1
 _EXACT = 2.0**53
 
 
-def _scaled(x: str, shift: int, store: Store) -> str:
+def _scaled(x: str, shift: int, store: SqlStore) -> str:
     """SQL of a double times a power of two, which may be out of the range of doubles."""
     half = shift // 2
     return f"({x} * {store.number(2.0**half)} * {store.number(2.0 ** (shift - half))})"
 
 
-def check_numbers(store: Store, native: Any, target: str, n_rows: int) -> None:
+def check_numbers(store: SqlStore, native: Any, target: str, n_rows: int) -> None:
     """Raise a ValueError if a row of the relation has no number ``y``, or one out of range."""
     fetched = store.fetch(f"SELECT COUNT(y) AS n, MAX(ABS(y)) AS most FROM {ROWS}", native)
     missing = n_rows - int(fetched["n"][0])
@@ -51,7 +51,7 @@ def check_numbers(store: Store, native: Any, target: str, n_rows: int) -> None:
         )
 
 
-def number_facts(store: Store, native: Any, min_weight: float) -> NumberFacts:
+def number_facts(store: SqlStore, native: Any, min_weight: float) -> NumberFacts:
     """Return the facts of the numbers ``y`` of a relation, whose least weight is known."""
     digits = []
     for d in range(_NO_DIGITS):
@@ -78,7 +78,7 @@ def _whole(x: str) -> str:
     return f"(FLOOR({x}) + CASE WHEN {x} - FLOOR({x}) > 0.5 THEN 1.0 ELSE 0.0 END)"
 
 
-def target_summary(store: Store, native: Any, target: str) -> TargetSummary:
+def target_summary(store: SqlStore, native: Any, target: str) -> TargetSummary:
     """Return the summary of the numbers ``y`` of a relation, with their exact sum."""
     ends = "MIN(y) AS low, MAX(y) AS high, MAX(ABS(y)) AS most, "
     ends += "MIN(CASE WHEN y <> 0 THEN ABS(y) END) AS least"
@@ -125,7 +125,7 @@ class NumberColumns(NamedTuple):
 
 
 def with_integers(
-    query: str, columns: Sequence[str], facts: NumberFacts, total: WeightTotal, store: Store
+    query: str, columns: Sequence[str], facts: NumberFacts, total: WeightTotal, store: SqlStore
 ) -> NumberColumns:
     """Add the sum ``q`` and the squares ``q2`` of each row to a query that has a number ``y``.
 

@@ -13,7 +13,7 @@ from treebound.certificate.row_record import RowComparison
 from treebound.data.targets import read_classes
 from treebound.data.weights import check_rows
 from treebound.engines.sql.relation import Relation, fetch_table
-from treebound.engines.sql.stores import ROWS, Store, store_of
+from treebound.engines.sql.stores import ROWS, SqlStore, store_of
 from treebound.exchange.code import columns_used, predictions
 from treebound.exchange.sql_code import case_of
 from treebound.model import Model
@@ -62,7 +62,7 @@ def _check_columns(tree: BaseTree, names: list[str]) -> None:
 
 
 def rows_at_nodes(
-    store: Store,
+    store: SqlStore,
     frame: Any,
     tree: Tree,
     label: str,
@@ -91,7 +91,7 @@ def rows_at_nodes(
 
 
 def nodes_in_order(
-    store: Store, frame: Any, tree: RegressionTree, *, handle_unknown: Unknown, by: str
+    store: SqlStore, frame: Any, tree: RegressionTree, *, handle_unknown: Unknown, by: str
 ) -> NDArray[np.int32]:
     """Return the node of a tree at which each row ends, in the order of a column of numbers."""
     types = frame.collect_schema()

@@ -16,7 +16,7 @@ from treebound.data import Column, learn_matrix
 from treebound.data.columns import is_identifier
 from treebound.data.raw import check_names
 from treebound.data.streams import in_database
-from treebound.engines.sql.stores import ROWS, Store
+from treebound.engines.sql.stores import ROWS, SqlStore
 from treebound.growing._layout import MAX_CATEGORIES
 
 # Cells of equal width in which a column of numbers is counted.
@@ -113,11 +113,11 @@ class Coding(NamedTuple):
         """The bits of a stored code."""
         return (self.width - 1).bit_length()
 
-    def code(self, store: Store) -> str:
+    def code(self, store: SqlStore) -> str:
         """SQL of the stored code."""
         return store.bits(self.word, self.shift, self.bits)
 
-    def stored(self, j: int, store: Store) -> str:
+    def stored(self, j: int, store: SqlStore) -> str:
         """SQL of the code in its place, as a float; rounding keeps the order of values."""
         if self.column.identifier:  # nothing is stored: every value counts as missing
             return store.number(0.0)
@@ -153,7 +153,7 @@ def is_number(dtype: Any, name: str) -> bool:
 
 
 def number_codings(
-    store: Store, native: Any, names: Sequence[str], numbers: Sequence[int]
+    store: SqlStore, native: Any, names: Sequence[str], numbers: Sequence[int]
 ) -> dict[int, Coding]:
     """The cells of columns of numbers, by their ends."""
     if not numbers:
@@ -180,7 +180,7 @@ def _cells(name: str, low: float | None, high: float | None) -> Coding:
 
 
 def categories_of(
-    store: Store,
+    store: SqlStore,
     native: Any,
     at: str,
     name: str,
@@ -207,14 +207,14 @@ def categories_of(
 
 
 def distinct(
-    store: Store, native: Any, at: str, name: str
+    store: SqlStore, native: Any, at: str, name: str
 ) -> tuple[str, NDArray[Any], NDArray[np.int64]]:
     """A table of the values of a column with their numbers; the values, and the rows of each."""
     table = _numbered_values(store, native, at)
     return table, *_fetched_values(store, table, name)
 
 
-def _numbered_values(store: Store, native: Any, at: str) -> str:
+def _numbered_values(store: SqlStore, native: Any, at: str) -> str:
     """A table of the distinct values of a column, numbered in order, with the rows of each."""
     return store.keep(
         f"SELECT value, n, ROW_NUMBER() OVER (ORDER BY value) - 1 AS code FROM (SELECT {at} AS "
@@ -223,7 +223,9 @@ def _numbered_values(store: Store, native: Any, at: str) -> str:
     )
 
 
-def _fetched_values(store: Store, table: str, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _fetched_values(
+    store: SqlStore, table: str, name: str
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The values of such a table in order, and the rows of each; an error if they are too many."""
     # one more than there may be, and missing values
     most = f"code <= {MAX_CATEGORIES + 1}"

@@ -43,8 +43,8 @@ from treebound.engines.sql.relation import (
     is_number,
     number_codings,
 )
-from treebound.engines.sql.stores import ROWS, Store, store_of
-from treebound.engines.sql.weights import Labels, Weights
+from treebound.engines.sql.stores import ROWS, SqlStore, store_of
+from treebound.engines.sql.weights import TableLabels, Weights
 from treebound.growing.shard import SelectedRole
 from treebound.model.regression import check_in_range
 from treebound.tree.model import Tree
@@ -77,7 +77,7 @@ class CodedRows(NamedTuple):
     of codes, and the number ``vj`` of every column j that is real.
     """
 
-    store: Store
+    store: SqlStore
     table: str
     words: list[str]
     codings: list[Coding]
@@ -192,7 +192,7 @@ class RelationRows:
                 "without a label. Hint: leave them out."
             )
         classes, codes = learn_classes(values)
-        self._labels = Labels(table, classes, codes.astype(np.int64), rows)
+        self._labels = TableLabels(table, classes, codes.astype(np.int64), rows)
 
     def _count_numbers(self) -> None:
         """Count the rows of a target of numbers; all of them have one label."""
@@ -208,7 +208,7 @@ class RelationRows:
             raise ValueError("The relation has no rows of a weight above zero.")
         check_numbers(self._store, native, self.target, n_rows)
         one = np.zeros(1, dtype=np.int64)
-        self._labels = Labels("", one, one, np.array([n_rows]))
+        self._labels = TableLabels("", one, one, np.array([n_rows]))
 
     def check_range(self, y_range: tuple[float, float]) -> None:
         """Raise a ValueError if a number is outside a declared range."""

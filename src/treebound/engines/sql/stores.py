@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 ROWS = "\0"
 
 
-class Store:
+class SqlStore:
     """A database, by one of its relations."""
 
     dialect: str
@@ -96,7 +96,7 @@ class Store:
         return new
 
 
-class DuckStore(Store):
+class DuckStore(SqlStore):
     """DuckDB: temporary tables, even if the database file is read-only."""
 
     dialect = "duckdb"
@@ -121,7 +121,7 @@ class DuckStore(Store):
         return table
 
 
-class SparkStore(Store):
+class SparkStore(SqlStore):
     """PySpark: rows are kept by the executors."""
 
     dialect = "spark"
@@ -159,7 +159,7 @@ class SparkStore(Store):
         self._kept.pop(table).unpersist()
 
 
-class IbisStore(Store):
+class IbisStore(SqlStore):
     """A database that Ibis knows.
 
     If no temporary table may be written, every query starts from the relation: the codes, and a
@@ -232,9 +232,9 @@ def _array(column: Any) -> NDArray[Any]:
     return objects
 
 
-def store_of(frame: Any) -> Store:
+def store_of(frame: Any) -> SqlStore:
     """The store of the database of a lazy frame."""
-    kinds: dict[Any, type[Store]] = {
+    kinds: dict[Any, type[SqlStore]] = {
         nw.Implementation.DUCKDB: DuckStore,
         nw.Implementation.PYSPARK: SparkStore,
         nw.Implementation.IBIS: IbisStore,

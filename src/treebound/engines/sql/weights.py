@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.weights import WeightTotal, class_factors
-from treebound.engines.sql.stores import ROWS, Store, pick, rounded
+from treebound.engines.sql.stores import ROWS, SqlStore, pick, rounded
 
 # Weights are summed in pieces of so many bits.
 _PIECE_BITS, _PIECES = 30, 5
 
 
-class Labels(NamedTuple):
+class TableLabels(NamedTuple):
     """The labels of a relation ``y``: a table of them there, and what they are.
 
     The rows of a target of numbers have one label, and no table.
@@ -42,7 +42,12 @@ class Weights:
     """The weights ``w`` of a relation, the greatest of which is ``most``, and of classes."""
 
     def __init__(
-        self, store: Store, native: Any, labels: Labels, most: float | None, class_weight: Any
+        self,
+        store: SqlStore,
+        native: Any,
+        labels: TableLabels,
+        most: float | None,
+        class_weight: Any,
     ) -> None:
         self._store, self._native, self._labels = store, native, labels
         self.scale: float | None = None

@@ -73,7 +73,7 @@ const resultParts = (id) => {
   const [, label, counts] = statsOf(id), total = sum(counts), name = data.classes[label];
   const parts = [];
   if (isNumbers()) {
-    const interval = statsOf(id)[10] ? `; about 90 % of new rows here have ${statsOf(id)[10]}` : "";
+    const interval = statsOf(id)[10] ? `; about 90 % of new rows here are within ${statsOf(id)[10]}` : "";
     return [made("p", { class: "result" }, made("strong", {}, `${data.target === null ? "" : `${data.target} = `}${predictionOf(id)}`)),
       paragraph(`${many(statsOf(id)[0], "training row")} here${interval}.`)];
   }

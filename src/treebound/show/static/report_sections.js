@@ -97,12 +97,13 @@ const showRules = (all = false) => {
   const rules = rulesOf(rootNow(), all ? Infinity : MAX_RULES), leaves = data.steps[state.step].leaves;
   const rows = rules.map(({ id, regions }) => {
     const [count, label, counts] = statsOf(id);
-    const conditions = regions.map((region) => regionWords(region, { withMissing: true })).join(" and ") || "always";
+    const words = regions.map((region) => regionWords(region, { withMissing: true }));
+    const conditions = words.map((one) => (words.length > 1 && one.includes(" or ") ? `(${one})` : one)).join(" and ") || "always";
     if (isNumbers()) return [conditions, predictionOf(id), statsOf(id)[10] ?? "", number(count)];
     return [conditions, data.classes[label],
       chancesOf(id)[label].toFixed(3), number(count), percent(counts[label] / (sum(counts) || 1))];
   });
-  const table = isNumbers() ? tableOf(["If", "then", "about 90 % of new rows", "rows"], rows, ["words", "label", "count", "count"])
+  const table = isNumbers() ? tableOf(["If", "then", "about 90 % of new rows within", "rows"], rows, ["words", "label", "count", "count"])
     : tableOf(["If", "then", "probability", "rows", "right"], rows, ["words", "label", "count", "count", "count"]);
   table.classList.add("rules");
   const parts = [scrolling(table)];
@@ -138,7 +139,7 @@ const showColumns = () => {
     return [column.name, column.kind, values, missing, percent(shares[k])];
   });
   const unused = data.columns.map((_, k) => k).filter((k) => !used.includes(k)), parts = [];
-  if (rows.length) parts.push(scrolling(tableOf(["Column", "kind", "values", "missing", "importance"], rows, ["words", "", "words", "count", "count"])));
+  if (rows.length) parts.push(scrolling(tableOf(["Column", "kind", "values", "missing", "importance"], rows, ["label", "", "words", "count", "count"])));
   else parts.push(paragraph("The tree has no splits.", "note"));
   if (unused.length) {
     const named = unused.map((k) => data.columns[k].name + (data.columns[k].identifier ? " (identifies rows)" : ""));
@@ -178,10 +179,11 @@ const showSizes = () => {
     const step = data.steps.findIndex((one) => one.leaves === leaves), words = many(leaves, "leaf", "leaves");
     const go = step < 0 ? words : made("button", { type: "button", class: "link" }, words);
     if (step >= 0) go.addEventListener("click", () => goTo(step));
-    const points = (100 * difference).toFixed(1);
-    return [go, percent(error), leaves === data.steps[data.chosen].leaves ? "chosen" : `${difference < 0 ? "" : "+"}${points} points`];
+    const digits = Math.max(0, 3 - Math.floor(Math.log10(error || 1))), shown = (value) => number(Number(value.toFixed(digits)));
+    const change = isNumbers() ? shown(difference) : `${(100 * difference).toFixed(1)} points`;
+    return [go, isNumbers() ? shown(error) : percent(error), leaves === data.steps[data.chosen].leaves ? "chosen" : `${difference < 0 ? "" : "+"}${change}`];
   });
-  at("other-sizes").replaceChildren(scrolling(tableOf(["Size", "estimated error", "difference"], rows, ["", "count", "count"])));
+  at("other-sizes").replaceChildren(scrolling(tableOf(["Size", `estimated ${isNumbers() ? "RMSE" : "error"}`, "difference"], rows, ["", "count", "count"])));
 };
 
 // Other good trees; a click shows one.
@@ -271,6 +273,7 @@ const showStep = () => {
   if (state.step === data.chosen) parts.push("chosen");
   if (data.choice !== null && state.step === data.choice.small) parts.push("the smallest within one standard error");
   at("status").textContent = parts.join(" · ");
+  at("chosen").hidden = state.step === data.chosen;
   at("slider").setAttribute("aria-valuetext", parts.join(", "));
 };
 const drawChart = () => {

@@ -273,7 +273,7 @@ const conditions = (item) => {
 const showCard = (item) => {
   const [rows, label, counts] = data.stats[data.nodes[item.id][0]];
   const total = sum(counts) || 1;
-  const interval = isNumbers() && statsOf(item.id)[10] ? `, about 90 % of new rows ${statsOf(item.id)[10]}` : "";
+  const interval = isNumbers() && statsOf(item.id)[10] ? `, about 90 % of new rows within ${statsOf(item.id)[10]}` : "";
   const heading = isNumbers() ? `${predictionOf(item.id)}: ${many(rows, "row")}${interval}` : `${data.classes[label]}: ${number(counts[label])} of ${number(total)} (${many(rows, "row")})`;
   const list = made("ol"), path = conditions(item);
   if (path.length > 10) list.append(made("li", {}, `… ${path.length - 10} before`));

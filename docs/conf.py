@@ -67,7 +67,8 @@ html_theme_options = {
         if name != "Documentation"
     ],
 }
-html_sidebars = {"index": []}
+# Pages without pages below them have no bar on the left.
+html_sidebars = {page: [] for page in ("index", "start", "evidence", "theory", "contributing")}
 toc_object_entries_show_parents = "hide"
 
 autosummary_generate = True

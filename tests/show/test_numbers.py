@@ -150,7 +150,16 @@ def test_the_report_of_a_regression_tree(driver, tmp_path: Path, case) -> None:
 
     assert text("summary").startswith(str(reg.estimate_))
     assert text("tiles").split("\n")[:2] == ["Estimated RMSE", str(reg.estimate_.rmse)]
+    baseline = f"baseline {reg.estimate_.baseline_rmse:.4g} (always the mean)"
+    assert text("tiles").split("\n")[2] == baseline
     assert f"{reg.n_leaves_} leaves · estimated RMSE" in text("status")
+    assert not driver.find_element("id", "chosen").is_displayed()
+    listed = driver.find_elements("css selector", "#other-sizes tbody tr")
+    for row, size in zip(listed, reg.sizes_, strict=True):
+        leaves, _, rmse, change = row.text.split()
+        assert int(leaves) == size.leaves
+        assert float(rmse.replace(",", "")) == pytest.approx(size.rmse, rel=1e-3)
+        assert (change == "chosen") == (size.leaves == reg.n_leaves_)
     known = driver.execute_script("return data.columns.map((column) => column.categories)")
     rows = frame[:60]
     cells = [
@@ -169,6 +178,8 @@ def test_the_report_of_a_regression_tree(driver, tmp_path: Path, case) -> None:
     driver.execute_script("goTo(data.steps.length - 1)")
     assert text("tiles").split("\n")[0] in ("Estimated RMSE", "Training RMSE")
     assert "1\ndepth 0" in text("tiles")
+    assert baseline in text("tiles")
+    assert driver.find_element("id", "chosen").is_displayed()
     assert not driver.find_element("id", "d-confusion").is_displayed()
     driver.execute_script("goTo(data.start); at('question').querySelector('button').click()")
     assert driver.find_elements("css selector", ".node.lit")

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from treebound._utils.validation import parameters_of
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import is_stream
@@ -122,7 +121,6 @@ class FittedTree(Generic[AnyModel]):
         """
         return to_rules(self)
 
-    @parameters_of(to_text)
     def to_dot(self, *, max_depth: int | None = None, digits: int | None = None) -> str:
         """Return the tree in the DOT language, for ``dot -Tsvg``.
 
@@ -130,6 +128,8 @@ class FittedTree(Generic[AnyModel]):
         ----------
         max_depth : int, optional
             Subtrees below this depth are drawn as one node.
+        digits : int, optional
+            Significant digits of thresholds; by default they are exact.
 
         See Also
         --------
@@ -137,7 +137,6 @@ class FittedTree(Generic[AnyModel]):
         """
         return to_dot(self, max_depth=max_depth, digits=digits)
 
-    @parameters_of(to_dot)
     def to_latex(
         self, *, document: bool = False, max_depth: int | None = None, digits: int | None = None
     ) -> str:
@@ -147,6 +146,10 @@ class FittedTree(Generic[AnyModel]):
         ----------
         document : bool
             Write a whole document, cropped to the tree, instead of the picture alone.
+        max_depth : int, optional
+            Subtrees below this depth are drawn as one node.
+        digits : int, optional
+            Significant digits of thresholds; by default they are exact.
 
         See Also
         --------
@@ -154,7 +157,6 @@ class FittedTree(Generic[AnyModel]):
         """
         return to_latex(self, document=document, max_depth=max_depth, digits=digits)
 
-    @parameters_of(to_text)
     def plot(
         self,
         *,
@@ -169,6 +171,10 @@ class FittedTree(Generic[AnyModel]):
         ----------
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure of suitable size.
+        max_depth : int, optional
+            Deeper nodes are omitted and counted.
+        digits : int, optional
+            Significant digits of thresholds; by default they are exact.
         fontsize : float, optional
             In points; by default it depends on the number of leaves.
 

@@ -168,9 +168,14 @@ class BoundTreeClassifier(
             return lazy_predictions(self._fitted(), X, output, predict)
         return super()._predict(X, output, predict)
 
-    @parameters_of(TreeEstimator.apply)
     def predict(self, X: Any) -> Any:
         """Predict the class of each row of a table.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
 
         Returns
         -------
@@ -180,9 +185,14 @@ class BoundTreeClassifier(
         """
         return self._predict(X, "label", Model.predict)
 
-    @parameters_of(predict)
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class for each row, smoothed by ``smoothing``.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
 
         Returns
         -------
@@ -191,21 +201,29 @@ class BoundTreeClassifier(
         """
         return self._predict(X, "proba", Model.predict_proba)
 
-    @parameters_of(predict)
     def predict_log_proba(self, X: Any) -> Any:
-        """Predict the log-probability of each class for each row, see :meth:`predict_proba`."""
+        """Predict the log-probability of each class for each row, see :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
+        """
         if in_database(X):
             raise TypeError(
                 "A database gives no logarithms of probabilities. Hint: use predict_proba."
             )
         return self._predict(X, "proba", _log_proba)
 
-    @parameters_of(predict)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on labelled rows.
 
         Parameters
         ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
         y : array-like of shape (n_rows,), or str
             The labels; of a table that is not in memory, as for :meth:`fit`.
         sample_weight : array-like of shape (n_rows,), or str, optional
@@ -351,7 +369,6 @@ class BoundTreeClassifier(
             sample_weight=sample_weight, groups=groups,
         )  # fmt: skip
 
-    @parameters_of(Editor)
     def edit(
         self,
         X: Any,
@@ -366,6 +383,22 @@ class BoundTreeClassifier(
         """Change the tree by hand; this classifier is not changed.
 
         X and y must be the rows that the tree was trained on.
+
+        Parameters
+        ----------
+        X, y : table and labels
+            The rows it was fitted on.
+        test : (X, y), optional
+            Rows for the test error. They cannot be used for a certificate afterwards; the model
+            records them.
+        sample_weight, groups : array-like of shape (n_rows,), optional
+            The weights and the groups of ``fit``.
+        autosave : path, optional
+            A file that keeps the steps, written after each of them, to
+            :meth:`~treebound.edit.Editor.recover` them.
+        alternatives : Alternatives, optional
+            Other good trees, from :meth:`treebound.BoundTreeClassifier.alternatives`, to
+            :meth:`~treebound.edit.Editor.adopt` one of them.
 
         Returns
         -------

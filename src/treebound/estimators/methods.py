@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from numpy.typing import NDArray
 
 from treebound._utils.choices import CertificateKind
-from treebound._utils.validation import parameters_of
 from treebound.certificate import Certificate, Frontier
 from treebound.certificate.mean_cost import MeanCost
 from treebound.estimators.base import FittedTree
@@ -257,7 +256,6 @@ class ModelMethods(FittedTree[Model]):
             tree_facts=tree_facts,
         )
 
-    @parameters_of(FittedTree.plot)
     def plot(
         self,
         X: Any = None,
@@ -275,6 +273,14 @@ class ModelMethods(FittedTree[Model]):
         X, y : table and labels, optional
             Rows for histograms in the nodes, by class, of the column that the node splits on; for
             example the training rows.
+        ax : matplotlib Axes, optional
+            Axes to draw in; by default those of a new figure of suitable size.
+        max_depth : int, optional
+            Deeper nodes are omitted and counted.
+        digits : int, optional
+            Significant digits of thresholds; by default they are exact.
+        fontsize : float, optional
+            In points; by default it depends on the number of leaves.
 
         See Also
         --------
@@ -313,12 +319,13 @@ class ModelMethods(FittedTree[Model]):
         """
         write_predictions(self, X, path, proba=proba, keep=keep)
 
-    @parameters_of(FittedTree.to_python)
     def to_python(self, *, name: str = "predict", output: Output = "label") -> str:
         """Return the source of a Python function with the same predictions.
 
         Parameters
         ----------
+        name : str
+            Name of the function; it must not begin with an underscore.
         output : {"label", "proba"}
             Return the class, or a list of probabilities in the order of ``CLASSES``.
 
@@ -328,12 +335,13 @@ class ModelMethods(FittedTree[Model]):
         """
         return to_python(self, name=name, output=output)
 
-    @parameters_of(FittedTree.to_c)
     def to_c(self, *, name: str = "predict", output: Output = "label") -> str:
         """Return C source, ``int predict(const struct predict_row *row)``, of the same predictions.
 
         Parameters
         ----------
+        name : str
+            Name of the function, and prefix of all other names; it must not begin with ``x_``.
         output : {"label", "proba"}
             Return the index of the class, or also write the probability of each class.
 
@@ -343,7 +351,6 @@ class ModelMethods(FittedTree[Model]):
         """
         return to_c(self, name=name, output=output)
 
-    @parameters_of(FittedTree.to_sql)
     def to_sql(
         self,
         *,
@@ -356,8 +363,15 @@ class ModelMethods(FittedTree[Model]):
 
         Parameters
         ----------
+        table : str, optional
+            If given, write a whole query, ``SELECT table.*, CASE ... AS prediction FROM table``.
+        name : str
+            Name of the result; probabilities are named after it and the class.
         output : {"label", "proba"}
             Write the class, or the probability of each class, separated by commas.
+        dialect : str, optional
+            The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``,
+            ``"tsql"``, ``"bigquery"``, ``"snowflake"`` or ``"spark"``.
 
         See Also
         --------

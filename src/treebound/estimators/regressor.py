@@ -144,9 +144,14 @@ class BoundTreeRegressor(
         _check_reading(X, predict.__name__)
         return super()._predict(X, output, predict)
 
-    @parameters_of(TreeEstimator.apply)
     def predict(self, X: Any) -> Floats:
         """Predict the number of each row of a table.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
 
         Returns
         -------
@@ -155,7 +160,6 @@ class BoundTreeRegressor(
         numbers: Floats = self._predict(X, "value", RegressionModel.predict)
         return numbers
 
-    @parameters_of(predict)
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Predict an interval that contains the number of a new row with some probability.
 
@@ -167,6 +171,9 @@ class BoundTreeRegressor(
 
         Parameters
         ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
         coverage : float
             Share of new rows whose number is in their interval.
 
@@ -178,7 +185,6 @@ class BoundTreeRegressor(
         _check_reading(X, "predict_interval")
         return self._fitted().predict_interval(self._rows(X), coverage, self.n_jobs)
 
-    @parameters_of(predict)
     def explain(self, row: Any, *, reach: tuple[float, float] | None = None) -> NumberExplanation:
         """Explain the prediction for a row, and the smallest change that brings it into a range.
 

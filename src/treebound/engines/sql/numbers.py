@@ -64,11 +64,11 @@ def number_facts(store: SqlStore, native: Any, min_weight: float) -> NumberFacts
     fetched = store.fetch(
         f"SELECT MIN(y) AS low, MAX(y) AS high, MAX({case}) AS digits FROM {ROWS}", native
     )
-    most_digits = int(fetched["digits"][0])
+    max_digits = int(fetched["digits"][0])
     return NumberFacts(
         float(fetched["low"][0]),
         float(fetched["high"][0]),
-        None if most_digits == _NO_DIGITS else most_digits,
+        None if max_digits == _NO_DIGITS else max_digits,
         min_weight,
     )
 

@@ -167,7 +167,7 @@ const showWhy = () => {
   const chosen = data.steps[data.chosen], size = many(chosen.leaves, "leaf", "leaves");
   const parts = [`The tree was grown to ${many(data.grown, "leaf", "leaves")}, and ${many(data.last + 1, "size")} were compared.`];
   if (data.limit !== null) parts.push(`At most ${many(data.limit, "leaf", "leaves")} were allowed; of these trees, the one with ${size} was chosen.`);
-  else parts.push(`The tree with ${size} was chosen by weighing errors on the training rows against size.`);
+  else parts.push(`The tree with ${size} was chosen by ${isNumbers() && data.estimate ? "cross-validation" : "weighing errors on the training rows against size"}.`);
   if (data.choice !== null) parts.push(data.choice.words);
   at("why").textContent = parts.join(" ");
 };

@@ -1,8 +1,8 @@
 """Fitting regression trees inside a database.
 
 A relation of few rows is fetched. Of a larger one, rows may be drawn by number: calibration rows to
-certify the tree, and validation rows to choose its size. Only the numbers and nodes of these are
-fetched.
+certify the tree, and validation rows to choose its size. These are fetched, or, if they are more
+than may be fetched, only their numbers and nodes.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def fit_number_relation(
                 rows.engine, schema.columns, options, min_weight=min_weight, limits=_LIMITS
             )
 
-        validation = rows.drawn_numbers("validation", schema.scale, "other")
+        most = relation.max_fetched_rows
+        validation = rows.drawn_numbers("validation", schema, "other", most)
         model = fit_training_rows(
             parameters, EngineRows(engine), grow, replace(draw, calibration=None), validation
         )
@@ -85,7 +86,7 @@ def fit_number_relation(
         if held_out:
             unknown: Unknown = parameters.handle_unknown
             unknown = "other" if unknown == "error" else unknown
-            drawn = rows.drawn_numbers("calibration", schema.scale, unknown)
+            drawn = rows.drawn_numbers("calibration", schema, unknown, most)
             assert drawn is not None
             nodes = drawn.nodes_of(model.grown)
             model = with_calibration(parameters, model, draw, drawn.y, nodes)

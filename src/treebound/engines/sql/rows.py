@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import Setting, WordedError
 from treebound.data.draws import Draw, Slice, derived
-from treebound.data.encoding import chosen_columns
+from treebound.data.encoding import chosen_columns, read_matrix
+from treebound.data.frames import read_table
 from treebound.data.learned import LearnedSchema
-from treebound.data.number_sample import WeightedNumbers
+from treebound.data.number_sample import NumberSample, WeightedNumbers
 from treebound.data.numeric_target import NumberFacts
 from treebound.data.raw import columns_to_learn
 from treebound.data.summaries import ColumnSummary, TableSummary
@@ -387,11 +388,16 @@ class RelationRows:
         return rows_at_nodes(self._store, self._selected[role], tree, self.target, handle_unknown)
 
     def drawn_numbers(
-        self, role: SelectedRole, scale: float | None, handle_unknown: Unknown
+        self,
+        role: SelectedRole,
+        schema: LearnedSchema,
+        handle_unknown: Unknown,
+        max_fetched_rows: int,
     ) -> WeightedNumbers | None:
         """The numbers of the drawn rows, in the order of the table; None without any.
 
-        Their nodes in a tree are found in the database.
+        Of more rows than may be fetched, the nodes in a tree are found in the database: this takes
+        long if the tree is large.
         """
         frame = self._selected.get(role)
         if frame is None:
@@ -406,10 +412,22 @@ class RelationRows:
         order, weight = np.argsort(fetched[_ROW]), None
         if self.weight is not None:
             weight = fetched["treebound_w"][order].astype(np.float64)
-            weight = weight if scale is None else scaled_weights(weight, scale)
+            weight = weight if schema.scale is None else scaled_weights(weight, schema.scale)
         y = fetched["treebound_y"][order].astype(np.float64)
-        nodes = partial(nodes_in_order, self._store, frame, handle_unknown=handle_unknown, by=_ROW)
-        return RelationNumbers(y, weight, None, nodes)
+        if len(y) > max_fetched_rows:
+            nodes = partial(
+                nodes_in_order, self._store, frame, handle_unknown=handle_unknown, by=_ROW
+            )
+            return RelationNumbers(y, weight, None, nodes)
+        types = {**self.types, _ROW: nw.Int64()}
+        table = fetch_table(frame.select(*self.names, _ROW), types).sort_by(_ROW)
+        X = read_matrix(
+            read_table(table.select(self.names)),
+            schema.columns,
+            named=True,
+            handle_unknown=handle_unknown,
+        )
+        return NumberSample(X, y, weight)
 
     # -- coding --------------------------------------------------------------------------------
 

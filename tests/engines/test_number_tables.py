@@ -306,6 +306,19 @@ def test_drawn_rows_of_a_database_choose_the_size_and_certify_as_in_memory():
     assert validated > 2
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 9])
+def test_few_rows_in_a_database_that_none_is_fetched_from(n):
+    rng = np.random.default_rng(n)
+    table = pd.DataFrame({"a": np.arange(n) * 1.0, "y": np.arange(n) ** 2 * 0.5})
+    expected = in_memory({"cv": None, "certificate": None}, table)
+    assert_same_trees(fitted({}, relation(rng, table, 0), "y").tree, expected.tree, n)
+    if n == 1:
+        with pytest.raises(ValueError, match="needs at least 2 rows to calibrate on"):
+            fitted({"certificate": "held-out"}, relation(rng, table, 0), "y")
+    else:
+        assert fitted({"certificate": "held-out"}, relation(rng, table, 0), "y").certificate
+
+
 def test_draws_of_a_database_are_those_of_the_summary_of_memory():
     for seed in range(6):
         rng = np.random.default_rng([11, seed])

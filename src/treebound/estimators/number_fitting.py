@@ -93,11 +93,7 @@ def _calibrated(
     """Fit without calibration rows, or without each of several folds, and keep the best tree."""
     numbers, units, named = sample.y, rows.units, rows.table.names is not None
     m = int(units.max(initial=-1)) + 1
-    if m < 2:
-        unit = "rows" if rows.groups is None else "groups"
-        raise ValueError(
-            f"certificate={kind!r} needs at least 2 {unit} to calibrate on. Got {m} instead."
-        )
+    check_calibration(kind, m, "rows" if rows.groups is None else "groups")
     draw = Draw.start(parameters.random_state)
     draw = replace(draw, key=draw.key_of(sample.summary))
     large = is_large(rows.n_rows, rows.table.shape[1])
@@ -139,6 +135,14 @@ def _calibrated(
 
     fitted: RegressionModel = best_of_folds(fit, folds, parameters.delta).fitted
     return fitted
+
+
+def check_calibration(kind: str, m: int, unit: str = "rows") -> None:
+    """Raise a ValueError if there are too few rows, or groups, for a certificate."""
+    if m < 2:
+        raise ValueError(
+            f"certificate={kind!r} needs at least 2 {unit} to calibrate on. Got {m} instead."
+        )
 
 
 def with_calibration(

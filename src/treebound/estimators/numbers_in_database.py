@@ -16,7 +16,12 @@ from treebound._utils.choices import Unknown
 from treebound._utils.validation import invalid
 from treebound.data.draws import Draw
 from treebound.data.findings import warn_of_identifiers
-from treebound.estimators.number_fitting import fit_numbers, fit_training_rows, with_calibration
+from treebound.estimators.number_fitting import (
+    check_calibration,
+    fit_numbers,
+    fit_training_rows,
+    with_calibration,
+)
 from treebound.estimators.numbers_elsewhere import EngineRows, refuse_what_needs_a_table
 from treebound.growing import GrowOptions, Limits, grow_numbers_on_engine
 from treebound.model.regression import RegressionModel
@@ -62,6 +67,8 @@ def fit_number_relation(
             warnings.warn(_NO_CALIBRATION, UserWarning, stacklevel=4)
             kind = None
         held_out, draw = kind == "held-out", Draw.start(parameters.random_state)
+        if kind is not None:
+            check_calibration(kind, rows.n_rows)
         validates = pruner is not None and pruner.folds is not None
         if held_out or validates:
             draw = rows.select(draw, column_parameters(parameters), held_out, validates)

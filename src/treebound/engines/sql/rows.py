@@ -284,6 +284,8 @@ class RelationRows:
             draw = replace(draw, validation=other)
             chosen.append(rest[other.mask(len(rest))])
             self._selected["validation"] = self._part(table, native, "IN", chosen[-1])
+        if not chosen:  # there are too few rows
+            return draw
         self._frame = self._part(table, native, "NOT IN", np.concatenate(chosen))
         fetched = self._store.fetch(
             f"SELECT code, COUNT(*) AS n FROM (SELECT {self._labels.code} AS code FROM {ROWS} "

@@ -88,7 +88,7 @@ def test_a_useful_limit_is_not_called_otherwise():
     assert useful.risk < useful.constant_error
     assert useful.useful
     assert str(useful).startswith("With probability 95 %, at most ")
-    assert f"; always the most frequent class: {100 * useful.constant_error:.1f} %)." in str(useful)
+    assert f"; baseline {100 * useful.constant_error:.1f} %)." in str(useful)
 
 
 def test_a_tree_of_one_leaf_is_mentioned_first():

@@ -160,7 +160,7 @@ def test_other_steps_state_that_they_share_delta():
     steps = f"one of {trees} trees that prune_to can reach, which share delta"
     assert steps not in clf.certificate_.explain()
     assert steps in clf.prune_to(step=0).certificate_.explain()
-    assert "fit was not repeated with another random_state" in clf.certificate_.explain()
+    assert "fit was not repeated with another seed" in clf.certificate_.explain()
     assert "drawn by number, not by label (checked)" in clf.certificate_.explain()
 
 

@@ -196,11 +196,15 @@ def test_evaluate_and_certify_give_limits_by_class(files, capsys):
     train, test, model = files
     run(capsys, "fit", train, "--target", "y", "--certificate", "folds", "-o", model)
     certificate = tb.BoundTreeClassifier.load(model).certificate_
-    _, out, _ = run(capsys, "certify", model)
+    _, out, _ = run(capsys, "certify", model, "--verbose")
     assert out.strip() == certificate.explain()
+    _, out, _ = run(capsys, "certify", model)
+    assert out.strip() == certificate.explain(proof=False)
+    assert "\nKind: folds.\n" in out
+    assert "It rests on" not in out
     assert all(f"- {limit}" in out for limit in certificate.by_class)
     _, out, _ = run(capsys, "evaluate", model, test)
-    assert "\nBy class (the bound above and these bounds together each hold separately" in out
+    assert "\nBy class (all of these hold with probability 95 %, separately from the" in out
     assert "\n- ill" in out
     _, out, _ = run(capsys, "evaluate", model, test, "--json")
     limits = json.loads(out)["certificate"]["by_class"]
@@ -208,3 +212,19 @@ def test_evaluate_and_certify_give_limits_by_class(files, capsys):
     assert sum(limit["m"] for limit in limits) == 500
     _, out, _ = run(capsys, "evaluate", model, train)
     assert "comparable rows equal training rows" in out
+
+
+def test_a_kind_needs_rows(files, capsys):
+    train, _, model = files
+    run(capsys, "fit", train, "--target", "y", "-o", model)
+    for kind in ("training", "held-out", "prior"):
+        line = refused(capsys, "certify", model, "--kind", kind)
+        assert "--kind describes the rows of a table. Hint: name the table, or leave out" in line
+
+
+def test_no_row_is_of_the_class_of_abstention(files, capsys):
+    train, test, model = files
+    options = ("--certificate", "held-out", "--abstain", "0.12")
+    run(capsys, "fit", train, "--target", "y", *options, "-o", model)
+    out = run(capsys, "evaluate", model, test)[1]
+    assert [line.split()[0] for line in out.splitlines()[-3:]] == ["true", "ill", "well"]

@@ -101,8 +101,17 @@ def test_rows_that_are_there_twice(tmp_path, capsys):
     frame = pd.DataFrame({"x": rng.normal(size=200), "y": rng.integers(0, 2, 200)})
     pd.concat([frame, frame]).to_csv(tmp_path / "t.csv", index=False)
     out = run(capsys, "check", tmp_path / "t.csv", "--target", "y")[1]
-    assert "The table repeats rows: 50% of them are copies of others" in out
-    assert "    Drop the copies.\n" in out
+    assert "The table repeats rows: 50 % of them are copies of others" in out
+    assert "    Drop the copies, or use --groups with a column of cases.\n" in out
+
+
+def test_texts_of_several_lines_are_shown_on_one(tmp_path, capsys):
+    texts = ["one\nword", "a text that goes on and on, and after that goes on for longer"]
+    frame = pd.DataFrame({"x": texts * 30, "z": range(0, 120, 2), "y": [0, 1, 1] * 20})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    out = run(capsys, "check", tmp_path / "t.csv", "--target", "y")[1]
+    (line,) = (line for line in out.splitlines() if line.startswith("x "))
+    assert line.endswith("a text that goes on and on, and after... (30), one word (30)")
 
 
 def test_what_reading_lost_is_named(tmp_path, capsys):

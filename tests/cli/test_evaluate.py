@@ -58,7 +58,7 @@ def test_what_people_see(files, capsys):
     assert ["class", "rows", "precision", "recall", "F1"] in lines
     assert ["true", "predicted", "low", "middle", "x"] in lines
     assert "With probability 99 %, at most " in out
-    assert "of 300 held-out examples were; always the most frequent class: " in out
+    assert "of 300 held-out examples were; baseline " in out
 
 
 def test_training_rows_certify_nothing(files, capsys):
@@ -106,7 +106,7 @@ def test_the_summary_leads_with_the_estimate(files, capsys):
     assert clf.summary().splitlines()[0] in err
     code, _, err = run(capsys, "fit", train, "--target", "y", "--cv", "0")
     assert code == 0
-    assert "No estimate: cv=None fits without folds" in err
+    assert "No estimate: it was fitted without folds" in err
     code, _, err = run(capsys, "fit", train, "--target", "y", "--cv", "1")
     assert code == 2
     assert "--cv must be an int >= 2" in " ".join(err.split())

@@ -47,6 +47,55 @@ def test_rows_without_a_label_are_an_error_or_dropped(visits, stream, capsys):
     assert "/ 280)" in out
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("evaluate", "model.json"), ("certify", "model.json"), ("prune", "model.json"),
+     ("compare", "model.json", "model.json")],
+)  # fmt: skip
+def test_labelled_commands_drop_rows_without_a_label(visits, command, capsys, monkeypatch):
+    monkeypatch.chdir(visits.parent)
+    fit = ("fit", visits, "--target", "ill", "--drop-unlabelled", "--max-leaves", "4")
+    code, _, err = run(capsys, *fit, "-o", "model.json")
+    assert code == 0, err
+    labelled = [line for line in visits.read_text().splitlines() if line[-1] in "l01"]
+    (visits.parent / "labelled.csv").write_text("\n".join(labelled) + "\n")
+    line = refused(capsys, *command, visits)
+    assert "has no value in row 5 and 19 more. Hint: drop these rows (--drop-unlabelled)" in line
+    expected = run(capsys, *command, "labelled.csv")
+    assert run(capsys, *command, visits, "--drop-unlabelled") == expected
+    (visits.parent / "drop.toml").write_text("drop_unlabelled = true\n")
+    assert run(capsys, *command, visits, "--schema", "drop.toml") == expected
+
+
+def test_a_table_without_any_label_is_refused_as_such(visits, capsys, monkeypatch):
+    monkeypatch.chdir(visits.parent)
+    fit = ("fit", visits, "--target", "ill", "--drop-unlabelled", "--max-leaves", "4")
+    assert run(capsys, *fit, "-o", "model.json")[0] == 0
+    (visits.parent / "none.csv").write_text("x,z,ill\n1,2,\n3,4,n/a\n")
+    table = ("none.csv", "--drop-unlabelled")
+    commands = [
+        ("fit", *table, "--target", "ill"), ("fit", *table, "--target", "ill", "--stream"),
+        ("evaluate", "model.json", *table), ("certify", "model.json", *table),
+        ("prune", "model.json", *table), ("compare", "model.json", "model.json", *table),
+    ]  # fmt: skip
+    for command in commands:
+        line = refused(capsys, *command)
+        assert "none.csv: The target column 'ill' has no label in any row. Hint: name" in line
+
+
+def test_a_table_of_a_database_is_evaluated_without_unlabelled_rows(visits, capsys, monkeypatch):
+    duckdb = pytest.importorskip("duckdb")
+    monkeypatch.chdir(visits.parent)
+    with duckdb.connect("visits.db") as connection:
+        read = "read_csv('visits.csv', nullstr=['', 'n/a'])"
+        connection.execute(f"CREATE TABLE visits AS SELECT * FROM {read}")
+    fit = ("fit", visits, "--target", "ill", "--drop-unlabelled", "--max-leaves", "4")
+    assert run(capsys, *fit, "-o", "model.json")[0] == 0
+    evaluate, drop = ("evaluate", "model.json"), "--drop-unlabelled"
+    table = "duckdb:///visits.db?table=visits"
+    assert run(capsys, *evaluate, table, drop) == run(capsys, *evaluate, visits, drop)
+
+
 @pytest.mark.parametrize("stream", [[], ["--stream"]])
 def test_a_target_of_many_numbers(tmp_path, stream, capsys):
     path = tmp_path / "prices.csv"

@@ -13,6 +13,8 @@ import pytest
 import treebound
 from treebound._utils.validation import Setting, WordedError, error_context, invalid
 from treebound.cli.app import OPTIONS, app, in_options, load_all, option_names
+from treebound.cli.training import remedy
+from treebound.data.findings import Finding
 
 SOURCE = Path(treebound.__file__).parent
 # Texts that begin as a command does.
@@ -22,11 +24,27 @@ ELSEWHERE = {"--debug", "--help", "--version"}
 
 
 def texts():
-    """The file and the text of every string in the package."""
+    """The file and the text of every string in the package, of reports and the editor too."""
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield path.relative_to(SOURCE), node.value
+    yield from page_texts()
+
+
+# A string of JavaScript, or text between tags; colours of style sheets are no options.
+_SCRIPT_TEXT = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`")
+_PAGE_TEXT = re.compile(r">([^<>{}]+)<")
+
+
+def page_texts():
+    """The file and the text of every string in scripts and pages."""
+    for path in sorted(SOURCE.rglob("*.js")):
+        for text in _SCRIPT_TEXT.findall(path.read_text(encoding="utf-8")):
+            yield path.relative_to(SOURCE), re.sub(r"var\(--[a-z-]+\)", "", text[1:-1])
+    for path in sorted(SOURCE.rglob("*.html")):
+        for text in _PAGE_TEXT.findall(path.read_text(encoding="utf-8")):
+            yield path.relative_to(SOURCE), text
 
 
 def test_every_option_that_is_named_exists():
@@ -38,6 +56,42 @@ def test_every_option_that_is_named_exists():
         for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", text)
     }
     assert {pair for pair in named if pair[1] not in known} == set()
+
+
+def test_texts_of_pages_are_read():
+    listed = [text for path, text in page_texts() if path.name == "editor.js"]
+    assert any("start it again with --recover" in text for text in listed)
+    assert any(path.name == "report_sections.js" for path, _ in page_texts())
+    assert any(path.suffix == ".html" for path, _ in page_texts())
+
+
+def test_pages_name_no_parameter_of_python():
+    """Readers of a report or users of the editor write no program."""
+    known = python_names()
+    named = {
+        (str(path), name)
+        for path, text in page_texts()
+        for name in re.findall(rf"(?<![\w.\"<-])([a-z][a-z_]{{2,}})={VALUE}", text)
+    }
+    assert {pair for pair in named if pair[1] in known and "_" in pair[1]} == set()
+
+
+def hints_of_check() -> list[str]:
+    """Every text of the modules that make findings: remedies are among them."""
+    files = ("findings.py", "check.py")
+    return [text for path, text in messages() if path.parts[0] == "data" and path.name in files]
+
+
+def test_remedies_of_check_are_worded_for_the_command_line():
+    known = python_names()
+    remedies = [text for text in hints_of_check() if remedy(Finding("age", "", text)) != text]
+    assert len(remedies) > 5  # those that have an option
+    for text in hints_of_check():
+        words = remedy(Finding("age", "", text))
+        quoted = re.findall(r"'([a-z]+_[a-z_]+)'", words)
+        assert not known.intersection(quoted), words
+        assert not known.intersection(re.findall(rf"\b([a-z_]{{3,}})={VALUE}", words)), words
+        assert not re.search(r"BoundTree|X\[|as groups|same group", words), words
 
 
 def test_every_command_that_is_named_exists():

@@ -109,7 +109,7 @@ def test_json_has_the_estimates(table, capsys):
         (("--certificate", "folds"), "--certificate is not offered for a target of numbers"),
         (("--search", "wide"), "--search is not offered for a target of numbers"),
         (("--abstain", "0.1"), "--abstain is not offered for a target of numbers"),
-        (("--stream", "--weight-column", "w"), "takes neither --costs, --weight-column nor"),
+        (("--stream", "--weight-column", "w"), "takes none of --costs, --weight-column"),
         (("--pruning", "mdl"), "--pruning must be 'bound', 'cost-complexity'"),
     ],
 )

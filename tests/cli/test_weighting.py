@@ -9,7 +9,6 @@ from commands import refused, run
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_score
 
 import treebound as tb
-from treebound.pruning import BoundPruner
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,15 @@ def fitted(capsys, table, *options):
         (("--size", "small"), {"size": "small"}),
         (("--class-weight", "balanced"), {"class_weight": "balanced"}),
         (("--class-weight", "bad=4"), {"class_weight": {"bad": 4.0}}),
-        (("--costs", "bad=4"), {"pruning": BoundPruner(costs={"bad": 4.0})}),
+        (("--costs", "bad=4"), {"costs": {"bad": 4.0}}),
+        (
+            ("--costs", "bad=4", "--cv", "3", "--size", "small"),
+            {"costs": {"bad": 4.0}, "cv": 3, "size": "small"},
+        ),
+        (
+            ("--costs", "bad=4", "--pruning", "log-loss"),
+            {"costs": {"bad": 4.0}, "pruning": "log-loss"},
+        ),
         (("--pruning", "log-loss"), {"pruning": "log-loss"}),
         (("--pruning", "log-loss", "--seed", "3"), {"pruning": "log-loss", "random_state": 3}),
         (("--max-depth", "2", "--seed", "5"), {"max_depth": 2, "random_state": 5}),
@@ -68,6 +75,53 @@ def test_a_column_of_weights_weighs_and_is_not_split_on(table, capsys, weight):
         np.testing.assert_array_equal(loaded.tree_.factors, clf.tree_.factors)
 
 
+@pytest.mark.parametrize("texts", [False, True])
+def test_groups_are_those_of_the_classifier(table, capsys, texts):
+    path, frame = table
+    groups = np.arange(len(frame)) // 3
+    named = [f"P{group}" for group in groups] if texts else groups
+    table = path.parent / "grouped.csv", frame.assign(person=named)
+    table[1].to_csv(table[0], index=False)
+    options = ("--ignore", "w", "--certificate", "held-out")
+    loaded, _ = fitted(capsys, table, *options, "--groups", "person")
+    clf = tb.BoundTreeClassifier(certificate="held-out")
+    clf.fit(frame[list("abc")], frame.y, groups=named)
+    assert [column.name for column in loaded.columns_] == ["a", "b", "c"]
+    assert loaded.to_text() == clf.to_text()
+    assert loaded.estimate_ == clf.estimate_
+    assert loaded.certificate_ == clf.certificate_
+    assert loaded.certificate_.grouped
+    model = ("fit", table[0], "--target", "y", "--groups", "person")
+    line = run(capsys, *model, "--certificate", "prior")[2].splitlines()[-1]
+    assert "--certificate must be 'held-out', 'folds' or 'training' with groups" in line
+    assert "Hint: a certificate of the kind 'held-out' counts one row" in run(capsys, *model)[2]
+
+
+def test_rows_without_a_group_are_refused(table, tmp_path, capsys):
+    path, frame = tmp_path / "t.csv", table[1]
+    frame.assign(person=["", *range(1, len(frame))]).to_csv(path, index=False)
+    line = refused(capsys, "fit", path, "--target", "y", "--groups", "person")
+    assert "Column 'person' (--groups) has no value in row 1. Hint: give each row a group." in line
+    line = refused(capsys, "fit", path, "--target", "y", "--groups", "man")
+    assert "--groups must be the name of a column. Got 'man' instead. Hint: the columns" in line
+    line = refused(capsys, "fit", path, "--target", "y", "--groups", "person", "--stream")
+    assert "--groups" in line
+
+
+def test_hints_know_that_there_are_costs(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=400), "y": rng.choice(["bad", "good"], 400)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    fit = ("fit", tmp_path / "t.csv", "--target", "y", "--max-leaves", "1")
+    assert "--costs LABEL=COST, if all classes matter" in run(capsys, *fit)[2]
+    words = run(capsys, *fit, "--costs", "bad=1.5")[2]
+    assert "Hint: no split lowers the mean cost; larger --costs of rare classes may" in words
+    assert "Hint: --certificate held-out, folds or prior bounds the mean cost, too." in words
+    words = run(capsys, *fit, "--costs", "bad=1.5", "--certificate", "held-out")[2]
+    assert "a new example costs at most" in words
+    assert "bounds the mean cost" not in words
+
+
 def test_mean_costs_come_first_if_errors_differ_in_cost(table, capsys):
     loaded, words = fitted(capsys, table, "--ignore", "w", "--costs", "bad=4")
     path, frame = table
@@ -75,13 +129,13 @@ def test_mean_costs_come_first_if_errors_differ_in_cost(table, capsys):
     predicted = loaded.predict(frame[list("abc")]) == "bad"
     cost = (4 * (bad & ~predicted) + (predicted & ~bad)).mean()
     baseline = min(4 * bad.mean(), (~bad).mean())
-    sentence = f"Mean cost {cost:.3g} per training example (baseline {baseline:.3g}, always 'good')"
+    sentence = f"Mean cost {cost:.4g} per training example (baseline {baseline:.4g}, always 'good')"
     assert sentence in words
     assert words.index("Estimated mean cost") < words.index("Mean cost")
     assert words.index("Mean cost") < words.index("Estimated error") < words.index("misclassified")
     model = path.parent / "model.json"
     _, out, _ = run(capsys, "evaluate", model, path)
-    assert out.startswith(f"Mean cost {cost:.3g} per row (baseline {baseline:.3g}, always 'good').")
+    assert out.startswith(f"Mean cost {cost:.4g} per row (baseline {baseline:.4g}, always 'good').")
     figures = json.loads(run(capsys, "evaluate", model, path, "--json")[1])
     assert figures["mean_cost"] == pytest.approx(cost)
     assert figures["baseline_cost"] == pytest.approx(baseline)
@@ -197,10 +251,14 @@ def test_costs_and_class_weights_are_estimated_too(table, capsys):
         (("--costs", "bad"), "--costs must be LABEL=NUMBER with a number above 0. Got 'bad'"),
         (("--class-weight", "bad=-1"), "--class-weight must be balanced or LABEL=NUMBER"),
         (("--class-weight", "worse=2"), "--class-weight must be names of classes. Got 'worse'"),
-        (("--weight-column", "y2"), "--weight-column must name a column of numbers. Got 'y2'"),
+        (
+            ("--weight-column", "y2"),
+            "--weight-column must be the name of a column of numbers. Got 'y2'",
+        ),
         (
             ("--costs", "bad=2", "--pruning", "mdl"),
-            "--costs needs --pruning bound or log-loss. Got --pruning mdl",
+            "--costs needs --pruning bound or --pruning log-loss. Got --pruning mdl instead. Hint: "
+            "use --class-weight.",
         ),
         (("--size", "small", "--pruning", "mdl"), "--size must be None with this pruner"),
     ],

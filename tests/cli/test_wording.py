@@ -36,7 +36,7 @@ def test_the_headline_is_the_same_on_every_surface(case, tmp_path, capsys) -> No
     if case == "not useful":
         assert "No useful guarantee from 900 rows; the guide page 'Certificates'" in words
     elif case == "no estimate":
-        assert words.startswith("No estimate: cv=None fits without folds (baseline ")
+        assert words.startswith("No estimate: it was fitted without folds (baseline ")
     else:
         assert words.startswith("Estimated error ")
         assert "Certified: at most " in words

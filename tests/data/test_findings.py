@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 import treebound as tb
 from treebound.data import Sample
 from treebound.data.findings import (
+    different_whole_numbers,
     few_repeated_rows,
     few_whole_values,
     findings,
@@ -165,7 +166,7 @@ def test_copies_are_found_beside_a_column_that_is_mostly_missing():
     X = np.concatenate([X, X])
     problems = findings(Sample.learn(X, [0, 1] * 300))
     assert [one.problem for one in problems if one.column is None] == [
-        "repeats rows: 50% of them are copies of others, "
+        "repeats rows: 50 % of them are copies of others, "
         "while pruning and certificate count each as new"
     ]
 
@@ -195,6 +196,26 @@ def test_identifiers_that_repeat_are_groups(kind):
     assert "groups" in problems["patient_id"]
 
 
+def test_another_whole_number_in_every_row_may_identify_it():
+    rng = np.random.default_rng(0)
+    rows = 1_500
+    numbers = rng.permutation(10 * rows)[:rows] + 7.0
+    columns = {
+        "numbers": numbers,
+        "large": 10**17 + 1_000 * numbers,
+        "halves": numbers + 0.5,
+        "twice": np.append(numbers[:-1], numbers[0]),
+        "gaps": np.append(numbers[:-1], np.nan),
+    }
+    y = rng.integers(0, 2, rows)
+    listed = [*different_whole_numbers(sample(y, **columns), ())]
+    assert [finding.column for finding in listed] == ["numbers", "large"]
+    assert all(finding.note for finding in listed)
+    assert not [*different_whole_numbers(sample(y, **columns), {"numbers", "large"})]
+    few = {name: values[:900] for name, values in columns.items()}
+    assert not [*different_whole_numbers(sample(y[:900], **few), ())]
+
+
 def test_few_whole_numbers_may_be_codes():
     columns = {
         "code": RNG.integers(1, 5, N),
@@ -206,7 +227,7 @@ def test_few_whole_numbers_may_be_codes():
     (one,) = few_whole_values(sample(Y, **columns))
     assert one.note
     assert (one.column, one.problem) == (
-        "code", "holds few whole numbers, 1 to 4 (and so do 1 more: 'grade')",
+        "code", "holds few whole numbers, 1 to 4 (and so does 'grade')",
     )  # fmt: skip
 
 

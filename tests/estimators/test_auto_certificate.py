@@ -11,6 +11,7 @@ import treebound as tb
 from treebound.engines.sql import Relation
 from treebound.exchange import dumps, loads
 from treebound.model.parameters import AUTO_ROWS
+from treebound.pruning import BoundPruner, SquaredErrorPruner
 
 pa = pytest.importorskip("pyarrow")
 pds = pytest.importorskip("pyarrow.dataset")
@@ -185,7 +186,32 @@ def test_listed_folds_are_of_the_whole_table(kind, monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
     folds = [(np.arange(150), np.arange(150, 300)), (np.arange(150, 300), np.arange(150))]
-    model = kind(cv=folds).fit(X, y).model_
-    assert model.tree.rows[0] == 300  # none is held out
-    with pytest.raises(ValueError, match=r"'cv' parameter.*rows that are held out"):
-        kind(cv=folds, certificate="held-out").fit(X, y)
+    pruner = BoundPruner if kind is tb.BoundTreeClassifier else SquaredErrorPruner
+    for options in ({"cv": folds}, {"pruning": pruner(folds=folds, rule="small")}):
+        model = kind(**options).fit(X, y).model_
+        assert model.tree.rows[0] == 300  # none is held out
+        (name,) = options
+        refusal = rf"'{name}' parameter.*splitter,? with certificate='held-out'.*are held out"
+        with pytest.raises(ValueError, match=refusal):
+            kind(**options, certificate="held-out").fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [tb.BoundTreeClassifier, tb.BoundTreeRegressor])
+def test_listed_folds_of_a_pruner_count_rows_of_weight_zero(kind):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
+    y[X[:, 0] > 0] = 1
+    halves = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
+    weight = (np.arange(300) % 3 > 0).astype(float)
+    present = np.flatnonzero(weight)
+    places = [np.flatnonzero(np.isin(present, half)) for half in halves]
+    pruner = BoundPruner if kind is tb.BoundTreeClassifier else SquaredErrorPruner
+
+    def fitted(first, second, *rows):
+        folds = [(first, second), (second, first)]
+        return kind(pruning=pruner(folds=folds, rule="small")).fit(*rows)
+
+    expected = fitted(*places, X[present], y[present])
+    weighted = fitted(*halves, X, y, weight)
+    assert weighted.to_text() == expected.to_text()
+    assert weighted.pruning_result_.choice == expected.pruning_result_.choice

@@ -1,5 +1,8 @@
 """BoundTreeClassifier: growing, predicting, and the attributes of a fit."""
 
+import re
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -467,3 +470,49 @@ def test_methods_of_scikit_learn_trees_name_their_replacement(name):
     assert not hasattr(clf, "get_n_leaves")
     with pytest.raises(NotFittedError, match="not fitted"):
         assert BoundTreeClassifier().classes_ is None
+
+
+@pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
+def test_warnings_name_the_line_that_called_fit(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    X[:, 2] = 1.0
+    y = (X[:, 0] > 0) ^ (rng.random(400) < 0.1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tb.BoundTreeClassifier(certificate=kind).fit(X, y, sample_weight=np.full(400, 2))
+    assert [str(one.message).split()[0] for one in caught] == ["The", "Column"]  # each once
+    assert {one.filename for one in caught} == {__file__}
+
+
+@pytest.mark.parametrize("search", ["greedy", "wide"])
+@pytest.mark.parametrize("costs", [{1: 6.0}, [1.0, 6.0], np.array([[0.0, 1.0], [6.0, 0.0]])])
+def test_costs_are_those_of_the_pruner(costs, search):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 3))
+    y = (rng.random(1200) < 1 / (1 + np.exp(2 - 2 * X[:, 0]))).astype(int)
+    clf = tb.BoundTreeClassifier(costs=costs, search=search).fit(X, y)
+    other = tb.BoundTreeClassifier(pruning=BoundPruner(costs=costs), search=search).fit(X, y)
+    assert clf.to_text() == other.to_text()
+    assert clf.estimate_ == other.estimate_
+    assert clf.model_.costs.tolist() == other.model_.costs.tolist() == [[0.0, 1.0], [6.0, 0.0]]
+    frame = pl.DataFrame(X, schema=["a", "b", "c"]).with_columns(y=y).lazy()
+    streamed = tb.BoundTreeClassifier(costs=costs, search=search).fit(frame, "y")
+    assert streamed.estimate_ == clf.estimate_
+    pruned = tb.prune(clf, X, y, pruner="log-loss")
+    direct = tb.prune(clf, X, y, pruner="log-loss", costs=costs)
+    np.testing.assert_array_equal(pruned.predict(X), direct.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"pruning": "mdl"}, "needs pruning='bound' or pruning='log-loss'. Got pruning='mdl'"),
+        ({"pruning": None}, "needs pruning='bound' or pruning='log-loss'. Got pruning=None"),
+        ({"pruning": BoundPruner(costs={1: 2.0})}, "must be None if the pruner has costs"),
+    ],
+)
+def test_costs_that_would_not_be_used_are_refused(parameters, message):
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        tb.BoundTreeClassifier(costs={0: 3.0}, **parameters).fit(X, y)

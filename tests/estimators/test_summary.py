@@ -23,6 +23,13 @@ def digits():
     return tb.BoundTreeClassifier().fit(*load_digits(return_X_y=True))
 
 
+def test_an_estimate_prints_as_the_first_sentence_of_the_summary():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier().fit(X, y)
+    assert clf.summary().startswith(f"{clf.estimate_} ")
+    assert repr(clf.estimate_) == f"<Estimate: {clf.estimate_}>"
+
+
 def test_the_headline_states_estimate_baseline_and_certificate(cancer):
     clf = tb.BoundTreeClassifier().fit(*cancer)
     low, high = clf.estimate_.interval
@@ -51,6 +58,7 @@ def test_many_leaves_come_with_an_offer_of_smaller_trees(digits, cancer):
     assert "Smaller" not in tb.BoundTreeClassifier().fit(*cancer).summary()
     assert size_in_words(SizeEstimate(12, 0.1, 0.004)) == "12 leaves: +0.4 points"
     assert size_in_words(SizeEstimate(1, 0.1, -0.01)) == "1 leaf: -1.0 points"
+    assert size_in_words(SizeEstimate(7, 0.1, -0.01, 1.23456)) == "7 leaves: mean cost 1.235"
 
 
 def test_a_tree_of_another_size_has_the_estimate_of_its_size(digits):

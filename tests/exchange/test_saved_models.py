@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import KFold
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+)
 from support import CODE_LENGTH
 
 import treebound as tb
@@ -38,16 +44,18 @@ def _rows(rng: np.random.Generator, n: int = N) -> tuple[pd.DataFrame, np.ndarra
     return frame, np.where(ill, "ill", "well")
 
 
+COSTS: list[Any] = [
+    None,
+    {"ill": 5.0},
+    {"well": 3},
+    np.array([[0, 4.0], [1, 0]]),
+    [[0, 2], [1, 0]],
+    (3, 1),
+]
+
+
 def _pruner(rng: np.random.Generator) -> Any:
-    costs = [
-        None,
-        {"ill": 5.0},
-        {"well": 3},
-        np.array([[0, 4.0], [1, 0]]),
-        [[0, 2], [1, 0]],
-        (3, 1),
-    ]
-    chosen = costs[rng.integers(len(costs))]
+    chosen = COSTS[rng.integers(len(COSTS))]
     made = [
         None, *PRUNERS,
         BoundPruner(weight=float(rng.choice([0.3, 0.6])), costs=chosen),
@@ -77,7 +85,7 @@ def _parameters(rng: np.random.Generator) -> dict[str, Any]:
         "interaction_cst": one_of(None, None, [["age", "colour"], [2]], "pairwise"),
         "pruning": _pruner(rng),
         "size": one_of(None, None, "small"),
-        "cv": one_of(5, 5, 3),
+        "cv": one_of(5, 5, 3, KFold(3), StratifiedKFold(4, shuffle=True, random_state=1)),
         "categorical_features": one_of("from_dtype", "from_dtype", ["dose"], (1,), {1},
                                        pd.Index(["dose"])),
         "ordinal_features": one_of(None, {"size": ["small", "medium", "large"]}, [2],
@@ -85,6 +93,7 @@ def _parameters(rng: np.random.Generator) -> dict[str, Any]:
         "handle_unknown": one_of("other", "other", "majority", "stop", "missing", "error"),
         "smoothing": one_of("shrinkage", "laplace", "m-estimate", 3.5, None),
         "class_weight": one_of(None, None, "balanced", {"ill": 5}, {"ill": 2.5, "well": 1}),
+        "costs": one_of(*COSTS),
         "certificate": one_of("training", "training", "held-out", "folds", "prior"),
         "delta": one_of(0.05, 0.2),
         "random_state": one_of(0, 3),
@@ -103,6 +112,8 @@ def _plain(value: Any) -> Any:
         return type(value).__name__, {k: _plain(v) for k, v in value.get_params().items()}
     if isinstance(value, np.ndarray):
         return value.dtype.kind, value.tolist()
+    if isinstance(value, KFold | StratifiedKFold | GroupKFold):
+        return repr(value)
     return [*value] if isinstance(value, pd.Index) else value
 
 
@@ -240,7 +251,8 @@ def test_an_editor_of_a_loaded_model_knows_the_costs() -> None:
     ("options", "name"),
     [
         ({"pruning": BoundPruner(score=lambda *_: 0.0)}, "pruning.score"),
-        ({"pruning": PRUNERS["cost-complexity"](folds=KFold(3))}, "pruning.folds"),
+        ({"pruning": PRUNERS["cost-complexity"](folds=ShuffleSplit(3))}, "pruning.folds"),
+        ({"cv": RepeatedKFold(n_splits=2, n_repeats=1)}, "cv"),
         ({"pruning": type("Mine", (BoundPruner,), {})(weight=0.5)}, "pruning"),
     ],
 )
@@ -255,6 +267,27 @@ def test_what_a_file_cannot_hold_is_refused_by_name(
     with pytest.raises(ValueError, match=f"cannot hold the value of '{name}'"):
         clf.save(tmp_path / "model.json")
     assert not (tmp_path / "model.json").exists()
+
+
+def test_the_hint_for_a_splitter_can_be_followed(tmp_path: Any) -> None:
+    frame, y = _rows(np.random.default_rng(0))
+    splitter = ShuffleSplit(3, random_state=0)
+    clf = tb.BoundTreeClassifier(cv=splitter).fit(frame, y)
+    with pytest.raises(ValueError, match=r"lists of folds, such as \[\*splitter.split\(X, y\)\]"):
+        clf.save(tmp_path / "model.json")
+    listed = tb.BoundTreeClassifier(cv=[*splitter.split(frame, y)]).fit(frame, y)
+    listed.save(tmp_path / "model.json")
+    assert tb.BoundTreeClassifier.load(tmp_path / "model.json").estimate_ == clf.estimate_
+
+
+@pytest.mark.parametrize("splitter", [GroupKFold(3), KFold(3, shuffle=True, random_state=2)])
+def test_a_pruner_is_stored_with_its_splitter(splitter: Any, tmp_path: Any) -> None:
+    frame, y = _rows(np.random.default_rng(0))
+    clf = tb.BoundTreeClassifier(pruning=BoundPruner(rule="small", folds=splitter))
+    clf.fit(frame, y, groups=np.arange(len(y)) // 2)
+    clf.save(tmp_path / "model.json")
+    read = tb.BoundTreeClassifier.load(tmp_path / "model.json").get_params()["pruning__folds"]
+    assert (type(read), vars(read)) == (type(splitter), vars(splitter))
 
 
 def test_options_without_parameters_are_refused_and_delta_is_kept() -> None:

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 import treebound as tb
 from treebound.data import Sample
 from treebound.data.draws import folds
 from treebound.growing import grow
-from treebound.pruning import BoundPruner
+from treebound.pruning import PRUNERS, BoundPruner
 from treebound.pruning.estimate import (
     FoldPrediction,
     estimate_by_counts,
@@ -163,6 +164,21 @@ def test_counts_at_nodes_give_the_same_as_rows():
     }
 
 
+def test_other_sizes_have_mean_costs_if_there_are_costs():
+    X, y = table(900, classes=3)
+    sample = Sample.learn(X, y)
+    rng, costs = np.random.default_rng(0), np.array([[0, 1, 2], [1, 0, 1], [5, 1, 0]], dtype=float)
+    by_size = {size: rng.integers(0, 3, 900).astype(np.int32) for size in (2, 4, 7)}
+    predictions = [FoldPrediction(sample, by_size[4], by_size.__getitem__)]
+    options = {"chosen": 4, "sizes": (2, 4, 7), "method": "validation rows"}
+    estimate = estimate_error(predictions, sample.classes, costs=costs, **options)
+    expected = [costs[sample.y, labels].mean() for labels in by_size.values()]
+    assert [size.mean_cost for size in estimate.sizes] == pytest.approx(expected)
+    assert estimate.sizes[1].mean_cost == estimate.mean_cost
+    without = estimate_error(predictions, sample.classes, **options)
+    assert [size.mean_cost for size in without.sizes] == [None] * 3
+
+
 def test_large_tables_are_estimated_on_the_validation_rows(monkeypatch):
     X, y = table(3000, seed=5)
     monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 3000)
@@ -172,6 +188,17 @@ def test_large_tables_are_estimated_on_the_validation_rows(monkeypatch):
     assert 200 < estimate.rows < 400
     assert estimate.error == pytest.approx(clf.pruning_result_.choice.loss)
     assert clf.n_leaves_ in [size.leaves for size in clf.sizes_]
+
+
+@pytest.mark.parametrize("options", [
+    *({"pruning": name} for name in PRUNERS), {"certificate": "prior"}, {"search": "wide"},
+])  # fmt: skip
+def test_every_size_is_that_of_a_tree_on_the_path(options):
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier(**options).fit(X, y)
+    sizes = [size.leaves for size in clf.sizes_]
+    assert [clf.prune_to(size).n_leaves_ for size in sizes] == sizes
+    assert clf.n_leaves_ in sizes
 
 
 def test_sizes_are_about_six_and_contain_the_chosen_one():
@@ -195,7 +222,7 @@ def test_no_folds_no_estimate():
     clf = tb.BoundTreeClassifier(cv=None).fit(X, y)
     assert (clf.estimate_, clf.sizes_) == (None, ())
     assert clf.n_leaves_ == BoundPruner(weight=0.6).prune(clf.grown_tree_).tree.n_leaves
-    assert clf.summary().startswith("No estimate: cv=None fits without folds (baseline")
+    assert clf.summary().startswith("No estimate: it was fitted without folds (baseline")
     with pytest.raises(ValueError, match=r"'size' parameter .* with cv=None, as folds .*'small'"):
         tb.BoundTreeClassifier(cv=None, size="small").fit(X, y)
     for wrong in (1, 0, "5", 2.5):

@@ -114,19 +114,22 @@ def check_error_and_leaves(choice, best, sample, pruner):
     assert choice.leaves == tuple(leaves)
 
 
-def test_costs_are_what_is_validated():
-    sample = noisy()
+@pytest.mark.parametrize("class_weight", [None, {0: 1.0, 1: 3.0}])
+def test_the_means_of_costs_as_given_are_validated(class_weight):
+    sample = noisy(class_weight=class_weight)
     costs = np.array([[0.0, 1.0], [8.0, 0.0]])
+    weight = np.ones(2) if class_weight is None else np.array([1.0, 3.0])
 
     def cost(tree, inside):
-        return costs[inside.y, tree.label[tree.apply(inside.X)]]
+        return weight[inside.y] * costs[inside.y, tree.label[tree.apply(inside.X)]]
 
     pruner = BoundPruner(costs=costs)
     result = pruner.prune(grow(sample), sample, grow=grow)
     rows = losses_by_hand(sample, pruner, cost)
-    worst = sample.counts @ costs.max(axis=1)
-    np.testing.assert_allclose(result.choice.losses, rows.sum(axis=1) / worst, rtol=1e-9)
-    assert "cross-validated cost" in result.explain()
+    means = rows.sum(axis=1) / (sample.counts @ weight)
+    np.testing.assert_allclose(result.choice.losses, means, rtol=1e-9)
+    assert f"(cross-validated cost {result.choice.loss:.4g})" in result.explain()
+    assert " scaled costs: score " in result.explain()
 
 
 def test_the_result_is_the_tree_pruned_at_the_chosen_weight():
@@ -194,7 +197,8 @@ def test_the_choice_and_its_alternatives_are_reported():
     )
     assert choice.explain() == (
         "31 leaves (cross-validated error 13.9 %); 12 leaves (14.2 %) are within one standard "
-        "error. An estimate: weight 0.1 was chosen among 3 by it."
+        "error. The cross-validated error chose weight 0.1 among 3, so it is a little "
+        "too small."
     )
     small = replace(choice, weight=choice.weights[1], rule="small")
     assert small.explain().startswith(
@@ -214,7 +218,9 @@ def test_the_choice_and_its_alternatives_are_reported():
     assert (
         replace(detailed, strengths=(30.0, 30.0, 10.0, 10.0))
         .explain()
-        .endswith("weight 0.1 was chosen among 4, with shrinkage 30 among 10, by it.")
+        .endswith(
+            "chose weight 0.1 among 4 and shrinkage 30 among 10, so it is a little too small."
+        )
     )
 
 

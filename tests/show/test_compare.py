@@ -122,3 +122,33 @@ def test_trees_of_other_classes_are_refused(models) -> None:
         tb.compare(models[0], "tree", X, y)
     with pytest.raises(ValueError, match="inconsistent"):
         tb.compare(*models, X, y[:-1])
+
+
+def test_costs_are_compared_if_they_are_the_same_or_of_one_tree():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(900, 3))
+    y = np.where(rng.random(900) < 1 / (1 + np.exp(2 - 2 * X[:, 0])), "bad", "good")
+    new, truth = X[600:], y[600:]
+
+    def fitted(**options):
+        return tb.BoundTreeClassifier(**options).fit(X[:600], y[:600])
+
+    plain, costly, small = (
+        fitted(),
+        fitted(costs={"bad": 6.0}),
+        fitted(costs={"bad": 6.0}, max_leaves=2),
+    )
+
+    def mean_cost(clf):
+        wrong = clf.predict(new) != truth
+        return (wrong * np.where(truth == "bad", 6.0, 1.0)).mean()
+
+    for pair in ((plain, costly), (costly, plain), (costly, small)):
+        comparison = tb.compare(*pair, new, truth)
+        assert comparison.mean_costs == pytest.approx([mean_cost(clf) for clf in pair])
+        words = "Mean cost per row: {:.4g} of a, {:.4g} of b.".format(*comparison.mean_costs)
+        assert str(comparison).splitlines()[1] == words
+    assert tb.compare(plain, plain, new, truth).mean_costs is None
+    other = fitted(costs={"bad": 3.0})
+    assert tb.compare(costly, other, new, truth).mean_costs is None
+    assert "Mean cost" not in str(tb.compare(costly, other, new, truth))

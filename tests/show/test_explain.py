@@ -335,3 +335,11 @@ def test_a_prediction_that_is_not_of_most_examples_is_marked():
         explanation = clf.explain(X[row])
         assert explanation.overruled == other[row]
         assert ("of another class: probabilities shrunk" in str(explanation)) == other[row]
+        assert not explanation.cheapest
+    costly = tb.BoundTreeClassifier(costs={1: 5.0}).fit(X, y)
+    counts = costly.tree_.counts[costly.apply(X)]
+    row = np.flatnonzero((costly.predict(X) == 1) & (counts[:, 1] < counts[:, 0]))[0]
+    explanation = costly.explain(X[row])
+    assert explanation.overruled
+    assert explanation.cheapest
+    assert "of another class: this one has the least expected cost." in str(explanation)

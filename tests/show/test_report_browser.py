@@ -573,6 +573,27 @@ def test_columns_have_a_range_and_a_share_of_missing_values(driver, tmp_path: Pa
     assert f"{100 * age.isna().mean():.1f} %" in shown
 
 
+def test_with_costs_sizes_are_compared_by_their_costs(driver, tmp_path: Path, case) -> None:
+    _, frame, y = case
+    clf = tb.BoundTreeClassifier(costs={"survived": 4.0}).fit(frame, y)
+    script = """return [...at('other-sizes').querySelectorAll('tr')].map(
+                  (row) => [...row.children].map((cell) => cell.textContent));"""
+    opened(driver, to_html(clf), tmp_path)
+    heading, *rows = driver.execute_script(script)
+    assert heading == ["Size", "estimated mean cost", "estimated error", "difference of costs"]
+    chosen = clf.estimate_.mean_cost
+    assert len(rows) == len(clf.sizes_) > 1
+    for size, (_, cost, error, difference) in zip(clf.sizes_, rows, strict=True):
+        assert float(cost) == pytest.approx(size.mean_cost, rel=1e-3)
+        assert error == f"{100 * size.error:.1f} %"
+        if size.leaves == clf.n_leaves_:
+            assert difference == "chosen"
+        else:
+            assert float(difference) == pytest.approx(size.mean_cost - chosen, rel=1e-3)
+    opened(driver, to_html(tb.BoundTreeClassifier().fit(frame, y)), tmp_path)
+    assert driver.execute_script(script)[0] == ["Size", "estimated error", "difference"]
+
+
 def test_with_costs_the_mean_cost_comes_first(case) -> None:
     _, frame, y = case
     costs = {"died": 1.0, "survived": 4.0}

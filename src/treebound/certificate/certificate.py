@@ -61,8 +61,7 @@ DRAWN_APART = tuple(
     for text in (
         "every example and every error counts once, weighted or not",
         "no preprocessing of the columns used the classes",
-        "fit was not repeated with another random_state or other parameters after a certificate "
-        "was seen",
+        "fit was not repeated with another seed or other parameters after a certificate was seen",
         CLASSES_AS_FOUND,
         "the kind of each column was taken from all rows: more rows would not change it",
     )
@@ -248,24 +247,26 @@ class Certificate:
                 "This guarantees no more than always predicting the most frequent class, which is "
                 f"wrong on {baseline} of these examples. {self._help} {bound} ({seen})."
             )
-        return f"{bound} ({seen}; always the most frequent class: {baseline})."
+        return f"{bound} ({seen}; baseline {baseline})."
 
     @property
     def _help(self) -> str:
         """How to get a bound below the error of always predicting one class."""
         if self.constant_error is not None and self.errors / self.m >= self.constant_error:
-            return "The tree is wrong as often itself: look at the bounds of the classes."
+            return "The tree itself is wrong at least as often: see the bounds of the classes."
         if self.kind == "training":
             return "A certificate from held-out rows, folds or a prior guarantees more."
         return "More rows would guarantee more."
 
-    def explain(self, *, by_class: bool = True) -> str:
+    def explain(self, *, by_class: bool = True, proof: bool = True) -> str:
         """Describe the bound, how it was computed, and what it assumes.
 
         Parameters
         ----------
         by_class : bool
             Whether to list the bounds of the classes.
+        proof : bool
+            Whether to state what the proof of the bound uses.
         """
         worth = "Any risk up to 100 % is possible."
         if not self.vacuous:
@@ -274,15 +275,16 @@ class Certificate:
                 f"This is a bound, not an estimate: expect fewer errors. At most {few} of all "
                 "samples of this size give a wrong bound."
             )
-        method = self.method if self.kind == "training" else "the exact binomial bound"
-        lines = [str(self), worth, f"Kind: {self.kind}, by {method}."]
-        lines += [f"It rests on {self._grounds}.", _SMALLER[self.kind]]
+        lines = [str(self), worth, f"Kind: {self.kind}."]
+        if proof:
+            method = self.method if self.kind == "training" else "the exact binomial bound"
+            lines[-1] = f"Kind: {self.kind}, by {method}."
+            lines.append(f"It rests on {self._grounds}.")
+        lines.append(_SMALLER[self.kind])
         lines += self.class_lines() if by_class else []
-        if self.declared_risk is not None:
-            lines.append(
-                "Declaring the categories beforehand would have given "
-                f"{bound_percent(self.declared_risk)}."
-            )
+        declared = None if self.declared_risk is None else bound_percent(self.declared_risk)
+        if declared is not None and declared != bound_percent(self.risk):
+            lines.append(f"Declaring the categories beforehand would have given {declared}.")
         if self.assumptions:
             lines.append("It holds only if all of this is true:")
             lines += [f"- {assumption}" for assumption in self.assumptions]
@@ -295,8 +297,8 @@ class Certificate:
             return []
         sure = _percent(self.confidence, short=True)
         head = (
-            f"By class (the bound above and these bounds together each hold separately with "
-            f"probability {sure}):"
+            f"By class (all of these hold with probability {sure}, separately from the bound "
+            "above):"
         )
         return [head, *(f"- {bound.sentence(grouped=self.grouped)}" for bound in bounds)]
 

@@ -65,7 +65,7 @@ _DRAWN = (
     Assumption("rows are independent draws, as the new ones will be", False),
 )
 _ALONE = Assumption(
-    "only the fitted tree is certified: looked at together with other trees of prune_to, the "
+    "only the fitted tree is certified: looked at together with trees of other sizes, the "
     "bounds hold with probability 1 - 2 delta",
     False,
 )

@@ -239,7 +239,7 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
             return self._update_numbers(y_true, y_pred, self.tolerance)
         true, predicted = label_array(y_true), label_array(y_pred)
         if true.shape != predicted.shape or true.ndim != 1:
-            must = f"one label for each of the {len(true)} true labels"
+            must = f"one label for each of the {len(true):,} true labels"
             raise invalid("y_pred", "Monitor.update", must, predicted.shape)
         if _unknown(predicted).any():
             raise ValueError(
@@ -262,7 +262,7 @@ class Monitor(msgspec.Struct, forbid_unknown_fields=True):
         true = np.array([np.nan if value is None else value for value in y_true], dtype=np.float64)
         predicted = np.asarray(y_pred, dtype=np.float64)
         if true.shape != predicted.shape or not np.isfinite(predicted).all():
-            must = f"a finite number for each of the {len(true)} true numbers"
+            must = f"a finite number for each of the {len(true):,} true numbers"
             raise invalid("y_pred", "Monitor.update", must, predicted.shape)
         known = ~np.isnan(true)
         self.unlabelled += int((~known).sum())

@@ -31,8 +31,8 @@ from treebound.tree.split import named_splits
 
 # Two fits, each with a bound that fails with probability delta, fail together more often.
 CHOSEN_ONCE = (
-    "fit was not repeated with other 'thresholds', 'certificate' or 'delta' to keep the smaller "
-    "bound"
+    "fit was not repeated with other thresholds, another kind of certificate or another delta to "
+    "keep the smaller bound"
 )
 
 
@@ -162,7 +162,7 @@ def _assumptions(
     if method == "compression":
         yield Assumption("every threshold is the value of a training example", True)
     yield Assumption("the examples are independent draws, as the new ones will be", False)
-    yield Assumption("all errors cost the same", False)
+    yield Assumption("every error counts once, whatever it costs", False)
     yield Assumption(CHOSEN_ONCE, False)
     yield Assumption("no preprocessing of the columns used the classes", False)
     yield Assumption(CLASSES_AS_FOUND, False)

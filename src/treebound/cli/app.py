@@ -241,7 +241,8 @@ def _failed(error: BaseException, argv: Sequence[str]) -> int:
         number = error.number if isinstance(error, Ended) else signal.SIGINT
         return fail(str(error) or "interrupted", 128 + number)
     if isinstance(error, CycloptsError):
-        return fail(f"{error} Hint: see 'treebound --help'.")
+        of = f" {argv[0]}" if argv and argv[0] in COMMANDS else ""
+        return fail(f"{error} Hint: see 'treebound{of} --help'.")
     if isinstance(error, OSError):
         named = error.filename is not None and error.strerror is not None
         return fail(f"{error.filename}: {error.strerror}." if named else str(error))

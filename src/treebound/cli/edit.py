@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from treebound._utils.validation import invalid
 from treebound.cli.app import command
-from treebound.cli.options import Data, FileOptions, Force, Model, Output, Switch, Target
+from treebound.cli.options import Data, Force, LabelledOptions, Model, Output, Switch, Target
 from treebound.cli.output import check_output, print_message, print_result
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def edit(
     recover: Switch = False,
     port: int = 0,
     browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
-    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+    options: LabelledOptions = LabelledOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Change the tree of a model by hand, in a browser.
 
@@ -86,7 +86,7 @@ def edit(
         )
     fitted = loaded_model(model)
     table, y = labelled_rows(fitted, data, options, target, weight_column)
-    X, weights = WeightOptions(weight_column=weight_column).divided(table)
+    X, weights, _ = WeightOptions(weight_column=weight_column).divided(table)
     tested = None if test is None else labelled_rows(fitted, test, options, target)
     editor = Editor(fitted, X, y, test=tested, sample_weight=weights, autosave=steps)
     if recover:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from treebound.cli.app import command, console
-from treebound.cli.options import Data, Delta, FileOptions, Json, Model, More, Target, Threshold
+from treebound.cli.options import (
+    Data,
+    Delta,
+    Json,
+    LabelledOptions,
+    Model,
+    More,
+    Switch,
+    Target,
+    Threshold,
+)
 from treebound.cli.output import check_output, plain_table, print_json, print_result
 from treebound.cli.weighting import Numbers
 
@@ -37,7 +47,7 @@ def evaluate(
     threshold: Threshold = None,
     plot: Path | None = None,
     json: Json = False,
-    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+    options: LabelledOptions = LabelledOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Try a model on labelled rows that were not used for fitting.
 
@@ -144,7 +154,8 @@ def certify(
     delta: Delta = None,
     costs: Numbers = (),
     json: Json = False,
-    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+    verbose: Switch = False,
+    options: LabelledOptions = LabelledOptions(),  # noqa: B008  # frozen
 ) -> None:  # fmt: skip
     """Print the certificate of a model: a bound on its errors on new examples.
 
@@ -157,11 +168,18 @@ def certify(
     costs
         Bound the mean cost instead: LABEL=COST, what an error on a class costs (may be repeated;
         1 for the others).
+    verbose
+        Also print what the proof of the bound uses.
     """
     from treebound.cli.models import labelled_rows, loaded_model, one_leaf, tested_rows
     from treebound.cli.weighting import by_class
     from treebound.model.guarantees import certify_cost
 
+    if kind is not None and data is None:
+        raise ValueError(
+            "The option --kind describes the rows of a table. Hint: name the table, or leave out "
+            "--kind for the certificate of fit."
+        )
     loaded = loaded_model(model, data)
     if loaded.abstention is not None:
         print_result(str(loaded.abstention))
@@ -184,7 +202,7 @@ def certify(
         return
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
-    print_result(certificate.explain(by_class=_few_classes(certificate)))
+    print_result(certificate.explain(by_class=_few_classes(certificate), proof=verbose))
 
 
 @command(
@@ -200,7 +218,7 @@ def compare(
     target: Target = None,
     json: Json = False,
     plot: Path | None = None,
-    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+    options: LabelledOptions = LabelledOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Show where the predictions of two models differ, and which is right.
 
@@ -255,7 +273,7 @@ def _print_predicted(figures: dict[str, Any], abstention: Abstention) -> None:
         f"{predicted:,} of {figures['rows']:,} rows get a prediction ({share}), {wrong:,} of them "
         f"a wrong one ({risk}); the tree abstains on the others.\n{abstention}\n"
     )
-    _print_confusion(figures)
+    _print_confusion(figures, abstention)
 
 
 def _print_figures(figures: dict[str, Any], model: FittedModel) -> None:
@@ -296,8 +314,11 @@ def _fields(certificate: Certificate) -> dict[str, Any]:
     return {**certificate.as_dict(), "by_class": by_class}
 
 
-def _print_confusion(figures: dict[str, Any]) -> None:
-    """The confusion matrix; if it does not fit, the errors that are made most often."""
+def _print_confusion(figures: dict[str, Any], abstention: Abstention | None = None) -> None:
+    """The confusion matrix; if it does not fit, the errors that are made most often.
+
+    No row is of the class for which a model abstains.
+    """
     counts = figures["confusion"]
     labels = [str(label) for label in figures["classes"]]
     heads = [f"predicted {labels[0]}", *labels[1:]]
@@ -306,6 +327,7 @@ def _print_confusion(figures: dict[str, Any]) -> None:
         rows = [
             (name, *(f"{count:,}" for count in row))
             for name, row in zip(labels, counts, strict=True)
+            if abstention is None or name != str(abstention.label)
         ]
         print_result(plain_table(("true", *heads), rows, numbers=heads))
         return

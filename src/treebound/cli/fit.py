@@ -20,9 +20,9 @@ from treebound._utils.validation import invalid
 from treebound.cli.app import command
 from treebound.cli.options import (
     Data,
-    FileOptions,
     Force,
     Json,
+    LabelledOptions,
     Many,
     Model,
     Output,
@@ -237,7 +237,7 @@ def fit(
         "ordinal_features": options.ordered or None,
         "n_jobs": jobs,
     }
-    given = {"abstain": abstain, "costs": weights.costs,
+    given = {"abstain": abstain, "costs": weights.costs, "groups": weights.groups,
              "class_weight": weights.class_weight, "alternatives": alternatives}  # fmt: skip
 
     def for_numbers(target: str) -> RegressionParameters:
@@ -269,7 +269,10 @@ def fit(
     models = _abstaining(model, abstain) if abstain else [model]
     if not quiet:
         abstentions = [str(one.abstention) for one in models if one.abstention is not None]
-        _print_bounds(model, [*weights.cost_bound(model), *abstentions])
+        bounds = [*weights.cost_bound(model)]
+        _print_bounds(model, [*bounds, *abstentions])
+        if weights.costs and not bounds:
+            print_message("Hint: --certificate held-out, folds or prior bounds the mean cost, too.")
     for variant, path in zip(models, outputs, strict=True):
         if path is not None or not json:
             write_model(variant, path)
@@ -357,7 +360,7 @@ def prune(
     leaves: int | None = None,
     output: Output = None,
     force: Force = False,
-    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+    options: LabelledOptions = LabelledOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Prune the tree of a model again.
 

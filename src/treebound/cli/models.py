@@ -112,7 +112,7 @@ def monitored_rows(
     model: Model, data: Path, options: FileOptions, target: str | None
 ) -> tuple[Table, NDArray[Any]]:
     """Rows and labels to monitor: None if a label is not known; others may be no class."""
-    (rows,) = _labelled(model, [data], options, target).chunks(None)
+    (rows,) = _labelled(model, [data], options, target, drop=False).chunks(None)
     return rows.with_rows().table(), rows.observed_labels()
 
 
@@ -121,14 +121,16 @@ def tested_rows(
 ) -> Tested:
     """Labelled rows, counted at the nodes of a model batch by batch, or in their database."""
     if is_database(paths[0]):
-        from treebound.cli.options import no_target
+        from treebound.cli.options import labelled_relation, no_target
         from treebound.engines.sql import tested as tested_there
 
         refuse_file_options(options, paths[1:])
         with relation_of(paths[0]) as relation:
             name = target or model.reading.target
-            if name not in relation.columns:
+            if name is None or name not in relation.columns:
                 raise no_target(relation.columns)
+            if options.as_schema().drop_unlabelled:
+                relation = labelled_relation(relation, name)
             return tested_there(model, relation, name)
     source = _labelled(model, paths, options, target)
     return model.tested(source, source.declared.target)
@@ -140,14 +142,21 @@ def _labelled(
     options: FileOptions,
     target: str | None,
     also: str | None = None,
+    *,
+    drop: bool = True,
 ) -> Source:
-    """A table with labels, in the columns of a model; unused columns may be missing."""
+    """A table with labels, in the columns of a model; unused columns may be missing.
+
+    ``drop``: without the rows that have no label, if the options state so.
+    """
     from treebound.data.files import Source
 
     name = target or model.reading.target
     if name is None:
         raise ValueError("The model does not name its target. Hint: name the column with --target.")
     schema = schema_of(model, options, name, whole=True)
+    if drop:
+        schema = replace(schema, drop_unlabelled=options.as_schema().drop_unlabelled)
     optional = {*schema.names} - used_columns(model)
     if also is not None:
         schema = replace(schema, columns=(*schema.columns, Column(also)))
@@ -198,22 +207,22 @@ def summary(model: Model) -> str:
         lines[-1] += f" {result.choice_in_words}"
     if offer := smaller_trees(model):
         lines.append(f"{offer} Hint: --size readable, or --max-leaves.")
-    return "\n".join([*lines, *rules_in_words(model.options, tree), *_odd(tree)])
+    return "\n".join([*lines, *rules_in_words(model.options, tree), *_odd(model)])
 
 
-def _odd(tree: Tree) -> list[str]:
+def _odd(model: Model) -> list[str]:
     """Notes: class weights that make rows count little; hints for a tree of one leaf."""
-    lines = []
+    tree, lines = model.tree, []
     if tree.factors is not None and float(tree.mass[0]) < 0.5 * float(tree.weight[0]):
         lines.append(
             f"With these class weights {_number(float(tree.weight[0]))} examples count as "
             f"{tree.mass[0]:,.0f}."
         )
     if tree.n_leaves == 1 and tree.n_classes > 1 and tree.factors is None:
-        lines.append(
-            "Hint: --class-weight balanced, or --costs LABEL=COST, if all classes matter; "
-            "--pruning log-loss for probabilities."
-        )
+        remedy = "--class-weight balanced, or --costs LABEL=COST, if all classes matter"
+        if model.costs is not None:
+            remedy = "no split lowers the mean cost; larger --costs of rare classes may change that"
+        lines.append(f"Hint: {remedy}; --pruning log-loss for probabilities.")
     return lines
 
 

@@ -88,8 +88,9 @@ def _no_alarm(watched: Monitor) -> str:
 
     first = watched.streams[0]
     rows = "rows" if watched.abstains is None else "predicted rows"
+    verb = "is" if first.events == 1 else "are"
     return (
-        f"No alarm: {first.events:,} of {first.seen:,} {rows} are misclassified; certified: at "
+        f"No alarm: {first.events:,} of {first.seen:,} {rows} {verb} misclassified; certified: at "
         f"most {bound_percent(first.bound)}."
     )
 

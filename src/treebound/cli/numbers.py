@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from treebound.cli.options import quoted
 from treebound.data.files import RawTable, Source
 from treebound.data.number_findings import number_findings
 from treebound.data.number_sample import NumberSample
@@ -63,9 +64,9 @@ def is_number_relation(relation: Any, schema: Schema, task: Task | None) -> bool
     dtype = nw.from_native(relation).collect_schema()[str(schema.target)]
     if not dtype.is_numeric():
         return False
-    quoted = '"' + str(schema.target).replace('"', '""') + '"'
+    name = quoted(str(schema.target))
     [(n_rows, n_values, fractions)] = relation.aggregate(
-        f"COUNT(*), COUNT(DISTINCT {quoted}), COUNT(*) FILTER ({quoted} <> FLOOR({quoted}))"
+        f"COUNT(*), COUNT(DISTINCT {name}), COUNT(*) FILTER ({name} <> FLOOR({name}))"
     ).fetchall()
     return _is_quantity(fractions > 0, n_values, n_rows)
 

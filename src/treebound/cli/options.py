@@ -111,7 +111,26 @@ class FileOptions:
 
 @Parameter(name="*", group=_reading)
 @dataclass(frozen=True)
-class TableOptions(FileOptions):
+class LabelledOptions(FileOptions):
+    """How a file with labelled rows is laid out.
+
+    Parameters
+    ----------
+    drop_unlabelled
+        Drop the rows without a label.
+    """
+
+    drop_unlabelled: Switch = False
+
+    def as_schema(self) -> Schema:
+        """Return the options as a schema, on top of the schema file."""
+        schema = super().as_schema()
+        return replace(schema, drop_unlabelled=schema.drop_unlabelled or self.drop_unlabelled)
+
+
+@Parameter(name="*", group=_reading)
+@dataclass(frozen=True)
+class TableOptions(LabelledOptions):
     """How a file is laid out, and what its columns are.
 
     Parameters
@@ -131,8 +150,6 @@ class TableOptions(FileOptions):
         classify: each number of the target is a class, however many there are; regress: predict
         numbers. By default a target is of numbers if one has a fraction, or if there are more than
         100 and more than the square root of the rows.
-    drop_unlabelled
-        Drop the rows without a label.
     """
 
     schema: Path | None = None
@@ -140,18 +157,13 @@ class TableOptions(FileOptions):
     nominal: Many = ()
     ordinal: Many = ()
     task: Literal["classify", "regress"] | None = None
-    drop_unlabelled: Switch = False
 
     def as_schema(self) -> Schema:
         """Return the options as a schema, on top of the schema file."""
         from treebound.data import Column
 
         schema = super().as_schema()
-        schema = replace(
-            schema,
-            text_labels=schema.text_labels or self.task == "classify",
-            drop_unlabelled=schema.drop_unlabelled or self.drop_unlabelled,
-        )
+        schema = replace(schema, text_labels=schema.text_labels or self.task == "classify")
         for name in _names(self.ignore, "ignore"):
             schema = _with(schema, name, None)
         for name, categories in _columns(self.nominal, "nominal"):
@@ -253,7 +265,7 @@ def relation_of(path: Path) -> Iterator[Any]:
     if not place.exists() or {*names} != {"table"}:
         raise ValueError(
             "A table of a database must be named duckdb:///FILE?table=NAME, with a file that "
-            f"exists. Got {str(path)!r} instead."
+            f"exists. Got {str(path).replace(':/', ':///', 1)!r} instead."
         )
     duckdb = require("duckdb", extra="sql", why="A table of a database")
     with duckdb.connect(str(place), read_only=True) as connection:
@@ -261,6 +273,16 @@ def relation_of(path: Path) -> Iterator[Any]:
             yield connection.table(names["table"][0])
         except duckdb.CatalogException as error:
             raise ValueError(f"{place}: {str(error).splitlines()[0]}") from None
+
+
+def labelled_relation(relation: Any, target: str) -> Any:
+    """The rows of a table of a database that have a label."""
+    return relation.filter(f"{quoted(target)} IS NOT NULL")
+
+
+def quoted(name: str) -> str:
+    """A name of a column in SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def nodes_of(model: FittedModel, relation: Any, chunk_rows: int) -> Iterator[tuple[Any, Any]]:

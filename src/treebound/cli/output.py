@@ -65,7 +65,7 @@ def write_result(content: str | bytes, path: Path | None) -> None:
         write_bytes(path, content.encode() if isinstance(content, str) else content)
     elif isinstance(content, bytes):
         if sys.stdout.isatty():
-            raise ValueError("A picture cannot be shown on a terminal. Hint: name a file with -o.")
+            raise ValueError("A binary file cannot be shown on a terminal. Hint: name it with -o.")
         sys.stdout.buffer.write(content)
     else:
         sys.stdout.write(content if content.endswith("\n") else content + "\n")

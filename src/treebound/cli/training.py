@@ -20,7 +20,9 @@ from treebound.cli.options import (
     Json,
     TableOptions,
     is_database,
+    labelled_relation,
     no_target,
+    quoted,
     refuse_file_options,
     relation_of,
 )
@@ -178,7 +180,13 @@ def remedy(finding: Finding) -> str:
     """Return the remedy for a finding, with its option."""
     name = finding.column or ""
     quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
-    words = finding.remedy.replace(", or give fit the same group for all copies of a row", "")
+    words = finding.remedy.replace(
+        "give fit the same group for all copies of a row", "use --groups with a column of cases"
+    )
+    if words.endswith(", and give it as groups if its rows belong together"):
+        return (
+            f"leave it out with --ignore {quoted}, or use --groups {quoted} if rows belong together"
+        )
     words = words.replace(": X[y.notna()], y[y.notna()]", " with --drop-unlabelled")
     words = words.replace("class_weight='balanced'", "--class-weight balanced")
     words = words.replace("make it nominal", f"use --nominal {quoted}")
@@ -234,21 +242,21 @@ class Training:
 
         weights, options = self.weights, self.options
         by_label = weights.costs or (weights.class_weight and not weights.balanced)
-        if self.paths[1:] or self.stream or by_label:
+        if self.paths[1:] or self.stream or by_label or weights.groups:
             raise ValueError(
-                "A table of a database takes none of further files, --stream, --costs "
+                "A table of a database takes none of further files, --stream, --costs, --groups "
                 "and --class-weight LABEL=WEIGHT."
             )
         with self._progress(), relation_of(self.paths[0]) as relation:
             schema = options.checked_schema(self.target)
             declared = [text for text in (*options.nominal, *options.ordinal) if "=" in text]
             refuse_file_options(options, declared)
-            if schema.target not in relation.columns:
+            if schema.target is None or schema.target not in relation.columns:
                 raise no_target(relation.columns)
             if schema.drop_unlabelled:
-                relation = relation.filter(f"{_quoted(schema.target)} IS NOT NULL")
+                relation = labelled_relation(relation, schema.target)
             if schema.text_labels:
-                name = _quoted(schema.target)
+                name = quoted(schema.target)
                 relation = relation.project(f"* REPLACE (CAST({name} AS VARCHAR) AS {name})")
             out = {schema.target, weights.weight_column, *schema.ignored}
             columns = [name for name in relation.columns if name not in out]
@@ -267,8 +275,8 @@ class Training:
 
         if self.weights.needs_labels:
             raise ValueError(
-                "A table that is read batch by batch takes neither --costs, --weight-column nor "
-                "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced."
+                "A table that is read batch by batch takes none of --costs, --weight-column, "
+                "--groups and --class-weight LABEL=WEIGHT. Hint: --class-weight balanced."
             )
         with self._progress() as show:
             schema = self.options.checked_schema(self.target)
@@ -306,17 +314,18 @@ class Training:
 
         with progress(f"reading {self.paths[0]}", self.quiet):
             table = read_training(self.paths, self.options, self.target)
-            X, row_weights = self.weights.divided(table.table())
+            X, row_weights, groups = self.weights.divided(table.table())
             labels = table.labels()
             assert labels is not None
             if is_number_target(table, labels, self.options.task):
                 return self._numbers(table, X, numbers_of(labels), row_weights)
             parameters = self.weights.applied(parameters, labels)
-            rows = LabelledRows.of(X, labels, row_weights)
+            rows = LabelledRows.of(X, labels, row_weights, groups)
             rows.check_classes()
             sample = rows.learn(**column_parameters(parameters))
         target = str(table.schema.target)
-        words = f"target {target!r} with {sample.n_classes:,} classes."
+        classes = f"{sample.n_classes:,} class{'es' * (sample.n_classes != 1)}"
+        words = f"target {target!r} with {classes}."
         self._describe(table, sample.n_rows, len(sample.columns), words)
         if not self.quiet:
             for line in brief_lines([*target_findings(sample, target), *findings(sample)]):
@@ -333,8 +342,9 @@ class Training:
             from treebound.estimators.alternatives import find_alternatives
 
             return find_alternatives(
-                parameters, model, rows.table, rows.labels, k=k, sample_weight=rows.weight
-            )
+                parameters, model, rows.table, rows.labels, k=k, sample_weight=rows.weight,
+                groups=rows.groups,
+            )  # fmt: skip
 
         return Fitted(model, table.names, find)
 
@@ -374,11 +384,6 @@ class Training:
                     f"Warning: Column {column!r} is not used: a tree cannot split on its type "
                     "(a date, a list, a map). Hint: make columns of the parts that matter."
                 )
-
-
-def _quoted(name: str | None) -> str:
-    """A name of a column in SQL."""
-    return '"' + str(name).replace('"', '""') + '"'
 
 
 def too_large(paths: Sequence[Path]) -> bool:

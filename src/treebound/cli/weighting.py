@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from treebound.certificate.mean_cost import MeanCost
     from treebound.data.frames import Table
+    from treebound.data.raw import RawColumn
     from treebound.model import Model
     from treebound.model.parameters import FitParameters
 
@@ -36,11 +37,15 @@ class WeightOptions:
         predicts the class of least cost.
     weight_column
         A column with the weight of each row; it is not split on.
+    groups
+        A column with the group of each row, such as a patient with several rows; it is not split
+        on. Folds and held-out rows never split a group, and a certificate counts one row of each.
     """
 
     class_weight: Numbers = ()
     costs: Numbers = ()
     weight_column: str | None = None
+    groups: str | None = None
 
     def __post_init__(self) -> None:
         """Check the texts before a table is read."""
@@ -56,42 +61,40 @@ class WeightOptions:
     @property
     def needs_labels(self) -> bool:
         """True if the rows must be in memory to apply the options."""
-        return bool(self.costs or self.weight_column or (self.class_weight and not self.balanced))
+        by_label = self.costs or (self.class_weight and not self.balanced)
+        return bool(by_label or self.weight_column or self.groups)
 
     def applied(self, parameters: FitParameters, labels: Any) -> FitParameters:
-        """The parameters with the weights and costs of the classes."""
+        """The parameters with the weights and costs of the classes, checked."""
         from treebound.data.targets import learn_classes
-        from treebound.pruning import BoundPruner, make_pruner
+        from treebound.model.parameters import checked_parameters
 
         classes = learn_classes(labels)[0].tolist()
         if self.class_weight and not self.balanced:
             class_weight = by_class(self.class_weight, classes, "class_weight")
             parameters = replace(parameters, class_weight=class_weight)
-        if not self.costs:
-            return parameters
-        pruner = make_pruner(parameters.pruning)
-        if not isinstance(pruner, BoundPruner):
-            raise ValueError(
-                "The option --costs needs --pruning bound or log-loss. Got --pruning "
-                f"{parameters.pruning or 'none'} instead. Hint: use --class-weight."
-            )
-        costs = by_class(self.costs, classes)
-        changes = {"costs": costs, "n_jobs": parameters.n_jobs}
-        changes["random_state"] = parameters.random_state
-        return replace(parameters, pruning=pruner.set_params(**changes))
+        if self.costs:
+            parameters = replace(parameters, costs=by_class(self.costs, classes))
+        checked_parameters(parameters)
+        return parameters
 
-    def divided(self, table: Table) -> tuple[Table, NDArray[Any] | None]:
-        """The table without the column of weights, and the weights."""
-        name = self.weight_column
-        if name is None:
-            return table, None
+    def divided(self, table: Table) -> tuple[Table, NDArray[Any] | None, NDArray[Any] | None]:
+        """The table without the columns of weights and groups, the weights, and the groups."""
         names = list(table.labels)
-        if name not in names or table.column(names.index(name)).categories is not None:
-            raise ValueError(
-                f"The option --weight-column must name a column of numbers. Got {name!r} instead."
-            )
-        weight = table.column(names.index(name)).floats()
-        return table.select([label for label in names if label != name]), weight
+        weight, groups = self.weight_column, self.groups
+        if weight is not None:
+            numeric = weight in names and table.column(names.index(weight)).categories is None
+            if not numeric:
+                must = "the name of a column of numbers"
+                raise invalid("weight_column", "", must, weight)
+        if groups is not None and groups not in names:
+            hint = f"the columns are {', '.join(map(repr, names[:20]))}."
+            raise invalid("groups", "", "the name of a column", groups, hint)
+        return (
+            table.select([label for label in names if label not in (weight, groups)]),
+            None if weight is None else table.column(names.index(weight)).floats(),
+            None if groups is None else _group_codes(table.column(names.index(groups)), groups),
+        )
 
     def cost_bound(self, model: Model) -> Iterator[str]:
         """Yield the bound on the mean cost, if errors differ in cost and there are rows for it."""
@@ -101,12 +104,17 @@ class WeightOptions:
             yield str(certify_cost(model, costs=by_class(self.costs, model.classes.tolist())))
 
 
-def fitted_costs(model: Model) -> NDArray[Any] | None:
-    """Return the costs that a model was fitted with, true by predicted class; None without."""
-    from treebound.pruning.costs import cost_matrix
-
-    costs = getattr(model.provenance.parameters.get("pruning"), "costs", None)
-    return None if costs is None else cost_matrix(model.tree.classes, costs)
+def _group_codes(column: RawColumn, name: str) -> NDArray[Any]:
+    """The groups of a column, as codes or numbers; each row must have one."""
+    values, missing = column.values, column.missing
+    if missing is None:
+        missing = values != values if column.categories is None else values < 0
+    if missing.any():
+        raise ValueError(
+            f"Column {name!r} (--groups) has no value in row {int(missing.argmax()) + 1:,}. Hint: "
+            "give each row a group."
+        )
+    return values
 
 
 def certified_cost(model: Model, confusion: NDArray[Any], delta: float | None) -> MeanCost | None:
@@ -115,7 +123,7 @@ def certified_cost(model: Model, confusion: NDArray[Any], delta: float | None) -
 
     from treebound.certificate.mean_cost import certify_mean_cost
 
-    matrix = fitted_costs(model)
+    matrix = model.costs
     if matrix is None:
         return None
     values = np.repeat(matrix.ravel(), confusion.ravel())
@@ -128,7 +136,7 @@ def cost_figures(model: Model, confusion: NDArray[Any]) -> dict[str, Any]:
 
     Nothing if the model was fitted without costs. The constant is chosen on the training rows.
     """
-    matrix = fitted_costs(model)
+    matrix = model.costs
     if matrix is None:
         return {}
     tree, rows = model.tree, float(confusion.sum())
@@ -143,8 +151,8 @@ def cost_figures(model: Model, confusion: NDArray[Any]) -> dict[str, Any]:
 def cost_sentence(figures: dict[str, Any], rows: str) -> str:
     """Return the mean cost next to that of the baseline, in words."""
     return (
-        f"Mean cost {figures['mean_cost']:.3g} per {rows} "
-        f"(baseline {figures['baseline_cost']:.3g}, always {figures['baseline']!r})."
+        f"Mean cost {figures['mean_cost']:.4g} per {rows} "
+        f"(baseline {figures['baseline_cost']:.4g}, always {figures['baseline']!r})."
     )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treebound.data.columns import Column
 from treebound.data.findings import (
     Finding,
+    different_whole_numbers,
     few_repeated_rows,
     few_whole_values,
     findings,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from treebound.data.files import RawTable
 
 _SHOWN = 5  # categories or classes
+_LONGEST = 40  # characters of a category
 HEADINGS = ("column", "kind", "values", "missing", "content")
 
 
@@ -139,6 +141,7 @@ def check_sample(sample: Sample, target: str | None, first: Sequence[Finding] = 
     Without a target all rows have the same label.
     """
     pairs = zip(sample.columns, sample.X.values, strict=True)
+    suspicious = findings(sample)
     counts = np.bincount(sample.y, minlength=sample.n_classes).tolist()
     return TableReport(
         sample.n_rows,
@@ -148,7 +151,8 @@ def check_sample(sample: Sample, target: str | None, first: Sequence[Finding] = 
         (
             *first,
             *(() if target is None else target_findings(sample, target)),
-            *findings(sample),
+            *suspicious,
+            *different_whole_numbers(sample, {finding.column for finding in suspicious}),
             *few_whole_values(sample),
             *few_repeated_rows(sample),
         ),
@@ -206,8 +210,14 @@ def _content(facts: Mapping[str, Any]) -> str:
     """The values of a column in a few words."""
     if "commonest" not in facts:
         return "" if facts["least"] is None else f"{facts['least']:g} to {facts['greatest']:g}"
-    words = [f"{name} ({count:,})" for name, count in facts["commonest"].items()]
+    words = [f"{_in_short(name)} ({count:,})" for name, count in facts["commonest"].items()]
     return ", ".join(words) + (", ..." if facts["values"] > _SHOWN else "")
+
+
+def _in_short(text: str) -> str:
+    """A category on one line, cut if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -288,12 +288,12 @@ def _split_by(splitter: Splitter, sample: Sample) -> Iterator[tuple[Sample, Samp
         except (IndexError, TypeError, ValueError) as error:
             raise ValueError(
                 f"Fold {number} must be two arrays of places of rows, from 0 to "
-                f"{sample.n_rows - 1}. Got {parts!r:.100} instead ({error})."
+                f"{sample.n_rows - 1:,}. Got {parts!r:.100} instead ({error})."
             ) from None
         if not len(outside) or not len(inside):
             raise ValueError(
-                f"Fold {number} has {len(inside)} rows inside and {len(outside)} outside. Hint: "
-                "neither part of a fold may be empty."
+                f"Fold {number} has {len(inside):,} rows inside and {len(outside):,} outside. "
+                "Hint: neither part of a fold may be empty."
             )
         if len(np.intersect1d(outside, inside)):
             raise ValueError(

@@ -103,7 +103,7 @@ def _chosen(choice: Any, labels: tuple[str, ...], parameter: str) -> set[int]:
     chosen = [item.item() if isinstance(item, np.generic) else item for item in choice]
     if chosen and all(isinstance(column, bool) for column in chosen):
         if len(chosen) != len(labels):
-            must = f"a boolean mask with one entry for each of the {len(labels)} columns"
+            must = f"a boolean mask with one entry for each of the {len(labels):,} columns"
             raise invalid(parameter, "", must, chosen)
         return {i for i, column in enumerate(chosen) if column}
     if not all(isinstance(column, str | int) and not isinstance(column, bool) for column in chosen):
@@ -191,7 +191,7 @@ def _places(
         if table.shape[1] == len(columns):
             return list(range(len(columns)))
         raise ValueError(
-            f"X has {table.shape[1]} columns, but the tree was grown on {len(columns)}. "
+            f"X has {table.shape[1]:,} columns, but the tree was grown on {len(columns):,}. "
             f"Hint: give exactly these, in this order: {some_names(c.name for c in columns)}."
         )
     at = {name: place for place, name in enumerate(table.names)}
@@ -257,7 +257,7 @@ def _unknown(raw: RawColumn, column: Column, row: int, hint: str) -> str:
         value = value.item()
     return (
         f"Column {column.name!r} holds a category that is not among its "
-        f"{len(column.categories or ())} known ones: {value!r}, in row {row}. Hint: {hint}"
+        f"{len(column.categories or ()):,} known ones: {value!r}, in row {row:,}. Hint: {hint}"
     )
 
 
@@ -288,7 +288,7 @@ def _check_finite(values: NDArray[Any], label: str) -> bool:
     if infinite.any():
         raise ValueError(
             f"Input X contains infinity or a value too large for dtype({values.dtype.name!r}): "
-            f"column {label!r}, row {int(infinite.argmax())}. "
+            f"column {label!r}, row {int(infinite.argmax()):,}. "
             "Hint: make it missing (NaN) or a number."
         )
     return bool(np.isnan(values).any())

@@ -62,7 +62,7 @@ class RawTable:
     def with_rows(self) -> RawTable:
         """The table itself; a ValueError if it has no rows."""
         if not len(self):
-            raise no_rows(self.name)
+            raise no_rows(self.name, self.schema)
         return self
 
     @cached_property
@@ -163,8 +163,13 @@ def read_raw(
     return whole
 
 
-def no_rows(table: object) -> ValueError:
-    """The error for a table without rows."""
+def no_rows(table: object, schema: Schema | None = None) -> ValueError:
+    """The error for a table without rows; perhaps those without a label were dropped."""
+    if schema is not None and schema.drop_unlabelled and schema.target is not None:
+        return ValueError(
+            f"{table}: The target column {schema.target!r} has no label in any row. Hint: name "
+            "another target, or a table with labels."
+        )
     return ValueError(f"{table} has no rows, only the names of its columns.")
 
 
@@ -239,7 +244,7 @@ class Source(Batches):
             count += len(chunk)
             yield chunk
         if not count:
-            raise no_rows(self.name)
+            raise no_rows(self.name, self.declared)
 
     def chunks(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
         """The rows, ``rows`` at a time (None: all); at least one chunk."""
@@ -407,6 +412,6 @@ def need(names: Sequence[str], wanted: Sequence[str], table: str) -> None:
                 )
     if absent:
         raise ValueError(
-            f"{table} has no column {', '.join(map(repr, absent))}. "
+            f"{table} has no column{'s' * (len(absent) > 1)} {', '.join(map(repr, absent))}. "
             f"Hint: it has {some_names(names)}."
         )

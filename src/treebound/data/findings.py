@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,12 +25,14 @@ _CATEGORIES = 100  # categories checked
 _MANY_VALUES = 100
 _LOOKED_THROUGH = 5_000  # rows checked for many values where rows are repeated
 _FIRST_ROWS = 1_000  # rows checked for few values
+_MANY_ROWS = 1_000  # in fewer, whole numbers may all differ by chance
 _SHOWN = 5
 _REPEATED = 0.1
 _MANY_CLASSES = 100
 _FEW_OF_A_CLASS = 5
 _LARGEST_CODE = 1e9
 _FEW_CODES = 10
+_TO_NOMINAL = "if they are codes of names, name it in 'categorical_features'"
 _FEW_UNITS = 3
 _WORDS_OF_TEXT = 4  # of free text, in most rows
 _MINORITY = 0.1
@@ -334,8 +336,27 @@ def few_whole_values(sample: Sample) -> Iterator[Finding]:
         problem = f"holds few whole numbers, {extent}"
         if more:
             shown = ", ".join(more[:_SHOWN]) + (", ..." if len(more) > _SHOWN else "")
-            problem += f" (and so do {len(more)} more: {shown})"
-        yield Finding(name, problem, "if they are codes of names, make it nominal", note=True)
+            further = f"does {shown}" if len(more) == 1 else f"do {len(more)} more: {shown}"
+            problem += f" (and so {further})"
+        yield Finding(name, problem, _TO_NOMINAL, note=True)
+
+
+def different_whole_numbers(sample: Sample, known: Collection[str | None]) -> Iterator[Finding]:
+    """Real columns with another whole number in each of many rows, other than the known ones."""
+    if sample.n_rows < _MANY_ROWS:
+        return
+    for column, values in zip(sample.columns, sample.X.values, strict=True):
+        if column.kind != "real" or column.name in known:
+            continue
+        if _are_different(values[:_PROBE]) and _are_different(values):
+            problem = "has another whole number in every row, as an identifier has"
+            remedy = "leave it out, unless larger numbers mean more of something"
+            yield Finding(column.name, problem, remedy, note=True)
+
+
+def _are_different(values: NDArray[Any]) -> bool:
+    """Return True if the values are whole numbers, each once."""
+    return bool((values == np.rint(values)).all()) and _distinct(values) == len(values)
 
 
 def _probe(sample: Sample) -> tuple[list[int], NDArray[np.floating[Any]]]:
@@ -500,7 +521,7 @@ def _repeated_rows(sample: Sample, sketch: RowSketch | None) -> Iterator[Finding
         _distinct(values[:_LOOKED_THROUGH]) > _MANY_VALUES for values in sample.X.values
     ):
         remedy = "drop the copies, or give fit the same group for all copies of a row"
-        problem = f"repeats rows: {share:.0%} of them are copies of others"
+        problem = f"repeats rows: {100 * share:.0f} % of them are copies of others"
         yield Finding(None, f"{problem}, while pruning and certificate count each as new", remedy)
 
 

@@ -440,8 +440,8 @@ def read_row(row: Any, names: Sequence[str], needed: Collection[str] | None = No
         return Table(tuple(names), (1, len(names)), raw=raw)
     if len(values) != len(names):
         raise ValueError(
-            f"The row has {len(values)} values, but there are {len(names)} columns. Hint: give one "
-            f"for each, in this order: {some_names(names)}."
+            f"The row has {len(values):,} values, but there are {len(names):,} columns. Hint: give "
+            f"one for each, in this order: {some_names(names)}."
         )
     columns = tuple(
         column_of([value], f"Column {name!r}") for name, value in zip(names, values, strict=True)

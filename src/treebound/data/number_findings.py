@@ -31,7 +31,7 @@ def number_findings(sample: NumberSample, target: str) -> list[Finding]:
         remedy = "a tree has nothing to predict; name another target"
         return [Finding(target, f"is {distinct[0]:g} in every row", remedy)]
     if len(distinct) < _FEW_VALUES:
-        fact = f"has {len(distinct)} distinct numbers"
+        fact = f"has {len(distinct):,} distinct numbers"
         remedy = "if they are classes, use BoundTreeClassifier"
         return [Finding(target, fact, remedy, note=len(distinct) > 2)]
     squares = np.sort((y - np.average(y, weights=sample.weight)) ** 2)[::-1]
@@ -42,7 +42,7 @@ def number_findings(sample: NumberSample, target: str) -> list[Finding]:
     if not len(enough):
         return []
     rows = int(enough[0]) + 1
-    name = "1 row has" if rows == 1 else f"{rows} rows have"
+    name = "1 row has" if rows == 1 else f"{rows:,} rows have"
     share = 100.0 * float(shares[rows - 1])
     fact = f"has outliers: {name} {share:.0f} % of its squared deviations from the mean"
     return [Finding(target, fact, "check them, or learn without them: clip=(0.01, 0.99)")]

@@ -53,7 +53,7 @@ def read_numbers(y: Any) -> NDArray[np.float64]:
         row = int(bad.argmax())
         value = "NaN" if np.isnan(numbers[row]) else "infinity"
         raise ValueError(
-            f"Input y contains {value}: row {row}. Hint: leave out the rows without a finite "
+            f"Input y contains {value}: row {row:,}. Hint: leave out the rows without a finite "
             "number."
         )
     if len(numbers) and float(np.abs(numbers).max()) > MAX_NUMBER:

@@ -236,7 +236,7 @@ class NumericTarget:
         finite = np.isfinite(numbers)
         if not finite.all():
             row = int((~finite).argmax())
-            raise invalid("y", "", "finite numbers", f"{numbers[row]} in row {row}")
+            raise invalid("y", "", "finite numbers", f"{numbers[row]} in row {row:,}")
         total = WeightTotal.of(weight, len(numbers))
         return cls.part_of(numbers, weight, NumberFacts.of(numbers, weight), total)
 

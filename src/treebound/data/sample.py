@@ -401,7 +401,7 @@ def group_codes(groups: Any, rows: int) -> NDArray[np.int64] | None:
         return None
     labels = np.asarray(groups)
     if labels.ndim != 1 or len(labels) != rows:
-        must = f"an array of one group for each of the {rows} rows"
+        must = f"an array of one group for each of the {rows:,} rows"
         raise invalid("groups", "", must, InWords(f"shape {labels.shape}"))
     try:
         codes = np.unique(labels, return_inverse=True)[1]

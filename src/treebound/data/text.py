@@ -104,7 +104,7 @@ class _Reader:
 
     def _too_long(self) -> ValueError:
         return ValueError(
-            f"{self._name}, row {self._rows + 1}: a line of more than {LONGEST_LINE >> 20} MB. "
+            f"{self._name}, row {self._rows + 1:,}: a line of more than {LONGEST_LINE >> 20} MB. "
             "Hint: is this a text file, with a line for each row?"
         )
 
@@ -262,8 +262,9 @@ def _checked(part: list[list[str]], width: int, row: int, name: str) -> list[lis
     for at, record in enumerate(part, row + 1):
         if len(record) != width:
             raise WordedError(
-                f"{name}, row {at}: {len(record)} fields where {width} are expected. Hint: the "
-                "file may be truncated, or have another separator (",
+                f"{name}, row {at:,}: {len(record):,} fields where {width:,} are expected. Hint: "
+                "the file may be truncated, have a line break in a text without quotes, or another "
+                "separator (",
                 SEPARATOR,
                 ").",
             )

@@ -160,8 +160,8 @@ def numbers(values: Values, name: str, schema: Schema, first_row: int = 1) -> ND
             floats[at] = np.nan if _gone(value, markers) else _number(value, schema.layout.decimal)
         except (TypeError, ValueError):
             raise WordedError(
-                f"Column {name!r}, row {first_row + _first(codes, at)}: {value!r} is not a number. "
-                "Hint: declare the column as nominal (",
+                f"Column {name!r}, row {first_row + _first(codes, at):,}: {value!r} is not a "
+                "number. Hint: declare the column as nominal (",
                 Setting("nominal", python="its kind in the schema"),
                 "), or the text as missing (",
                 Setting("missing", python="'missing' in the schema"),
@@ -230,7 +230,7 @@ def labels_of(
     if gone.any():
         more = int(gone.sum()) - 1
         raise WordedError(
-            f"The target column {name!r} has no value in row {first_row + int(gone.argmax())}"
+            f"The target column {name!r} has no value in row {first_row + int(gone.argmax()):,}"
             + (f" and {more:,} more" if more else "")
             + ". Hint: drop these rows (",
             Setting("drop_unlabelled", python="'drop_unlabelled' of the schema"),
@@ -331,8 +331,10 @@ def _codes_among(
 def _unknown_category(
     each: list[Any], codes: NDArray[Any], at: int, column: Column, first_row: int
 ) -> ValueError:
-    return ValueError(
-        f"Column {column.name!r}, row {first_row + _first(codes, at)}: {each[at]!r} is not one of "
-        f"its categories ({some_names(column.categories or ())}). Hint: add it to the schema's "
-        "categories, or to 'missing'."
+    return WordedError(
+        f"Column {column.name!r}, row {first_row + _first(codes, at):,}: {each[at]!r} is not one "
+        f"of its categories ({some_names(column.categories or ())}). Hint: declare it "
+        "too, or make it a missing value with ",
+        Setting("missing", python="'missing' of the schema"),
+        ".",
     )

@@ -48,7 +48,7 @@ def row_weights(sample_weight: Any, rows: int, *, part: bool = False) -> NDArray
     if (weight < 0).any():
         row = int((weight < 0).argmax())
         raise ValueError(
-            f"Sample weights must not be negative. Got {weight[row]} in row {row} instead."
+            f"Sample weights must not be negative. Got {weight[row]} in row {row:,} instead."
         )
     if not part:
         with np.errstate(over="ignore"):

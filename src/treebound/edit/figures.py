@@ -9,7 +9,6 @@ from typing import Any
 from treebound.data import Sample
 from treebound.edit.nodes import DefaultLabels, majority
 from treebound.model import Model
-from treebound.pruning import BoundPruner, PaperPruner, make_pruner
 from treebound.pruning.costs import Costs, probable_labels
 
 
@@ -105,8 +104,7 @@ def figures_of(model: Model, test: Sample | None, costs: Costs | None) -> Figure
 
 def costs_of(model: Model) -> Costs | None:
     """The costs of the pruner, or of class weights; None if all errors cost the same."""
-    pruner = make_pruner(model.provenance.parameters.get("pruning"))
-    chosen = pruner.costs if isinstance(pruner, BoundPruner | PaperPruner) else None
+    chosen = model.costs
     if chosen is None and model.tree.factors is None:
         return None
     return Costs.of(model.tree, chosen)

@@ -16,10 +16,9 @@ from treebound.data import Sample
 from treebound.data.sample import LabelledRows
 from treebound.data.weights import is_whole
 from treebound.model import Model
-from treebound.model.parameters import FitParameters
+from treebound.model.parameters import FitParameters, listed_folds
 from treebound.model.regression_parameters import RegressionParameters
-from treebound.pruning import BoundPruner, PaperPruner, Pruner, make_pruner
-from treebound.pruning.costs import cost_matrix
+from treebound.pruning import BoundPruner, Pruner
 from treebound.pruning.estimate import (
     Estimate,
     FoldPrediction,
@@ -40,14 +39,24 @@ def shares_folds(parameters: FitParameters, pruner: Pruner | None) -> bool:
 
 def with_places(parameters: _P, rows: LabelledRows) -> _P:
     """The parameters with listed folds by the places of rows of positive weight."""
-    if not isinstance(parameters.cv, list) or rows.numbers is None:
+    name = listed_folds(parameters)
+    if not name or rows.numbers is None:
         return parameters
     place = {int(number): at for at, number in enumerate(rows.row_numbers)}
-    listed = [
-        tuple(np.array([place[row] for row in map(int, part) if row in place]) for part in fold)
-        for fold in parameters.cv
-    ]
-    copied: _P = copy(parameters).set_params(cv=listed)
+
+    def placed(folds: Any) -> list[tuple[NDArray[Any], ...]]:
+        return [
+            tuple(np.array([place[row] for row in map(int, part) if row in place]) for part in fold)
+            for fold in folds
+        ]
+
+    changed: Any
+    if name == "cv":
+        changed = placed(parameters.cv)
+    else:
+        pruner: Any = parameters.pruning
+        changed = copy(pruner).set_params(folds=placed(pruner.folds))
+    copied: _P = copy(parameters).set_params(**{name: changed})
     return copied
 
 
@@ -121,21 +130,22 @@ def _row_counts(tree: Tree, rows: Sample | NodeSums) -> NDArray[np.int64] | None
 
 
 def _sizes(model: Model) -> tuple[int, ...]:
-    """The sizes whose error is estimated."""
+    """The sizes whose error is estimated: those of trees that ``prune_to`` gives."""
     chosen, frontier = model.tree.n_leaves, model.evidence.frontier
     if frontier is not None:
-        return sizes_of_interest(chosen, max(certified.leaves for certified in frontier))
-    if model.path is None:
+        largest = max(certified.leaves for certified in frontier)
+    elif model.path is not None:
+        largest = int(model.path.leaves.max())
+    else:
         return (chosen,)
-    return sizes_of_interest(chosen, int(model.path.leaves.max()))
+    wanted = sizes_of_interest(chosen, largest)
+    reachable = {model.prune_to(size).tree.n_leaves for size in wanted if size != chosen}
+    return tuple(sorted({chosen, *reachable}))
 
 
 def _losses(model: Model) -> tuple[NDArray[np.float64] | None, bool]:
-    """The costs of the pruner, and True if classes have weights."""
-    pruner: Any = make_pruner(model.provenance.parameters.get("pruning"))
-    costs = pruner.costs if isinstance(pruner, BoundPruner | PaperPruner) else None
-    matrix = None if costs is None else cost_matrix(model.classes, costs)
-    return matrix, model.tree.factors is not None
+    """The costs of the model, and True if classes have weights."""
+    return model.costs, model.tree.factors is not None
 
 
 def _predicted(model: Model, rows: Sample, leaves: int) -> NDArray[np.int32]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from treebound._utils.choices import CertificateKind
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.progress import Report
-from treebound._utils.validation import invalid
+from treebound._utils.validation import Setting, WordedError, invalid
 from treebound.certificate import Frontier
 from treebound.certificate.certificate import DEPENDENT_ROWS
 from treebound.certificate.held_out import HeldOut, best_of_folds
@@ -60,7 +60,7 @@ from treebound.tree.node_sums import NodeSums
 
 _IN_MEMORY = "'greedy' for more than 10^7 values, or rows that are not in memory"
 _GROUPED = (
-    f"{DEPENDENT_ROWS} Hint: certificate='held-out' holds out groups and counts one row of each."
+    f"{DEPENDENT_ROWS} Hint: a certificate of the kind 'held-out' counts one row of each group."
 )
 
 
@@ -73,9 +73,6 @@ def fit_table(
     watch: Watch = UNWATCHED,
 ) -> Model:
     """Grow a tree on a table and prune it."""
-    if groups is not None and parameters.certificate == "prior":
-        must = "'held-out', 'folds' or 'training' with groups"
-        raise invalid("certificate", "BoundTreeClassifier", must, parameters.certificate, _GROUPED)
     check_watch(parameters, watch)
     checked_parameters(parameters)
     rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
@@ -105,8 +102,12 @@ def fit_rows(
     Its summary is the key to draw rows with. What the tree knows of columns is learned again
     without the calibration rows.
     """
+    if rows.groups is not None and parameters.certificate == "prior":
+        must = "'held-out', 'folds' or 'training' with groups"
+        raise invalid("certificate", "BoundTreeClassifier", must, "prior", DEPENDENT_ROWS)
     named, draw = rows.table.names is not None, Draw.start(parameters.random_state)
     kind = certificate_kind(parameters, rows.n_units)
+    warn_of_common_factor(rows.weight, stacklevel=5)
     if kind in ("held-out", "folds"):
         draw = draw.keyed(sample)
         del sample  # its values are of no more use
@@ -125,10 +126,8 @@ def _fit_calibrated(
     units, m, in_folds = rows.units, rows.n_units, kind == "folds"
     if m < 2:
         unit = "rows" if rows.groups is None else "groups"
-        raise ValueError(
-            f"certificate={parameters.certificate!r} needs at least 2 {unit} to calibrate on. "
-            f"Got {m} instead."
-        )
+        chosen = Setting("certificate", kind)
+        raise WordedError(chosen, f" needs at least 2 {unit} to calibrate on. Got {m} instead.")
     selections: Sequence[Slice | Tenth]
     if in_folds:
         selections = draw.folds(m)
@@ -147,7 +146,7 @@ def _fit_calibrated(
             calibration = calibration.part(one_of_each(units[inside], selections[0].key))
         record = RowRecord.of(sample, rows.table.names is not None).with_rows("calibration", hashes)
         if at == 1:
-            warn_of_findings(sample, record.sketches["training"], stacklevel=8)
+            warn_of_findings(sample, record.sketches["training"], stacklevel=9)
         model = fit_sample(
             parameters,
             sample,
@@ -184,7 +183,6 @@ def fit_sample(
     draw = Draw.start(parameters.random_state) if draw is None else draw
     table = sample.without_identifiers()
     n_rows = table.n_rows if n_rows is None else n_rows
-    warn_of_common_factor(sample.weight, stacklevel=6)
     given, parameters = parameters, with_search(parameters, n_rows, len(sample.columns))
     if parameters.search == "wide" and is_large(n_rows, len(sample.columns)):
         raise invalid("search", "", _IN_MEMORY, parameters.search)
@@ -235,7 +233,7 @@ def _cross_validated(
 ) -> Model:
     """Return the model with the estimate of its error, by fitting again without each fold."""
     if parameters.cv is None:
-        return without_estimate(model, "cv=None fits without folds")
+        return without_estimate(model, "it was fitted without folds")
     if is_large(n_rows, len(sample.columns)):
         return without_estimate(model, "a table of more than 10^7 values is not fitted again")
     without_folds = copy(parameters).set_params(cv=None)

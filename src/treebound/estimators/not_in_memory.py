@@ -22,6 +22,7 @@ from treebound.data.streams import (
     is_on_dask,
     open_stream,
 )
+from treebound.data.weights import warn_of_common_factor
 from treebound.estimators.estimation import without_estimate
 from treebound.estimators.fitting import (
     check_watch,
@@ -185,6 +186,7 @@ def _fit_joined(
     else:
         record = RowRecord.of(sample, named)
         warn_of_findings(sample, record.sketches["training"], stacklevel=6)
+        warn_of_common_factor(sample.weight, stacklevel=6)
         model = fit_sample(parameters, sample, rows=record, watch=watch)
     return replace(model, reading=replace(model.reading, target=table.target, named=named))
 
@@ -285,7 +287,7 @@ def fit_engine(
             stacklevel=5,
         )
     model = pruned(parameters, grown, pruner, options, validation=engine.validation_sums(grown))
-    reason = "cv=None fits without folds" if parameters.cv is None else _NO_VALIDATION
+    reason = "it was fitted without folds" if parameters.cv is None else _NO_VALIDATION
     model = model if model.evidence.estimate is not None else without_estimate(model, reason)
     counts = engine.class_rows(grown) if grown.weighted else None
     return replace(

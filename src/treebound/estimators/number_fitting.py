@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.validation import Setting, WordedError
 from treebound.certificate.held_out import best_of_folds
 from treebound.certificate.row_record import RowRecord
 from treebound.data.draws import Draw, Slice, Tenth, derived, learn_without, one_of_each
@@ -140,9 +141,8 @@ def _calibrated(
 def check_calibration(kind: str, m: int, unit: str = "rows") -> None:
     """Raise a ValueError if there are too few rows, or groups, for a certificate."""
     if m < 2:
-        raise ValueError(
-            f"certificate={kind!r} needs at least 2 {unit} to calibrate on. Got {m} instead."
-        )
+        chosen = Setting("certificate", kind)
+        raise WordedError(chosen, f" needs at least 2 {unit} to calibrate on. Got {m} instead.")
 
 
 def with_calibration(

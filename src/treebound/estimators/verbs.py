@@ -150,10 +150,10 @@ def _prune_numbers(
 
 def _fitted_costs(model: Any, pruner: Any) -> dict[str, Any]:
     """The costs that a model was fitted with, for the bound pruner."""
-    if pruner != "bound" or isinstance(model, Tree) or _is_sklearn_tree(model):
+    named = isinstance(pruner, str) and pruner in ("bound", "log-loss")
+    if not named or isinstance(model, Tree) or _is_sklearn_tree(model):
         return {}
-    fitted = as_model(model, "prune").provenance.parameters.get("pruning")
-    costs = getattr(fitted, "costs", None)
+    costs = as_model(model, "prune").costs
     return {} if costs is None else {"costs": costs}
 
 
@@ -291,10 +291,10 @@ def certify(
     >>> clf = tb.BoundTreeClassifier(max_leaves=15).fit(X[:1300], y[:1300])
     >>> print(tb.certify(clf))
     With probability 95 %, at most 50.8 % of new examples are misclassified
-    (20.2 % on the 1,300 training examples, 15 leaves; always the most frequent class: 89.8 %).
+    (20.2 % on the 1,300 training examples, 15 leaves; baseline 89.8 %).
     >>> print(tb.certify(clf, X[1300:], y[1300:]))
     With probability 95 %, at most 33.0 % of new examples are misclassified
-    (146 of 497 held-out examples were; always the most frequent class: 89.7 %).
+    (146 of 497 held-out examples were; baseline 89.7 %).
     """
     if (X is None) != (y is None):
         present, absent = ("X", "y") if y is None else ("y", "X")

@@ -241,6 +241,7 @@ class SizeDocument(Object):
     leaves: Annotated[int, Meta(ge=1)]
     error: Share
     difference: Annotated[float, Meta(ge=-1.0, le=1.0)]
+    mean_cost: Annotated[float, Meta(ge=0.0)] | None = None
 
 
 class EstimateDocument(Object):
@@ -334,7 +335,25 @@ class PrunerDocument(Object, tag_field="type", tag="pruner"):
     parameters: dict[str, Any]
 
 
-Stored = TupleDocument | SetDocument | MappingDocument | ArrayDocument | NotFinite | PrunerDocument
+SplitterName = Literal["KFold", "StratifiedKFold", "GroupKFold", "StratifiedGroupKFold"]
+
+
+class SplitterDocument(Object, tag_field="type", tag="splitter"):
+    """A cross-validation splitter of scikit-learn, by name, and its parameters."""
+
+    name: SplitterName
+    parameters: dict[str, Any]
+
+
+Stored = (
+    TupleDocument
+    | SetDocument
+    | MappingDocument
+    | ArrayDocument
+    | NotFinite
+    | PrunerDocument
+    | SplitterDocument
+)
 Parameter = None | bool | int | float | str | list[Any] | Stored
 
 

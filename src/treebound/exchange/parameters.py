@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import fields
-from typing import Any, TypeVar
+from importlib import import_module
+from inspect import signature
+from typing import Any, TypeVar, get_args
 
 import msgspec
 import numpy as np
@@ -21,6 +23,7 @@ from treebound.model.regression_parameters import RegressionParameters
 from treebound.pruning import STORED_PRUNERS
 from treebound.pruning.base import BasePruner
 
+_SPLITTERS = get_args(doc.SplitterName)
 _PRUNER_NAMES: dict[type, Any] = {kind: name for name, kind in STORED_PRUNERS.items()}
 P = TypeVar("P", FitParameters, RegressionParameters)
 _ARRAY_TYPES = "biuf"  # others are arrays of objects
@@ -52,12 +55,18 @@ def read_parameters(document: Mapping[str, Any], kind: type[P], check: Callable[
 
 
 def _refused(value: Any, name: str) -> ValueError:
-    pruners = ", ".join(map(repr, STORED_PRUNERS))
+    hint = (
+        "it holds numbers, texts, lists, mappings, arrays and the pruners "
+        f"{', '.join(map(repr, STORED_PRUNERS))}"
+    )
+    if callable(getattr(value, "split", None)):
+        hint = (
+            f"it holds the splitters {', '.join(_SPLITTERS)}, numbers of folds and lists of folds, "
+            "such as [*splitter.split(X, y)]"
+        )
     return ValueError(
         f"A model file cannot hold the value of {name!r}: {value!r:.80}, of type "
-        f"{type(value).__name__}. Hint: it holds numbers, texts, lists, mappings, arrays and the "
-        f"pruners {pruners}; pickle the classifier, or fit it with one of "
-        "these."
+        f"{type(value).__name__}. Hint: {hint}; fit with one of these, or pickle the classifier."
     )
 
 
@@ -76,6 +85,11 @@ def _stored(value: Any, name: str) -> Any:
     if type(value) in _PRUNER_NAMES:
         pruner = {key: _stored(v, f"{name}.{key}") for key, v in vars(value).items()}
         return doc.PrunerDocument(_PRUNER_NAMES[type(value)], pruner)
+    kind = type(value)
+    if kind.__name__ in _SPLITTERS and kind.__module__.startswith("sklearn."):
+        names = signature(kind).parameters
+        splitter = {key: _stored(getattr(value, key), f"{name}.{key}") for key in names}
+        return doc.SplitterDocument(kind.__name__, splitter)  # type: ignore[arg-type]
     listed = _listed(value)
     if listed is None:
         raise _refused(value, name)
@@ -138,6 +152,9 @@ def _made(stored: doc.Stored, where: str) -> Any:
         return dict(pairs)
     if isinstance(stored, doc.PrunerDocument):
         return _pruner(stored, where)
+    if isinstance(stored, doc.SplitterDocument):
+        read = {name: _read(value, f"{where}.{name}") for name, value in stored.parameters.items()}
+        return getattr(import_module("sklearn.model_selection"), stored.name)(**read)
     values = [_read(each, where) for each in stored.values]
     if isinstance(stored, doc.TupleDocument):
         return tuple(values)

@@ -430,9 +430,9 @@ def make_bins(
     for column in columns:
         if len(column.categories or ()) > MAX_CATEGORIES:
             raise ValueError(
-                f"Column {column.name!r} has {len(column.categories or ())} categories. Growing in "
-                f"rounds takes at most {MAX_CATEGORIES}. Hint: leave the column out, or put rare "
-                "categories together."
+                f"Column {column.name!r} has {len(column.categories or ()):,} categories. Growing "
+                f"in rounds takes at most {MAX_CATEGORIES:,}. Hint: leave the column out, or "
+                "merge rare categories."
             )
     values = [
         some if column.kind == "real" else np.arange(len(column.categories or ()), dtype=float)

@@ -29,7 +29,7 @@ from treebound.model.rows import Tested
 from treebound.pruning.costs import cost_matrix
 from treebound.tree.base import rows_at_rest
 
-SEPARATELY = "Each of these statements holds separately with probability 1 - delta."
+SEPARATELY = "Each of these statements holds separately, with its own probability."
 _RAISED = (
     "The calibration rows were counted on the grown tree; this tree has raised subtrees. Hint: "
     "give rows that were not used for fitting as X and y."

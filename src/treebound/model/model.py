@@ -33,10 +33,11 @@ from treebound.landscape import Landscape
 from treebound.model.base import size_or_step
 from treebound.model.evidence import Evidence
 from treebound.model.options import PredictionOptions
+from treebound.model.parameters import fitted_costs
 from treebound.model.rows import LabelledRowReader, Tested, new_missing
 from treebound.model.summary import summary_lines
 from treebound.pruning import BoundPruner, Pruner, PruningResult
-from treebound.pruning.costs import Costs, probable_labels
+from treebound.pruning.costs import Costs, cost_matrix, probable_labels
 from treebound.pruning.estimate import Estimate, SizeEstimate
 from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
@@ -115,6 +116,17 @@ class Model(LabelledRowReader):
         if self.provenance.edits:
             return "the tree was edited"
         return "the tree was given" if self.pruning is None else "the tree was pruned again"
+
+    @property
+    def costs(self) -> NDArray[np.float64] | None:
+        """The costs of errors that the tree was fitted with: true class by predicted class.
+
+        None if all errors cost the same, or if the tree abstains, for which costs are not defined.
+        """
+        costs = fitted_costs(self.provenance.parameters)
+        if costs is None or self.abstention is not None:
+            return None
+        return cost_matrix(self.classes, costs)
 
     def summary(self) -> str:
         """Describe the model in a few lines, without the tree.

@@ -17,11 +17,13 @@ from treebound._utils.choices import (
 )
 from treebound._utils.validation import (
     Folds,
+    InWords,
     Number,
     OneOf,
     Parameters,
     Setting,
     Whole,
+    WordedError,
     check,
     invalid,
     parameter,
@@ -32,7 +34,7 @@ from treebound.data.draws import Splitter
 from treebound.data.sample import ClassWeight
 from treebound.growing import GrowOptions
 from treebound.growing.options import GROWING_RULES, GrowParameters
-from treebound.pruning import BoundPruner, Pruner, make_pruner
+from treebound.pruning import BoundPruner, PaperPruner, Pruner, make_pruner
 from treebound.pruning.base import BasePruner
 from treebound.pruning.estimate import READABLE_LEAVES
 from treebound.pruning.weight import default_weight
@@ -40,6 +42,7 @@ from treebound.tree.smoothing import ALLOWED, Smoothing
 
 # From this number of rows of positive weight (or groups) on, certificate="auto" holds out a tenth.
 AUTO_ROWS = 10_000
+_CALIBRATED = ("held-out", "folds")  # kinds of certificates for which rows are held out
 # Up to this number of values (rows x columns) search="auto" is wide: the whole fit with its folds
 # then takes about half a second on one core, see benchmarks/search_time.py. A tree that shall be
 # small gains most, and may take ten times as long.
@@ -112,6 +115,11 @@ class FitParameters(Parameters, GrowParameters):
         Multiplies the sample weights; only the ratios matter, and classes that a mapping leaves
         out have weight 1. A key that is no class of y is an error. Pruning counts the effective
         number of examples, ``(sum n c)^2 / sum n c^2`` for n rows of each class weight c.
+    costs : array of shape (n_classes, n_classes) or (n_classes,), mapping, or None
+        Misclassification costs: a matrix (row: true class, column: predicted class), or the cost of
+        an error on each true class (1 for classes that a mapping leaves out). Leaves then predict
+        the class of least cost, and pruning counts costs instead of errors; see :ref:`costs`. It
+        needs the bound pruner or the paper's.
     certificate : {"auto", "training", "held-out", "folds", "prior"}
         What the certificate is computed from. ``"training"``: the training rows. ``"held-out"``:
         calibration rows that ``fit`` holds out (a tenth, but at least 150 and at most 30 %), and
@@ -139,6 +147,7 @@ class FitParameters(Parameters, GrowParameters):
     handle_unknown: Unknown = parameter(OneOf(get_args(Unknown)), default="other")
     smoothing: Smoothing | None = parameter(ALLOWED, default="shrinkage")
     class_weight: ClassWeight = None
+    costs: Any = None
     certificate: CertificateChoice = parameter(OneOf(get_args(CertificateChoice)), default="auto")
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
@@ -180,7 +189,25 @@ def certificate_kind(parameters: FitParameters, rows: int) -> CertificateKind:
     """
     if parameters.certificate != "auto":
         return parameters.certificate
-    return "held-out" if rows >= AUTO_ROWS and not isinstance(parameters.cv, list) else "training"
+    return "held-out" if rows >= AUTO_ROWS and not listed_folds(parameters) else "training"
+
+
+def listed_folds(parameters: Any) -> str:
+    """Return the parameter that lists folds by the places of rows, if there is one."""
+    if isinstance(parameters.cv, list):
+        return "cv"
+    return "pruning" if isinstance(getattr(parameters.pruning, "folds", None), list) else ""
+
+
+def refuse_listed_folds(parameters: Any, owner: str) -> None:
+    """Raise a ValueError if folds are listed by places among rows of which some are held out."""
+    if not (name := listed_folds(parameters)) or parameters.certificate not in _CALIBRATED:
+        return
+    counted = "a number of folds or a splitter"
+    counted = counted if name == "cv" else f"a pruner whose 'folds' is {counted},"
+    must = (counted, " with ", Setting("certificate", parameters.certificate))
+    hint = "listed folds count the rows of the whole table, and some of these are held out."
+    raise invalid(name, owner, must, InWords("a list of folds"), hint)
 
 
 def column_parameters(parameters: FitParameters) -> dict[str, Any]:
@@ -209,15 +236,13 @@ def checked_parameters(parameters: FitParameters) -> tuple[Pruner | None, GrowOp
     pruner = _pruner(parameters, owner)
     if parameters.certificate == "prior" and not isinstance(pruner, BoundPruner | None):
         prior = Setting("certificate", "prior")
-        only = ("'bound', or a BoundPruner for its costs, with ", prior, ", which searches trees")
+        only = ("'bound' with ", prior, ", which searches trees")
         hint = "certify the fitted tree from a prior instead: that takes any pruner."
         raise invalid("pruning", owner, (*only, " in its own way"), parameters.pruning, hint)
     if isinstance(pruner, BoundPruner) and pruner.smoothing not in ("auto", parameters.smoothing):
         must = f"'auto' in this classifier, or its own 'smoothing', {parameters.smoothing!r}"
         raise invalid("smoothing", "BoundPruner", must, pruner.smoothing)
-    if isinstance(parameters.cv, list) and parameters.certificate in ("held-out", "folds"):
-        must = "a number of folds or a splitter with rows that are held out"
-        raise invalid("cv", owner, must, parameters.cv)
+    refuse_listed_folds(parameters, owner)
     _check_rules(parameters, pruner)
     if parameters.search == "wide" and (why := _why_greedy(parameters, pruner)):
         raise invalid("search", owner, f"'greedy' {why}", parameters.search)
@@ -269,8 +294,34 @@ def with_search(parameters: FitParameters, rows: int, columns: int) -> FitParame
     return copy(parameters).set_params(search="wide" if wide else "greedy")
 
 
+def fitted_costs(parameters: Mapping[str, Any]) -> Any:
+    """Return the costs among the parameters of a classifier, or those of its pruner, or None."""
+    if (costs := parameters.get("costs")) is not None:
+        return costs
+    pruner = parameters.get("pruning")
+    return pruner.costs if isinstance(pruner, BoundPruner | PaperPruner) else None
+
+
 def _pruner(parameters: FitParameters, owner: str) -> Pruner | None:
-    """Return the pruner, with the rule, the seed and the threads of the classifier."""
+    """Return the pruner, with the rule, the seed, the threads and the costs of the classifier."""
+    pruner = _without_costs(parameters, owner)
+    if parameters.costs is None:
+        return pruner
+    if not isinstance(pruner, BoundPruner | PaperPruner):
+        given = parameters.pruning
+        raise WordedError(
+            "The ", Setting("costs", python=f"'costs' parameter of {owner}"), " needs ",
+            Setting("pruning", "bound"), " or ", Setting("pruning", "log-loss"), ". Got ",
+            Setting("pruning", given or "none", python=f"pruning={given!r:.80}"),
+            " instead. Hint: use ", Setting("class_weight"), ".",
+        )  # fmt: skip
+    if pruner.costs is not None:
+        raise invalid("costs", owner, "None if the pruner has costs", parameters.costs)
+    return copy(pruner).set_params(costs=parameters.costs)
+
+
+def _without_costs(parameters: FitParameters, owner: str) -> Pruner | None:
+    """Return the pruner without the costs of the classifier."""
     seed, jobs, size = parameters.random_state, parameters.n_jobs, parameters.size
     size = None if size == "readable" else size
     if parameters.pruning in ("bound", "log-loss"):

@@ -40,7 +40,7 @@ def check_in_range(numbers: Floats, y_range: tuple[float, float]) -> None:
     outside = (numbers < y_range[0]) | (numbers > y_range[1])
     if outside.any():
         row = int(outside.argmax())
-        must = f"a range that contains all numbers of y, {numbers[row]:g} in row {row} too"
+        must = f"a range that contains all numbers of y, {numbers[row]:g} in row {row:,} too"
         raise invalid("y_range", "", must, tuple(y_range))
 
 

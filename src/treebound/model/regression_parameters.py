@@ -23,7 +23,13 @@ from treebound._utils.validation import (
 from treebound.data.draws import Splitter
 from treebound.growing import GrowOptions
 from treebound.growing.options import GrowParameters
-from treebound.model.parameters import AUTO_ROWS, NO_PARAMETERS, FitParameters
+from treebound.model.parameters import (
+    AUTO_ROWS,
+    NO_PARAMETERS,
+    FitParameters,
+    listed_folds,
+    refuse_listed_folds,
+)
 from treebound.pruning.estimate import READABLE_LEAVES
 from treebound.pruning.number_choice import DEFAULT_RULE
 from treebound.pruning.number_pruner import LEAF_SIZES, SquaredErrorPruner
@@ -141,9 +147,7 @@ def checked_parameters(
         Shrinkage.of(parameters.smoothing, owner)
     _check_clip(parameters.clip, owner)
     _check_range(parameters.y_range, owner)
-    if isinstance(parameters.cv, list) and parameters.certificate in ("held-out", "folds"):
-        must = "a number of folds or a splitter with rows that are held out"
-        raise invalid("cv", owner, must, parameters.cv)
+    refuse_listed_folds(parameters, owner)
     pruner = _pruner(parameters, owner)
     # with pruning, 'max_leaves' limits the tree that is chosen, not the one that is grown
     limit = parameters.max_leaves if pruner is None else None
@@ -173,7 +177,7 @@ def certificate_kind(parameters: RegressionParameters, rows: int) -> str | None:
     """
     if parameters.certificate != "auto":
         return parameters.certificate
-    return "held-out" if rows >= AUTO_ROWS and not isinstance(parameters.cv, list) else None
+    return "held-out" if rows >= AUTO_ROWS and not listed_folds(parameters) else None
 
 
 def _check_range(y_range: Any, owner: str) -> None:

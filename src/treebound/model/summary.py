@@ -52,8 +52,10 @@ def summary_values(model: Model) -> dict[str, Any]:
 
 
 def size_in_words(size: SizeEstimate) -> str:
-    """``12 leaves: +0.4 points``, the difference of the estimated errors."""
+    """``12 leaves: +0.4 points``, the difference of the estimated errors; or the mean cost."""
     leaves = "1 leaf" if size.leaves == 1 else f"{size.leaves:,} leaves"
+    if size.mean_cost is not None:
+        return f"{leaves}: mean cost {size.mean_cost:.4g}"
     return f"{leaves}: {100 * size.difference:+.1f} points"
 
 
@@ -74,11 +76,7 @@ def smaller_sizes(model: Model) -> list[SizeEstimate]:
 def _estimated(model: Model) -> str:
     estimate, listed = model.estimate, model.size_estimate
     if estimate is not None:
-        low, high = estimate.interval
-        return (
-            f"Estimated error {percent(estimate.error)} (about {100 * low:.1f} to {percent(high)}; "
-            f"{estimate.method}; {_baseline(estimate.baseline, estimate.baseline_label)})."
-        )
+        return str(estimate)
     counts, classes = model.tree.counts[0], model.classes.tolist()
     most = int(counts.argmax())
     total = float(counts.sum())
@@ -119,8 +117,8 @@ def further_estimates(model: Model) -> list[str]:
     lines = []
     if estimate.mean_cost is not None and estimate.baseline_cost is not None:
         lines.append(
-            f"Estimated mean cost {estimate.mean_cost:.4g} (cheapest constant prediction "
-            f"{estimate.baseline_cost:.4g})."
+            f"Estimated mean cost {estimate.mean_cost:.4g} (baseline "
+            f"{estimate.baseline_cost:.4g}, the cheapest constant prediction)."
         )
     if estimate.balanced_accuracy is not None:
         share = percent(estimate.balanced_accuracy)

@@ -89,12 +89,13 @@ class Prunings:
 
     def measure(self, leaves: Ints, rows: Sample | NodeSums) -> Measured:
         sums = rows if isinstance(rows, NodeSums) else NodeSums.of(self.tree, rows)
-        losses = [self.costs.by_class(self.tree)]
+        losses, unit = [self.costs.by_class(self.tree)], self.costs.unit
         if self.shares is not None:
-            losses = [-np.log(shares) * self.costs.worst for shares in self.shares(self.tree)]
+            unit = self.costs.worst
+            losses = [-np.log(shares) * unit for shares in self.shares(self.tree)]
         cuts = {size: self.sizes.cuts(size) for size in set(leaves.tolist())}
         moments = np.array([self._moments(leaves, cuts, sums, loss, losses[0]) for loss in losses])
-        return Measured(moments, sums.total, float(sums.weights[0] @ self.costs.worst))
+        return Measured(moments, sums.total, float(sums.weights[0] @ unit))
 
     def errors(self, cap: int) -> Floats:
         return self.sizes.errors(cap)
@@ -152,8 +153,8 @@ class GraphTrees:
         assert isinstance(rows, Sample)
         at_size = {size: self._moments(size, rows) for size in {1, *leaves.tolist()}}
         moments = np.array([[*(at_size[size] for size in leaves.tolist()), at_size[1]]])
-        worst = NodeSums.of(self.sizes.pruned(1), rows).weights[0] @ self.costs.worst
-        return Measured(moments, float(rows.weights.sum()), float(worst))
+        mass = NodeSums.of(self.sizes.pruned(1), rows).weights[0] @ self.costs.unit
+        return Measured(moments, float(rows.weights.sum()), float(mass))
 
     def errors(self, cap: int) -> Floats:
         return self.sizes.errors(cap)

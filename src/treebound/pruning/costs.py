@@ -27,6 +27,8 @@ class Costs:
     matrix: Floats  # of a row of sample weight one; true class, predicted class
     m: float  # the effective number of examples
     chosen: bool  # True if the user chose costs, which then determine the labels
+    # a row of each class: costs over the sum of these are error rates, or means of the chosen costs
+    unit: Floats
 
     @classmethod
     def of(cls, tree: Tree, costs: Any) -> Costs:
@@ -34,15 +36,16 @@ class Costs:
         factors = np.ones(tree.n_classes) if tree.factors is None else tree.factors
         if costs is None:
             matrix = (1.0 - np.eye(tree.n_classes)) * factors[:, None]
-            return cls(matrix, float(tree.mass[0]), chosen=False)
+            return cls(matrix, float(tree.mass[0]), chosen=False, unit=factors)
         matrix = cost_matrix(tree.classes, costs) * factors[:, None]
         worst = matrix.max(axis=1)
         top = float(worst.max())
         if top == 0.0:  # one class
-            return cls(matrix, float(tree.mass[0]), chosen=True)
+            return cls(matrix, float(tree.mass[0]), chosen=True, unit=factors)
         scaled = scaled_to_effective(worst / top, tree.counts[0])
-        matrix = matrix / top * float(scaled.max())
-        return cls(matrix, float(tree.counts[0] @ scaled), chosen=True)
+        scale = float(scaled.max()) / top
+        mass = float(tree.counts[0] @ scaled)
+        return cls(matrix * scale, mass, chosen=True, unit=factors * scale)
 
     def labels(self, counts: Floats) -> NDArray[np.int32]:
         """The class of least cost of each node, the first on ties."""

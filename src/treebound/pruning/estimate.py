@@ -43,11 +43,14 @@ class SizeEstimate(NamedTuple):
         The estimated error rate.
     difference : float
         The error minus that of the chosen tree.
+    mean_cost : float or None
+        With costs: the estimated mean cost of a prediction.
     """
 
     leaves: int
     error: float
     difference: float
+    mean_cost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,17 @@ class Estimate:
     baseline_cost: float | None = None
     balanced_accuracy: float | None = None
     sizes: tuple[SizeEstimate, ...] = ()
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"Estimated error {100 * self.error:.1f} % (about {100 * low:.1f} to {100 * high:.1f} "
+            f"%; {self.method}; baseline {100 * self.baseline:.1f} %, always "
+            f"{self.baseline_label!r})."
+        )
+
+    def __repr__(self) -> str:
+        return f"<Estimate: {self}>"
 
     def as_dict(self) -> dict[str, Any]:
         """The estimate as plain values for JSON; a recall that is not known is None."""
@@ -216,7 +230,7 @@ def estimate_error(
         None if there are no rows.
     """
     total: Tally | None = None
-    errors_by_size, pairs = np.zeros(len(sizes)), []
+    errors_by_size, costs_by_size, pairs = np.zeros(len(sizes)), np.zeros(len(sizes)), []
     for sample, labels, of_size in predictions:
         truth, times = sample.y.astype(np.int64), _times(sample)
         predicted = labels.astype(np.int64)
@@ -225,10 +239,12 @@ def estimate_error(
         dependent = copies_of(sample) if sample.groups is None else sample.groups
         pairs.append(_by_group(times * (predicted != truth), times, dependent))
         for at, size in enumerate(sizes):
-            if size == chosen or of_size is None:
-                errors_by_size[at] += tally.wrong
-            else:
-                errors_by_size[at] += (times * (of_size(size) != truth)).sum()
+            other = tally
+            if size != chosen and of_size is not None:
+                of_other = of_size(size).astype(np.int64)
+                other = Tally.of(truth, of_other, times, len(classes), costs)
+            errors_by_size[at] += other.wrong
+            costs_by_size[at] += other.cost
     if total is None or not total.rows:
         return None
     error, by_group = total.wrong / total.rows, np.concatenate(pairs)
@@ -242,7 +258,14 @@ def estimate_error(
         classes,
         sqrt(variance),
         effective,
-        dict(zip(sizes, (errors_by_size / total.rows).tolist(), strict=True)),
+        [
+            *zip(
+                sizes,
+                (errors_by_size / total.rows).tolist(),
+                (costs_by_size / total.rows).tolist(),
+                strict=True,
+            )
+        ],
         method=method,
         folds=folds,
         costs=costs,
@@ -272,7 +295,10 @@ def estimate_by_counts(
         tree.classes,
         sqrt(error * (1.0 - error) / total.rows),
         total.rows,
-        {size: _tally(other, at, None).wrong / total.rows for size, at, other in at_sizes},
+        [
+            (size, tally.wrong / total.rows, tally.cost / total.rows)
+            for size, tally in ((size, _tally(other, at, costs)) for size, at, other in at_sizes)
+        ],
         method=method,
         folds=0,
         costs=costs,
@@ -285,7 +311,7 @@ def _estimate(
     classes: NDArray[Any],
     standard_error: float,
     effective: float,
-    errors_by_size: dict[int, float],
+    by_size: Sequence[tuple[int, float, float]],  # leaves, error, mean cost
     *,
     method: str,
     folds: int,
@@ -316,7 +342,8 @@ def _estimate(
         baseline_cost=None if costs is None else float((by_class @ costs).min()) / total.rows,
         balanced_accuracy=float(recall[seen].mean()) if balanced else None,
         sizes=tuple(
-            SizeEstimate(int(size), wrong, wrong - error) for size, wrong in errors_by_size.items()
+            SizeEstimate(int(size), wrong, wrong - error, None if costs is None else cost)
+            for size, wrong, cost in by_size
         ),
     )
 

@@ -42,7 +42,7 @@ def greedy(
     """
     state = Raiser(tree, sample, costs=costs, relabel=relabel)
     scorer = BoundScorer(tree, state, objective)
-    return search(tree, state, scorer.now(), scorer.after)
+    return search(tree, state, scorer.now(), scorer.after, unit=objective.unit)
 
 
 def greedy_on(

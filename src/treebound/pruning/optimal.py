@@ -248,8 +248,7 @@ class CurvePath(PruningPath):
     def __init__(
         self, sizes: Sizes, objective: Objective, first: Tree, largest: int, *, chosen: int
     ) -> None:
-        unit = "nats" if objective.score == "log-loss" else "errors"
-        super().__init__(first, chosen=chosen, unit=unit)
+        super().__init__(first, chosen=chosen, unit=objective.unit)
         self._sizes, self._objective = sizes, objective
         self.leaves = np.arange(largest, 0, -1)
 

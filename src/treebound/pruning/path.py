@@ -46,7 +46,8 @@ class PruningPath(ABC, Generic[PathTree]):
     leaves : ndarray of int64
         Number of leaves at each step.
     errors : ndarray of float64
-        Errors at each step, counted in ``unit``: training or validation errors, or their cost.
+        Errors at each step, counted in ``unit``: training or validation errors, or their cost,
+        scaled so that the worst predictions cost as much as the effective rows are.
     scores : ndarray of float64
         Score of each step; lower is better.
     chosen : int
@@ -147,8 +148,8 @@ class PruningPath(ABC, Generic[PathTree]):
 
     def __repr__(self) -> str:
         return (
-            f"<{type(self).__name__}: {len(self)} steps, "
-            f"{self.leaves[0]} to {self.leaves[-1]} leaves, chosen {self.chosen}>"
+            f"<{type(self).__name__}: {len(self):,} steps, "
+            f"{self.leaves[0]:,} to {self.leaves[-1]:,} leaves, chosen {self.chosen}>"
         )
 
     def tree(self, step: int | None = None) -> PathTree:
@@ -253,7 +254,7 @@ class PruningPath(ABC, Generic[PathTree]):
     def explain(self) -> str:
         """Describe the chosen step and its neighbours."""
         at = self.chosen
-        among = f"{len(self)} steps" if self.limit is None else self._within()
+        among = f"{len(self):,} steps" if self.limit is None else self._within()
         lines = [f"{self._describe(at)}, the least of {among}."]
         for step, why in ((at - 1, "The step before"), (at + 1, "The next step")):
             if 0 <= step < len(self):

@@ -115,6 +115,14 @@ class Objective:
     weight: float = 0.6
     delta: float = 0.05
     size_prior: str = "leaves"
+    costs_chosen: bool = False  # the loss is a cost, scaled as Costs describes
+
+    @property
+    def unit(self) -> str:
+        """The unit of the loss, in words."""
+        if self.score == "log-loss":
+            return "nats"
+        return "scaled costs" if self.costs_chosen else "errors"
 
     @property
     def monotone(self) -> bool:
@@ -208,4 +216,4 @@ class Objective:
 def objective_of(tree: Tree, costs: Costs, **settings: Any) -> Objective:
     """The score of the prunings of a tree; ``settings`` are fields of :class:`Objective`."""
     m, landscape = max(1, round(costs.m)), landscape_of(tree.columns, observed=True)
-    return Objective(m, tree.n_classes, landscape, **settings)
+    return Objective(m, tree.n_classes, landscape, costs_chosen=costs.chosen, **settings)

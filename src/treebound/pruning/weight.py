@@ -67,7 +67,8 @@ class WeightChoice(ChosenWeight):
     reason : str
         Why there was no choice; else how losses were measured.
     unit : str
-        What the losses are: ``"error"``, ``"weighted error"``, ``"cost"`` or ``"log-loss"``.
+        What the losses are: ``"error"``, ``"weighted error"``, ``"cost"`` (the mean cost of a row,
+        with the costs as they were given) or ``"log-loss"``.
     weights, losses : tuple of float
         The weights that were tried, and the mean validated loss of each.
     leaves : tuple of int
@@ -137,14 +138,22 @@ class WeightChoice(ChosenWeight):
                 verb = verb if rule == "accurate" else "is" if size == 1 else "are"
                 alternatives.append(f"{count(size, 'leaf')} ({self._figure(other)}) {verb} {claim}")
         sentence = "; ".join([words, *alternatives])
-        chosen = f"weight {self.weight:g} was chosen among {len(self.weights)}"
+        chosen = f"weight {self.weight:g} among {len(self.weights)}"
         if self.strength is not None:
-            chosen += f", with shrinkage {self.strength:g} among {len(STRENGTHS)},"
-        return f"{sentence}. An estimate: {chosen} by it."
+            chosen += f" and shrinkage {self.strength:g} among {len(STRENGTHS)}"
+        loss = f"{self.reason} {self.unit}"
+        return f"{sentence}. The {loss} chose {chosen}, so it is a little too small."
 
     def _figure(self, place: int) -> str:
         loss = self.losses[place]
-        return f"{loss:.3f}" if self.unit == "log-loss" else f"{100 * loss:.1f} %"
+        if self.is_share:
+            return f"{100 * loss:.1f} %"
+        return f"{loss:.3f}" if self.unit == "log-loss" else f"{loss:.4g}"
+
+    @property
+    def is_share(self) -> bool:
+        """Return True if the losses are shares of the rows, which are written in percent."""
+        return self.unit.endswith("error")
 
 
 class Measured(NamedTuple):
@@ -152,13 +161,13 @@ class Measured(NamedTuple):
 
     ``moments`` are the sums of losses, of their squares and of squared differences from the first
     strength, with each strength (or once), at each weight and for one leaf: an array of shape
-    (n_strengths, n_weights + 1, 3). ``rows`` is the weight of the rows, ``worst`` their largest
-    possible loss.
+    (n_strengths, n_weights + 1, 3). ``rows`` is the weight of the rows, and ``mass`` what the sums
+    are divided by for the mean loss.
     """
 
     moments: Floats
     rows: float
-    worst: float
+    mass: float
 
 
 def choose_weight(
@@ -176,17 +185,17 @@ def choose_weight(
     if not rows:
         return None
     sums = np.sum([fold.moments for fold in measured], axis=0)
-    worst = float(sum(fold.worst for fold in measured))
+    mass = float(sum(fold.mass for fold in measured))
     least, at = sums[:, :, 0].argmin(axis=0), np.arange(len(weights) + 1)
     gained, differences = sums[0, :, 0] - sums[least, at, 0], sums[least, at, 2]
     least = np.where(gained > _deviation(gained, differences, rows), least, 0)
     sums = sums[least, at]
     best = int(np.argmin(sums[:-1, 0]))
     error = float(_deviation(sums[best, 0], sums[best, 1], rows))
-    losses = sums[:, 0] / worst
+    losses = sums[:, 0] / mass
     choice = WeightChoice(
         np.nan, rule, reason, unit, tuple(weights.tolist()), tuple(losses[:-1].tolist()),
-        tuple(leaves.tolist()), error / worst, float(losses[-1]),
+        tuple(leaves.tolist()), error / mass, float(losses[-1]),
         tuple(strengths[at] for at in least[:-1]) if strengths else (),
     )  # fmt: skip
     return replace(choice, weight=choice.weights[choice.at(rule)])

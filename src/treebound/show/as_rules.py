@@ -177,7 +177,7 @@ class Rule(Premise):
 
     def __str__(self) -> str:
         counts = ", ".join(
-            f"{_value(label)}: {count(weight)}" for label, weight in self.counts.items()
+            f"{_value(label)}: {count(weight)}" for label, weight in self.counts.items() if weight
         )
         return (
             f"if {self.premise} then {_value(self.label)}"
@@ -241,7 +241,7 @@ class Rules(tuple[AnyRule, ...]):
         return "\n".join(map(str, self))
 
     def __repr__(self) -> str:
-        return f"<{len(self)} rules>\n{self}"
+        return f"<{len(self):,} rules>\n{self}"
 
     def to_frame(self) -> Any:
         """The rules as a pandas DataFrame.

@@ -20,7 +20,7 @@ from treebound.show.compare_numbers import compare_numbers
 from treebound.show.compared import ComparedTrees
 from treebound.show.figure import TreeDisplay
 from treebound.show.subgroups import compare_subgroups
-from treebound.show.words import counted
+from treebound.show.words import counted, p_value_in_words
 from treebound.tree.split import one_line, plain
 
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ class Comparison(ComparedTrees[Disagreement]):
         The regions with rows whose predictions differ, those with most rows first.
     seen : tuple of str
         The trees that were fitted on some of these rows: the test then does not apply to new rows.
+    mean_costs : tuple of float, or None
+        The mean cost of the predictions of a and b, if one was fitted with costs or both with the
+        same.
     """
 
     a: Model
@@ -90,6 +93,7 @@ class Comparison(ComparedTrees[Disagreement]):
     p_value: float
     regions: tuple[Disagreement, ...]
     seen: tuple[str, ...] = ()
+    mean_costs: tuple[float, float] | None = None
     _region: ClassVar[type[Disagreement]] = Disagreement
 
     def __str__(self) -> str:
@@ -100,8 +104,11 @@ class Comparison(ComparedTrees[Disagreement]):
             f"a: {counted(self.a.tree.n_leaves, 'leaf')}, {counted(self.errors_a, 'error')}; "
             f"b: {counted(self.b.tree.n_leaves, 'leaf')}, {counted(self.errors_b, 'error')}.",
             f"Right in a alone: {self.only_a:,}, in b alone: {self.only_b:,} "
-            f"(McNemar's exact test: p = {self.p_value:.3g}).",
+            f"(McNemar's exact test: {p_value_in_words(self.p_value)}).",
         ]
+        if self.mean_costs is not None:  # they matter more than the errors
+            cost_a, cost_b = self.mean_costs
+            lines.insert(1, f"Mean cost per row: {cost_a:.4g} of a, {cost_b:.4g} of b.")
         if self.seen:
             lines.append(
                 f"Some of these rows were used for fitting {' and '.join(self.seen)}, so the test "
@@ -226,7 +233,21 @@ def compare_read(a: tuple[Model, Any], b: tuple[Model, Any], y: Any) -> Comparis
             for name, (model, X) in zip("ab", (a, b), strict=True)
             if _was_fitted_on(model, X, y)
         ),
+        mean_costs=_mean_costs(models, codes, predictions),
     )
+
+
+def _mean_costs(
+    models: Sequence[Model], codes: NDArray[Any], predictions: Sequence[NDArray[Any]]
+) -> tuple[float, float] | None:
+    """The mean costs of the predictions; None if the models have no costs, or differ in them."""
+    a, b = models
+    matrix = b.costs if a.costs is None else a.costs
+    differ = a.costs is not None and b.costs is not None and not np.array_equal(a.costs, b.costs)
+    if matrix is None or differ or a.classes.tolist() != b.classes.tolist():
+        return None
+    cost_a, cost_b = (float(matrix[codes, predicted].mean()) for predicted in predictions)
+    return cost_a, cost_b
 
 
 def _regions(

@@ -12,7 +12,7 @@ from treebound.data.sample import same_length
 from treebound.model import RegressionModel
 from treebound.show.as_rules import to_rules
 from treebound.show.compared import ComparedTrees
-from treebound.show.words import counted
+from treebound.show.words import counted, p_value_in_words
 
 Floats = NDArray[np.float64]
 
@@ -89,7 +89,8 @@ class NumberComparison(ComparedTrees[NumberDisagreement]):
             f"a: {counted(self.a.tree.n_leaves, 'leaf')}, RMSE {self.rmse_a:.4g}, mean absolute "
             f"error {self.mae_a:.4g}; b: {counted(self.b.tree.n_leaves, 'leaf')}, RMSE "
             f"{self.rmse_b:.4g}, mean absolute error {self.mae_b:.4g}.",
-            f"Wilcoxon's signed-rank test of the absolute errors: p = {self.p_value:.3g}.",
+            "Wilcoxon's signed-rank test of the absolute errors: "
+            f"{p_value_in_words(self.p_value)}.",
         ]
         return self._with_regions(lines)
 

@@ -32,6 +32,9 @@ _OVERRULED = (
     "Most training examples here are of another class: probabilities shrunk towards the nodes "
     "above, costs or an edit determined this one."
 )
+_CHEAPEST = (
+    "Most training examples here are of another class: this one has the least expected cost."
+)
 _CELL = '<td style="text-align:left">'
 
 
@@ -234,6 +237,8 @@ class Explanation(ExplainedRow):
         of sizes (see :class:`Change`). None if no known values do.
     overruled : bool
         Whether the predicted class is not that of most training examples at the node.
+    cheapest : bool
+        Whether the tree was fitted with costs and the predicted class has the least there.
     """
 
     prediction: Any
@@ -243,6 +248,7 @@ class Explanation(ExplainedRow):
     next_best: Any
     counterfactual: Counterfactual | None
     overruled: bool
+    cheapest: bool
 
     # -- in words --------------------------------------------------------------------------
 
@@ -260,7 +266,7 @@ class Explanation(ExplainedRow):
     def _lines(self) -> list[str]:
         lines = self._end_of_path()
         if self.overruled:
-            lines.append(_OVERRULED)
+            lines.append(_CHEAPEST if self.cheapest else _OVERRULED)
         if self.next_best is not None:
             lines.append(f"Next best: {one_line(self.next_best)} ({self._support(self.next_best)})")
         if self.counterfactual is not None:
@@ -345,6 +351,7 @@ def explain(source: Any, row: Any, *, reach: tuple[float, float] | None = None) 
     labels = [plain(label) for label in tree.classes.tolist()]
     label = int(tree.label[node])
     rest = [k for k in range(tree.n_classes) if k != label]
+    costs = None if model.costs is None else tree.counts[node] @ model.costs
     return Explanation(
         **read.explained(),
         prediction=labels[label],
@@ -356,6 +363,7 @@ def explain(source: Any, row: Any, *, reach: tuple[float, float] | None = None) 
             tree.label != label, lambda end: plain(tree.classes[tree.label[end]]), Counterfactual
         ),
         overruled=bool(tree.masses[node, label] < (1.0 - 1e-9) * tree.masses[node].max()),
+        cheapest=costs is not None and bool(costs[label] <= costs.min()),
     )
 
 

@@ -224,7 +224,7 @@ class WeightChoiceDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         choice = self.choice
-        scale = 1.0 if choice.unit == "log-loss" else 100.0
+        scale = 100.0 if choice.is_share else 1.0
         leaves, losses = np.array(choice.leaves), scale * np.array(choice.losses)
         error = scale * choice.standard_error
         ax.errorbar(leaves, losses, yerr=error, marker="o", color=LINE, capsize=2)
@@ -236,7 +236,7 @@ class WeightChoiceDisplay(Display):
         ax.axhline(scale * choice.constant, color="#777777", ls=":", lw=1, label="one leaf")
         ax.set_xscale("log")
         ax.set_xlabel("leaves")
-        unit = choice.unit if choice.unit == "log-loss" else f"{choice.unit} (%)"
+        unit = f"{choice.unit} (%)" if choice.is_share else choice.unit
         ax.set_ylabel(f"{choice.reason} {unit}")
         ax.legend(frameon=False)
 

@@ -187,7 +187,7 @@ def _estimated_error(model: Model) -> float | None:
 def _estimate(estimate: Estimate) -> dict[str, Any]:
     """How the error was estimated, the confusion matrix, and the errors of other sizes."""
     cells = _cells(np.array(estimate.confusion)) if estimate.confusion else None
-    sizes = [[size.leaves, size.error, size.difference] for size in estimate.sizes]
+    sizes = [[size.leaves, size.error, size.difference, size.mean_cost] for size in estimate.sizes]
     return {"method": estimate.method, "rows": estimate.rows, "confusion": cells, "sizes": sizes}
 
 

@@ -12,8 +12,7 @@ from treebound.certificate.certificate import Certificate, bound_percent
 from treebound.model import Model, summary
 from treebound.model.parameters import FitParameters, parameter_values
 from treebound.model.summary import percent
-from treebound.pruning import BoundPruner, WeightChoice, make_pruner
-from treebound.pruning.costs import cost_matrix
+from treebound.pruning import WeightChoice
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
 from treebound.tree.split import one_line, plain
@@ -25,6 +24,7 @@ _NAMES = {
     "categorical_features": "Nominal columns",
     "certificate": "Kind of certificate",
     "criterion": "Criterion of splits",
+    "costs": "Costs of errors",
     "cv": "Folds of the cross-validation",
     "delta": "Probability that the certificate fails",
     "forced_splits": "Splits at the top",
@@ -141,7 +141,7 @@ def headline(model: Model) -> str:
 def plain_lines(certificate: Certificate) -> list[str]:
     """The explanation of a certificate without the terms of its proof and of programs."""
     technical = re.compile(r"^Kind:|\bnats\b|\bdelta\b|=['\"]")
-    lines = certificate.explain().splitlines()
+    lines = certificate.explain(proof=False).splitlines()
     return [line for line in lines if line.startswith("- ") or not technical.search(line)]
 
 
@@ -152,11 +152,9 @@ def without_hint(reason: str | None) -> str:
 
 def mean_cost(model: Model) -> TrainingCost | None:
     """The mean cost on the training rows; None if no costs were chosen."""
-    pruner = make_pruner(model.provenance.parameters.get("pruning"))
-    if not isinstance(pruner, BoundPruner) or pruner.costs is None or model.abstention is not None:
+    matrix, tree = model.costs, model.tree
+    if matrix is None or model.abstention is not None:
         return None
-    tree = model.tree
-    matrix = cost_matrix(tree.classes, pruner.costs)
     total = float(tree.weight[0]) or 1.0
     leaves = tree.leaves
     cost = float((tree.counts[leaves] @ matrix)[np.arange(len(leaves)), tree.label[leaves]].sum())
@@ -189,7 +187,9 @@ def settings(model: Model) -> list[tuple[str, str]]:
 def _value(name: str, value: Any) -> str:
     """The value of a parameter; of declared categories only their number."""
     if name == "ordinal_features" and isinstance(value, Mapping):
-        return ", ".join(f"{one_line(key)}: {len(item)} categories" for key, item in value.items())
+        return ", ".join(
+            f"{one_line(key)}: {len(item):,} categories" for key, item in value.items()
+        )
     return _in_words(value)
 
 

@@ -34,6 +34,11 @@ def branch_condition(split: Split, *, left: bool, digits: int | None = None) -> 
     return f"{'<=' if left else '>'} {value}{' or missing' if named and takes_missing else ''}"
 
 
+def p_value_in_words(p_value: float) -> str:
+    """``p = 0.0123``; a number that is too small for a double is not 0."""
+    return f"p = {p_value:.3g}" if p_value > 0.0 else "p < 1e-300"
+
+
 def side_names(labels: Iterable[str]) -> tuple[str, str]:
     """The labels of the edges to the left and to the right, unlike the names of the classes."""
     if any(label.lower() in ("yes", "no", "y", "n") for label in labels):

@@ -84,7 +84,7 @@ class Tree(BaseTree):
         n_classes = len(self.classes)
         if self.counts.ndim == 2 and (self.counts.shape[1] != n_classes or not n_classes):
             raise ValueError(
-                f"The 'counts' of a Tree must have a column for each of the {n_classes} classes. "
+                f"The 'counts' of a Tree must have a column for each of the {n_classes:,} classes. "
                 f"Got shape {self.counts.shape} instead."
             )
         order = self.monotone
@@ -106,10 +106,10 @@ class Tree(BaseTree):
         self._check_structure(self.counts, slack=slack, amount="counts")
 
     def __repr__(self) -> str:
-        leaves = "1 leaf" if self.n_leaves == 1 else f"{self.n_leaves} leaves"
+        leaves = "1 leaf" if self.n_leaves == 1 else f"{self.n_leaves:,} leaves"
         return (
-            f"<Tree: {leaves}, depth {self.depth}, {len(self.columns)} columns, "
-            f"{self.n_classes} classes>"
+            f"<Tree: {leaves}, depth {self.depth}, {len(self.columns):,} columns, "
+            f"{self.n_classes:,} classes>"
         )
 
     @property

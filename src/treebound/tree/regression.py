@@ -155,8 +155,8 @@ class RegressionTree(BaseTree):
             raise ValueError("The 'moments' of a RegressionTree must be those of its 'sums'.")
 
     def __repr__(self) -> str:
-        leaves = "1 leaf" if self.n_leaves == 1 else f"{self.n_leaves} leaves"
-        return f"<RegressionTree: {leaves}, depth {self.depth}, {len(self.columns)} columns>"
+        leaves = "1 leaf" if self.n_leaves == 1 else f"{self.n_leaves:,} leaves"
+        return f"<RegressionTree: {leaves}, depth {self.depth}, {len(self.columns):,} columns>"
 
     # -- training rows ---------------------------------------------------------------------
 

@@ -172,18 +172,25 @@ const showWhy = () => {
   at("why").textContent = parts.join(" ");
 };
 
-// What other sizes cost, by the estimated error; a click shows the tree.
+// What other sizes cost, by the estimated mean cost or error; a click shows the tree.
 const showSizes = () => {
   if (!data.estimate?.sizes.length) return;
-  const rows = data.estimate.sizes.map(([leaves, error, difference]) => {
+  const sizes = data.estimate.sizes, chosen = data.steps[data.chosen].leaves;
+  const chosenCost = sizes.find(([leaves]) => leaves === chosen)?.[3] ?? null;
+  const rows = sizes.map(([leaves, error, errorDifference, cost]) => {
+    const difference = chosenCost === null ? errorDifference : cost - chosenCost;
     const step = data.steps.findIndex((one) => one.leaves === leaves), words = many(leaves, "leaf", "leaves");
     const go = step < 0 ? words : made("button", { type: "button", class: "link" }, words);
     if (step >= 0) go.addEventListener("click", () => goTo(step));
     const digits = Math.max(0, 3 - Math.floor(Math.log10(error || 1))), shown = (value) => number(Number(value.toFixed(digits)));
-    const change = isNumbers() ? shown(difference) : `${(100 * difference).toFixed(1)} points`;
-    return [go, isNumbers() ? shown(error) : percent(error), leaves === data.steps[data.chosen].leaves ? "chosen" : `${difference < 0 ? "" : "+"}${change}`];
+    const inCosts = (value) => String(Number(value.toPrecision(4)));
+    const change = chosenCost !== null ? inCosts(difference) : isNumbers() ? shown(difference) : `${(100 * difference).toFixed(1)} points`;
+    const changed = leaves === chosen ? "chosen" : `${difference < 0 ? "" : "+"}${change}`;
+    return [go, ...(chosenCost === null ? [] : [inCosts(cost)]), isNumbers() ? shown(error) : percent(error), changed];
   });
-  at("other-sizes").replaceChildren(scrolling(tableOf(["Size", `estimated ${isNumbers() ? "RMSE" : "error"}`, "difference"], rows, ["", "count", "count"])));
+  const costs = chosenCost === null ? [] : ["estimated mean cost"], error = `estimated ${isNumbers() ? "RMSE" : "error"}`;
+  const headings = ["Size", ...costs, error, costs.length ? "difference of costs" : "difference"];
+  at("other-sizes").replaceChildren(scrolling(tableOf(headings, rows, ["", ...costs.map(() => "count"), "count", "count"])));
 };
 
 // Other good trees; a click shows one.

@@ -393,7 +393,7 @@ def test_a_table_that_grew_while_it_was_read_is_refused():
 
 def test_a_column_of_too_many_categories_is_refused():
     column = Column("id", "nominal", tuple(range(70_000)))
-    with pytest.raises(ValueError, match=r"'id' has 70000 categories.*at most 65534"):
+    with pytest.raises(ValueError, match=r"'id' has 70,000 categories.*at most 65,534"):
         make_bins([column], [np.empty(0)])
     assert Bins([np.empty(0)], [KINDS["nominal"]], [300], 255).n_bins == [300]
 
